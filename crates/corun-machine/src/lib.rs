@@ -1,0 +1,1 @@
+//! What machine this is: topology, caches, allowed CPUs, SMT state, evidence.

@@ -1,0 +1,1 @@
+//! Experiment design, randomised blocks, running, statistics, verdict.

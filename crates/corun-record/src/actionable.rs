@@ -1,0 +1,31 @@
+//! Errors a user can act on.
+//!
+//! A room's error type implements [`Actionable`], so that the command line can print every error in
+//! the same form (what was expected and found, then what to do) and end with the right exit code.
+
+/// How a corun command ended, as its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Done = 0,
+    /// Something failed: the measured command, a file, the system.
+    Failed = 1,
+    /// The command line asks for something that has no meaning.
+    Usage = 2,
+    /// This machine cannot do it.
+    NotPossible = 3,
+    /// This machine could do it, this user may not.
+    NotPermitted = 4,
+    /// Interrupted; what was finished has been kept.
+    Interrupted = 5,
+}
+
+/// An error whose `Display` says what was expected, what was found and where, in one sentence.
+pub trait Actionable: std::error::Error {
+    /// The exit code this error ends the command with.
+    fn exit(&self) -> Exit;
+
+    /// What the user can do about it, as one sentence.
+    fn next_step(&self) -> String;
+}

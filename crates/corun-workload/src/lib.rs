@@ -1,0 +1,1 @@
+//! The built-in workloads: one file each, one line in the registry.

@@ -1,0 +1,2 @@
+//! What sharing a core does to a program.
+fn main() {}

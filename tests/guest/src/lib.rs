@@ -1,0 +1,1 @@
+//! Boots a stock kernel with a real SMT topology and runs corun in it.

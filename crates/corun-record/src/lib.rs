@@ -4,5 +4,18 @@
 //! this model; tables, exports and comparisons read it and nothing else.
 
 mod actionable;
+mod json;
+mod observation;
+mod placement;
+mod run;
+mod sample;
 
 pub use actionable::{Actionable, Exit};
+pub use json::{ReadError, from_json, schema, to_json};
+pub use observation::{Estimate, Metric, Observation, Source};
+pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
+pub use run::{
+    Answer, Caveat, Design, FORMAT, Look, MachineSummary, Mode, Run, StopReason, Stopped, VERSION,
+    Verdict, Workload,
+};
+pub use sample::{ClockProbe, Evidence, Pinning, Sample, WorkerSample};

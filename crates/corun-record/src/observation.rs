@@ -1,0 +1,137 @@
+//! The observation: one metric of one workload, on one machine, between named arms.
+//!
+//! Measured, predicted and published figures are the same kind of thing and differ in their
+//! [`Source`] only, so that tables can show them side by side.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where an observation comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Measured by corun on a machine.
+    Measured,
+    /// Predicted by the simulator from a trace and a core model.
+    Predicted,
+    /// Taken from a publication.
+    Published,
+}
+
+/// What an observation says; X is throughput, T makespan.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// T of an arm, in seconds.
+    Makespan,
+    /// X of an arm, in operations per second.
+    Throughput,
+    /// X of an arm over X(spread).
+    RelativeThroughput,
+    /// X(full)/X(spread), same cores; X(full@k)/X(spread) for k workers a core.
+    SmtYield,
+    /// Workers a core / yield: how much longer a worker takes because its siblings are busy.
+    SiblingSlowdown,
+    /// T(packed)/T(spread), same number of workers.
+    CoreEquivalence,
+    /// X(full)/X(stacked).
+    MultitaskingGain,
+    /// X(free, SMT on)/X(free, SMT off).
+    SwitchGain,
+    /// X(spread)/(C * X(single)): 1.00 when cores do not disturb each other.
+    Scaling,
+    /// X(stacked)/X(spread): what time slicing on the same CPUs costs or gains.
+    TimeSlicing,
+    /// X(free) over X of the pinned arm with as many workers: the kernel's choice against pinning.
+    FreePlacement,
+    /// T(two workers' data in one cache line)/T(each in its own), same placement.
+    SharingPenalty,
+    /// The size of the largest effect that two identical arms could feign, as a fraction.
+    NoiseFloor,
+}
+
+impl Metric {
+    /// The metric's name in tables and sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Makespan => "time",
+            Self::Throughput => "throughput",
+            Self::RelativeThroughput => "relative to spread",
+            Self::SmtYield => "SMT yield",
+            Self::SiblingSlowdown => "sibling slowdown",
+            Self::CoreEquivalence => "core equivalence",
+            Self::MultitaskingGain => "multitasking gain",
+            Self::SwitchGain => "switch gain",
+            Self::Scaling => "scaling",
+            Self::TimeSlicing => "time slicing",
+            Self::FreePlacement => "free placement",
+            Self::SharingPenalty => "sharing penalty",
+            Self::NoiseFloor => "noise floor",
+        }
+    }
+}
+
+/// A value with its confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end of the interval.
+    pub high: f64,
+    /// The confidence level of the interval, for instance 0.95.
+    pub level: f64,
+    /// How many units of analysis (blocks, or cycles of a switched experiment) it rests on.
+    pub blocks: u32,
+}
+
+impl Estimate {
+    /// The estimate of `numerator / self`, its interval turned round with it.
+    pub fn under(self, numerator: f64) -> Self {
+        Self {
+            value: numerator / self.value,
+            low: numerator / self.high,
+            high: numerator / self.low,
+            ..self
+        }
+    }
+
+    /// Half the width of the interval relative to the value.
+    pub fn half_width(self) -> f64 {
+        (self.high - self.low) / (2.0 * self.value)
+    }
+}
+
+/// One thing that corun knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observation {
+    /// What is said.
+    pub metric: Metric,
+    /// The arm it is said of: the numerator of a ratio.
+    pub arm: String,
+    /// The arm it is compared with: the denominator of a ratio.
+    pub against: Option<String>,
+    /// `s`, `operations/s`, or `1` for ratios.
+    pub unit: String,
+    /// The value and its interval.
+    pub estimate: Estimate,
+    /// The bootstrap-t interval of the same data, a diagnostic from 20 blocks on.
+    pub bootstrap: Option<Estimate>,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turning_a_ratio_round_turns_its_interval_round() {
+        let yielded = Estimate { value: 1.25, low: 1.0, high: 1.6, level: 0.95, blocks: 9 };
+        let slowdown = yielded.under(2.0);
+        assert_eq!((slowdown.value, slowdown.low, slowdown.high), (1.6, 1.25, 2.0));
+    }
+}

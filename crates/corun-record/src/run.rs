@@ -1,0 +1,233 @@
+//! A run: a set of observations with everything they rest on.
+//!
+//! This is what `corun measure --json` writes. It carries a format and a version; the reader of
+//! version n reads all versions below.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::observation::{Estimate, Observation};
+use crate::placement::{Arm, Impossible};
+use crate::sample::Sample;
+
+/// The `format` of a run's JSON.
+pub const FORMAT: &str = "corun-run";
+/// The `version` that this program writes.
+pub const VERSION: u32 = 1;
+
+/// One experiment: what was run where and how, what was seen, and what follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Always `corun-run`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// Start, UTC, RFC 3339.
+    pub started: String,
+    /// How long the experiment took, in seconds.
+    pub elapsed_s: f64,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// What was run.
+    pub workload: Workload,
+    /// What it was run on.
+    pub machine: MachineSummary,
+    /// How the experiment was laid out.
+    pub design: Design,
+    /// The arms, in table order.
+    pub arms: Vec<Arm>,
+    /// Placements that were not possible, with reasons.
+    pub impossible: Vec<Impossible>,
+    /// What follows from the samples.
+    pub observations: Vec<Observation>,
+    /// The verdicts, the headline first.
+    pub verdicts: Vec<Verdict>,
+    /// What limits trust, a sentence each.
+    pub caveats: Vec<Caveat>,
+    /// Every sample of every finished block.
+    pub samples: Vec<Sample>,
+}
+
+impl Run {
+    /// The observation of `metric` for `arm`, whatever it is compared with.
+    pub fn observation(&self, metric: crate::Metric, arm: &str) -> Option<&Observation> {
+        self.observations.iter().find(|seen| seen.metric == metric && seen.arm == arm)
+    }
+
+    /// The arm with this id.
+    pub fn arm(&self, id: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.id == id)
+    }
+
+    /// Whether the experiment was cut short by the user or the system.
+    pub fn is_partial(&self) -> bool {
+        self.stopped.reason == StopReason::Interrupted
+    }
+}
+
+/// Why an experiment ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stopped {
+    /// The kind of reason.
+    pub reason: StopReason,
+    /// The reason as one sentence.
+    pub sentence: String,
+}
+
+/// The kinds of reason to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The interval was as narrow as asked at a planned look.
+    TargetReached,
+    /// The planned number of blocks was done.
+    BlocksDone,
+    /// The time allowed was used up.
+    TimeUp,
+    /// The user or the system interrupted; finished blocks are kept.
+    Interrupted,
+}
+
+/// What was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// The built-in workload's name, or the command's file name.
+    pub name: String,
+    /// The command as given; empty for a built-in kernel.
+    pub command: Vec<String>,
+    /// The parameters of a built-in workload.
+    pub parameters: BTreeMap<String, String>,
+    /// How workers come about.
+    pub mode: Mode,
+    /// What throughput counts: `runs`, a workload's operation, or what the command reported.
+    pub operation: String,
+    /// Operations that one worker does in one run.
+    pub operations: f64,
+    /// Whether copies were restarted until all had finished a counted window.
+    pub steady: bool,
+}
+
+/// How workers come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// A process copy for each worker.
+    Copies,
+    /// One process with a thread for each worker, doing a fixed total: X = 1/T.
+    WorkersTotal,
+    /// One process with a thread for each worker, each doing its own share: X = N/T.
+    WorkersPerWorker,
+}
+
+/// What the experiment ran on, in the few facts a table needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineSummary {
+    /// The CPU model's name.
+    pub cpu_model: Option<String>,
+    /// The hypervisor's name, in a virtual machine.
+    pub hypervisor: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// Online logical CPUs.
+    pub online_cpus: u32,
+    /// Logical CPUs that this process was allowed to use.
+    pub allowed_cpus: u32,
+    /// Cores with at least one online CPU.
+    pub cores: u32,
+    /// The largest number of online siblings of a core.
+    pub smt_width: u32,
+    /// The kernel's `smt/control`.
+    pub smt_control: Option<String>,
+    /// The kernel's `smt/active`.
+    pub smt_active: Option<bool>,
+    /// Frequency governors in use.
+    pub governors: Vec<String>,
+}
+
+/// How the experiment was laid out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Design {
+    /// The seed of every random order.
+    pub seed: u64,
+    /// Finished blocks.
+    pub blocks: u32,
+    /// Runs of each arm before the first block, not counted.
+    pub warmup: u32,
+    /// C: cores chosen, by core type (`all` where there is one type).
+    pub cores: BTreeMap<String, Vec<u32>>,
+    /// The wanted half-width of the headline's interval, as a fraction.
+    pub target: f64,
+    /// The practical bound, as a fraction.
+    pub practical: f64,
+    /// The planned looks.
+    pub looks: Vec<Look>,
+    /// The time allowed, in seconds.
+    pub max_time_s: f64,
+}
+
+/// A planned look at the data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Look {
+    /// After this many blocks.
+    pub blocks: u32,
+    /// The confidence level used at this look, adjusted for there being several.
+    pub level: f64,
+}
+
+/// A plain answer about one metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The metric judged.
+    pub metric: crate::Metric,
+    /// The arm it is said of.
+    pub arm: String,
+    /// The arm it is compared with.
+    pub against: String,
+    /// The answer.
+    pub answer: Answer,
+    /// The answer as one plain sentence.
+    pub sentence: String,
+    /// The noise floor used, as a fraction.
+    pub noise_floor: Option<f64>,
+    /// The interval compared with the practical bound.
+    pub equivalence: Option<Estimate>,
+}
+
+/// The answers a verdict can give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The effect is a gain, larger than the practical bound and the noise floor.
+    Helps,
+    /// The effect is a loss, larger than the practical bound and the noise floor.
+    Hurts,
+    /// The effect is shown to lie inside the practical bound.
+    NoPracticalEffect,
+    /// The data do not decide.
+    Inconclusive,
+}
+
+impl Answer {
+    /// The answer in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Helps => "helps",
+            Self::Hurts => "hurts",
+            Self::NoPracticalEffect => "no practical effect",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Something that limits how far the result can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Caveat {
+    /// A short name for programs, for instance `different-clocks`.
+    pub kind: String,
+    /// What was seen and what it means, as one sentence.
+    pub sentence: String,
+}

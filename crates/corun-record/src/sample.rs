@@ -1,0 +1,104 @@
+//! One sample: one arm run once in one block, with the evidence of what disturbed it.
+//!
+//! Samples are kept raw and complete; nothing is dropped. Analysis reads them and can be repeated
+//! from a stored run.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One arm, run once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// The block, from 0.
+    pub block: u32,
+    /// The position within the block's random order, from 0.
+    pub position: u32,
+    /// The arm's id.
+    pub arm: String,
+    /// T: from the common start until the last worker ended, in seconds.
+    pub makespan_s: f64,
+    /// X: work done per second by all workers, in the workload's operations.
+    pub throughput: f64,
+    /// What each worker did, in worker order.
+    pub workers: Vec<WorkerSample>,
+    /// What was seen beside the time.
+    pub evidence: Evidence,
+}
+
+/// One worker of a sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerSample {
+    /// From the common start until this worker ended its (last counted) work, in seconds.
+    pub seconds: f64,
+    /// Counted runs of the work: 1, or more under `--steady`.
+    pub runs: u32,
+    /// Where the worker was seen to run and how often; one entry for a pinned worker.
+    pub cpus: BTreeMap<u32, u32>,
+    /// The check value of a built-in workload, as hexadecimal.
+    pub check: Option<String>,
+}
+
+/// What was seen around and during a sample. A field is absent where the machine does not show it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// How the workers were kept in place.
+    pub pinning: Pinning,
+    /// The clock of every used CPU, probed on all of them at once before and after the run.
+    pub clocks: Vec<ClockProbe>,
+    /// Mean clock of the used CPUs while not halted during the run, from APERF/MPERF, in GHz.
+    pub aperf_ghz: Option<f64>,
+    /// Time the hypervisor took from the used CPUs, in seconds.
+    pub steal_s: Option<f64>,
+    /// Moves of the workers between CPUs.
+    pub migrations: Option<u64>,
+    /// Context switches that a worker asked for (it waited).
+    pub voluntary_switches: u64,
+    /// Context switches that a worker did not ask for (it was pushed aside).
+    pub involuntary_switches: u64,
+    /// Time in which some task waited for a CPU, machine-wide, in seconds.
+    pub cpu_pressure_s: Option<f64>,
+    /// The busiest of the siblings that ought to be idle: busy time as a fraction of the makespan.
+    pub idle_sibling_busy: Option<f64>,
+    /// Time that used CPUs spent on other work than the workers', as a fraction of their time.
+    pub foreign_busy: Option<f64>,
+    /// CPU time of the workers in user mode, in seconds.
+    pub user_s: f64,
+    /// CPU time of the workers in the kernel, in seconds.
+    pub system_s: f64,
+    /// The largest resident set of a worker process, in bytes.
+    pub max_resident_bytes: u64,
+    /// Page faults that needed input or output.
+    pub major_faults: u64,
+    /// The NUMA nodes the workers' memory was bound to; absent where it was not bound.
+    pub memory_nodes: Option<Vec<u32>>,
+    /// Hardware counters of the workers, by name.
+    pub counters: BTreeMap<String, u64>,
+    /// Energy of the processor packages during the run, machine-wide, in joules.
+    pub package_joules: Option<f64>,
+}
+
+/// How workers were kept in place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinning {
+    /// Not pinned.
+    #[default]
+    Free,
+    /// Each worker on a logical CPU of its own arm's list, verified.
+    Pinned,
+    /// Workers held on the arm's set of logical CPUs, not one by one.
+    SetPinned,
+}
+
+/// The clock of one CPU around a sample, from a chain of dependent multiplications.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockProbe {
+    /// The logical CPU.
+    pub cpu: u32,
+    /// Multiplications per nanosecond just before the run.
+    pub before_per_ns: f64,
+    /// Multiplications per nanosecond just after the run.
+    pub after_per_ns: f64,
+}

@@ -1,1 +1,18 @@
-//! The built-in workloads: one file each, one line in the registry.
+//! The built-in workloads: programs whose behaviour on a shared core is known, so that a machine
+//! can be measured without bringing a program along. Each is one file below `registry/` and
+//! describes itself; none of them looks at a clock, since timing belongs to the caller.
+
+mod about;
+mod error;
+mod in_memory;
+mod memory;
+mod parameters;
+mod quantity;
+mod registry;
+mod workload;
+
+pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag};
+pub use error::WorkloadError;
+pub use parameters::Parameters;
+pub use registry::{all, find};
+pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, Workload};

@@ -1,0 +1,166 @@
+//! How a workload describes itself, so that help, reports and the checking of parameters all read
+//! the same words, and so that a new workload needs no change anywhere else.
+
+use std::fmt;
+
+use crate::quantity;
+
+/// A workload's description of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// The name a user types; unique in the registry.
+    pub name: &'static str,
+    /// What it does, in one line below 80 characters.
+    pub summary: &'static str,
+    /// What it exercises: with its default parameters first, then what its parameters can add.
+    pub tags: &'static [Tag],
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// What one operation is, as a singular noun with its article.
+    pub operation: &'static str,
+    /// How its workers come about unless the user says otherwise.
+    pub default_mode: Mode,
+    /// How to make two workers share a cache line, if that is possible.
+    pub line_sharing: Option<LineSharing>,
+}
+
+/// The part of a machine that a workload keeps busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tag {
+    /// A chain of integer operations, each waiting for the one before.
+    IntegerLatency,
+    /// Loads that wait for the value of a recent store.
+    StoreForwarding,
+    /// Stores, as many as the core takes.
+    StoreThroughput,
+    /// The size of caches and, beyond them, the way to memory.
+    CacheCapacity,
+    /// Cache lines that travel between cores.
+    Coherence,
+    /// An interpreter: much code, unpredictable branches, small allocations.
+    Interpreter,
+}
+
+impl Tag {
+    /// The tag as users see and type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IntegerLatency => "integer-latency",
+            Self::StoreForwarding => "store-forwarding",
+            Self::StoreThroughput => "store-throughput",
+            Self::CacheCapacity => "cache-capacity",
+            Self::Coherence => "coherence",
+            Self::Interpreter => "interpreter",
+        }
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// How workers come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// N process copies, a worker each.
+    Copies,
+    /// One process with N threads, a worker each.
+    Workers,
+}
+
+/// One thing about a workload that can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name before the equals sign.
+    pub name: &'static str,
+    /// What it sets, in one line.
+    pub summary: &'static str,
+    /// The value it has unless set, as a user would type it.
+    pub default: &'static str,
+    /// The values it takes.
+    pub domain: Domain,
+}
+
+impl Parameter {
+    /// The unit of its numbers; `None` for a choice.
+    pub fn unit(&self) -> Option<&'static str> {
+        match self.domain {
+            Domain::Choice(_) => None,
+            Domain::Count { unit, .. } => Some(unit),
+            Domain::Size { .. } => Some("bytes"),
+        }
+    }
+}
+
+/// The values that a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Domain {
+    /// One of these.
+    Choice(&'static [Choice]),
+    /// A whole number: `300000`, `300_000`, `3e5`.
+    Count {
+        /// What is counted, as a plural noun.
+        unit: &'static str,
+        /// The smallest value.
+        least: u64,
+        /// The largest value.
+        most: u64,
+    },
+    /// A number of bytes: `4096`, `4K`, `4KiB`.
+    Size {
+        /// The smallest value, in bytes.
+        least: u64,
+        /// The largest value, in bytes.
+        most: u64,
+        /// Every value is a multiple of this many bytes.
+        multiple_of: u64,
+    },
+}
+
+/// One value of a [`Domain::Choice`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The value a user types.
+    pub value: &'static str,
+    /// What it means, in one line.
+    pub summary: &'static str,
+}
+
+/// What an error says was expected.
+impl fmt::Display for Domain {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Choice(choices) => {
+                let values: Vec<_> = choices.iter().map(|choice| choice.value).collect();
+                write!(formatter, "{}", values.join(" or "))
+            }
+            Self::Count { unit, least, most } => {
+                write!(
+                    formatter,
+                    "a whole number of {unit} from {least} to {most}, like 300000, 300_000 or 3e5"
+                )
+            }
+            Self::Size { least, most, multiple_of } => write!(
+                formatter,
+                "a size from {} to {} that is a multiple of {}, like 4096, 4K or 4KiB",
+                quantity::format_size(least),
+                quantity::format_size(most),
+                quantity::format_size(multiple_of),
+            ),
+        }
+    }
+}
+
+/// A parameter that decides whether the data of two workers of one process lie in one cache line, as
+/// long as the other parameters have their defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineSharing {
+    /// The parameter's name.
+    pub parameter: &'static str,
+    /// The value that puts workers 0 and 1 into one line.
+    pub shared: &'static str,
+    /// The value that gives each worker a line, and a pair of lines, of its own.
+    pub own: &'static str,
+}

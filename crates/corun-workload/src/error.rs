@@ -1,0 +1,136 @@
+//! What can go wrong between a user's words and a prepared workload.
+
+use std::io;
+
+use corun_record::{Actionable, Exit};
+
+/// A workload cannot be found, told or prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// No workload has this name.
+    #[error("no built-in workload is called `{found}`; there are: {}", known.join(", "))]
+    UnknownWorkload {
+        /// The name asked for.
+        found: String,
+        /// The names there are, the nearest first.
+        known: Vec<&'static str>,
+    },
+    /// A parameter was not given as `name=value`.
+    #[error("expected a parameter of `{workload}` as name=value, found `{found}`")]
+    NotAPair {
+        /// The workload.
+        workload: &'static str,
+        /// What was given.
+        found: String,
+    },
+    /// The workload has no parameter of this name.
+    #[error("`{workload}` has no parameter `{found}`; it has: {}", known.join(", "))]
+    UnknownParameter {
+        /// The workload.
+        workload: &'static str,
+        /// The name given.
+        found: String,
+        /// The parameters it has, the nearest first.
+        known: Vec<&'static str>,
+    },
+    /// A parameter was given twice.
+    #[error("parameter `{parameter}` of `{workload}` is given more than once")]
+    Repeated {
+        /// The workload.
+        workload: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// A parameter does not take this value.
+    #[error("parameter `{parameter}` of `{workload}`: expected {expected}, found `{found}`")]
+    BadValue {
+        /// The workload.
+        workload: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The values it takes.
+        expected: crate::Domain,
+        /// The value given.
+        found: String,
+    },
+    /// A workload asked for a parameter that the given ones do not hold.
+    #[error("the parameters of `{workload}` hold no {domain} called `{parameter}`")]
+    NotDeclared {
+        /// The workload that the parameters were parsed for.
+        workload: &'static str,
+        /// The kind of value asked for.
+        domain: &'static str,
+        /// The parameter asked for.
+        parameter: &'static str,
+    },
+    /// The workload cannot run on this machine.
+    #[error("workload `{workload}` cannot run here: {reason}")]
+    Unavailable {
+        /// The workload.
+        workload: &'static str,
+        /// Why not, as one sentence without its full stop.
+        reason: String,
+    },
+    /// The system does not give the memory.
+    #[error("workload `{workload}` needs {} of memory: {source}", crate::quantity::format_size(*bytes))]
+    NoMemory {
+        /// The workload.
+        workload: &'static str,
+        /// The memory asked for, in bytes.
+        bytes: u64,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl Actionable for WorkloadError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::UnknownWorkload { .. }
+            | Self::NotAPair { .. }
+            | Self::UnknownParameter { .. }
+            | Self::Repeated { .. }
+            | Self::BadValue { .. } => Exit::Usage,
+            Self::Unavailable { .. } | Self::NoMemory { .. } => Exit::NotPossible,
+            Self::NotDeclared { .. } => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::UnknownWorkload { found, known }
+            | Self::UnknownParameter { found, known, .. } => match known.first() {
+                Some(nearest) if is_near(found, nearest) => format!("Did you mean `{nearest}`?"),
+                Some(_) => "Use one of these names.".into(),
+                None => "Leave it out.".into(),
+            },
+            Self::NotAPair { .. } => "Write the name, an equals sign and the value.".into(),
+            Self::Repeated { .. } => "Keep the one that you mean.".into(),
+            Self::BadValue { parameter, .. } => {
+                format!("Give `{parameter}` such a value, or leave it out to get the default.")
+            }
+            Self::NotDeclared { workload, .. } => {
+                format!(
+                    "This is a mistake in corun, not in what you typed; please report it with the parameters of `{workload}` that you gave."
+                )
+            }
+            Self::Unavailable { .. } => "Provide what is missing, or use another workload.".into(),
+            Self::NoMemory { .. } => "Ask for a smaller size or fewer workers.".into(),
+        }
+    }
+}
+
+/// Sorts `names` by the typing mistakes that lie between them and `found`, fewest first.
+pub(crate) fn nearest_first(
+    found: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Vec<&'static str> {
+    let mut names: Vec<_> = names.collect();
+    names.sort_by_key(|name| strsim::osa_distance(found, name));
+    names
+}
+
+/// Whether a person who typed `found` may have meant `name`: one mistake, more in long names.
+fn is_near(found: &str, name: &str) -> bool {
+    strsim::osa_distance(found, name) <= 1 + name.len() / 4
+}

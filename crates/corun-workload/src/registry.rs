@@ -1,0 +1,33 @@
+//! The list of all workloads. A new one is a file below `registry/`, its `mod` line and its line in
+//! [`all`]; everything else about it is said in its own file.
+
+mod fib;
+mod ram;
+mod regn;
+
+use crate::error::nearest_first;
+use crate::{Workload, WorkloadError};
+
+/// Every built-in workload, by name.
+pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
+    #[rustfmt::skip]
+    const ALL: &[&dyn Workload] = &[
+        &fib::Fib,
+        &ram::Ram,
+        &regn::Regn,
+    ];
+    ALL.iter().copied()
+}
+
+/// The workload called `name`.
+///
+/// # Errors
+/// [`WorkloadError::UnknownWorkload`], with the nearest names first.
+pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
+    all().find(|workload| workload.about().name == name).ok_or_else(|| {
+        WorkloadError::UnknownWorkload {
+            found: name.to_owned(),
+            known: nearest_first(name, all().map(|workload| workload.about().name)),
+        }
+    })
+}

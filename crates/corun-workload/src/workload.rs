@@ -1,0 +1,69 @@
+//! What a workload is to its caller: something that prepares a job for a number of workers.
+//!
+//! A workload never times itself. The caller starts, pins, synchronises and times the workers and
+//! decides how many operations they do, as in lmbench (McVoy and Staelin 1996).
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+
+use crate::{About, Parameters, WorkloadError};
+
+/// The most operations a [`Kernel`] does in one run.
+pub const MOST_OPERATIONS: u64 = 1 << 60;
+
+/// A built-in workload: it describes itself, and it prepares work.
+pub trait Workload: Sync {
+    /// What it is, what it exercises and what it can be told.
+    fn about(&self) -> &'static About;
+
+    /// Why it cannot run on this machine, as one sentence; `None` where it can.
+    fn unavailable(&self) -> Option<String> {
+        None
+    }
+
+    /// Prepares the work of `workers` workers that belong to one process.
+    ///
+    /// A process copy is a process with one worker, so [`Mode::Copies`](crate::Mode) asks for 1.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Unavailable`] if it cannot run here, [`WorkloadError::NoMemory`] if its
+    /// memory cannot be had, [`WorkloadError::NotDeclared`] if `parameters` were parsed for another
+    /// workload.
+    fn prepare(&self, parameters: &Parameters, workers: NonZeroUsize)
+    -> Result<Job, WorkloadError>;
+}
+
+/// Work that is ready to be started.
+pub enum Job {
+    /// Code of this process: one kernel for each worker, in worker order, each to be moved to a
+    /// thread of its own.
+    Kernels(Vec<Box<dyn Kernel>>),
+    /// Another program, to be started once for each worker.
+    Program(Program),
+}
+
+/// The part of a kernel workload that one worker does.
+///
+/// On the worker's own thread, pinned already, call [`reset`](Kernel::reset), then
+/// [`run`](Kernel::run) with the clock around it, then [`check`](Kernel::check); and again from
+/// `reset` for the next run.
+pub trait Kernel: Send {
+    /// Puts the worker's memory into its starting state; its pages are first touched here, hence
+    /// placed on the worker's NUMA node and not faulted in while the clock runs.
+    fn reset(&mut self);
+
+    /// Does `operations` operations, at most [`MOST_OPERATIONS`].
+    fn run(&mut self, operations: u64);
+
+    /// A value that depends on the work of the last run, which a test can compute in another way.
+    fn check(&self) -> u64;
+}
+
+/// A program to start, without a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The program's path and its arguments.
+    pub argv: Vec<OsString>,
+    /// The operations that one run of the program does.
+    pub operations: u64,
+}

@@ -1,0 +1,97 @@
+//! What every workload owes to the registry.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use corun_record::{Actionable, Exit};
+use corun_workload::{Domain, Job, Parameters, WorkloadError, all, find};
+
+#[test]
+fn every_file_is_listed_under_its_name() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/registry");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().replace('_', "-"))
+        .collect();
+    let names: Vec<String> = all().map(|workload| workload.about().name.to_owned()).collect();
+    assert!(names.is_sorted_by(|a, b| a < b), "sorted and unique: {names:?}");
+    assert_eq!(names.into_iter().collect::<BTreeSet<_>>(), files);
+}
+
+#[test]
+fn every_workload_describes_itself() {
+    for workload in all() {
+        let about = workload.about();
+        assert!(find(about.name).is_ok(), "{}", about.name);
+        assert!(is_line(about.summary) && is_line(about.operation), "{}", about.name);
+        assert!(!about.tags.is_empty(), "{}", about.name);
+        for parameter in about.parameters {
+            assert!(is_line(parameter.summary), "{} {}", about.name, parameter.name);
+            if let Domain::Choice(choices) = parameter.domain {
+                assert!(choices.iter().all(|choice| is_line(choice.summary)), "{}", about.name);
+            }
+        }
+        if let Some(sharing) = about.line_sharing {
+            for value in [sharing.shared, sharing.own] {
+                Parameters::parse(about, [format!("{}={value}", sharing.parameter)]).unwrap();
+            }
+        }
+    }
+}
+
+fn is_line(text: &str) -> bool {
+    (1..80).contains(&text.chars().count()) && !text.contains(char::is_control)
+}
+
+#[test]
+fn every_workload_can_be_prepared_as_it_comes() {
+    for workload in all() {
+        let about = workload.about();
+        if let Some(reason) = workload.unavailable() {
+            corun_testing::skip(&format!("preparing {}", about.name), &reason);
+            continue;
+        }
+        let parameters = Parameters::parse(about, [""; 0]).unwrap();
+        for workers in [1, 2] {
+            match workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap()) {
+                Ok(Job::Kernels(kernels)) => assert_eq!(kernels.len(), workers, "{}", about.name),
+                Ok(Job::Program(program)) => assert!(program.operations > 0, "{}", about.name),
+                Err(error) => panic!("{}: {error}", about.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unknown_workload_is_answered_with_the_nearest() {
+    let error = find("fbi").err().unwrap();
+    assert_eq!(error.exit(), Exit::Usage);
+    insta::assert_snapshot!(
+        format!("{error}\n{}", error.next_step()),
+        @r"
+    no built-in workload is called `fbi`; there are: fib, ram, regn
+    Did you mean `fib`?
+    "
+    );
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_an_error() {
+    let workload = find("fib").unwrap();
+    let parameters = Parameters::parse(workload.about(), ["granularity=1GiB"]).unwrap();
+    for workers in [1 << 24, usize::MAX >> 30, usize::MAX] {
+        let error =
+            workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap()).err().unwrap();
+        assert!(matches!(error, WorkloadError::NoMemory { .. }), "{error}");
+        assert_eq!(error.exit(), Exit::NotPossible);
+    }
+}
+
+#[test]
+fn parameters_of_another_workload_are_refused() {
+    let regn = Parameters::parse(find("regn").unwrap().about(), [""; 0]).unwrap();
+    let error = find("fib").unwrap().prepare(&regn, NonZeroUsize::MIN).err().unwrap();
+    assert!(matches!(error, WorkloadError::NotDeclared { .. }), "{error}");
+}

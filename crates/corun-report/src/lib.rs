@@ -1,1 +1,18 @@
 //! Tables and exports, from observations alone.
+//!
+//! A [`Run`](corun_record::Run) is all that this room sees; what the terminal shows, what a file
+//! holds and what a later program prints of the same run are therefore the same.
+
+mod csv;
+mod destination;
+mod figures;
+mod markdown;
+mod prose;
+mod tables;
+mod terminal;
+
+pub use csv::to_csv;
+pub use destination::{Destination, ExportError};
+pub use figures::{interval, percent, ratio, seconds};
+pub use markdown::to_markdown;
+pub use terminal::to_terminal;

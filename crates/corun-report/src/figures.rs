@@ -1,0 +1,89 @@
+//! Numbers as a person reads them: as many digits as the interval supports, units that fit.
+
+use corun_record::Estimate;
+
+/// A ratio with as many decimals as its interval supports, two to four.
+pub fn ratio(estimate: &Estimate) -> String {
+    format!("{:.*}", decimals(estimate), estimate.value)
+}
+
+/// The interval of a ratio: `1.22 to 1.26`.
+pub fn interval(estimate: &Estimate) -> String {
+    let decimals = decimals(estimate);
+    format!("{:.decimals$} to {:.decimals$}", estimate.low, estimate.high)
+}
+
+fn decimals(estimate: &Estimate) -> usize {
+    match (estimate.high - estimate.low) / 2.0 {
+        half if half < 0.0005 => 4,
+        half if half < 0.005 => 3,
+        _ => 2,
+    }
+}
+
+/// A fraction as percent: `0.4 %`, `12 %`.
+pub fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    match percent.abs() {
+        size if size < 0.995 => format!("{percent:.2} %"),
+        size if size < 9.95 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// A time with the unit that suits it: `1.83 ns`, `612 ms`, `18.4 s`.
+pub fn seconds(seconds: f64) -> String {
+    let (scale, unit) = match seconds.abs() {
+        size if size < 0.999_5e-6 => (1e9, "ns"),
+        size if size < 0.999_5e-3 => (1e6, "µs"),
+        size if size < 0.999_5 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    format!("{} {unit}", three_digits(seconds * scale))
+}
+
+/// A rate with the prefix that suits it: `1.63 runs/s`, `546 M steps/s`.
+pub fn rate(per_second: f64, what: &str) -> String {
+    let (scale, prefix) = match per_second.abs() {
+        size if size >= 0.999_5e9 => (1e-9, "G "),
+        size if size >= 0.999_5e6 => (1e-6, "M "),
+        size if size >= 0.999_5e4 => (1e-3, "k "),
+        _ => (1.0, ""),
+    };
+    format!("{} {prefix}{what}/s", three_digits(per_second * scale))
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, half: f64) -> Estimate {
+        Estimate { value, low: value - half, high: value + half, level: 0.95, blocks: 10 }
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        assert_eq!(ratio(&estimate(1.24361, 0.02)), "1.24");
+        assert_eq!(ratio(&estimate(1.24361, 0.002)), "1.244");
+        assert_eq!(interval(&estimate(1.24361, 0.0002)), "1.2434 to 1.2438");
+    }
+
+    #[test]
+    fn units_follow_the_size() {
+        assert_eq!(seconds(1.829e-9), "1.83 ns");
+        assert_eq!(seconds(0.6123), "612 ms");
+        assert_eq!(seconds(0.9999), "1.00 s");
+        assert_eq!(rate(546.7e6, "steps"), "547 M steps/s");
+        assert_eq!(rate(1.634, "runs"), "1.63 runs/s");
+        assert_eq!(percent(0.0043), "0.43 %");
+        assert_eq!(percent(0.123), "12 %");
+    }
+}

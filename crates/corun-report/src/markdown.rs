@@ -1,0 +1,45 @@
+//! A run as Markdown, for a ticket or a wiki page.
+
+use comfy_table::{Table as Grid, presets};
+use corun_record::Run;
+
+use crate::prose;
+use crate::tables::{self, Table};
+
+/// The run as Markdown.
+pub fn to_markdown(run: &Run) -> String {
+    let mut text = format!("# {}\n\n", prose::heading(run).join("\n\n"));
+    if run.is_partial() {
+        text.push_str("**Partial result: the experiment was interrupted.**\n\n");
+    }
+    for answer in prose::answers(run) {
+        text.push_str(&format!("{answer}\n\n"));
+    }
+    for table in [tables::arms(run), tables::comparisons(run)] {
+        if !table.rows.is_empty() {
+            text.push_str(&grid(&table));
+            text.push_str("\n\n");
+        }
+    }
+    for (title, lines) in
+        [("Not possible here", prose::impossible(run)), ("What limits trust", prose::caveats(run))]
+    {
+        if !lines.is_empty() {
+            text.push_str(&format!("## {title}\n\n"));
+            lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
+            text.push('\n');
+        }
+    }
+    text.push_str(&prose::course(run));
+    text.push('\n');
+    text
+}
+
+fn grid(table: &Table) -> String {
+    let cell = |text: &String| text.replace('|', "\\|");
+    let mut grid = Grid::new();
+    grid.load_style(presets::ASCII_MARKDOWN)
+        .set_header(table.header.clone())
+        .add_rows(table.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>()));
+    grid.to_string()
+}

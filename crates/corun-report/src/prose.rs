@@ -1,0 +1,89 @@
+//! The sentences around the tables: what was run, the answer, what could not be done, what limits
+//! trust, and how the experiment went.
+
+use corun_record::{Arm, MachineSummary, Mode, Run};
+
+use crate::figures::seconds;
+
+/// What was run on what, two lines.
+pub(crate) fn heading(run: &Run) -> Vec<String> {
+    let parameters: Vec<String> =
+        run.workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let what = if run.workload.command.is_empty() {
+        format!("workload {} {}", run.workload.name, parameters.join(" "))
+    } else {
+        run.workload.command.join(" ")
+    };
+    let how = match run.workload.mode {
+        Mode::Copies => "a process for each worker",
+        Mode::WorkersTotal => "one process, a thread for each worker, a fixed total of work",
+        Mode::WorkersPerWorker => "one process, a thread for each worker, work for each",
+    };
+    let steady = if run.workload.steady { ", restarted until all have a window" } else { "" };
+    vec![format!("{} ({how}{steady})", what.trim_end()), machine(&run.machine)]
+}
+
+fn machine(machine: &MachineSummary) -> String {
+    let plural = |count: u32, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let mut facts = vec![machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned())];
+    facts.push(format!(
+        "{}, {}",
+        plural(machine.cores, "core"),
+        plural(machine.online_cpus, "logical CPU")
+    ));
+    facts.push(match (machine.smt_width, &machine.smt_control) {
+        (1, Some(control)) => format!("no siblings (smt/control: {control})"),
+        (1, None) => "no siblings".to_owned(),
+        (width, _) => format!("SMT width {width}"),
+    });
+    if let Some(hypervisor) = &machine.hypervisor {
+        facts.push(format!("virtual machine ({hypervisor})"));
+    }
+    facts.join(", ")
+}
+
+/// The verdicts as sentences, the headline first.
+pub(crate) fn answers(run: &Run) -> Vec<String> {
+    run.verdicts.iter().map(|verdict| verdict.sentence.clone()).collect()
+}
+
+/// What could not be measured, equal reasons joined.
+pub(crate) fn impossible(run: &Run) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for refused in &run.impossible {
+        let placement = match &refused.core_type {
+            Some(core_type) => format!("{} ({core_type})", refused.placement),
+            None => refused.placement.to_string(),
+        };
+        match reasons.iter_mut().find(|(reason, _)| *reason == refused.reason) {
+            Some((_, placements)) => placements.push(placement),
+            None => reasons.push((&refused.reason, vec![placement])),
+        }
+    }
+    reasons
+        .into_iter()
+        .map(|(reason, placements)| format!("{}: {reason}", placements.join(", ")))
+        .collect()
+}
+
+/// What limits trust.
+pub(crate) fn caveats(run: &Run) -> Vec<String> {
+    run.caveats.iter().map(|caveat| caveat.sentence.clone()).collect()
+}
+
+/// How the experiment went, one line.
+pub(crate) fn course(run: &Run) -> String {
+    let twins: fn(&&Arm) -> bool = |arm| arm.twin_of.is_some();
+    let arms = run.arms.len();
+    let aa = run.arms.iter().filter(twins).count();
+    format!(
+        "{} blocks of {arms} runs ({aa} of them A/A) in {}, seed {}; {}.",
+        run.design.blocks,
+        seconds(run.elapsed_s),
+        run.design.seed,
+        run.stopped.sentence
+    )
+}

@@ -1,0 +1,75 @@
+//! A run for the terminal.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
+use corun_record::Run;
+
+use crate::prose;
+use crate::tables::{self, Table};
+
+/// The run as text for a terminal of this many columns.
+pub fn to_terminal(run: &Run, columns: u16) -> String {
+    let mut text = prose::heading(run).join("\n");
+    text.push_str("\n\n");
+    if run.is_partial() {
+        text.push_str("PARTIAL RESULT: the experiment was interrupted.\n\n");
+    }
+    text.push_str(&grid(&tables::arms(run), columns));
+    text.push_str("\n\n");
+    let comparisons = tables::comparisons(run);
+    if !comparisons.rows.is_empty() {
+        text.push_str(&grid(&comparisons, columns));
+        text.push_str("\n\n");
+    }
+    for answer in prose::answers(run) {
+        text.push_str(&wrap(&answer, "", columns));
+    }
+    section(&mut text, "Not possible here", prose::impossible(run), columns);
+    section(&mut text, "What limits trust", prose::caveats(run), columns);
+    text.push('\n');
+    text.push_str(&wrap(&prose::course(run), "", columns));
+    text
+}
+
+fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n{title}:\n"));
+    for line in lines {
+        text.push_str(&wrap(&format!("- {line}"), "  ", columns));
+    }
+}
+
+fn grid(table: &Table, columns: u16) -> String {
+    let mut grid = Grid::new();
+    grid.load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(columns)
+        .set_header(table.header.clone())
+        .add_rows(table.rows.clone());
+    for column in grid.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    grid.trim_fmt()
+}
+
+/// Breaks a line at spaces; later lines begin with `indent`.
+fn wrap(line: &str, indent: &str, columns: u16) -> String {
+    let mut wrapped = String::new();
+    let mut length = 0;
+    for word in line.split(' ') {
+        let width = word.chars().count();
+        if length > 0 && length + 1 + width > usize::from(columns) {
+            wrapped.push('\n');
+            wrapped.push_str(indent);
+            length = indent.len();
+        } else if length > 0 {
+            wrapped.push(' ');
+            length += 1;
+        }
+        wrapped.push_str(word);
+        length += width;
+    }
+    wrapped.push('\n');
+    wrapped
+}

@@ -1,1 +1,24 @@
 //! What machine this is: topology, caches, allowed CPUs, SMT state, evidence.
+//!
+//! Every reader takes a root path, so that a captured `/sys` and `/proc` can stand in for the live
+//! system, and every parser is a pure function of the text that the kernel gave.
+
+mod affinity;
+mod cpu_set;
+mod error;
+mod files;
+mod finding;
+mod machine;
+mod reading;
+mod smt;
+
+pub use affinity::Affinity;
+pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
+pub use error::MachineError;
+pub use files::{FileTrouble, RootFiles, SystemFiles};
+pub use finding::{Finding, FindingKind};
+pub use machine::{
+    AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, FORMAT, LogicalCpu, Machine,
+    NumaNode, Package, VERSION,
+};
+pub use smt::{Smt, SmtControl};

@@ -1,0 +1,147 @@
+//! The core types of a hybrid machine.
+//!
+//! Only three sources tell types of core and nothing else: the folders of Intel's performance
+//! counters, Arm's part number (MIDR_EL1), and the capacities that the scheduler works with. The
+//! highest frequency is none of them: it differs between equal cores that were binned differently.
+
+use std::collections::BTreeMap;
+
+use super::source::Source;
+use crate::{Core, CoreType, CpuSet, SystemFiles};
+
+/// Intel's counter folders and the usual words for their cores.
+const COUNTER_FOLDERS: [(&str, &str); 3] = [
+    ("sys/devices/cpu_core/cpus", "performance"),
+    ("sys/devices/cpu_atom/cpus", "efficiency"),
+    ("sys/devices/cpu_lowpower/cpus", "low-power"),
+];
+
+/// Reads the types, the one with the lowest CPU first; none if all CPUs are of one type.
+///
+/// The SMT widths are 0 until the cores are known.
+pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
+    let mut types = by_counters(source, online);
+    if types.len() < 2 {
+        types = by_part(source, online);
+    }
+    if types.len() < 2 {
+        types = by_capacity(source, online);
+    }
+    if types.len() < 2 {
+        types.clear();
+    }
+    types.sort_by(|one, other| one.cpus.cmp(&other.cpus));
+    types
+}
+
+/// The name of the type of a CPU.
+pub(super) fn type_of(types: &[CoreType], cpu: u32) -> Option<String> {
+    types.iter().find(|one| one.cpus.contains(cpu)).map(|one| one.name.clone())
+}
+
+/// Adds the SMT widths, once the cores are known.
+pub(super) fn add_widths(types: &mut [CoreType], cores: &[Core]) {
+    for one in types {
+        let of_type = cores.iter().filter(|core| core.core_type.as_ref() == Some(&one.name));
+        one.smt_width = of_type.map(|core| core.smt_width).max().unwrap_or(1);
+    }
+}
+
+fn by_counters<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
+    let mut types = Vec::new();
+    for (file, name) in COUNTER_FOLDERS {
+        let cpus = source.list(file).unwrap_or_default().intersection(online);
+        if !cpus.is_empty() {
+            types.push(CoreType { name: name.to_owned(), cpus, smt_width: 0 });
+        }
+    }
+    types
+}
+
+fn by_part<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
+    let mut parts: BTreeMap<(u64, u64), Vec<u32>> = BTreeMap::new();
+    for cpu in online.iter() {
+        let Some(text) = source.cpu_text(cpu, "regs/identification/midr_el1") else {
+            // All CPUs of an Arm kernel have this file, those of others have not.
+            return Vec::new();
+        };
+        if let Some(part) = implementer_and_part(text) {
+            parts.entry(part).or_default().push(cpu);
+        }
+    }
+    let named = |((implementer, part), cpus): (_, Vec<u32>)| CoreType {
+        name: part_name(implementer, part),
+        cpus: cpus.into_iter().collect(),
+        smt_width: 0,
+    };
+    parts.into_iter().map(named).collect()
+}
+
+fn by_capacity<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<CoreType> {
+    let mut capacities: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for cpu in online.iter() {
+        let Some(capacity) = source.cpu_number(cpu, "cpu_capacity") else { return Vec::new() };
+        capacities.entry(capacity).or_default().push(cpu);
+    }
+    let two = capacities.len() == 2;
+    let mut types = Vec::new();
+    for (place, (capacity, cpus)) in capacities.into_iter().enumerate() {
+        let name = match (two, place) {
+            (true, 0) => "efficiency".to_owned(),
+            (true, _) => "performance".to_owned(),
+            (false, _) => format!("capacity {capacity}"),
+        };
+        types.push(CoreType { name, cpus: cpus.into_iter().collect(), smt_width: 0 });
+    }
+    types
+}
+
+/// The fields Implementer (bits 31 to 24) and PartNum (15 to 4) of MIDR_EL1, as in the Arm
+/// Architecture Reference Manual; variant and revision do not make another type of core.
+fn implementer_and_part(text: &str) -> Option<(u64, u64)> {
+    let register = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
+    Some(((register >> 24) & 0xff, (register >> 4) & 0xfff))
+}
+
+/// The names that Arm's technical reference manuals give to the parts found in hybrid machines.
+fn part_name(implementer: u64, part: u64) -> String {
+    let name = match (implementer, part) {
+        (0x41, 0xd03) => "Cortex-A53",
+        (0x41, 0xd04) => "Cortex-A35",
+        (0x41, 0xd05) => "Cortex-A55",
+        (0x41, 0xd07) => "Cortex-A57",
+        (0x41, 0xd08) => "Cortex-A72",
+        (0x41, 0xd09) => "Cortex-A73",
+        (0x41, 0xd0a) => "Cortex-A75",
+        (0x41, 0xd0b) => "Cortex-A76",
+        (0x41, 0xd0d) => "Cortex-A77",
+        (0x41, 0xd41) => "Cortex-A78",
+        (0x41, 0xd44) => "Cortex-X1",
+        (0x41, 0xd46) => "Cortex-A510",
+        (0x41, 0xd47) => "Cortex-A710",
+        (0x41, 0xd48) => "Cortex-X2",
+        (0x41, 0xd4d) => "Cortex-A715",
+        (0x41, 0xd4e) => "Cortex-X3",
+        (0x41, 0xd80) => "Cortex-A520",
+        (0x41, 0xd81) => "Cortex-A720",
+        (0x41, 0xd82) => "Cortex-X4",
+        (0x41, 0xd85) => "Cortex-X925",
+        (0x41, 0xd87) => "Cortex-A725",
+        _ => return format!("part {implementer:#04x}:{part:#05x}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_told_from_its_revision() {
+        assert_eq!(implementer_and_part("0x00000000410fd871"), Some((0x41, 0xd87)));
+        assert_eq!(implementer_and_part("0x410fd870"), Some((0x41, 0xd87)));
+        assert_eq!(implementer_and_part("410fd870"), None);
+        assert_eq!(part_name(0x41, 0xd87), "Cortex-A725");
+        assert_eq!(part_name(0x61, 0x22), "part 0x61:0x022");
+    }
+}

@@ -1,0 +1,75 @@
+//! From the files of a system to a [`Machine`], one aspect a file of this folder.
+//!
+//! Each aspect reads its files once and reports what is odd; this module brings them together.
+
+mod allowed;
+mod caches;
+mod core_types;
+mod cores;
+mod cpus;
+mod identity;
+mod nodes;
+mod places;
+mod smt_state;
+mod source;
+
+use std::collections::HashMap;
+
+use crate::machine::{FORMAT, VERSION};
+use crate::{CpuSet, LogicalCpu, Machine, SystemFiles};
+use source::Source;
+
+/// Reads everything; `None` if there is no CPU.
+pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
+    let mut source = Source::new(files);
+    let known = cpus::read(&mut source)?;
+    let identity = identity::read(&mut source);
+    let allowed_by = allowed::read(&mut source);
+    let memory_nodes = allowed_by.cpuset.as_ref().and_then(|set| set.memory_nodes.as_ref());
+    let numa_nodes = nodes::read(&mut source, &known.all, memory_nodes);
+    let caches = caches::read(&mut source, &known.online);
+    let mut core_types = core_types::read(&mut source, &known.online);
+    let places = places::read(&mut source, &known.online);
+    let siblings = cores::read(&mut source, &known, &places);
+    let cores = cores::describe(siblings, &places, &numa_nodes, &core_types, &mut source.findings);
+    let smt = smt_state::read(&mut source, &cores, &known.online);
+    core_types::add_widths(&mut core_types, &cores);
+
+    let core_of: HashMap<u32, &crate::Core> =
+        cores.iter().flat_map(|core| core.cpus.iter().map(move |cpu| (cpu, core))).collect();
+    let describe = |id| {
+        let core = core_of.get(&id);
+        let online = known.online.contains(id);
+        LogicalCpu {
+            id,
+            present: known.present.contains(id),
+            online,
+            allowed: online && allowed::allows(&allowed_by, id),
+            core: core.map(|core| core.id),
+            siblings: core.map_or_else(|| CpuSet::from([id]), |core| core.cpus.clone()),
+            package: core.and_then(|core| core.package),
+            numa_node: nodes::node_of(&numa_nodes, id),
+            core_type: core.and_then(|core| core.core_type.clone()),
+        }
+    };
+    let logical_cpus: Vec<LogicalCpu> = known.all.iter().map(describe).collect();
+    cores::report_unknown(&logical_cpus, &mut source.findings);
+
+    Some(Machine {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        cpu_model: identity.cpu_model,
+        hypervisor: identity.hypervisor,
+        smt,
+        packages: places::packages(&cores),
+        dies: places::dies(&cores),
+        clusters: places::clusters(&cores),
+        logical_cpus,
+        cores,
+        core_types,
+        numa_nodes,
+        caches,
+        allowed_by,
+        findings: source.findings.into_vec(),
+    })
+}

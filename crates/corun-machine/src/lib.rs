@@ -5,6 +5,7 @@
 
 mod affinity;
 mod cpu_set;
+mod drawing;
 mod error;
 mod files;
 mod finding;
@@ -14,6 +15,7 @@ mod smt;
 
 pub use affinity::Affinity;
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
+pub use drawing::draw;
 pub use error::MachineError;
 pub use files::{FileTrouble, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};

@@ -220,6 +220,13 @@ impl Machine {
         reading::machine(files)
     }
 
+    /// The machine as JSON text, ended by a newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a machine has no map at all");
+        text.push('\n');
+        text
+    }
+
     /// The logical CPU with this number.
     pub fn cpu(&self, id: u32) -> Option<&LogicalCpu> {
         let place = self.logical_cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?;

@@ -1,0 +1,101 @@
+//! Which cores are drawn together, and under which titles.
+
+use std::collections::BTreeMap;
+
+use crate::{Cache, Core, CpuSet, Machine};
+
+use super::grid::Mark;
+use super::summary::size;
+
+/// A package and its groups of cores.
+pub(super) struct PackageGroups<'a> {
+    pub(super) title: String,
+    pub(super) groups: Vec<Group<'a>>,
+}
+
+/// Cores that share all that divides a package on this machine.
+pub(super) struct Group<'a> {
+    /// What they share, empty if nothing divides the package.
+    pub(super) title: String,
+    pub(super) cores: Vec<&'a Core>,
+}
+
+impl Group<'_> {
+    /// The marks of its CPUs.
+    pub(super) fn marks(&self, machine: &Machine) -> Vec<Mark> {
+        self.cpus().iter().filter_map(|cpu| machine.cpu(cpu).and_then(Mark::of)).collect()
+    }
+
+    /// Whether its grid has the same columns and rows as that of `other`.
+    pub(super) fn has_shape_of(&self, other: &Self) -> bool {
+        let widths =
+            |group: &Self| -> Vec<u32> { group.cores.iter().map(|core| core.smt_width).collect() };
+        widths(self) == widths(other)
+    }
+
+    /// The group without its grid.
+    pub(super) fn in_one_line(&self) -> String {
+        let separator = if self.title.is_empty() { "" } else { ": " };
+        let (cores, cpus) = (self.cores.len(), self.cpus());
+        format!("{}{separator}{cores} cores like those above, CPUs {cpus}", self.title)
+    }
+
+    fn cpus(&self) -> CpuSet {
+        self.cores.iter().flat_map(|core| core.cpus.iter()).collect()
+    }
+}
+
+/// What the cores of a group have in common, in the order of drawing.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    die: Option<u32>,
+    numa_node: Option<u32>,
+    /// The place of the L3 cache among the machine's caches.
+    last_cache: Option<usize>,
+    /// The place of the core type among the machine's.
+    core_type: Option<usize>,
+}
+
+/// The packages in ascending order, cores without a known package last.
+pub(super) fn packages(machine: &Machine) -> Vec<PackageGroups<'_>> {
+    let mut packages: BTreeMap<(bool, Option<u32>), Vec<&Core>> = BTreeMap::new();
+    for core in &machine.cores {
+        packages.entry((core.package.is_none(), core.package)).or_default().push(core);
+    }
+    let named = |((_, package), cores): ((_, Option<u32>), Vec<_>)| PackageGroups {
+        title: package.map_or_else(|| "Package not known".to_owned(), |id| format!("Package {id}")),
+        groups: groups(machine, cores),
+    };
+    packages.into_iter().map(named).collect()
+}
+
+fn groups<'a>(machine: &'a Machine, cores: Vec<&'a Core>) -> Vec<Group<'a>> {
+    let mut groups: BTreeMap<Key, Vec<&Core>> = BTreeMap::new();
+    for core in cores {
+        groups.entry(key(machine, core)).or_default().push(core);
+    }
+    groups.into_iter().map(|(key, cores)| Group { title: title(machine, &key), cores }).collect()
+}
+
+fn key(machine: &Machine, core: &Core) -> Key {
+    let several_dies =
+        |package| machine.dies.iter().filter(|die| die.package == package).count() > 1;
+    let serves = |cache: &Cache| cache.level == 3 && !cache.cpus.is_disjoint(&core.cpus);
+    let is_type = |name: &String| machine.core_types.iter().position(|one| one.name == *name);
+    Key {
+        die: core.die.filter(|_| several_dies(core.package)),
+        numa_node: core.numa_node.filter(|_| machine.numa_nodes.len() > 1),
+        last_cache: machine.caches.iter().position(serves),
+        core_type: core.core_type.as_ref().and_then(is_type),
+    }
+}
+
+fn title(machine: &Machine, key: &Key) -> String {
+    let die = key.die.map(|die| format!("die {die}"));
+    let node = key.numa_node.map(|node| format!("NUMA node {node}"));
+    let cache = key.last_cache.and_then(|place| machine.caches.get(place));
+    let cache = cache.map(|cache| format!("L3 {}", size(cache.size_bytes)));
+    let core_type = key.core_type.and_then(|place| machine.core_types.get(place));
+    let core_type = core_type.map(|one| one.name.clone());
+    [die, node, cache, core_type].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}

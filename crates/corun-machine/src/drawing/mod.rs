@@ -1,0 +1,70 @@
+//! A machine drawn for a person: cores side by side, each a column of its siblings.
+//!
+//! Cores stand together by package and by what divides it (die, NUMA node, L3 cache, core type), so
+//! that one look tells which CPUs share what.
+
+mod grid;
+mod groups;
+mod summary;
+
+use std::fmt::Write as _;
+
+use crate::Machine;
+use grid::Mark;
+use groups::Group;
+
+/// Machines above this number of CPUs show one of several equal groups in full.
+const FOLDED_ABOVE: usize = 256;
+
+/// Draws `machine` in lines of up to `width` characters where its cells allow it, with ANSI colours
+/// if `color`; the marks need no colour.
+pub fn draw(machine: &Machine, width: usize, color: bool) -> String {
+    let ink = Ink { color };
+    let mut text = summary::head(machine, &ink);
+    let mut marks = Vec::new();
+    for package in groups::packages(machine) {
+        let _ = writeln!(text, "\n{}", ink.bold(&package.title));
+        let mut before: Option<&Group<'_>> = None;
+        for group in &package.groups {
+            let marked = group.marks(machine);
+            let like_before = before.is_some_and(|before| before.has_shape_of(group));
+            if machine.logical_cpus.len() > FOLDED_ABOVE && like_before && marked.is_empty() {
+                let _ = writeln!(text, "  {}", group.in_one_line());
+                continue;
+            }
+            if !group.title.is_empty() {
+                let _ = writeln!(text, "  {}", group.title);
+            }
+            text.push_str(&grid::draw(machine, &group.cores, width, &ink));
+            before = marked.is_empty().then_some(group);
+            marks.extend(marked);
+        }
+    }
+    summary::legend(&mut text, &marks);
+    summary::tail(&mut text, machine, width);
+    text
+}
+
+/// Colours, or none.
+struct Ink {
+    color: bool,
+}
+
+impl Ink {
+    fn bold(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn mark(&self, mark: Option<Mark>, text: &str) -> String {
+        match mark {
+            Some(Mark::Offline) => self.paint("31", text),
+            Some(Mark::NotAllowed) => self.paint("33", text),
+            None => text.to_owned(),
+        }
+    }
+
+    /// `code` is a parameter of the control sequence SGR (ECMA-48).
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,135 @@
+//! What stands above and below the cores: the machine in a few lines, caches, legend, findings.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::{CacheType, CpuSet, Machine};
+
+use super::Ink;
+use super::grid::Mark;
+
+/// The machine in up to three lines.
+pub(super) fn head(machine: &Machine, ink: &Ink) -> String {
+    let model = machine.cpu_model.as_deref().unwrap_or("CPU model not known");
+    let mut text = format!("{}\n", ink.bold(model));
+    if let Some(hypervisor) = &machine.hypervisor {
+        let _ = writeln!(text, "virtual machine, hypervisor: {hypervisor}");
+    }
+    let _ = writeln!(
+        text,
+        "{}, {}, {}; {}",
+        count(machine.logical_cpus.len(), "logical CPU"),
+        count(machine.cores.len(), "core"),
+        count(machine.packages.len(), "package"),
+        smt(machine),
+    );
+    text
+}
+
+fn smt(machine: &Machine) -> String {
+    let width = format!("SMT width {}", machine.smt.width);
+    let control = machine.smt.control.as_ref().map(|control| format!("control {control}"));
+    let active = machine.smt.active.map(|active| if active { "active" } else { "not active" });
+    let state: Vec<String> = control.into_iter().chain(active.map(str::to_owned)).collect();
+    if state.is_empty() { width } else { format!("{width} ({})", state.join(", ")) }
+}
+
+/// What the marks mean, for those that occur.
+pub(super) fn legend(text: &mut String, marks: &[Mark]) {
+    let occurring = Mark::ALL.iter().filter(|mark| marks.contains(mark));
+    let meanings: Vec<String> =
+        occurring.map(|mark| format!("{} {}", mark.sign(), mark.meaning())).collect();
+    if !meanings.is_empty() {
+        let _ = writeln!(text, "    {}", meanings.join("    "));
+    }
+}
+
+/// Offline CPUs, nodes without CPUs, caches, findings.
+pub(super) fn tail(text: &mut String, machine: &Machine, width: usize) {
+    let homeless = machine.logical_cpus.iter().filter(|cpu| cpu.core.is_none());
+    let homeless: CpuSet = homeless.map(|cpu| cpu.id).collect();
+    if !homeless.is_empty() {
+        let _ =
+            writeln!(text, "\nOffline, core not known: CPU{} {homeless}", plural(homeless.len()));
+    }
+    let distant = machine.numa_nodes.iter().filter(|node| node.cpus.is_empty());
+    let distant: Vec<String> =
+        distant.map(|node| format!("{} ({})", node.id, size(node.memory_bytes))).collect();
+    if !distant.is_empty() {
+        let _ = writeln!(text, "\nNUMA nodes without CPUs: {}", distant.join(", "));
+    }
+    caches(text, machine);
+    if !machine.findings.is_empty() {
+        text.push_str("\nOdd:\n");
+        for finding in &machine.findings {
+            wrap(text, &finding.sentence, width);
+        }
+    }
+}
+
+/// One line for each kind of cache: how many, and what each is.
+fn caches(text: &mut String, machine: &Machine) {
+    type Kind = (u32, CacheType, Option<u64>, Option<u32>, Option<u32>, usize);
+    let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
+    for cache in &machine.caches {
+        let cpus = cache.cpus.len();
+        let kind =
+            (cache.level, cache.cache_type, cache.size_bytes, cache.ways, cache.line_bytes, cpus);
+        *kinds.entry(kind).or_default() += 1;
+    }
+    if !kinds.is_empty() {
+        text.push_str("\nCaches\n");
+    }
+    for ((level, cache_type, bytes, ways, line, cpus), number) in kinds {
+        let name = match cache_type {
+            CacheType::Data => format!("L{level} data"),
+            CacheType::Instruction => format!("L{level} instruction"),
+            CacheType::Unified => format!("L{level}"),
+        };
+        let ways = ways.map(|ways| match ways {
+            0 => "fully associative".to_owned(),
+            _ => format!("{ways} ways"),
+        });
+        let line = line.map(|line| format!("{line}-byte lines"));
+        let sharers = (cpus > 1).then(|| format!("shared by {cpus} CPUs"));
+        let details: Vec<String> = [ways, line, sharers].into_iter().flatten().collect();
+        let amount = format!("{number} × {}", size(bytes));
+        let _ = writeln!(text, "  {name:<14} {amount:>14}  {}", details.join(", "));
+    }
+}
+
+/// A number of bytes in the largest binary unit that divides it well.
+pub(super) fn size(bytes: Option<u64>) -> String {
+    let Some(bytes) = bytes else { return "of unknown size".to_owned() };
+    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let Some((unit, factor)) = units.iter().find(|(_, factor)| bytes >= *factor) else {
+        return format!("{bytes} B");
+    };
+    if bytes.is_multiple_of(*factor) {
+        format!("{} {unit}", bytes / factor)
+    } else {
+        format!("{:.1} {unit}", bytes as f64 / *factor as f64)
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", plural(number))
+}
+
+fn plural(number: usize) -> &'static str {
+    if number == 1 { "" } else { "s" }
+}
+
+/// Appends a sentence as an item of a list.
+fn wrap(text: &mut String, sentence: &str, width: usize) {
+    let mut line = String::from("  -");
+    for word in sentence.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > width && line.trim().len() > 1 {
+            let _ = writeln!(text, "{line}");
+            line = "   ".to_owned();
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{line}");
+}

@@ -7,9 +7,11 @@ mod affinity;
 mod cpu_set;
 mod drawing;
 mod error;
+pub mod evidence;
 mod files;
 mod finding;
 mod machine;
+mod memory_policy;
 mod reading;
 mod smt;
 
@@ -23,4 +25,5 @@ pub use machine::{
     AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, FORMAT, LogicalCpu, Machine,
     NumaNode, Package, VERSION,
 };
+pub use memory_policy::MemoryPolicy;
 pub use smt::{Smt, SmtControl};

@@ -1,0 +1,39 @@
+//! Who decides about the clock: frequency governors and turbo.
+
+use std::collections::BTreeSet;
+
+use crate::{CpuSet, SystemFiles};
+
+/// The settings of cpufreq (`Documentation/admin-guide/pm/cpufreq.rst`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FrequencyControl {
+    /// The distinct governors of the CPUs asked for; none where the kernel has no say.
+    pub governors: BTreeSet<String>,
+    /// Whether clocks above the nominal one are enabled; `None` where the kernel does not tell.
+    pub turbo: Option<bool>,
+}
+
+impl FrequencyControl {
+    /// Reads the settings that hold for `cpus`.
+    pub fn read(files: &mut impl SystemFiles, cpus: &CpuSet) -> Self {
+        let mut governors = BTreeSet::new();
+        for cpu in cpus.iter() {
+            let file = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+            if let Ok(governor) = files.read(&file) {
+                governors.insert(governor.to_owned());
+            }
+        }
+        let turbo = switch(files, "sys/devices/system/cpu/cpufreq/boost").or_else(|| {
+            switch(files, "sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| !off)
+        });
+        Self { governors, turbo }
+    }
+}
+
+fn switch(files: &mut impl SystemFiles, file: &str) -> Option<bool> {
+    match files.read(file) {
+        Ok("0") => Some(false),
+        Ok("1") => Some(true),
+        _ => None,
+    }
+}

@@ -1,0 +1,16 @@
+//! What the CPUs were doing meanwhile: the readings that tell an undisturbed sample from another.
+//!
+//! Each reading is taken twice, and the difference counts. A reader gives `None` where the machine
+//! does not show the thing.
+
+mod busy;
+mod cycles;
+mod energy;
+mod frequency;
+mod pressure;
+
+pub use busy::{CpuTime, CpuTimes, run_times_ns};
+pub use cycles::{CycleCounters, Cycles};
+pub use energy::{EnergyCounter, EnergyReading, PackageEnergy};
+pub use frequency::FrequencyControl;
+pub use pressure::CpuPressure;

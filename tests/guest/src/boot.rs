@@ -1,0 +1,118 @@
+//! One boot, from the description of a guest to what its scenario sent back.
+//!
+//! QEMU starts with the guest's CPUs stopped: they are pinned before the kernel's first instruction,
+//! and nothing in the guest has to wait for the host.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::{PoisonError, RwLock};
+use std::time::Instant;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::host_load::{ForeignLoad, Watch};
+use crate::qmp::Qmp;
+use crate::{BootError, Guest, Host, Outcome, Results, Scenario, initramfs, pinning};
+
+impl Guest {
+    /// Boots, runs the scenario and powers off.
+    ///
+    /// # Errors
+    /// If QEMU does not work, or the guest hangs, panics or ends before it has sent everything. A
+    /// scenario that ends with an exit code of its own is an outcome.
+    pub fn boot(&self, host: &Host, scenario: &Scenario) -> Result<Outcome, BootError> {
+        /// Guests that are not timed may run side by side.
+        static BOOTS: RwLock<()> = RwLock::new(());
+        let (_shared, _alone);
+        if self.pins.is_empty() {
+            _shared = BOOTS.read().unwrap_or_else(PoisonError::into_inner);
+        } else {
+            _alone = BOOTS.write().unwrap_or_else(PoisonError::into_inner);
+        }
+        self.check_pins(host)?;
+        let folder = tempfile::tempdir()
+            .map_err(|source| BootError::Qemu { source, said: String::new() })?;
+        let ended = self.run(host, scenario, folder.path());
+        self.judge(ended, folder.path())
+    }
+
+    fn check_pins(&self, host: &Host) -> Result<(), BootError> {
+        let (cpus, cores) = (self.cpus(), host.cores());
+        if self.pins.len() > cpus as usize || self.pins.iter().any(|&pin| pin >= cores) {
+            return Err(BootError::Pins { cpus, cores, pins: self.pins.clone() });
+        }
+        Ok(())
+    }
+
+    /// Runs QEMU in `folder` until the guest has ended.
+    fn run(&self, host: &Host, scenario: &Scenario, folder: &Path) -> io::Result<ForeignLoad> {
+        initramfs::with_scenario(&host.initramfs, &host.busybox, scenario, folder)?;
+        let (ours, theirs) = UnixStream::pair()?;
+        let theirs = OwnedFd::from(theirs);
+        let watch = Watch::begin(Path::new("/"))?;
+        let qemu = Qemu(
+            Command::new(&host.qemu)
+                .arg("-kernel")
+                .arg(&host.kernel)
+                .args(self.qemu_arguments())
+                .current_dir(folder)
+                .stdin(theirs.try_clone()?)
+                .stdout(theirs)
+                .stderr(File::create(folder.join("said"))?)
+                .spawn()?,
+        );
+        let mut qmp = Qmp::new(ours, Instant::now() + self.deadline)?;
+        for (thread, &pin) in qmp.cpu_threads()?.into_iter().zip(&self.pins) {
+            pinning::pin(thread, host.cores[pin])?;
+        }
+        qmp.start()?;
+        qmp.wait_for_end()?;
+        watch.end(Path::new("/"), qemu.ended()?)
+    }
+
+    fn judge(&self, ended: io::Result<ForeignLoad>, folder: &Path) -> Result<Outcome, BootError> {
+        let text = |name| {
+            fs::read(folder.join(name))
+                .map(|bytes| String::from_utf8_lossy(&bytes).replace('\r', ""))
+                .unwrap_or_default()
+        };
+        let (console, said) = (text("console"), text("said"));
+        if console.contains("Kernel panic - not syncing") {
+            return Err(BootError::KernelPanic(console));
+        }
+        let load = ended.map_err(|source| match source.kind() {
+            io::ErrorKind::TimedOut => {
+                BootError::Deadline { deadline: self.deadline, console: console.clone() }
+            }
+            _ => BootError::Qemu { source, said: said.clone() },
+        })?;
+        let sent = fs::read(folder.join("results")).unwrap_or_default();
+        match Results::parse(&sent) {
+            Ok(results) => Ok(Outcome { results, console, load }),
+            Err(source) => Err(BootError::Results { source, said, console }),
+        }
+    }
+}
+
+/// A running QEMU, which does not outlive its test.
+struct Qemu(Child);
+
+impl Qemu {
+    /// Its process, ended but still known to the system.
+    fn ended(&self) -> io::Result<Pid> {
+        let process = Pid::from_child(&self.0);
+        waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+        Ok(process)
+    }
+}
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

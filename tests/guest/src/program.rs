@@ -1,0 +1,31 @@
+//! corun as the guest runs it: linked statically, because the guest has no C library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Unavailable;
+
+/// Naming the target keeps the flags below away from build scripts and procedural macros.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Builds corun in its own target folder `cache`, if it is out of date, and returns its path.
+pub(crate) fn build(cache: &Path) -> Result<PathBuf, Unavailable> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--quiet", "--release", "--locked", "-p", "corun", "--target", TARGET])
+        .arg("--target-dir")
+        .arg(cache)
+        .current_dir(corun_testing::repository())
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Unavailable::Broken(format!("cannot run cargo: {error}")))?;
+    if !output.status.success() {
+        return Err(Unavailable::Broken(format!(
+            "cannot build corun for the guest:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        )));
+    }
+    Ok(cache.join(TARGET).join("release/corun"))
+}

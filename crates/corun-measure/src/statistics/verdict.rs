@@ -1,0 +1,170 @@
+//! From an estimate to an answer: helps, hurts, no practical effect, or inconclusive.
+//!
+//! "No effect" is a claim like the others and needs its own evidence: two one-sided tests
+//! (Schuirmann 1987), never a failure to find a difference. An inconclusive answer says why.
+
+use super::estimate::{Estimate, paired};
+
+/// The answer for one comparison; positive logs speak for the arm in the numerator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// A gain beyond chance, the practical bound and the noise floor.
+    Helps,
+    /// A loss beyond chance, the practical bound and the noise floor.
+    Hurts,
+    /// Shown to lie inside the practical bound.
+    NoPracticalEffect,
+    /// The data do not decide.
+    Inconclusive(Unsettled),
+}
+
+/// The first condition of a claim that an inconclusive estimate does not meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsettled {
+    /// The interval holds "no difference", and is too wide to claim that there is none.
+    IntervalHoldsZero,
+    /// There is a difference, but it may be too small to matter.
+    WithinPracticalBound,
+    /// There is a difference, but one that two identical arms could feign here.
+    WithinNoiseFloor,
+}
+
+/// What an effect must exceed to be claimed, on the log scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// The smallest effect that matters; `ln(1.02)` for 2 %, 0 to make "no effect" unclaimable.
+    pub practical: f64,
+    /// The largest effect that two identical arms could feign; see [`noise_floor`].
+    pub noise_floor: f64,
+}
+
+/// The verdict on `estimate`.
+///
+/// No practical effect if the equivalence test says so; else helps or hurts if the interval
+/// excludes zero and the estimate exceeds both bounds; else inconclusive.
+pub fn judge(estimate: &Estimate, bounds: Bounds) -> Verdict {
+    let size = estimate.log.abs();
+    if lies_within(estimate, bounds.practical) {
+        Verdict::NoPracticalEffect
+    } else if estimate.interval().holds(0.0) {
+        Verdict::Inconclusive(Unsettled::IntervalHoldsZero)
+    } else if size <= bounds.practical {
+        Verdict::Inconclusive(Unsettled::WithinPracticalBound)
+    } else if size <= bounds.noise_floor {
+        Verdict::Inconclusive(Unsettled::WithinNoiseFloor)
+    } else if estimate.log > 0.0 {
+        Verdict::Helps
+    } else {
+        Verdict::Hurts
+    }
+}
+
+/// Whether the effect is shown to lie strictly within `bound` of zero, on the log scale.
+///
+/// Two one-sided tests, each at the error rate of the estimate's own interval: the interval with
+/// twice that rate (90 % for an estimate at 95 %) must lie inside. Never true for a bound of 0.
+pub fn lies_within(estimate: &Estimate, bound: f64) -> bool {
+    estimate
+        .at_level(1.0 - 2.0 * (1.0 - estimate.level))
+        .is_some_and(|interval| -bound < interval.low && interval.high < bound)
+}
+
+/// The largest effect that two identical arms could feign: the farther end of the 95 % interval of
+/// the log ratios between an arm and its A/A twin. `None` where there is no such interval.
+pub fn noise_floor(twin_log_ratios: &[f64]) -> Option<f64> {
+    let twins = paired(twin_log_ratios, 0.95)?;
+    Some(twins.low.abs().max(twins.high.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TWO_PERCENT: f64 = 0.02;
+
+    /// An estimate of `blocks` blocks whose 95 % interval reaches `reach` to each side.
+    fn estimate(log: f64, reach: f64) -> Estimate {
+        let unit = paired(&[-1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0], 0.95).unwrap();
+        let standard_error = unit.standard_error * reach / unit.half_width();
+        Estimate { log, standard_error, ..unit }.at_level(0.95).unwrap()
+    }
+
+    fn verdict(log: f64, reach: f64, practical: f64, noise_floor: f64) -> Verdict {
+        judge(&estimate(log, reach), Bounds { practical, noise_floor })
+    }
+
+    #[test]
+    fn each_answer_has_its_conditions() {
+        use Unsettled::{IntervalHoldsZero, WithinNoiseFloor, WithinPracticalBound};
+        use Verdict::{Helps, Hurts, Inconclusive, NoPracticalEffect};
+        let cases = [
+            ((0.10, 0.05), 0.01, Helps),
+            ((-0.10, 0.05), 0.01, Hurts),
+            ((0.005, 0.01), 0.01, NoPracticalEffect),
+            ((0.03, 0.05), 0.01, Inconclusive(IntervalHoldsZero)),
+            ((0.015, 0.012), 0.01, Inconclusive(WithinPracticalBound)),
+            ((0.03, 0.02), 0.05, Inconclusive(WithinNoiseFloor)),
+        ];
+        for ((log, reach), floor, expected) in cases {
+            assert_eq!(verdict(log, reach, TWO_PERCENT, floor), expected, "{log} ± {reach}");
+        }
+    }
+
+    #[test]
+    fn equivalence_takes_the_ninety_percent_interval() {
+        // With 10 blocks the 90 % interval reaches 0.810 as far as the 95 % interval.
+        assert!(lies_within(&estimate(0.0, TWO_PERCENT / 0.82), TWO_PERCENT));
+        assert!(!lies_within(&estimate(0.0, TWO_PERCENT / 0.80), TWO_PERCENT));
+    }
+
+    #[test]
+    fn the_noise_floor_is_the_farther_end() {
+        let twins = [0.01, 0.02, 0.03, 0.00, -0.01];
+        let interval = paired(&twins, 0.95).unwrap();
+        assert_eq!(noise_floor(&twins), Some(interval.high));
+        let turned = twins.map(|value| -value);
+        assert_eq!(noise_floor(&turned), Some(interval.high));
+        assert_eq!(noise_floor(&[0.1]), None);
+    }
+
+    #[test]
+    fn a_point_at_zero_is_not_equivalent_to_nothing() {
+        assert_eq!(
+            verdict(0.0, 0.0, 0.0, 0.0),
+            Verdict::Inconclusive(Unsettled::IntervalHoldsZero)
+        );
+        assert_eq!(verdict(0.0, 0.0, TWO_PERCENT, 0.0), Verdict::NoPracticalEffect);
+    }
+
+    proptest! {
+        #[test]
+        fn without_a_practical_bound_nothing_is_called_no_effect(
+            log in -1.0..1.0, reach in 0.0..1.0,
+        ) {
+            prop_assert_ne!(verdict(log, reach, 0.0, 0.0), Verdict::NoPracticalEffect);
+        }
+
+        #[test]
+        fn turning_the_ratio_round_turns_the_verdict(
+            log in -0.2..0.2, reach in 0.0..0.2, practical in 0.0..0.1, floor in 0.0..0.1,
+        ) {
+            let turned = match verdict(log, reach, practical, floor) {
+                Verdict::Helps => Verdict::Hurts,
+                Verdict::Hurts => Verdict::Helps,
+                other => other,
+            };
+            prop_assert_eq!(verdict(-log, reach, practical, floor), turned);
+        }
+
+        #[test]
+        fn a_claim_always_exceeds_the_floors(
+            log in -0.2..0.2, reach in 0.0..0.2, practical in 0.0..0.1, floor in 0.0..0.1,
+        ) {
+            if matches!(verdict(log, reach, practical, floor), Verdict::Helps | Verdict::Hurts) {
+                prop_assert!(log.abs() > practical.max(floor).max(reach));
+            }
+        }
+    }
+}

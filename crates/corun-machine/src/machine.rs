@@ -110,7 +110,8 @@ pub struct CoreType {
 /// A package (socket).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Package {
-    /// The kernel's `physical_package_id`; counted from 0 where the kernel has no numbers.
+    /// The kernel's `physical_package_id`; a number of our own where it gives none, or the same to
+    /// several packages.
     pub id: u32,
     /// Its CPUs, as far as known.
     pub cpus: CpuSet,
@@ -123,7 +124,7 @@ pub struct Die {
     pub package: Option<u32>,
     /// The kernel's `die_id`, unique within the package.
     pub id: u32,
-    /// Its CPUs, as far as known.
+    /// Its online CPUs.
     pub cpus: CpuSet,
 }
 
@@ -134,7 +135,7 @@ pub struct Cluster {
     pub package: Option<u32>,
     /// The kernel's `cluster_id`, unique within the package.
     pub id: u32,
-    /// Its CPUs, as far as known.
+    /// Its online CPUs.
     pub cpus: CpuSet,
 }
 

@@ -13,10 +13,15 @@ const ALWAYS_TRIED: u32 = 4;
 /// More than any machine has.
 const MOST: u32 = 16;
 
-/// Reads the caches, by level, type and lowest CPU.
-pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Vec<Cache> {
+/// Reads the caches, by level, type and lowest CPU. `siblings_of` gives the siblings of a CPU.
+pub(super) fn read<F: SystemFiles>(
+    source: &mut Source<'_, F>,
+    online: &CpuSet,
+    siblings_of: impl Fn(u32) -> CpuSet,
+) -> Vec<Cache> {
+    // Where the two disagree (kernels of 2011 on AMD), the mask is right.
     let mut lists =
-        CpuSets::new(&[("shared_cpu_list", Form::List), ("shared_cpu_map", Form::Mask)]);
+        CpuSets::new(&[("shared_cpu_map", Form::Mask), ("shared_cpu_list", Form::List)]);
     let mut described: HashSet<(u32, SetId)> = HashSet::new();
     let mut caches: HashMap<(u32, CacheType, CpuSet), Cache> = HashMap::new();
     for cpu in online.iter() {
@@ -24,14 +29,17 @@ pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) 
             let Some(list) = lists.read(source, cpu, format_args!("cache/index{index}")) else {
                 if index < ALWAYS_TRIED { continue } else { break }
             };
+            let serves_itself = lists.get(list).contains(cpu);
             // A CPU that shares this cache, under the same number, has described it already.
-            if !described.insert((index, list)) {
+            if serves_itself && !described.insert((index, list)) {
                 continue;
             }
-            let cpus = lists.get(list).intersection(online);
-            if !cpus.contains(cpu) {
-                let what = format!("expected CPU {cpu} among the CPUs that its own cache serves");
-                report(&mut source.findings, what, &CpuSet::from([cpu]));
+            let mut cpus = lists.get(list).intersection(online);
+            if !serves_itself {
+                let what =
+                    "the list lacks the CPU itself; the cache is taken to serve its core too";
+                report(&mut source.findings, what.to_owned(), &CpuSet::from([cpu]));
+                cpus = cpus.union(&siblings_of(cpu).intersection(online));
             }
             if let Some((level, cache_type)) = level_and_type(source, cpu, index) {
                 caches

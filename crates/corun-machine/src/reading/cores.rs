@@ -1,9 +1,11 @@
 //! Which CPUs are siblings, and the cores that follow.
 //!
 //! Siblings are what the kernel lists, not what numbers suggest: `core_id` has gaps and repeats.
-//! Two online CPUs are taken for siblings only if each lists the other.
+//! Two online CPUs are taken for siblings only if each lists the other, and the numbers that the
+//! kernel gives their cores do not differ: AMD's cores of 2011 to 2016 listed two as siblings that
+//! have all but the front end and the floating-point unit to themselves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::core_types::type_of;
 use super::cpus::KnownCpus;
@@ -37,11 +39,10 @@ pub(super) fn read<F: SystemFiles>(
         }
     }
     infer(&unlisted, places, &mut listed, &mut source.findings);
-    agree(&known.online, &listed, &mut source.findings)
+    agree(&known.online, &listed, places, &mut source.findings)
 }
 
-/// Without a list, CPUs with the same number of core in the same place are siblings; without that
-/// number too, a CPU counts as a core of its own.
+/// Without lists, CPUs with the same number of core in the same place are siblings.
 fn infer(
     unlisted: &CpuSet,
     places: &Places,
@@ -50,67 +51,69 @@ fn infer(
 ) {
     let mut same_place: HashMap<Place, CpuSet> = HashMap::new();
     for cpu in unlisted.iter() {
-        if let Some(place) = places.known(cpu).filter(|place| place.core_id.is_some()) {
-            same_place.entry(place).or_default().insert(cpu);
-        }
-    }
-    for cpu in unlisted.iter() {
-        let (siblings, taken) = match places.known(cpu).and_then(|place| same_place.get(&place)) {
-            Some(siblings) => {
-                (siblings.clone(), "CPUs with the same core_id are taken for siblings")
+        let (kind, what) = match places.known(cpu).filter(|place| place.core_id.is_some()) {
+            Some(place) => {
+                same_place.entry(place).or_default().insert(cpu);
+                let what = "no siblings are listed; CPUs with the same core_id are taken for them";
+                (FindingKind::UnknownSiblings, what)
             }
-            None => (CpuSet::from([cpu]), "each CPU is taken for a core of its own"),
+            None => (FindingKind::UnknownCore, "no siblings are listed, and no core_id is given"),
         };
-        listed.insert(cpu, siblings);
-        findings.add(
-            FindingKind::UnknownSiblings,
-            of_each("topology/core_cpus_list"),
-            format!("the kernel lists no siblings here; {taken}"),
-            &CpuSet::from([cpu]),
-        );
+        findings.add(kind, of_each("topology/core_cpus_list"), what, &CpuSet::from([cpu]));
+    }
+    for siblings in same_place.into_values() {
+        listed.extend(siblings.iter().map(|cpu| (cpu, siblings.clone())));
     }
 }
 
-/// Makes disjoint sets of the lists. Each CPU comes with those that it lists and that list it, and
-/// with offline ones, which list nobody.
-fn agree(online: &CpuSet, listed: &HashMap<u32, CpuSet>, findings: &mut Findings) -> Vec<CpuSet> {
-    let mut placed = std::collections::HashSet::new();
+/// Makes disjoint sets of the lists. Each CPU comes with those that it lists, that list it and have
+/// no other number of core, and with offline ones, which list nobody.
+fn agree(
+    online: &CpuSet,
+    listed: &HashMap<u32, CpuSet>,
+    places: &Places,
+    findings: &mut Findings,
+) -> Vec<CpuSet> {
+    let core_id = |cpu| places.known(cpu).and_then(|place| place.core_id);
+    let mut placed = HashSet::new();
     let mut cores = Vec::new();
     for cpu in online.iter() {
         let Some(list) = listed.get(&cpu) else { continue };
+        let mut core = CpuSet::from([cpu]);
         for other in list.iter().filter(|&other| other != cpu) {
-            if listed.get(&other).is_some_and(|back| !back.contains(cpu)) {
-                contradiction(findings, cpu, other);
+            let mutual = listed.get(&other).is_none_or(|back| back.contains(cpu));
+            let same_id = core_id(cpu).zip(core_id(other)).is_none_or(|(one, two)| one == two);
+            if !mutual {
+                contradiction(
+                    findings,
+                    "sibling lists name CPUs that do not name them",
+                    cpu,
+                    other,
+                );
+            } else if !same_id {
+                contradiction(findings, "listed as siblings, with different core_id", cpu, other);
+            } else if !placed.contains(&other) {
+                core.insert(other);
             }
         }
         if !list.contains(cpu) {
-            contradiction(findings, cpu, cpu);
+            contradiction(findings, "missing in their own lists of siblings", cpu, cpu);
         }
-        if placed.contains(&cpu) {
-            continue;
+        if !placed.contains(&cpu) {
+            placed.extend(core.iter());
+            cores.push(core);
         }
-        let agreed = |other: &u32| {
-            !placed.contains(other) && listed.get(other).is_none_or(|back| back.contains(cpu))
-        };
-        let core: CpuSet = std::iter::once(cpu).chain(list.iter().filter(agreed)).collect();
-        placed.extend(core.iter());
-        cores.push(core);
     }
     cores
 }
 
-fn contradiction(findings: &mut Findings, cpu: u32, other: u32) {
-    let what = if cpu == other {
-        format!("CPU {cpu} is missing in its own list of siblings")
-    } else {
-        format!(
-            "CPU {cpu} lists CPU {other} as a sibling, CPU {other} does not list CPU {cpu}; they \
-             are taken for different cores"
-        )
-    };
-    let cpus = CpuSet::from([cpu, other]);
+fn contradiction(findings: &mut Findings, what: &str, cpu: u32, other: u32) {
     let file = of_each("topology/core_cpus_list");
-    findings.add(FindingKind::ContradictorySiblings, file, what, &cpus);
+    let what = match cpu == other {
+        true => what.to_owned(),
+        false => format!("{what}; they are taken for different cores"),
+    };
+    findings.add(FindingKind::ContradictorySiblings, file, what, &CpuSet::from([cpu, other]));
 }
 
 /// The cores with all that is known of them; a core is where its lowest online CPU is.
@@ -129,8 +132,8 @@ pub(super) fn describe(
             findings.add(
                 FindingKind::ContradictoryPlace,
                 of_each("topology"),
-                "siblings of one core are said to be in different packages, dies, clusters or \
-                 cores; the place of the lowest is taken",
+                "siblings of one core are said to be in different packages, dies or clusters; the \
+                 place of the lowest is taken",
                 &cpus,
             );
         }
@@ -154,9 +157,10 @@ pub(super) fn describe(
     cores
 }
 
-/// Reports the CPUs of which the core is not known.
+/// Reports the offline CPUs of which the core is not known.
 pub(super) fn report_unknown(cpus: &[LogicalCpu], findings: &mut Findings) {
-    let unknown: CpuSet = cpus.iter().filter(|cpu| cpu.core.is_none()).map(|cpu| cpu.id).collect();
+    let unknown: CpuSet =
+        cpus.iter().filter(|cpu| !cpu.online && cpu.core.is_none()).map(|cpu| cpu.id).collect();
     if !unknown.is_empty() {
         findings.add(
             FindingKind::UnknownCore,

@@ -27,7 +27,6 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
     let allowed_by = allowed::read(&mut source);
     let memory_nodes = allowed_by.cpuset.as_ref().and_then(|set| set.memory_nodes.as_ref());
     let numa_nodes = nodes::read(&mut source, &known.all, memory_nodes);
-    let caches = caches::read(&mut source, &known.online);
     let mut core_types = core_types::read(&mut source, &known.online);
     let places = places::read(&mut source, &known.online);
     let siblings = cores::read(&mut source, &known, &places);
@@ -37,6 +36,9 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
 
     let core_of: HashMap<u32, &crate::Core> =
         cores.iter().flat_map(|core| core.cpus.iter().map(move |cpu| (cpu, core))).collect();
+    let siblings_of =
+        |id| core_of.get(&id).map_or_else(|| CpuSet::from([id]), |core| core.cpus.clone());
+    let caches = caches::read(&mut source, &known.online, siblings_of);
     let describe = |id| {
         let core = core_of.get(&id);
         let online = known.online.contains(id);
@@ -46,10 +48,13 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
             online,
             allowed: online && allowed::allows(&allowed_by, id),
             core: core.map(|core| core.id),
-            siblings: core.map_or_else(|| CpuSet::from([id]), |core| core.cpus.clone()),
-            package: core.and_then(|core| core.package),
+            siblings: siblings_of(id),
+            package: core.map_or_else(|| places.known(id)?.package, |core| core.package),
             numa_node: nodes::node_of(&numa_nodes, id),
-            core_type: core.and_then(|core| core.core_type.clone()),
+            core_type: core.map_or_else(
+                || core_types::type_of(&core_types, id),
+                |core| core.core_type.clone(),
+            ),
         }
     };
     let logical_cpus: Vec<LogicalCpu> = known.all.iter().map(describe).collect();
@@ -61,9 +66,9 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
         cpu_model: identity.cpu_model,
         hypervisor: identity.hypervisor,
         smt,
-        packages: places::packages(&cores),
-        dies: places::dies(&cores),
-        clusters: places::clusters(&cores),
+        packages: places::packages(&logical_cpus),
+        dies: places.dies(),
+        clusters: places.clusters(),
         logical_cpus,
         cores,
         core_types,

@@ -1,9 +1,9 @@
 //! Where each online CPU sits: package, die, cluster, and the kernel's number of its core.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::source::{CpuSets, Form, Source};
-use crate::{Cluster, Core, CpuSet, Die, Package, SystemFiles};
+use super::source::{CpuSets, Form, SetId, Source, of_each};
+use crate::{Cluster, CpuSet, Die, FindingKind, LogicalCpu, Package, SystemFiles};
 
 /// Where a CPU sits; `None` is what the kernel does not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -37,12 +37,13 @@ pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) 
             core_id: source.cpu_number(cpu, "topology/core_id"),
         })
         .collect();
-    number_packages(source, online, &mut places);
+    name_packages(source, online, &mut places);
     Places { online: online.clone(), places }
 }
 
-/// Some kernels (s390, old powerpc) list the CPUs of a package without numbering it.
-fn number_packages<F: SystemFiles>(
+/// Packages are what the kernel lists. Its numbers only name them: some kernels give none (s390,
+/// old powerpc), and some give one number to several packages (old Itanium).
+fn name_packages<F: SystemFiles>(
     source: &mut Source<'_, F>,
     online: &CpuSet,
     places: &mut [Place],
@@ -53,15 +54,30 @@ fn number_packages<F: SystemFiles>(
         ("package_cpus", Form::Mask),
         ("core_siblings", Form::Mask),
     ]);
-    let mut numbers = BTreeMap::new();
-    let first = places.iter().filter_map(|place| place.package).max().map_or(0, |last| last + 1);
+    let mut unused =
+        places.iter().filter_map(|place| place.package).max().map_or(0, |last| last + 1);
+    let mut names: HashMap<SetId, u32> = HashMap::new();
     for (cpu, place) in online.iter().zip(places) {
-        if place.package.is_none()
-            && let Some(list) = lists.read(source, cpu, "topology")
-        {
-            let next = first + numbers.len() as u32;
-            place.package = Some(*numbers.entry(list).or_insert(next));
+        let Some(list) = lists.read(source, cpu, "topology") else { continue };
+        let taken = |number: &u32| names.values().any(|name| name == number);
+        let name = match (names.get(&list), place.package) {
+            (Some(name), _) => *name,
+            (None, Some(number)) if !taken(&number) => number,
+            (None, _) => {
+                unused += 1;
+                unused - 1
+            }
+        };
+        names.insert(list, name);
+        if place.package.is_some_and(|number| number != name) {
+            source.findings.add(
+                FindingKind::ContradictoryPlace,
+                of_each("topology/physical_package_id"),
+                "the number does not fit the list of the package's CPUs; the list is believed",
+                &CpuSet::from([cpu]),
+            );
         }
+        place.package = Some(name);
     }
 }
 
@@ -74,26 +90,31 @@ impl Places {
 }
 
 /// The packages, ascending.
-pub(super) fn packages(cores: &[Core]) -> Vec<Package> {
-    let groups =
-        grouped(cores.iter().flat_map(|core| core.cpus.iter().map(|cpu| (core.package, cpu))));
+pub(super) fn packages(cpus: &[LogicalCpu]) -> Vec<Package> {
+    let groups = grouped(cpus.iter().map(|cpu| (cpu.package, cpu.id)));
     groups.into_iter().map(|(id, cpus)| Package { id, cpus }).collect()
 }
 
-/// The dies, ascending within ascending packages.
-pub(super) fn dies(cores: &[Core]) -> Vec<Die> {
-    let groups = grouped(cores.iter().flat_map(|core| {
-        core.cpus.iter().map(|cpu| (core.die.map(|die| (core.package, die)), cpu))
-    }));
-    groups.into_iter().map(|((package, id), cpus)| Die { package, id, cpus }).collect()
-}
+impl Places {
+    /// The dies, ascending within ascending packages.
+    pub(super) fn dies(&self) -> Vec<Die> {
+        let groups = self.grouped(|place| Some((place.package, place.die?)));
+        groups.map(|((package, id), cpus)| Die { package, id, cpus }).collect()
+    }
 
-/// The clusters, ascending within ascending packages.
-pub(super) fn clusters(cores: &[Core]) -> Vec<Cluster> {
-    let groups = grouped(cores.iter().flat_map(|core| {
-        core.cpus.iter().map(|cpu| (core.cluster.map(|cluster| (core.package, cluster)), cpu))
-    }));
-    groups.into_iter().map(|((package, id), cpus)| Cluster { package, id, cpus }).collect()
+    /// The clusters, ascending within ascending packages.
+    pub(super) fn clusters(&self) -> Vec<Cluster> {
+        let groups = self.grouped(|place| Some((place.package, place.cluster?)));
+        groups.map(|((package, id), cpus)| Cluster { package, id, cpus }).collect()
+    }
+
+    fn grouped<K: Ord>(
+        &self,
+        key: impl Fn(&Place) -> Option<K>,
+    ) -> impl Iterator<Item = (K, CpuSet)> {
+        let members = self.places.iter().zip(self.online.iter());
+        grouped(members.map(|(place, cpu)| (key(place), cpu))).into_iter()
+    }
 }
 
 fn grouped<K: Ord>(members: impl Iterator<Item = (Option<K>, u32)>) -> BTreeMap<K, CpuSet> {

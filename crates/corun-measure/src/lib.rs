@@ -1,1 +1,25 @@
 //! Experiment design, randomised blocks, running, statistics, verdict.
+//!
+//! The way of a measurement: a [`Request`] is laid out as arms on this machine ([`layout`]), an
+//! executor runs them in random order ([`experiment`], [`execution`]), and the samples become
+//! observations with a verdict ([`analysis`], [`statistics`]).
+
+mod affinity;
+pub mod analysis;
+mod caveats;
+pub mod comparison;
+pub mod cores;
+mod evidence;
+pub mod execution;
+pub mod experiment;
+pub mod layout;
+mod measurement;
+mod request;
+mod sentences;
+pub mod series;
+pub mod statistics;
+mod stopping;
+
+pub use measurement::{Forecast, Forecaster, MeasureError, Measurement};
+pub use request::{CommandRequest, Request, RequestError, WorkRequest};
+pub use stopping::PlannedLooks;

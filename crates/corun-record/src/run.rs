@@ -63,9 +63,9 @@ impl Run {
         self.arms.iter().find(|arm| arm.id == id)
     }
 
-    /// Whether the experiment was cut short by the user or the system.
+    /// Whether the experiment was cut short by the user, the system or a failure.
     pub fn is_partial(&self) -> bool {
-        self.stopped.reason == StopReason::Interrupted
+        matches!(self.stopped.reason, StopReason::Interrupted | StopReason::Failed)
     }
 }
 
@@ -90,6 +90,8 @@ pub enum StopReason {
     TimeUp,
     /// The user or the system interrupted; finished blocks are kept.
     Interrupted,
+    /// An arm failed; finished blocks are kept.
+    Failed,
 }
 
 /// What was run.

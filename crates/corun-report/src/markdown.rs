@@ -10,7 +10,7 @@ use crate::tables::{self, Table};
 pub fn to_markdown(run: &Run) -> String {
     let mut text = format!("# {}\n\n", prose::heading(run).join("\n\n"));
     if run.is_partial() {
-        text.push_str("**Partial result: the experiment was interrupted.**\n\n");
+        text.push_str("**Partial result: the experiment was cut short.**\n\n");
     }
     for answer in prose::answers(run) {
         text.push_str(&format!("{answer}\n\n"));

@@ -1,2 +1,31 @@
 //! What sharing a core does to a program.
-fn main() {}
+//!
+//! The story: parse the command line, let one subcommand do its work, and end with its exit code.
+
+mod command;
+mod interruption;
+mod problem;
+mod progress;
+mod terminal;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use command::Command;
+
+/// Measures what sharing a core (SMT, hyper-threading) does to a program.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    match CommandLine::parse().command.run() {
+        Ok(exit) => exit,
+        Err(problem) => problem.tell(),
+    }
+}

@@ -1,0 +1,179 @@
+//! From samples to observations, verdicts and caveats; repeatable from a stored run.
+
+use corun_record::{Answer, Arm, Caveat, Estimate, Metric, Observation, Sample, Source, Verdict};
+
+use crate::caveats;
+use crate::comparison::{Comparison, comparisons, headline};
+use crate::sentences;
+use crate::series::Series;
+use crate::statistics::{self, Bounds, BOOTSTRAP_FROM_BLOCKS};
+
+/// Resamples of the bootstrap diagnostic.
+const RESAMPLES: usize = 2000;
+
+/// What is asked of the samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The practical bound, as a fraction.
+    pub practical: f64,
+    /// The level of intervals, adjusted for planned looks.
+    pub level: f64,
+    /// The seed of the bootstrap.
+    pub seed: u64,
+}
+
+/// What follows from samples.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Analysis {
+    /// Arms first, then comparisons, then noise floors.
+    pub observations: Vec<Observation>,
+    /// The headline first.
+    pub verdicts: Vec<Verdict>,
+    /// What limits trust.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Analyses the samples of these arms.
+pub fn analyse(
+    arms: &[Arm],
+    samples: &[Sample],
+    question: &Question,
+    hypervisor: Option<&str>,
+) -> Analysis {
+    let analyst = Analyst { throughput: Series::of_throughput(arms, samples), arms, question };
+    let makespan = Series::of_makespan(arms, samples);
+    let mut analysis = Analysis::default();
+    for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
+        let of_arm = [
+            (Metric::Makespan, "s", makespan.arm(&arm.id)),
+            (Metric::Throughput, "operations/s", analyst.throughput.arm(&arm.id)),
+        ];
+        for (metric, unit, logs) in of_arm {
+            analysis.observations.extend(analyst.observation(metric, &arm.id, None, unit, &logs));
+        }
+        analysis.observations.extend(analyst.noise_floor(&arm.id));
+    }
+    let comparisons = comparisons(arms);
+    for comparison in &comparisons {
+        let logs = analyst.throughput.comparison(comparison);
+        let against = Some(comparison.against.as_str());
+        let seen =
+            analyst.observation(comparison.metric, &comparison.arm, against, "1", &logs);
+        analysis.observations.extend(seen);
+    }
+    let first = headline(&comparisons);
+    let others = comparisons.iter().filter(|other| other.is_judged() && Some(*other) != first);
+    analysis.verdicts =
+        first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
+    analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
+    analysis
+}
+
+/// An estimate on the log scale as a ratio with its interval.
+pub fn on_ratio_scale(estimate: &statistics::Estimate) -> Estimate {
+    let [value, low, high] = estimate.ratio();
+    Estimate { value, low, high, level: estimate.level, blocks: estimate.blocks }
+}
+
+struct Analyst<'a> {
+    throughput: Series,
+    arms: &'a [Arm],
+    question: &'a Question,
+}
+
+impl Analyst<'_> {
+    fn observation(
+        &self,
+        metric: Metric,
+        arm: &str,
+        against: Option<&str>,
+        unit: &str,
+        logs: &[f64],
+    ) -> Option<Observation> {
+        let level = self.question.level;
+        let estimate = on_ratio_scale(&statistics::paired(logs, level)?);
+        let bootstrap = (logs.len() >= BOOTSTRAP_FROM_BLOCKS)
+            .then(|| statistics::bootstrap_t(logs, level, RESAMPLES, self.question.seed))
+            .flatten()
+            .map(|interval| Estimate {
+                low: interval.low.exp(),
+                high: interval.high.exp(),
+                ..estimate
+            });
+        Some(Observation {
+            metric,
+            arm: arm.to_owned(),
+            against: against.map(str::to_owned),
+            unit: unit.to_owned(),
+            estimate,
+            bootstrap,
+            source: Source::Measured,
+        })
+    }
+
+    /// The noise floor of an arm, as a fraction, with the A/A ratio's own interval around it.
+    fn noise_floor(&self, arm: &str) -> Option<Observation> {
+        let logs = self.throughput.against_twin(arm);
+        let interval = statistics::paired(&logs, 0.95)?;
+        let floor = statistics::noise_floor(&logs)?.exp_m1();
+        Some(Observation {
+            metric: Metric::NoiseFloor,
+            arm: arm.to_owned(),
+            against: None,
+            unit: "1".to_owned(),
+            estimate: Estimate {
+                value: floor,
+                low: interval.low.exp_m1(),
+                high: interval.high.exp_m1(),
+                level: interval.level,
+                blocks: interval.blocks,
+            },
+            bootstrap: None,
+            source: Source::Measured,
+        })
+    }
+
+    /// The verdict on a comparison: does the arm do more work than the other?
+    fn verdict(&self, comparison: &Comparison) -> Option<Verdict> {
+        let logs = self.throughput.comparison(comparison);
+        let estimate = statistics::paired(&logs, self.question.level)?;
+        let gain = statistics::paired(
+            &logs.iter().map(|log| comparison.sign * log).collect::<Vec<_>>(),
+            self.question.level,
+        )?;
+        let floors = [&comparison.arm, &comparison.against]
+            .map(|arm| statistics::noise_floor(&self.throughput.against_twin(arm)));
+        let noise_floor = floors.into_iter().flatten().reduce(f64::max);
+        let bounds = Bounds {
+            practical: self.question.practical.ln_1p(),
+            noise_floor: noise_floor.unwrap_or(0.0),
+        };
+        let judged = statistics::judge(&gain, bounds);
+        let answer = match judged {
+            statistics::Verdict::Helps => Answer::Helps,
+            statistics::Verdict::Hurts => Answer::Hurts,
+            statistics::Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
+            statistics::Verdict::Inconclusive(_) => Answer::Inconclusive,
+        };
+        let equivalence_level = 1.0 - 2.0 * (1.0 - self.question.level);
+        let arm = self.arms.iter().find(|arm| arm.id == comparison.arm)?;
+        let on_ratio = on_ratio_scale(&estimate);
+        let noise_floor = noise_floor.map(f64::exp_m1);
+        Some(Verdict {
+            metric: comparison.metric,
+            arm: comparison.arm.clone(),
+            against: comparison.against.clone(),
+            answer,
+            sentence: sentences::verdict(
+                comparison,
+                arm,
+                &on_ratio,
+                judged,
+                self.question.practical,
+                noise_floor,
+            ),
+            noise_floor,
+            equivalence: estimate.at_level(equivalence_level).as_ref().map(on_ratio_scale),
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Which arms are compared with which, and what the comparison is called.
+//!
+//! Every comparison is a ratio of throughputs, perhaps turned round (costs in time) and scaled, so
+//! one analysis serves them all: log value = sign * (ln X(arm) - ln X(against)) + ln factor.
+
+use corun_record::{Arm, Metric, Placement};
+
+/// A metric between two arms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What it is called.
+    pub metric: Metric,
+    /// The arm it is said of.
+    pub arm: String,
+    /// The arm it is compared with.
+    pub against: String,
+    /// +1 for a ratio of throughputs, -1 for a ratio of times.
+    pub sign: f64,
+    /// A constant factor of the metric.
+    pub factor: f64,
+}
+
+impl Comparison {
+    fn throughputs(metric: Metric, arm: &Arm, against: &Arm) -> Self {
+        Self { metric, arm: arm.id.clone(), against: against.id.clone(), sign: 1.0, factor: 1.0 }
+    }
+
+    fn times(metric: Metric, arm: &Arm, against: &Arm) -> Self {
+        Self { sign: -1.0, ..Self::throughputs(metric, arm, against) }
+    }
+
+    fn scaled(self, factor: f64) -> Self {
+        Self { factor, ..self }
+    }
+
+    /// Whether a verdict is given on it; the others restate one that is.
+    pub fn is_judged(&self) -> bool {
+        !matches!(self.metric, Metric::SiblingSlowdown | Metric::RelativeThroughput)
+    }
+}
+
+/// Every comparison that these arms allow, in table order; twins are left out.
+pub fn comparisons(arms: &[Arm]) -> Vec<Comparison> {
+    let arms: Vec<&Arm> = arms.iter().filter(|arm| arm.twin_of.is_none()).collect();
+    arms.iter().flat_map(|arm| of_arm(arm, &arms)).collect()
+}
+
+fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
+    let find = |wanted: &dyn Fn(&Arm) -> bool| {
+        arms.iter().copied().find(|other| {
+            other.core_type == arm.core_type && other.variant.is_none() && wanted(other)
+        })
+    };
+    let mut found = Vec::new();
+    if arm.variant.is_some() {
+        if let Some(own) = find(&|other| other.placement == arm.placement) {
+            found.push(Comparison::times(Metric::SharingPenalty, arm, own));
+        }
+        return found;
+    }
+    let spread = find(&|other| other.placement == Placement::Spread(None));
+    match (arm.placement, spread) {
+        (Placement::Spread(None), _) => {
+            if let Some(single) = find(&|other| other.placement == Placement::Single) {
+                let cores = f64::from(arm.cores);
+                found.push(
+                    Comparison::throughputs(Metric::Scaling, arm, single).scaled(1.0 / cores),
+                );
+            }
+        }
+        (Placement::Full(_), Some(spread)) => {
+            let workers_a_core = f64::from(arm.workers) / f64::from(arm.cores);
+            found.push(Comparison::throughputs(Metric::SmtYield, arm, spread));
+            found.push(
+                Comparison::times(Metric::SiblingSlowdown, arm, spread).scaled(workers_a_core),
+            );
+        }
+        (Placement::Stacked, Some(spread)) => {
+            found.push(Comparison::throughputs(Metric::TimeSlicing, arm, spread));
+        }
+        _ => {}
+    }
+    match arm.placement {
+        Placement::Full(_) => {
+            if let Some(stacked) =
+                find(&|other| other.placement == Placement::Stacked && other.workers == arm.workers)
+            {
+                found.push(Comparison::throughputs(Metric::MultitaskingGain, arm, stacked));
+            }
+        }
+        Placement::Packed => {
+            if let Some(same_number) = find(&|other| {
+                matches!(other.placement, Placement::Spread(_)) && other.workers == arm.workers
+            }) {
+                found.push(Comparison::times(Metric::CoreEquivalence, arm, same_number));
+            }
+        }
+        Placement::Free(_) => {
+            let pinned = |other: &Arm| {
+                matches!(other.placement, Placement::Full(_) | Placement::Spread(_))
+                    && other.workers == arm.workers
+            };
+            if let Some(pinned) = find(&pinned) {
+                found.push(Comparison::throughputs(Metric::FreePlacement, arm, pinned));
+            }
+        }
+        _ => {}
+    }
+    if let Some(spread) = spread.filter(|spread| spread.id != arm.id) {
+        found.push(Comparison::throughputs(Metric::RelativeThroughput, arm, spread));
+    }
+    found
+}
+
+/// The comparison that the experiment is about: it decides when to stop and is answered first.
+///
+/// The yield of all siblings where there are siblings, else what time slicing does, else whatever
+/// there is.
+pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
+    let last = |metric| comparisons.iter().rfind(|comparison| comparison.metric == metric);
+    let first = |metric| comparisons.iter().find(|comparison| comparison.metric == metric);
+    last(Metric::SmtYield)
+        .or_else(|| first(Metric::CoreEquivalence))
+        .or_else(|| first(Metric::MultitaskingGain))
+        .or_else(|| first(Metric::TimeSlicing))
+        .or_else(|| comparisons.iter().find(|comparison| comparison.is_judged()))
+        .or_else(|| comparisons.first())
+}

@@ -1,0 +1,211 @@
+//! The clock of CPUs, from a chain of dependent multiplications timed on all of them at once.
+//!
+//! A multiplication waits for the one before it, takes the same few cycles on every core (three on
+//! x86-64 since about 2008) and cannot be folded away, as some cores fold dependent additions of
+//! constants. Two such chains fit into one core without disturbing each other, so siblings can be
+//! probed together. The rate compares clocks between samples; times three it is GHz on x86-64.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+use crate::execution::pins;
+
+/// Multiplications in one timed chain: some 5 microseconds.
+const CHAIN: u32 = 4096;
+/// Chains a probe; the fastest counts, so that an interrupt does not.
+const CHAINS: u32 = 8;
+/// How long probes wait for each other before they begin.
+const PATIENCE: Duration = Duration::from_micros(200);
+
+/// A sleeping thread on each CPU that was ever probed.
+#[derive(Default)]
+pub(crate) struct ClockProbes(BTreeMap<u32, Probe>);
+
+struct Probe {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The round wanted; a probe runs when it has changed.
+    round: AtomicU32,
+    /// The meeting of the round, as a pointer kept alive by the caller.
+    meeting: std::sync::Mutex<Option<Arc<Meeting>>>,
+    /// Multiplications per nanosecond, as bits of an f64; 0 while unknown.
+    rate: AtomicU64,
+    over: AtomicBool,
+}
+
+/// The probes of one round.
+struct Meeting {
+    wanted: u32,
+    arrived: AtomicU32,
+    done: AtomicU32,
+    caller: Thread,
+}
+
+impl ClockProbes {
+    /// Multiplications per nanosecond on each of these CPUs, timed at once.
+    ///
+    /// A CPU whose probe could not be pinned there is left out.
+    pub(crate) fn rates(&mut self, cpus: &[u32]) -> BTreeMap<u32, f64> {
+        for &cpu in cpus {
+            self.0.entry(cpu).or_insert_with(|| Probe::start(cpu));
+        }
+        let meeting = Arc::new(Meeting {
+            wanted: cpus.len() as u32,
+            arrived: AtomicU32::new(0),
+            done: AtomicU32::new(0),
+            caller: std::thread::current(),
+        });
+        for probe in cpus.iter().map(|cpu| &self.0[cpu]) {
+            *probe.shared.meeting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) =
+                Some(Arc::clone(&meeting));
+            probe.shared.round.fetch_add(1, Ordering::Release);
+            probe.thread.thread().unpark();
+        }
+        while meeting.done.load(Ordering::Acquire) < meeting.wanted {
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+        cpus.iter()
+            .map(|cpu| (*cpu, f64::from_bits(self.0[cpu].shared.rate.load(Ordering::Acquire))))
+            .filter(|(_, rate)| *rate > 0.0)
+            .collect()
+    }
+}
+
+impl Drop for ClockProbes {
+    fn drop(&mut self) {
+        for probe in self.0.values() {
+            probe.shared.over.store(true, Ordering::Release);
+            probe.thread.thread().unpark();
+        }
+        for (_, probe) in std::mem::take(&mut self.0) {
+            let _ = probe.thread.join();
+        }
+    }
+}
+
+impl Probe {
+    fn start(cpu: u32) -> Self {
+        let shared = Arc::new(Shared::default());
+        let seen = Arc::clone(&shared);
+        Self { shared, thread: std::thread::spawn(move || seen.serve(cpu)) }
+    }
+}
+
+impl Shared {
+    fn serve(&self, cpu: u32) {
+        let pinned = pins(0, cpu);
+        let mut last = 0;
+        loop {
+            let round = self.round.load(Ordering::Acquire);
+            if self.over.load(Ordering::Acquire) {
+                return;
+            }
+            if round == last {
+                std::thread::park();
+                continue;
+            }
+            last = round;
+            let meeting =
+                self.meeting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+            let Some(meeting) = meeting else { continue };
+            meeting.wait_for_all();
+            let rate = if pinned { fastest_chain() } else { 0.0 };
+            self.rate.store(rate.to_bits(), Ordering::Release);
+            if meeting.done.fetch_add(1, Ordering::AcqRel) + 1 == meeting.wanted {
+                meeting.caller.unpark();
+            }
+        }
+    }
+}
+
+impl Meeting {
+    fn wait_for_all(&self) {
+        self.arrived.fetch_add(1, Ordering::AcqRel);
+        let begin = Instant::now();
+        while self.arrived.load(Ordering::Acquire) < self.wanted && begin.elapsed() < PATIENCE {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+fn fastest_chain() -> f64 {
+    let shortest = (0..CHAINS)
+        .map(|_| {
+            let begin = Instant::now();
+            multiply_chain(CHAIN);
+            begin.elapsed()
+        })
+        .min()
+        .unwrap_or_default();
+    f64::from(CHAIN) / (shortest.as_nanos().max(1) as f64)
+}
+
+/// `length` (a multiple of 16) multiplications, each waiting for the one before.
+#[cfg(target_arch = "x86_64")]
+fn multiply_chain(length: u32) {
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept 16",
+            "imul {value}, {value}",
+            ".endr",
+            "dec {left:e}",
+            "jnz 2b",
+            value = inout(reg) 3_u64 => _,
+            left = inout(reg) length / 16 => _,
+            options(nomem, nostack)
+        );
+    }
+}
+
+/// `length` (a multiple of 16) multiplications, each waiting for the one before.
+#[cfg(target_arch = "aarch64")]
+fn multiply_chain(length: u32) {
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept 16",
+            "mul {value}, {value}, {value}",
+            ".endr",
+            "subs {left:w}, {left:w}, #1",
+            "b.ne 2b",
+            value = inout(reg) 3_u64 => _,
+            left = inout(reg) length / 16 => _,
+            options(nomem, nostack)
+        );
+    }
+}
+
+/// `length` multiplications, each waiting for the one before.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn multiply_chain(length: u32) {
+    let mut value = std::hint::black_box(3_u64);
+    for _ in 0..length {
+        value = std::hint::black_box(value.wrapping_mul(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_allowed_cpu_gives_a_rate_again_and_again() {
+        let allowed = corun_machine::Affinity::of(0).unwrap().cpus().as_slice().to_vec();
+        let mut probes = ClockProbes::default();
+        for _ in 0..20 {
+            let rates = probes.rates(&allowed);
+            assert_eq!(rates.keys().copied().collect::<Vec<_>>(), allowed);
+            assert!(rates.values().all(|rate| rate.is_finite() && *rate > 0.0), "{rates:?}");
+        }
+    }
+}

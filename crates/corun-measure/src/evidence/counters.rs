@@ -1,0 +1,96 @@
+//! Hardware counters and migrations of the workers, through perf_event where the kernel allows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perf_event::events::{Event, Hardware, Software};
+use perf_event::{Builder, Counter};
+
+/// The name under which moves between CPUs are counted.
+const MIGRATIONS: &str = "migrations";
+
+/// Which events this machine has; asked once, by trying.
+#[derive(Default)]
+pub(crate) struct EventCatalogue {
+    missing: BTreeSet<&'static str>,
+}
+
+/// The open counters of one sample.
+#[derive(Default)]
+pub(crate) struct Counters(Vec<(&'static str, Counter)>);
+
+/// What the counters of one sample came to.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    /// Moves of workers between CPUs.
+    pub migrations: Option<u64>,
+    /// User-mode hardware events by name.
+    pub hardware: BTreeMap<String, u64>,
+}
+
+impl EventCatalogue {
+    /// Counters, still stopped, on these threads and whatever they start.
+    pub(crate) fn attach(&mut self, threads: &[libc::pid_t]) -> Counters {
+        let mut counters = Counters::default();
+        self.add(&mut counters, threads, MIGRATIONS, Software::CPU_MIGRATIONS);
+        self.add(&mut counters, threads, "cycles", Hardware::CPU_CYCLES);
+        self.add(&mut counters, threads, "instructions", Hardware::INSTRUCTIONS);
+        self.add(&mut counters, threads, "branch-misses", Hardware::BRANCH_MISSES);
+        self.add(&mut counters, threads, "cache-misses", Hardware::CACHE_MISSES);
+        counters
+    }
+
+    /// Adds one event for all threads, or strikes it off for good if the kernel refuses.
+    fn add(
+        &mut self,
+        counters: &mut Counters,
+        threads: &[libc::pid_t],
+        name: &'static str,
+        event: impl Event + Clone,
+    ) {
+        if self.missing.contains(name) {
+            return;
+        }
+        for &thread in threads {
+            let mut builder = Builder::new(event.clone());
+            builder.observe_pid(thread).any_cpu().inherit(true);
+            if name == MIGRATIONS {
+                builder.include_kernel();
+            }
+            match builder.build() {
+                Ok(counter) => counters.0.push((name, counter)),
+                // The thread may have ended already; any other refusal is about the event.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(_) => {
+                    self.missing.insert(name);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Counters {
+    /// Lets them count.
+    pub(crate) fn start(&mut self) {
+        for (_, counter) in &mut self.0 {
+            let _ = counter.enable();
+        }
+    }
+
+    /// Reads them. An event that had to share its hardware counter is left out: it did not see all.
+    pub(crate) fn read(mut self) -> Counts {
+        let mut sums: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+        for (name, counter) in &mut self.0 {
+            let whole = counter.read_count_and_time().ok().and_then(|read| {
+                let shared = read.time_running < read.time_enabled;
+                (!shared || *name == MIGRATIONS).then_some(read.count)
+            });
+            let sum = sums.entry(name).or_insert(Some(0));
+            *sum = sum.zip(whole).map(|(sum, count)| sum + count);
+        }
+        let migrations = sums.remove(MIGRATIONS).flatten();
+        let hardware =
+            sums.into_iter().filter_map(|(name, sum)| Some((name.to_owned(), sum?))).collect();
+        Counts { migrations, hardware }
+    }
+}

@@ -1,0 +1,72 @@
+//! How many operations a kernel must do for a sample to last long enough.
+
+use corun_record::Arm;
+
+use super::error::ExecutionError;
+use super::local::LocalExecutor;
+use crate::experiment::Executor;
+
+/// The most operations that any kernel takes.
+const MOST: f64 = 1e18;
+
+/// Sets the executor's operations so that a run of `arm` takes about `seconds`.
+///
+/// # Errors
+/// If the arm cannot be run.
+pub fn calibrate(
+    executor: &mut LocalExecutor,
+    arm: &Arm,
+    seconds: f64,
+) -> Result<u64, ExecutionError> {
+    let mut operations = 1000;
+    loop {
+        executor.set_operations(operations);
+        let seen = executor.run(arm)?.makespan.as_secs_f64();
+        let step = next(operations, seen, seconds);
+        operations = step.operations;
+        if step.settled {
+            executor.set_operations(operations);
+            return Ok(operations);
+        }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Step {
+    operations: u64,
+    settled: bool,
+}
+
+/// From a run of so many operations that took `seen` to the number for the next: a tenth of the
+/// wanted time is enough to extrapolate from.
+fn next(operations: u64, seen: f64, wanted: f64) -> Step {
+    let factor = wanted / seen.max(1e-9);
+    let settled = factor <= 10.0 || operations as f64 >= MOST;
+    let grown = operations as f64 * if settled { factor } else { factor.min(100.0) };
+    Step { operations: round(grown.clamp(1.0, MOST)), settled }
+}
+
+/// Two significant digits: nobody needs more, and reports stay readable.
+fn round(operations: f64) -> u64 {
+    let unit = 10_f64.powf(operations.log10().floor() - 1.0).max(1.0);
+    ((operations / unit).round() * unit) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_grow_and_long_ones_settle() {
+        assert_eq!(next(1000, 1e-6, 0.2), Step { operations: 100_000, settled: false });
+        assert_eq!(next(1_000_000, 0.1, 0.2), Step { operations: 2_000_000, settled: true });
+        assert_eq!(next(1000, 4.0, 0.2), Step { operations: 50, settled: true });
+        assert_eq!(next(u64::MAX / 2, 0.0, 0.2).operations, 1_000_000_000_000_000_000);
+    }
+
+    #[test]
+    fn two_digits_are_kept() {
+        assert_eq!(round(123_456.0), 120_000);
+        assert_eq!(round(7.4), 7);
+    }
+}

@@ -1,0 +1,144 @@
+//! What can go wrong when an arm runs, and what the user can do about it.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use corun_record::{Actionable, Exit};
+
+/// Why an arm could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecutionError {
+    /// No such program.
+    #[error("expected a program, found nothing called {0:?} on the search path or at that place")]
+    NotFound(OsString),
+    /// The file is there but may not be executed.
+    #[error("expected a program that may be executed, found {0:?} without that permission")]
+    NotExecutable(PathBuf),
+    /// A command's text cannot be passed on.
+    #[error("expected text without NUL bytes, found \"{0}\"")]
+    NulByte(String),
+    /// The program could not be started in its place.
+    #[error("could not {stage}: {error}")]
+    Start {
+        /// What was being done.
+        stage: String,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// A worker ended otherwise than expected.
+    #[error(
+        "expected {expected}, found {found} from worker {worker} of arm {arm}{}",
+        last_lines(.output)
+    )]
+    Failed {
+        /// The arm that ran.
+        arm: String,
+        /// The worker, from 0.
+        worker: usize,
+        /// The expected end.
+        expected: String,
+        /// The end seen.
+        found: String,
+        /// The last lines that it wrote.
+        output: String,
+    },
+    /// A worker took longer than allowed.
+    #[error("expected arm {arm} to end within {seconds} s, found it still running")]
+    Timeout {
+        /// The arm that ran.
+        arm: String,
+        /// The time allowed, in seconds.
+        seconds: f64,
+    },
+    /// The output lacks the figure that was asked for.
+    #[error(
+        "expected the output of worker {worker} of arm {arm} to match {pattern:?} with a positive number, found {found}"
+    )]
+    Throughput {
+        /// The arm that ran.
+        arm: String,
+        /// The worker, from 0.
+        worker: usize,
+        /// The regular expression.
+        pattern: String,
+        /// What was there instead.
+        found: String,
+    },
+    /// A file for the workers' input cannot be used.
+    #[error("could not open {path:?} for the workers' input: {error}")]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// Two workers that did the same work gave different check values.
+    #[error("expected the check value {expected:#x}, found {found:#x} from worker {worker} of arm {arm}")]
+    Check {
+        /// The arm that ran.
+        arm: String,
+        /// The worker, from 0.
+        worker: usize,
+        /// The value of the first run.
+        expected: u64,
+        /// The value seen.
+        found: u64,
+    },
+    /// The system refused something that corun itself needs.
+    #[error("could not {0}: {1}")]
+    System(&'static str, io::Error),
+    /// The user interrupted.
+    #[error("interrupted before the first block was finished; nothing to report")]
+    Interrupted,
+}
+
+fn last_lines(output: &str) -> String {
+    if output.trim().is_empty() {
+        return "; it wrote nothing".to_owned();
+    }
+    let lines: Vec<&str> = output.trim_end().lines().collect();
+    let tail = &lines[lines.len().saturating_sub(10)..];
+    format!("; its last lines:\n    {}", tail.join("\n    "))
+}
+
+impl Actionable for ExecutionError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NotExecutable(_) => Exit::NotPermitted,
+            Self::Start { error, .. } | Self::System(_, error) | Self::Input { error, .. }
+                if error.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                Exit::NotPermitted
+            }
+            Self::NulByte(_) => Exit::Usage,
+            Self::Interrupted => Exit::Interrupted,
+            _ => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",
+            Self::NotExecutable(_) => {
+                "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."
+            }
+            Self::NulByte(_) => "Leave the NUL byte out.",
+            Self::Start { .. } => "Try the command by itself, in the same directory.",
+            Self::Failed { .. } => {
+                "Make the command succeed by itself first; `--expect-exit N` accepts another status."
+            }
+            Self::Timeout { .. } => "Allow more with `--timeout`, or give the command less work.",
+            Self::Throughput { .. } => {
+                "Try the expression on the command's own output; its one group must catch the number."
+            }
+            Self::Input { .. } => "Name a readable file with `--stdin`.",
+            Self::Check { .. } => {
+                "This is a fault of corun or of the machine; run it again and report it."
+            }
+            Self::System(..) => "See what limits this process (memory, processes, a sandbox).",
+            Self::Interrupted => "Let at least one block finish, or use less work.",
+        }
+        .to_owned()
+    }
+}

@@ -1,0 +1,233 @@
+//! The common start: a page shared with every worker, where all wait until one word opens it.
+//!
+//! Commands wait at the gate between fork and exec, built-in kernels after their preparation; both
+//! sleep in a futex, so that waiting costs no CPU and the makespan begins for all at once. Each
+//! worker has a slot of its own, a cache line apart from the others', in which it reports.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The words that all workers share.
+#[repr(C, align(64))]
+struct Head {
+    ready: AtomicU32,
+    finished: AtomicU32,
+    /// On a line of its own: every worker sleeps on it.
+    open: Line<AtomicU32>,
+}
+
+#[repr(C, align(64))]
+struct Line<T>(T);
+
+/// What one worker reports.
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    /// The [`Stage`] that failed, or 0.
+    pub failed_stage: AtomicU32,
+    /// The `errno` of that failure.
+    pub errno: AtomicI32,
+    /// Kernels: finished windows of work.
+    pub runs: AtomicU32,
+    /// Kernels: when the last window ended, in nanoseconds of the monotonic clock.
+    pub end_ns: AtomicU64,
+    /// Kernels: the check value.
+    pub check: AtomicU64,
+}
+
+/// What a worker was doing when it failed before its work began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Stage {
+    Redirect = 1,
+    Directory = 2,
+    Affinity = 3,
+    Memory = 4,
+    Exec = 5,
+}
+
+impl Stage {
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
+        [
+            Self::Redirect,
+            Self::Directory,
+            Self::Affinity,
+            Self::Memory,
+            Self::Exec,
+        ]
+        .into_iter()
+        .find(|stage| *stage as u32 == number)
+    }
+}
+
+/// The shared page(s): a head and a slot for each worker.
+pub(crate) struct Gate {
+    memory: NonNull<u8>,
+    length: usize,
+    workers: usize,
+    file: OwnedFd,
+}
+
+// SAFETY: the mapping is plain shared memory, accessed through atomics only.
+unsafe impl Send for Gate {}
+// SAFETY: as above.
+unsafe impl Sync for Gate {}
+
+impl Gate {
+    /// A closed gate for so many workers.
+    pub(crate) fn new(workers: usize) -> io::Result<Self> {
+        // SAFETY: memfd_create takes a C string and returns a new descriptor or -1.
+        let raw = unsafe { libc::memfd_create(c"corun-gate".as_ptr(), libc::MFD_CLOEXEC) };
+        if raw < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `raw` is a fresh descriptor that nothing else owns.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(raw) });
+        file.set_len(Self::length(workers) as u64)?;
+        Self::map(file.into(), workers)
+    }
+
+    /// The gate that a parent process handed down as descriptor `raw`.
+    ///
+    /// # Safety
+    /// `raw` must be an open descriptor that nothing else in this process owns.
+    pub(crate) unsafe fn inherited(raw: RawFd, workers: usize) -> io::Result<Self> {
+        // SAFETY: the caller vouches for the descriptor.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(raw) });
+        if file.metadata()?.len() < Self::length(workers) as u64 {
+            return Err(io::Error::other("the gate is too small for its workers"));
+        }
+        Self::map(file.into(), workers)
+    }
+
+    fn length(workers: usize) -> usize {
+        size_of::<Head>() + workers * size_of::<Slot>()
+    }
+
+    fn map(file: OwnedFd, workers: usize) -> io::Result<Self> {
+        let length = Self::length(workers);
+        // SAFETY: a new shared mapping of a file of at least this length, checked below.
+        let memory = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
+        Ok(Self { memory, length, workers, file })
+    }
+
+    /// The descriptor to hand down to a child process.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    fn head(&self) -> &Head {
+        // SAFETY: the mapping begins with a Head, zeroed at creation, and lives as long as self.
+        unsafe { self.memory.cast().as_ref() }
+    }
+
+    /// The slot of worker `index`.
+    pub(crate) fn slot(&self, index: usize) -> &Slot {
+        assert!(index < self.workers, "worker {index} of {}", self.workers);
+        // SAFETY: the index is in range, and the mapping holds `workers` zeroed slots after the head.
+        unsafe { self.memory.byte_add(size_of::<Head>()).cast::<Slot>().add(index).as_ref() }
+    }
+
+    /// Says that this worker is ready and sleeps until the gate opens. Usable between fork and exec.
+    pub(crate) fn arrive_and_wait(&self) {
+        let head = self.head();
+        head.ready.fetch_add(1, Ordering::AcqRel);
+        futex_wake(&head.ready);
+        while head.open.0.load(Ordering::Acquire) == 0 {
+            futex_wait(&head.open.0, 0, None);
+        }
+    }
+
+    /// Waits until `count` workers are ready, at most about `patience`; tells whether they are.
+    pub(crate) fn wait_ready(&self, count: u32, patience: Duration) -> bool {
+        let ready = &self.head().ready;
+        let seen = ready.load(Ordering::Acquire);
+        if seen < count {
+            futex_wait(ready, seen, Some(patience));
+        }
+        ready.load(Ordering::Acquire) >= count
+    }
+
+    /// Lets every worker go.
+    pub(crate) fn open(&self) {
+        let open = &self.head().open.0;
+        open.store(1, Ordering::Release);
+        futex_wake(open);
+    }
+
+    /// Kernels under `--steady`: counts this worker as having finished its counted window.
+    pub(crate) fn finish_window(&self) {
+        self.head().finished.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether all workers have finished a counted window.
+    pub(crate) fn all_finished(&self) -> bool {
+        self.head().finished.load(Ordering::Acquire) as usize >= self.workers
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        // SAFETY: unmaps what `map` mapped; no reference outlives self.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Sleeps while the word is `expected`; wakes early without harm. The word may lie in shared memory.
+fn futex_wait(word: &AtomicU32, expected: u32, patience: Option<Duration>) {
+    let timeout = patience.map(|patience| libc::timespec {
+        tv_sec: patience.as_secs() as libc::time_t,
+        tv_nsec: patience.subsec_nanos().into(),
+    });
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: a valid word and a null or valid timeout; the kernel checks the rest.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, timeout) };
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: a valid word; waking nobody is no error.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn nobody_passes_before_the_gate_opens() {
+        let gate = Arc::new(Gate::new(3).unwrap());
+        let threads: Vec<_> = (0..3)
+            .map(|worker| {
+                let gate = Arc::clone(&gate);
+                std::thread::spawn(move || {
+                    gate.arrive_and_wait();
+                    gate.slot(worker).runs.store(1, Ordering::Release);
+                })
+            })
+            .collect();
+        while !gate.wait_ready(3, Duration::from_millis(50)) {}
+        assert!((0..3).all(|worker| gate.slot(worker).runs.load(Ordering::Acquire) == 0));
+        gate.open();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!((0..3).all(|worker| gate.slot(worker).runs.load(Ordering::Acquire) == 1));
+    }
+}

@@ -1,0 +1,37 @@
+//! The user's wish to stop, as something a waiting loop can wait for too.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+/// Becomes readable once the user wants to stop, and stays so.
+#[derive(Debug)]
+pub struct Interrupt(UnixStream);
+
+impl Interrupt {
+    /// An interrupt and the end to write a byte to, from a signal handler for instance.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn new() -> io::Result<(Self, UnixStream)> {
+        let (reader, writer) = UnixStream::pair()?;
+        Ok((Self(reader), writer))
+    }
+
+    /// Whether the user wants to stop.
+    pub fn is_raised(&self) -> bool {
+        let mut poll = libc::pollfd {
+            fd: std::os::fd::AsRawFd::as_raw_fd(&self.0),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one valid pollfd; returns at once.
+        unsafe { libc::poll(&mut poll, 1, 0) > 0 }
+    }
+}
+
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

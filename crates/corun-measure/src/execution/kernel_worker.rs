@@ -1,0 +1,96 @@
+//! The inside of a built-in kernel's process: threads that pin themselves, prepare, wait at the
+//! gate, work, and report through their slots.
+//!
+//! corun starts itself again for this, so that a kernel's sample is one process run like any
+//! command's, with memory of its own, and nothing of the controlling process disturbs it.
+
+use std::num::NonZeroUsize;
+use std::os::fd::RawFd;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+use corun_workload::{Job, Kernel, Parameters};
+
+use super::clock::monotonic_ns;
+use super::gate::{Gate, Stage};
+use super::threads;
+
+/// What a kernel's process is told on its command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelWorkerOrder {
+    /// The descriptor of the gate.
+    pub gate: RawFd,
+    /// Workers of the whole sample.
+    pub workers: usize,
+    /// The first worker of this process.
+    pub first: usize,
+    /// Workers of this process.
+    pub threads: usize,
+    /// The logical CPU of each worker of this process; empty where the kernel places them.
+    pub cpus: Vec<u32>,
+    /// The workload's name.
+    pub workload: String,
+    /// Its parameters, `name=value`.
+    pub parameters: Vec<String>,
+    /// Operations of one run.
+    pub operations: u64,
+    /// Whether to run again until all workers have finished a window.
+    pub steady: bool,
+}
+
+/// Does the order; the exit code is 0 unless something could not be prepared.
+pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
+    match serve(order) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("corun kernel worker: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(order: &KernelWorkerOrder) -> Result<(), String> {
+    let readable = |error: &dyn std::error::Error| error.to_string();
+    // SAFETY: the parent handed this descriptor down for this purpose alone.
+    let gate = unsafe { Gate::inherited(order.gate, order.workers) }
+        .map_err(|error| format!("the gate cannot be opened: {error}"))?;
+    let workload = corun_workload::find(&order.workload).map_err(|error| readable(&error))?;
+    let parameters = Parameters::parse(workload.about(), &order.parameters)
+        .map_err(|error| readable(&error))?;
+    let threads = NonZeroUsize::new(order.threads).ok_or("no worker was asked for")?;
+    let kernels = match workload.prepare(&parameters, threads) {
+        Ok(Job::Kernels(kernels)) => kernels,
+        Ok(Job::Program(_)) => return Err(format!("{} is a program, no kernel", order.workload)),
+        Err(error) => return Err(error.to_string()),
+    };
+    std::thread::scope(|scope| {
+        for (index, kernel) in kernels.into_iter().enumerate() {
+            let gate = &gate;
+            scope.spawn(move || work(order, gate, index, kernel));
+        }
+    });
+    Ok(())
+}
+
+fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dyn Kernel>) {
+    let slot = gate.slot(order.first + index);
+    if let Some(&cpu) = order.cpus.get(index)
+        && !threads::pins(0, cpu)
+    {
+        slot.failed_stage.store(Stage::Affinity as u32, Ordering::Release);
+    }
+    kernel.reset();
+    gate.arrive_and_wait();
+    loop {
+        kernel.run(order.operations);
+        slot.end_ns.store(monotonic_ns(), Ordering::Release);
+        slot.check.store(kernel.check(), Ordering::Release);
+        if slot.runs.fetch_add(1, Ordering::AcqRel) == 0 {
+            gate.finish_window();
+        }
+        if !order.steady || gate.all_finished() {
+            return;
+        }
+        kernel.reset();
+    }
+}

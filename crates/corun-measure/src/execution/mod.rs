@@ -1,0 +1,24 @@
+//! Running an arm for real: processes in their places, a common start, watched to the end, with
+//! evidence taken on both sides of the timed interval and nothing but waiting inside it.
+
+mod calibration;
+mod clock;
+mod error;
+mod gate;
+mod interrupt;
+mod kernel_worker;
+mod local;
+mod output;
+mod process;
+mod steady;
+mod threads;
+mod watch;
+mod work;
+
+pub use calibration::calibrate;
+pub(crate) use threads::pins;
+pub use error::ExecutionError;
+pub use interrupt::Interrupt;
+pub use kernel_worker::{KernelWorkerOrder, serve_as_kernel_worker};
+pub use local::LocalExecutor;
+pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers};

@@ -1,0 +1,246 @@
+//! A worker process: forked, put in its place, held at the gate, then turned into the program.
+//!
+//! The pin is set before exec, so not one instruction of the program runs elsewhere; memory is bound to the worker's NUMA node the same way. A worker dies with corun.
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use corun_machine::Affinity;
+use crate::affinity::MemoryPolicy;
+
+use super::error::ExecutionError;
+use super::gate::{Gate, Stage};
+
+/// Everything that exec needs, made before fork: nothing may be allocated in between.
+pub(crate) struct Image {
+    path: CString,
+    /// Owns the strings that `argv_pointers` points into.
+    _arguments: Vec<CString>,
+    argv: Vec<*const libc::c_char>,
+    _environment: Vec<CString>,
+    envp: Vec<*const libc::c_char>,
+    directory: Option<CString>,
+}
+
+impl Image {
+    /// An image of the program at `path` with these arguments (the program's name first).
+    ///
+    /// # Errors
+    /// If a text contains a NUL byte.
+    pub(crate) fn new(
+        path: &Path,
+        argv: &[OsString],
+        environment: &[(OsString, OsString)],
+        directory: Option<&Path>,
+    ) -> Result<Self, ExecutionError> {
+        let text = |bytes: &[u8]| {
+            CString::new(bytes).map_err(|_| {
+                ExecutionError::NulByte(String::from_utf8_lossy(bytes).replace('\0', "\\0"))
+            })
+        };
+        let arguments: Vec<CString> =
+            argv.iter().map(|argument| text(argument.as_bytes())).collect::<Result<_, _>>()?;
+        let variables: Vec<CString> = environment
+            .iter()
+            .map(|(name, value)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
+            .collect::<Result<_, _>>()?;
+        let pointers = |texts: &[CString]| {
+            texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
+        };
+        Ok(Self {
+            path: text(path.as_os_str().as_bytes())?,
+            argv: pointers(&arguments),
+            envp: pointers(&variables),
+            _arguments: arguments,
+            _environment: variables,
+            directory: directory.map(|path| text(path.as_os_str().as_bytes())).transpose()?,
+        })
+    }
+}
+
+/// Where a worker's input comes from and its output goes.
+pub(crate) struct Streams<'a> {
+    pub input: BorrowedFd<'a>,
+    pub output: BorrowedFd<'a>,
+    pub errors: BorrowedFd<'a>,
+}
+
+/// How a worker is put in its place.
+pub(crate) struct Position<'a> {
+    pub affinity: &'a Affinity,
+    pub memory: Option<&'a MemoryPolicy>,
+}
+
+/// A worker process that has not been waited for.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub id: libc::pid_t,
+    /// Becomes readable when the process ends.
+    pub handle: OwnedFd,
+}
+
+impl Process {
+    /// Forks a process that takes its position, waits at the gate and becomes the image.
+    ///
+    /// With `keep_gate` the gate's descriptor stays open in the image.
+    pub(crate) fn launch(
+        image: &Image,
+        streams: &Streams,
+        position: &Position,
+        gate: &Gate,
+        slot: usize,
+        keep_gate: bool,
+    ) -> Result<Self, ExecutionError> {
+        // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe
+        // calls on data made before the fork, and never returns.
+        let id = unsafe { libc::fork() };
+        match id {
+            -1 => Err(ExecutionError::System("start a worker", io::Error::last_os_error())),
+            0 => become_image(image, streams, position, gate, slot, keep_gate),
+            _ => {
+                let handle = open_handle(id).map_err(|error| {
+                    // SAFETY: ends and collects the child just made.
+                    unsafe {
+                        libc::kill(id, libc::SIGKILL);
+                        libc::waitpid(id, ptr::null_mut(), 0);
+                    }
+                    ExecutionError::System(
+                        "watch a worker (pidfd_open, Linux 5.3 or newer)",
+                        error,
+                    )
+                })?;
+                Ok(Self { id, handle })
+            }
+        }
+    }
+
+    /// Kills the process and everything in its process group, and collects it.
+    pub(crate) fn kill(self) {
+        // SAFETY: signals and waits for a child that has not been collected yet.
+        unsafe {
+            libc::kill(-self.id, libc::SIGKILL);
+            libc::kill(self.id, libc::SIGKILL);
+            libc::waitpid(self.id, ptr::null_mut(), 0);
+        }
+    }
+
+    /// Collects the ended process: its wait status and what it used.
+    pub(crate) fn collect(&self) -> io::Result<(i32, libc::rusage)> {
+        let mut status = 0;
+        // SAFETY: rusage is plain data; wait4 fills it for a child that has ended.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let id = unsafe { libc::wait4(self.id, &mut status, 0, &mut usage) };
+        if id < 0 { Err(io::Error::last_os_error()) } else { Ok((status, usage)) }
+    }
+}
+
+fn open_handle(id: libc::pid_t) -> io::Result<OwnedFd> {
+    // SAFETY: returns a new close-on-exec descriptor or -1.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, id, 0) };
+    if raw < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw as i32) })
+}
+
+/// The child's side. Only async-signal-safe calls; every failure is reported through the slot.
+fn become_image(
+    image: &Image,
+    streams: &Streams,
+    position: &Position,
+    gate: &Gate,
+    slot: usize,
+    keep_gate: bool,
+) -> ! {
+    let fail = |stage: Stage| -> ! {
+        let slot = gate.slot(slot);
+        // SAFETY: reads this thread's errno and ends the process without running destructors.
+        unsafe {
+            slot.errno.store(*libc::__errno_location(), std::sync::atomic::Ordering::Release);
+            slot.failed_stage.store(stage as u32, std::sync::atomic::Ordering::Release);
+            libc::_exit(127)
+        }
+    };
+    // SAFETY: plain system calls on descriptors and C strings that the parent made.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::setpgid(0, 0);
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
+        for (from, to) in [(&streams.input, 0), (&streams.output, 1), (&streams.errors, 2)] {
+            if libc::dup2(from.as_raw_fd(), to) < 0 {
+                fail(Stage::Redirect);
+            }
+        }
+        if keep_gate && libc::fcntl(gate.descriptor(), libc::F_SETFD, 0) < 0 {
+            fail(Stage::Redirect);
+        }
+        if let Some(directory) = &image.directory
+            && libc::chdir(directory.as_ptr()) < 0
+        {
+            fail(Stage::Directory);
+        }
+    }
+    if position.affinity.apply(0).is_err() {
+        fail(Stage::Affinity);
+    }
+    if let Some(memory) = position.memory
+        && memory.apply_to_self().is_err()
+    {
+        fail(Stage::Memory);
+    }
+    if !keep_gate {
+        gate.arrive_and_wait();
+    }
+    // SAFETY: the pointers end with null and point into strings owned by the image.
+    unsafe { libc::execve(image.path.as_ptr(), image.argv.as_ptr(), image.envp.as_ptr()) };
+    fail(Stage::Exec)
+}
+
+/// The file that a command's name stands for, by the search path where it has no slash.
+///
+/// # Errors
+/// If there is none, or it may not be executed.
+pub(crate) fn find_program(name: &OsString, path: Option<&OsString>) -> Result<PathBuf, ExecutionError> {
+    let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
+        vec![PathBuf::from(name)]
+    } else {
+        let default = OsString::from("/usr/local/bin:/usr/bin:/bin");
+        std::env::split_paths(path.unwrap_or(&default)).map(|folder| folder.join(name)).collect()
+    };
+    let mut forbidden = None;
+    for candidate in candidates {
+        match executable(&candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => forbidden = forbidden.or(Some(candidate)),
+        }
+    }
+    match forbidden {
+        Some(path) => Err(ExecutionError::NotExecutable(path)),
+        None => Err(ExecutionError::NotFound(name.clone())),
+    }
+}
+
+fn executable(path: &Path) -> io::Result<()> {
+    let metadata = std::fs::metadata(path)?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let text = CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
+    // SAFETY: asks about a C string's path.
+    if unsafe { libc::access(text.as_ptr(), libc::X_OK) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

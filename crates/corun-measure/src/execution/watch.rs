@@ -1,0 +1,229 @@
+//! Watching a sample's processes from the common start until the last one ended.
+//!
+//! One poll over the processes' handles and the user's interrupt; it wakes in between only where
+//! there is something to look at (unpinned workers, new threads, a deadline, a flood of output).
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use super::clock::monotonic_ns;
+use super::error::ExecutionError;
+use super::interrupt::Interrupt;
+use super::process::Process;
+use super::threads::{self, ThreadPinner};
+
+/// What ended.
+pub(crate) struct Ended {
+    /// The process's index among those launched.
+    pub index: usize,
+    /// When, in nanoseconds of the monotonic clock.
+    pub at_ns: u64,
+    /// How.
+    pub status: ExitStatus,
+    /// What it used.
+    pub usage: libc::rusage,
+}
+
+/// How often each worker was seen on each CPU.
+pub(crate) type Sightings = Vec<BTreeMap<u32, u32>>;
+
+/// The processes of one sample that still run.
+pub(crate) struct Watch<'a> {
+    live: Vec<(usize, Process)>,
+    interrupt: &'a Interrupt,
+    /// Workers in each process.
+    threads: usize,
+    sighting: Option<Sightings>,
+    pinner: Option<ThreadPinner<'a>>,
+    deadline_ns: Option<u64>,
+    started_ns: u64,
+}
+
+/// What woke the watch.
+pub(crate) enum Event {
+    /// A process ended.
+    Ended(Ended),
+    /// Time to look after output.
+    Tick,
+    /// The time allowed is over; everything was killed.
+    TimedOut,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches these processes of `threads` workers each.
+    pub(crate) fn new(processes: Vec<Process>, threads: usize, interrupt: &'a Interrupt) -> Self {
+        Self {
+            live: processes.into_iter().enumerate().collect(),
+            interrupt,
+            threads,
+            sighting: None,
+            pinner: None,
+            deadline_ns: None,
+            started_ns: monotonic_ns(),
+        }
+    }
+
+    /// Notes where workers run, for an arm that does not pin them.
+    pub(crate) fn note_sightings(&mut self, workers: usize) {
+        self.sighting = Some(vec![BTreeMap::new(); workers]);
+    }
+
+    /// Pins the threads of the only process as they appear.
+    pub(crate) fn pin_threads(&mut self, cpus: &'a [u32]) {
+        self.pinner = self.live.first().map(|(_, process)| ThreadPinner::new(process.id, cpus));
+    }
+
+    /// The common start: time runs from here.
+    pub(crate) fn start(&mut self, at_ns: u64, timeout: Option<Duration>) {
+        self.started_ns = at_ns;
+        self.deadline_ns = timeout.map(|timeout| at_ns + timeout.as_nanos() as u64);
+    }
+
+    /// Adds a process that replaces one that ended.
+    pub(crate) fn add(&mut self, index: usize, process: Process) {
+        self.live.push((index, process));
+    }
+
+    /// The ids of the processes.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = libc::pid_t> {
+        self.live.iter().map(|(_, process)| process.id)
+    }
+
+    /// Whether nothing runs any more.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    /// Where workers were seen.
+    pub(crate) fn sightings(&mut self) -> Option<Sightings> {
+        self.sighting.take()
+    }
+
+    /// How the threads were pinned, where this watch pinned them.
+    pub(crate) fn pinning(&self) -> Option<corun_record::Pinning> {
+        self.pinner.as_ref().map(ThreadPinner::pinning)
+    }
+
+    /// A process that ended before the common start, collected.
+    ///
+    /// # Errors
+    /// If the system fails.
+    pub(crate) fn ended_early(&mut self) -> Result<Option<Ended>, ExecutionError> {
+        let mut polled = self.poll_list();
+        // SAFETY: a valid array of descriptors; returns at once.
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, 0) };
+        match polled[1..].iter().position(|poll| poll.revents != 0) {
+            Some(position) => self.collect(position, monotonic_ns()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Waits for the next event.
+    ///
+    /// # Errors
+    /// If the user interrupts, or the system fails.
+    pub(crate) fn next(&mut self) -> Result<Event, ExecutionError> {
+        loop {
+            let mut polled = self.poll_list();
+            let timeout = self.timeout_ms();
+            // SAFETY: a valid array of descriptors.
+            let ready =
+                unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, timeout) };
+            let now = monotonic_ns();
+            if ready < 0 {
+                let error = std::io::Error::last_os_error();
+                if error.kind() == std::io::ErrorKind::Interrupted {
+                    continue;
+                }
+                return Err(ExecutionError::System("wait for the workers", error));
+            }
+            if polled[0].revents != 0 {
+                return Err(ExecutionError::Interrupted);
+            }
+            if let Some(position) = polled[1..].iter().position(|poll| poll.revents != 0) {
+                return self.collect(position, now).map(Event::Ended);
+            }
+            if self.deadline_ns.is_some_and(|deadline| now >= deadline) {
+                return Ok(Event::TimedOut);
+            }
+            self.look_around();
+            return Ok(Event::Tick);
+        }
+    }
+
+    fn poll_list(&self) -> Vec<libc::pollfd> {
+        let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        std::iter::once(entry(self.interrupt.as_fd().as_raw_fd()))
+            .chain(self.live.iter().map(|(_, process)| entry(process.handle.as_raw_fd())))
+            .collect()
+    }
+
+    /// Frequent looks while a process is young and its threads appear, rare ones later.
+    fn timeout_ms(&self) -> i32 {
+        let age_ms = (monotonic_ns() - self.started_ns) / 1_000_000;
+        let tick = match (&self.pinner, &self.sighting) {
+            (Some(_), _) if age_ms < 50 => 1,
+            (Some(_), _) if age_ms < 1000 => 5,
+            (Some(_), _) => 50,
+            (None, Some(_)) => 20,
+            (None, None) => 100,
+        };
+        let left = self.deadline_ns.map_or(u64::MAX, |deadline| {
+            deadline.saturating_sub(monotonic_ns()).div_ceil(1_000_000)
+        });
+        left.min(tick) as i32
+    }
+
+    fn look_around(&mut self) {
+        if let Some(pinner) = &mut self.pinner {
+            pinner.tick();
+        }
+        for position in 0..self.live.len() {
+            self.sight(position);
+        }
+    }
+
+    /// Notes where the workers of one process are (or, if it has ended, where its last one was).
+    fn sight(&mut self, position: usize) {
+        let (Some(sighting), Some((index, process))) =
+            (&mut self.sighting, self.live.get(position))
+        else {
+            return;
+        };
+        let all = threads::of_process(process.id);
+        let workers = match self.threads {
+            1 => all.get(..1),
+            threads => threads::workers_among(&all, threads),
+        };
+        for (worker, &thread) in workers.unwrap_or_default().iter().enumerate() {
+            if let Some(cpu) = threads::cpu_of(process.id, thread)
+                && let Some(seen) = sighting.get_mut(index * self.threads + worker)
+            {
+                *seen.entry(cpu).or_insert(0) += 1;
+            }
+        }
+    }
+
+    fn collect(&mut self, position: usize, at_ns: u64) -> Result<Ended, ExecutionError> {
+        if self.threads == 1 {
+            self.sight(position);
+        }
+        let (index, process) = self.live.swap_remove(position);
+        let (status, usage) = process
+            .collect()
+            .map_err(|error| ExecutionError::System("collect a worker", error))?;
+        Ok(Ended { index, at_ns, status: ExitStatus::from_raw(status), usage })
+    }
+}
+
+impl Drop for Watch<'_> {
+    /// Nothing that was launched outlives its sample.
+    fn drop(&mut self) {
+        for (_, process) in self.live.drain(..) {
+            process.kill();
+        }
+    }
+}

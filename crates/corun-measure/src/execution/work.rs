@@ -1,0 +1,189 @@
+//! What is run in every arm: a command, or a built-in kernel in a process of corun's own.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use corun_record::{Arm, Mode};
+use regex::Regex;
+
+use super::error::ExecutionError;
+use super::process::{Image, find_program};
+
+/// The text in a command that stands for the number of workers.
+pub const WORKERS: &str = "{workers}";
+
+/// What is run, and how workers come about.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// A command or a kernel.
+    pub task: Task,
+    /// How workers come about.
+    pub mode: Mode,
+    /// Start copies again until all have finished a counted window.
+    pub steady: bool,
+    /// Operations that one run of one worker does (of the whole process under a fixed total).
+    pub operations: f64,
+    /// The longest that one sample may take.
+    pub timeout: Option<Duration>,
+}
+
+/// A command or a kernel.
+#[derive(Debug, Clone)]
+pub enum Task {
+    /// Any program.
+    Command(Command),
+    /// A built-in workload's kernel.
+    Kernel(KernelTask),
+}
+
+/// A program with everything around it.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// The program and its arguments, `{workers}` not yet replaced.
+    pub argv: Vec<OsString>,
+    /// Its whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Its working directory, if not corun's own.
+    pub directory: Option<PathBuf>,
+    /// A file for its standard input; nothing by default.
+    pub input: Option<PathBuf>,
+    /// The exit status that counts as success.
+    pub expected_exit: i32,
+    /// Where in its output it says its own throughput: the last match of the only group.
+    pub throughput: Option<Regex>,
+}
+
+/// A kernel of the registry.
+#[derive(Debug, Clone)]
+pub struct KernelTask {
+    /// corun's own executable.
+    pub corun: PathBuf,
+    /// The workload's name.
+    pub workload: String,
+    /// Its parameters, `name=value`.
+    pub parameters: Vec<(String, String)>,
+    /// Operations of one run of one worker.
+    pub operations: u64,
+}
+
+impl Work {
+    /// Processes that an arm starts.
+    pub(crate) fn processes(&self, arm: &Arm) -> usize {
+        if self.mode == Mode::Copies { arm.workers as usize } else { 1 }
+    }
+
+    /// Workers in each of these processes.
+    pub(crate) fn threads(&self, arm: &Arm) -> usize {
+        if self.mode == Mode::Copies { 1 } else { arm.workers as usize }
+    }
+
+    /// Operations that all workers of an arm do in one run of each.
+    pub(crate) fn operations_of_all(&self, workers: u32) -> f64 {
+        match self.mode {
+            Mode::WorkersTotal => self.operations,
+            Mode::Copies | Mode::WorkersPerWorker => self.operations * f64::from(workers),
+        }
+    }
+}
+
+impl Command {
+    /// The image that every process of `arm` becomes.
+    pub(crate) fn image(&self, arm: &Arm) -> Result<Image, ExecutionError> {
+        let argv = with_workers(&self.argv, arm.workers);
+        let name = argv.first().cloned().unwrap_or_default();
+        let search = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+        let path = find_program(&name, search)?;
+        Image::new(&path, &argv, &self.environment, self.directory.as_deref())
+    }
+}
+
+impl KernelTask {
+    /// The image of process `process` of an arm: corun as a kernel worker.
+    pub(crate) fn image(
+        &self,
+        arm: &Arm,
+        process: usize,
+        threads: usize,
+        gate: i32,
+        steady: bool,
+    ) -> Result<Image, ExecutionError> {
+        let first = process * threads;
+        let cpus: Vec<String> = arm
+            .cpus
+            .get(first..first + threads)
+            .unwrap_or_default()
+            .iter()
+            .map(u32::to_string)
+            .collect();
+        let mut argv: Vec<String> = vec![
+            "corun".into(),
+            "kernel-worker".into(),
+            format!("--gate={gate}"),
+            format!("--workers={}", arm.workers),
+            format!("--first={first}"),
+            format!("--threads={threads}"),
+            format!("--cpus={}", cpus.join(",")),
+            format!("--operations={}", self.operations),
+        ];
+        if steady {
+            argv.push("--steady".into());
+        }
+        argv.push(self.workload.clone());
+        for (name, value) in &self.parameters {
+            let value = match &arm.variant {
+                Some(variant) if variant.parameter == *name => &variant.value,
+                _ => value,
+            };
+            argv.push(format!("{name}={value}"));
+        }
+        let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
+        Image::new(&self.corun, &argv, &[], None)
+    }
+}
+
+/// Whether a command is told its number of workers.
+pub fn names_workers(argv: &[OsString]) -> bool {
+    argv.iter().any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
+}
+
+fn with_workers(argv: &[OsString], workers: u32) -> Vec<OsString> {
+    argv.iter().map(|text| replace(text, WORKERS, &workers.to_string())).collect()
+}
+
+/// Replaces every occurrence in a text that need not be UTF-8.
+fn replace(text: &OsStr, what: &str, by: &str) -> OsString {
+    let mut rest = text.as_bytes();
+    let mut replaced = Vec::with_capacity(rest.len());
+    while let Some(position) = find(rest, what.as_bytes()) {
+        replaced.extend_from_slice(&rest[..position]);
+        replaced.extend_from_slice(by.as_bytes());
+        rest = &rest[position + what.len()..];
+    }
+    replaced.extend_from_slice(rest);
+    OsString::from_vec(replaced)
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_named_wherever_the_text_stands() {
+        let argv = ["run", "-t{workers}", "{workers}x{workers}", "plain"].map(OsString::from);
+        assert!(names_workers(&argv));
+        assert_eq!(with_workers(&argv, 12), ["run", "-t12", "12x12", "plain"].map(OsString::from));
+    }
+
+    #[test]
+    fn other_braces_go_through_as_given() {
+        let argv = ["awk", "{print $1}", "{worker}", ""].map(OsString::from);
+        assert!(!names_workers(&argv));
+        assert_eq!(with_workers(&argv, 3), argv);
+    }
+}

@@ -1,0 +1,182 @@
+//! The experiment: blocks of arms in random order, planned looks, and when to stop.
+//!
+//! It knows neither processes nor clocks: an [`Executor`] runs an arm and tells the time, so a fake
+//! one proves order, randomisation, stopping and interruption without running anything
+//! (randomised interleaved trials: Abedi and Brecht 2017).
+
+use std::time::Duration;
+
+use corun_record::{Arm, Evidence, Sample, StopReason, Stopped, WorkerSample};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use crate::execution::ExecutionError;
+
+/// What one run of an arm gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// T: from the common start until the last worker ended.
+    pub makespan: Duration,
+    /// X: work done per second by all workers.
+    pub throughput: f64,
+    /// What each worker did.
+    pub workers: Vec<WorkerSample>,
+    /// What was seen beside the time.
+    pub evidence: Evidence,
+}
+
+/// Runs arms, and knows how late it is.
+pub trait Executor {
+    /// Runs `arm` once, from the common start of its workers until the last one ended.
+    ///
+    /// # Errors
+    /// If a worker fails, cannot be placed, or the user interrupts.
+    fn run(&mut self, arm: &Arm) -> Result<Outcome, ExecutionError>;
+
+    /// Time since the executor was made.
+    fn elapsed(&self) -> Duration;
+}
+
+/// Is told how the experiment goes; every method may be left empty.
+pub trait Observer {
+    /// An arm is about to run in block `block`; `None` while warming up.
+    fn arm_starts(&mut self, _block: Option<u32>, _arm: &Arm, _elapsed: Duration) {}
+    /// A block is finished; all samples so far are given.
+    fn block_ends(&mut self, _blocks: u32, _samples: &[Sample], _elapsed: Duration) {}
+}
+
+/// Watches nothing.
+#[derive(Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// When to look at the data and when to stop.
+pub trait Stopping {
+    /// The most blocks that are ever run.
+    fn maximum(&self) -> u32;
+    /// After `blocks` blocks: a sentence on why the experiment may stop, or `None` to go on.
+    fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String>;
+}
+
+/// The part of the design that the block loop needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    /// The seed of every random order.
+    pub seed: u64,
+    /// Uncounted runs of each arm before the first block.
+    pub warmup: u32,
+    /// No block is begun that would probably end later than this.
+    pub max_time: Duration,
+}
+
+/// The finished blocks and why there are no more.
+#[derive(Debug)]
+pub struct Conducted {
+    /// Every sample of every finished block, in the order run.
+    pub samples: Vec<Sample>,
+    /// Finished blocks.
+    pub blocks: u32,
+    /// Why the experiment ended.
+    pub stopped: Stopped,
+    /// The failure that ended it, if one did.
+    pub failure: Option<ExecutionError>,
+}
+
+/// Runs blocks until the stopping rule, the clock or the user ends it.
+///
+/// Once a block is finished, neither an interruption nor a failure loses it.
+///
+/// # Errors
+/// If an arm fails, or the user interrupts, before the first block is finished.
+pub fn conduct(
+    arms: &[Arm],
+    schedule: &Schedule,
+    stopping: &mut dyn Stopping,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+) -> Result<Conducted, ExecutionError> {
+    warm_up(arms, schedule.warmup, executor, observer)?;
+    let mut random = ChaCha8Rng::seed_from_u64(schedule.seed);
+    let mut samples: Vec<Sample> = Vec::new();
+    let begin = executor.elapsed();
+    for block in 0..stopping.maximum() {
+        let spent = executor.elapsed();
+        if block > 0 {
+            let per_block = (spent - begin) / block;
+            if spent + per_block > schedule.max_time {
+                let sentence = format!(
+                    "the time allowed ({:.0} s) was used up after {block} blocks",
+                    schedule.max_time.as_secs_f64()
+                );
+                return Ok(ended(samples, block, StopReason::TimeUp, sentence));
+            }
+        }
+        match run_block(block, arms, &mut random, executor, observer) {
+            Ok(of_block) => samples.extend(of_block),
+            Err(ExecutionError::Interrupted) if block > 0 => {
+                let sentence = format!("interrupted; {block} finished blocks are kept");
+                return Ok(ended(samples, block, StopReason::Interrupted, sentence));
+            }
+            Err(error) if block > 0 => {
+                let sentence = format!("an arm failed; {block} finished blocks are kept");
+                let failed = ended(samples, block, StopReason::Failed, sentence);
+                return Ok(Conducted { failure: Some(error), ..failed });
+            }
+            Err(error) => return Err(error),
+        }
+        observer.block_ends(block + 1, &samples, executor.elapsed());
+        if let Some(sentence) = stopping.look(block + 1, &samples) {
+            return Ok(ended(samples, block + 1, StopReason::TargetReached, sentence));
+        }
+    }
+    let blocks = stopping.maximum();
+    let sentence = format!("all {blocks} planned blocks were done");
+    Ok(ended(samples, blocks, StopReason::BlocksDone, sentence))
+}
+
+fn ended(samples: Vec<Sample>, blocks: u32, reason: StopReason, sentence: String) -> Conducted {
+    Conducted { samples, blocks, stopped: Stopped { reason, sentence }, failure: None }
+}
+
+fn warm_up(
+    arms: &[Arm],
+    rounds: u32,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+) -> Result<(), ExecutionError> {
+    for _ in 0..rounds {
+        for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
+            observer.arm_starts(None, arm, executor.elapsed());
+            executor.run(arm)?;
+        }
+    }
+    Ok(())
+}
+
+fn run_block(
+    block: u32,
+    arms: &[Arm],
+    random: &mut ChaCha8Rng,
+    executor: &mut dyn Executor,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Sample>, ExecutionError> {
+    let mut order: Vec<&Arm> = arms.iter().collect();
+    order.shuffle(random);
+    let mut samples = Vec::with_capacity(order.len());
+    for (position, arm) in order.into_iter().enumerate() {
+        observer.arm_starts(Some(block), arm, executor.elapsed());
+        let outcome = executor.run(arm)?;
+        samples.push(Sample {
+            block,
+            position: position as u32,
+            arm: arm.id.clone(),
+            makespan_s: outcome.makespan.as_secs_f64(),
+            throughput: outcome.throughput,
+            workers: outcome.workers,
+            evidence: outcome.evidence,
+        });
+    }
+    Ok(samples)
+}

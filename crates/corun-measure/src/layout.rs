@@ -1,0 +1,352 @@
+//! From cores and a request to arms: which logical CPU each worker of each placement gets.
+//!
+//! Pure: the machine comes in as a list of cores, the answer is a list of arms and of the
+//! placements that are not possible, each with its reason.
+
+use std::collections::BTreeMap;
+
+use corun_record::{Actionable, Arm, Exit, Impossible, Placement, Variant};
+
+use crate::cores::{Core, core_types};
+
+/// What the user wants of the layout; an empty list of placements means every possible one.
+#[derive(Debug, Clone, Default)]
+pub struct LayoutRequest {
+    /// The placements wanted; one that is not possible is then an error.
+    pub placements: Vec<Placement>,
+    /// C, the number of cores to use of each core type; by default all, made a multiple of S.
+    pub cores: Option<u32>,
+    /// Use cores of this type only.
+    pub core_type: Option<String>,
+    /// An extra variant of every arm with several workers, for instance data sharing a line.
+    pub variant: Option<Variant>,
+    /// Why cores have a single usable logical CPU, where they do.
+    pub no_siblings: String,
+}
+
+/// The arms of an experiment, each followed by its A/A twin, and what could not be laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// Arms and twins, in table order.
+    pub arms: Vec<Arm>,
+    /// Placements that are not possible here.
+    pub impossible: Vec<Impossible>,
+    /// The chosen cores of each core type, named by their first usable logical CPU.
+    pub cores: BTreeMap<String, Vec<u32>>,
+}
+
+/// Why no layout could be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// No CPU may be used.
+    #[error("expected at least one online CPU that this process may use, found none")]
+    NoCpu,
+    /// Zero cores or copies were asked for.
+    #[error("expected at least one worker, found 0")]
+    NoWorker,
+    /// More cores were asked for than there are.
+    #[error(
+        "expected at most {available} (cores with {width} usable logical CPU(s) each), found {wanted}"
+    )]
+    TooManyCores {
+        /// Cores asked for.
+        wanted: u32,
+        /// Cores there are.
+        available: u32,
+        /// Usable logical CPUs on each of them.
+        width: u32,
+    },
+    /// No core is of the wanted type.
+    #[error("expected one of the core types {known}, found \"{wanted}\"")]
+    UnknownCoreType {
+        /// The type asked for.
+        wanted: String,
+        /// The types of this machine.
+        known: String,
+    },
+    /// A placement that was asked for by name is not possible.
+    #[error("the placement {placement} is not possible here: {reason}")]
+    Impossible {
+        /// The placement.
+        placement: Placement,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Actionable for LayoutError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoWorker | Self::UnknownCoreType { .. } => Exit::Usage,
+            _ => Exit::NotPossible,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::NoCpu => "Run corun in a cpuset or with an affinity that has an online CPU.",
+            Self::NoWorker => "Ask for one worker or more.",
+            Self::TooManyCores { .. } => "Ask for fewer; `corun topo` shows the cores.",
+            Self::UnknownCoreType { .. } => "Name one of these; `corun topo` shows them.",
+            Self::Impossible { .. } => {
+                "Leave the placement out; without --arms every possible one is measured."
+            }
+        }
+        .to_owned()
+    }
+}
+
+impl Layout {
+    /// Lays the request out on `cores`.
+    ///
+    /// # Errors
+    /// If there is nothing to run on, or a placement named in the request is not possible.
+    pub fn new(cores: &[Core], request: &LayoutRequest) -> Result<Self, LayoutError> {
+        if request.cores == Some(0) {
+            return Err(LayoutError::NoWorker);
+        }
+        let types = core_types(cores);
+        let mut chosen_types = types.clone();
+        if let Some(wanted) = &request.core_type {
+            chosen_types.retain(|core_type| core_type.as_ref() == Some(wanted));
+            if chosen_types.is_empty() {
+                let known: Vec<_> =
+                    types.iter().map(|known| known.as_deref().unwrap_or("(only one)")).collect();
+                return Err(LayoutError::UnknownCoreType {
+                    wanted: wanted.clone(),
+                    known: known.join(", "),
+                });
+            }
+        }
+        let mut layout =
+            Self { arms: Vec::new(), impossible: Vec::new(), cores: BTreeMap::new() };
+        let mut free_workers = 0;
+        for core_type in &chosen_types {
+            let chosen = ChosenCores::new(cores, core_type.as_deref(), request.cores)?;
+            free_workers += chosen.width * chosen.count();
+            layout.add_pinned(&chosen, request);
+            let name = core_type.clone().unwrap_or_else(|| "all".to_owned());
+            layout.cores.insert(name, chosen.cores.iter().map(|core| core.cpus[0]).collect());
+        }
+        if layout.cores.is_empty() {
+            return Err(LayoutError::NoCpu);
+        }
+        layout.add_free(free_workers, request);
+        layout.refuse_what_was_named(request)?;
+        Ok(layout)
+    }
+
+    fn add_pinned(&mut self, chosen: &ChosenCores, request: &LayoutRequest) {
+        if request.placements.is_empty() && chosen.count() == 1 {
+            self.impossible.push(Impossible {
+                placement: Placement::Single,
+                core_type: chosen.core_type.clone(),
+                reason: "one core is used, so it is the same arm as spread".to_owned(),
+            });
+        }
+        for placement in chosen.placements(&request.placements) {
+            match chosen.place(placement, &request.no_siblings) {
+                Ok(cpus) => {
+                    let arm = chosen.arm(placement, cpus);
+                    let shares = matches!(placement, Placement::Spread(None) | Placement::Full(_));
+                    let variant = request.variant.clone().filter(|_| shares && arm.workers > 1);
+                    self.push_with_twin(arm.clone());
+                    if let Some(variant) = variant {
+                        let id = format!("{}/{}", arm.id, variant.name);
+                        self.push_with_twin(Arm { id, variant: Some(variant), ..arm });
+                    }
+                }
+                Err(reason) => self.impossible.push(Impossible {
+                    placement,
+                    core_type: chosen.core_type.clone(),
+                    reason,
+                }),
+            }
+        }
+    }
+
+    fn add_free(&mut self, default_workers: u32, request: &LayoutRequest) {
+        let wanted: Vec<Placement> = if request.placements.is_empty() {
+            vec![Placement::Free(None)]
+        } else {
+            request.placements.clone()
+        };
+        for placement in wanted {
+            if let Placement::Free(workers) = placement {
+                self.push_with_twin(Arm {
+                    id: placement.to_string(),
+                    placement,
+                    core_type: None,
+                    variant: None,
+                    twin_of: None,
+                    workers: workers.unwrap_or(default_workers),
+                    cores: 0,
+                    cpus: Vec::new(),
+                    idle_siblings: Vec::new(),
+                });
+            }
+        }
+    }
+
+    fn push_with_twin(&mut self, arm: Arm) {
+        if self.arms.iter().any(|known| known.id == arm.id) {
+            return;
+        }
+        let twin = Arm {
+            id: format!("{}.aa", arm.id),
+            twin_of: Some(arm.id.clone()),
+            ..arm.clone()
+        };
+        self.arms.push(arm);
+        self.arms.push(twin);
+    }
+
+    /// On a hybrid machine a named placement must be possible on one core type at least.
+    fn refuse_what_was_named(&self, request: &LayoutRequest) -> Result<(), LayoutError> {
+        for &placement in &request.placements {
+            let possible = self.arms.iter().any(|arm| arm.placement == placement);
+            let refused = self.impossible.iter().find(|refused| refused.placement == placement);
+            if let (false, Some(refused)) = (possible, refused) {
+                return Err(LayoutError::Impossible { placement, reason: refused.reason.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The C cores of one core type that arms are laid out on.
+struct ChosenCores {
+    core_type: Option<String>,
+    /// Part of an arm's id on a hybrid machine.
+    suffix: String,
+    cores: Vec<Core>,
+    /// S: usable logical CPUs on each chosen core.
+    width: u32,
+}
+
+impl ChosenCores {
+    /// Chooses among the cores of a type those with the most usable siblings, in topology order.
+    fn new(cores: &[Core], core_type: Option<&str>, wanted: Option<u32>) -> Result<Self, LayoutError> {
+        let of_type = |core: &&Core| core.core_type.as_deref() == core_type;
+        let width = cores.iter().filter(of_type).map(|core| core.cpus.len()).max().unwrap_or(0);
+        let mut chosen: Vec<Core> =
+            cores.iter().filter(of_type).filter(|core| core.cpus.len() == width).cloned().collect();
+        let available = chosen.len();
+        let count = match wanted {
+            Some(wanted) if wanted as usize > available => {
+                return Err(LayoutError::TooManyCores {
+                    wanted,
+                    available: available as u32,
+                    width: width as u32,
+                });
+            }
+            Some(wanted) => wanted as usize,
+            None if available >= width => available - available % width,
+            None => available,
+        };
+        chosen.truncate(count);
+        Ok(Self {
+            core_type: core_type.map(str::to_owned),
+            suffix: core_type.map(|name| format!(":{name}")).unwrap_or_default(),
+            cores: chosen,
+            width: width as u32,
+        })
+    }
+
+    fn count(&self) -> u32 {
+        self.cores.len() as u32
+    }
+
+    /// The pinned placements to try, in table order.
+    fn placements(&self, named: &[Placement]) -> Vec<Placement> {
+        if !named.is_empty() {
+            let pinned = |placement: &&Placement| !matches!(placement, Placement::Free(_));
+            let mut wanted: Vec<_> = named.iter().filter(pinned).copied().collect();
+            wanted.sort();
+            wanted.dedup();
+            return wanted;
+        }
+        let mut all = vec![];
+        if self.count() > 1 {
+            all.push(Placement::Single);
+        }
+        all.push(Placement::Spread(None));
+        let packed = self.width * (self.count() / self.width);
+        if self.width > 1 && packed > 0 && packed != self.count() {
+            all.push(Placement::Spread(Some(packed)));
+        }
+        all.extend((2..self.width).map(|k| Placement::Full(Some(k))));
+        all.extend([Placement::Full(None), Placement::Packed, Placement::Stacked]);
+        all
+    }
+
+    /// The logical CPU of each worker, or why the placement is not possible.
+    fn place(&self, placement: Placement, no_siblings: &str) -> Result<Vec<u32>, String> {
+        let first = |core: &Core| core.cpus[0];
+        let on_every_core = |k: u32| -> Vec<u32> {
+            self.cores.iter().flat_map(|core| core.cpus[..k as usize].to_vec()).collect()
+        };
+        match placement {
+            Placement::Single => Ok(self.cores.iter().take(1).map(first).collect()),
+            Placement::Spread(number) => {
+                let number = number.unwrap_or(self.count());
+                if number > self.count() {
+                    return Err(format!(
+                        "it needs {number} cores, and {} are chosen",
+                        self.count()
+                    ));
+                }
+                Ok(self.cores.iter().take(number as usize).map(first).collect())
+            }
+            Placement::Full(_) | Placement::Packed if self.width < 2 => Err(no_siblings.to_owned()),
+            Placement::Full(None) => Ok(on_every_core(self.width)),
+            Placement::Full(Some(k)) if k > self.width => Err(format!(
+                "it needs {k} logical CPUs a core, and the chosen cores have {}",
+                self.width
+            )),
+            Placement::Full(Some(k)) => Ok(on_every_core(k)),
+            Placement::Packed if self.count() < self.width => Err(format!(
+                "it compares {width} workers on one core with {width} cores, and {} chosen",
+                match self.count() {
+                    1 => "1 core is".to_owned(),
+                    count => format!("{count} cores are"),
+                },
+                width = self.width
+            )),
+            Placement::Packed => Ok(self
+                .cores
+                .iter()
+                .take((self.count() / self.width) as usize)
+                .flat_map(|core| core.cpus.clone())
+                .collect()),
+            Placement::Stacked => {
+                let workers = self.width.max(2) as usize;
+                Ok(self.cores.iter().flat_map(|core| vec![core.cpus[0]; workers]).collect())
+            }
+            Placement::Free(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn arm(&self, placement: Placement, cpus: Vec<u32>) -> Arm {
+        let used: Vec<&Core> = self
+            .cores
+            .iter()
+            .filter(|core| core.cpus.iter().any(|cpu| cpus.contains(cpu)))
+            .collect();
+        Arm {
+            id: format!("{placement}{}", self.suffix),
+            placement,
+            core_type: self.core_type.clone(),
+            variant: None,
+            twin_of: None,
+            workers: cpus.len() as u32,
+            cores: used.len() as u32,
+            idle_siblings: used
+                .iter()
+                .flat_map(|core| core.online_siblings.iter().copied())
+                .filter(|cpu| !cpus.contains(cpu))
+                .collect(),
+            cpus,
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A measurement from request to run: lay arms out, calibrate, conduct the experiment, analyse.
+
+use std::time::{Duration, SystemTime};
+
+use corun_machine::Machine;
+use corun_record::{
+    Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Run, Sample, Workload,
+};
+use rand::RngExt;
+
+use crate::analysis::{self, Question};
+use crate::cores::{Core, usable_cores, why_no_siblings};
+use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
+use crate::experiment::{Executor, Observer, Schedule, conduct};
+use crate::layout::{Layout, LayoutError, LayoutRequest};
+use crate::request::{Request, RequestError};
+use crate::stopping::PlannedLooks;
+
+/// Why a measurement could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The request has no meaning.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// Nothing can be laid out here.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// An arm failed.
+    #[error(transparent)]
+    Execution(#[from] ExecutionError),
+}
+
+impl Actionable for MeasureError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Request(error) => error.exit(),
+            Self::Layout(error) => error.exit(),
+            Self::Execution(error) => error.exit(),
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Request(error) => error.next_step(),
+            Self::Layout(error) => error.next_step(),
+            Self::Execution(error) => error.next_step(),
+        }
+    }
+}
+
+/// Everything that is ready to be measured.
+pub struct Measurement<'a> {
+    request: &'a Request,
+    machine: &'a Machine,
+    layout: Layout,
+    description: Workload,
+    executor: LocalExecutor,
+    /// How long a run of a kernel should take.
+    sample_time: Option<Duration>,
+    started: SystemTime,
+}
+
+impl<'a> Measurement<'a> {
+    /// Resolves the request on this machine; nothing is run yet.
+    ///
+    /// # Errors
+    /// If the request has no meaning or cannot be laid out here.
+    pub fn prepare(
+        request: &'a Request,
+        machine: &'a Machine,
+        interrupt: Interrupt,
+    ) -> Result<Self, MeasureError> {
+        let resolved = request.resolve()?;
+        let cores: Vec<Core> = usable_cores(machine);
+        let layout = Layout::new(
+            &cores,
+            &LayoutRequest {
+                placements: request.placements.clone(),
+                cores: request.cores,
+                core_type: request.core_type.clone(),
+                variant: resolved.variant,
+                no_siblings: why_no_siblings(machine, &cores),
+            },
+        )?;
+        let executor = LocalExecutor::new(resolved.work, cores, interrupt)?;
+        Ok(Self {
+            request,
+            machine,
+            layout,
+            description: resolved.description,
+            executor,
+            sample_time: resolved.sample_time,
+            started: SystemTime::now(),
+        })
+    }
+
+    /// The arms, twins included.
+    pub fn arms(&self) -> &[Arm] {
+        &self.layout.arms
+    }
+
+    /// Measures. A failure after the first block comes beside what was finished before it.
+    ///
+    /// # Errors
+    /// If an arm fails or the user interrupts before the first block is finished.
+    pub fn conduct(
+        mut self,
+        observer: &mut dyn Observer,
+    ) -> Result<(Run, Option<ExecutionError>), MeasureError> {
+        if let (Some(sample_time), Some(arm)) = (self.sample_time, self.layout.arms.first()) {
+            calibrate(&mut self.executor, arm, sample_time.as_secs_f64())?;
+        }
+        let seed = self.request.seed.unwrap_or_else(|| rand::rng().random::<u64>() >> 11);
+        let schedule =
+            Schedule { seed, warmup: self.request.warmup, max_time: self.request.max_time };
+        let mut looks = PlannedLooks::new(self.request, &self.layout.arms);
+        let conducted = conduct(
+            &self.layout.arms,
+            &schedule,
+            &mut looks,
+            &mut self.executor,
+            observer,
+        )?;
+        let level = looks.level_at(conducted.blocks);
+        let question = Question { practical: self.request.practical, level, seed };
+        let analysis = analysis::analyse(
+            &self.layout.arms,
+            &conducted.samples,
+            &question,
+            self.machine.hypervisor.as_deref(),
+        );
+        let design = Design {
+            seed,
+            blocks: conducted.blocks,
+            warmup: self.request.warmup,
+            cores: self.layout.cores,
+            target: self.request.target,
+            practical: self.request.practical,
+            looks: looks.looks().iter().map(|look| Look { ..*look }).collect(),
+            max_time_s: self.request.max_time.as_secs_f64(),
+        };
+        let mut description = self.description;
+        description.operations = self.executor.operations();
+        let run = Run {
+            format: corun_record::FORMAT.to_owned(),
+            version: corun_record::VERSION,
+            corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: humantime::format_rfc3339_seconds(self.started).to_string(),
+            elapsed_s: self.executor.elapsed().as_secs_f64(),
+            stopped: conducted.stopped,
+            workload: description,
+            machine: summary(self.machine),
+            design,
+            arms: self.layout.arms,
+            impossible: self.layout.impossible,
+            observations: analysis.observations,
+            verdicts: analysis.verdicts,
+            caveats: analysis.caveats,
+            samples: conducted.samples,
+        };
+        Ok((run, conducted.failure))
+    }
+}
+
+fn summary(machine: &Machine) -> MachineSummary {
+    let online = machine.logical_cpus.iter().filter(|cpu| cpu.online);
+    let cores = usable_cores(machine);
+    MachineSummary {
+        cpu_model: machine.cpu_model.clone(),
+        hypervisor: machine.hypervisor.clone(),
+        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease")
+            .ok()
+            .map(|text| text.trim().to_owned()),
+        online_cpus: online.clone().count() as u32,
+        allowed_cpus: online.filter(|cpu| cpu.allowed).count() as u32,
+        cores: cores.len() as u32,
+        smt_width: cores.iter().map(|core| core.online_siblings.len() as u32).max().unwrap_or(1),
+        smt_control: machine.smt.control.as_ref().map(ToString::to_string),
+        smt_active: machine.smt.active,
+        governors: Vec::new(),
+    }
+}
+
+/// What the headline looks like so far and when the experiment will probably end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    /// The headline's metric.
+    pub metric: Metric,
+    /// The headline so far.
+    pub estimate: Estimate,
+    /// The expected end, from the experiment's start.
+    pub end: Duration,
+}
+
+/// Forecasts from the samples so far.
+pub struct Forecaster {
+    looks: PlannedLooks,
+    max_time: Duration,
+}
+
+impl Forecaster {
+    /// A forecaster for these arms.
+    pub fn new(request: &Request, arms: &[Arm]) -> Self {
+        Self { looks: PlannedLooks::new(request, arms), max_time: request.max_time }
+    }
+
+    /// The forecast after so many blocks; `None` while there is too little to say.
+    pub fn forecast(
+        &self,
+        blocks: u32,
+        samples: &[Sample],
+        elapsed: Duration,
+    ) -> Option<Forecast> {
+        let (metric, estimate) = self.looks.headline(samples, blocks)?;
+        let expected_blocks = self.looks.expected_blocks(samples, blocks);
+        let end = elapsed.mul_f64(f64::from(expected_blocks.max(blocks)) / f64::from(blocks));
+        Some(Forecast { metric, estimate, end: end.min(self.max_time) })
+    }
+}

@@ -1,0 +1,246 @@
+//! What the caller wants measured, and from that the work to run and its description.
+//!
+//! Pure but for looking up whether a workload can run here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use corun_record::{Actionable, Exit, Mode, Placement, Variant, Workload};
+use corun_workload::{Job, Parameters, WorkloadError};
+use regex::Regex;
+
+use crate::execution::{Command, KernelTask, Task, Work, names_workers};
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What to run.
+    pub work: WorkRequest,
+    /// C, the cores to use of each core type; by default all.
+    pub cores: Option<u32>,
+    /// Cores of this type only.
+    pub core_type: Option<String>,
+    /// The placements wanted; by default every possible one.
+    pub placements: Vec<Placement>,
+    /// Start copies again until all have finished a counted window.
+    pub steady: bool,
+    /// The longest that one sample may take.
+    pub timeout: Option<Duration>,
+    /// The wanted half-width of the headline's interval, as a fraction.
+    pub target: f64,
+    /// The practical bound, as a fraction.
+    pub practical: f64,
+    /// No block is begun that would probably end later.
+    pub max_time: Duration,
+    /// A fixed number of blocks instead of planned looks.
+    pub blocks: Option<u32>,
+    /// Uncounted runs of each arm before the first block.
+    pub warmup: u32,
+    /// The seed of every random order; by default a fresh one.
+    pub seed: Option<u64>,
+}
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub enum WorkRequest {
+    /// Any program.
+    Command(CommandRequest),
+    /// A built-in workload.
+    Workload {
+        /// Its name in the registry.
+        name: String,
+        /// Its parameters as typed, `name=value`.
+        parameters: Vec<String>,
+        /// A process for each worker, whatever the workload's own habit.
+        copies: bool,
+        /// How long one run of a kernel should take.
+        sample_time: Duration,
+    },
+}
+
+/// A program with everything around it.
+#[derive(Debug, Clone)]
+pub struct CommandRequest {
+    /// The program and its arguments, perhaps with `{workers}`.
+    pub argv: Vec<OsString>,
+    /// A process for each worker was asked for.
+    pub copies: bool,
+    /// With `{workers}`: each worker does a share of its own.
+    pub per_worker: bool,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The working directory, if not corun's own.
+    pub directory: Option<PathBuf>,
+    /// A file for standard input.
+    pub input: Option<PathBuf>,
+    /// The exit status that counts as success.
+    pub expected_exit: i32,
+    /// Where the output says its own throughput.
+    pub throughput: Option<Regex>,
+}
+
+/// A request that has no meaning.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// `--copies` and `{workers}` contradict each other.
+    #[error("expected either --copies or {{workers}} in the command, found both")]
+    CopiesOfWorkers,
+    /// Only copies can be restarted.
+    #[error("expected process copies with --steady, found one process with threads")]
+    SteadyThreads,
+    /// A share for each worker needs workers.
+    #[error("expected {{workers}} in the command with --work per-worker, found none")]
+    NoWorkersNamed,
+    /// A workload is not known, not told right, or cannot run here.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// corun cannot find itself.
+    #[error("could not find corun's own executable: {0}")]
+    OwnExecutable(std::io::Error),
+}
+
+impl Actionable for RequestError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Workload(error) => error.exit(),
+            Self::OwnExecutable(_) => Exit::Failed,
+            _ => Exit::Usage,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::CopiesOfWorkers => {
+                "Leave --copies out, or write the number of threads into the command.".to_owned()
+            }
+            Self::SteadyThreads => "Leave --steady out, or measure copies.".to_owned(),
+            Self::NoWorkersNamed => {
+                "Write {workers} where the command takes its number of threads.".to_owned()
+            }
+            Self::Workload(error) => error.next_step(),
+            Self::OwnExecutable(_) => "Start corun by its path, with /proc mounted.".to_owned(),
+        }
+    }
+}
+
+/// The work to run, its description, and how to vary it.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub work: Work,
+    pub description: Workload,
+    /// An extra variant of arms with several workers.
+    pub variant: Option<Variant>,
+    /// How long a run of a kernel should take; `None` for commands, which take what they take.
+    pub sample_time: Option<Duration>,
+}
+
+impl Request {
+    /// Resolves what to run.
+    pub(crate) fn resolve(&self) -> Result<Resolved, RequestError> {
+        match &self.work {
+            WorkRequest::Command(command) => self.resolve_command(command),
+            WorkRequest::Workload { name, parameters, copies, sample_time } => {
+                self.resolve_workload(name, parameters, *copies, *sample_time)
+            }
+        }
+    }
+
+    fn resolve_command(&self, command: &CommandRequest) -> Result<Resolved, RequestError> {
+        let mode = match (names_workers(&command.argv), command.per_worker) {
+            (true, _) if command.copies => return Err(RequestError::CopiesOfWorkers),
+            (true, _) if self.steady => return Err(RequestError::SteadyThreads),
+            (true, false) => Mode::WorkersTotal,
+            (true, true) => Mode::WorkersPerWorker,
+            (false, true) => return Err(RequestError::NoWorkersNamed),
+            (false, false) => Mode::Copies,
+        };
+        let argv: Vec<String> =
+            command.argv.iter().map(|text| text.to_string_lossy().into_owned()).collect();
+        let program = argv.first().map_or("", String::as_str);
+        let description = Workload {
+            name: program.rsplit('/').next().unwrap_or(program).to_owned(),
+            command: argv,
+            parameters: Default::default(),
+            mode,
+            operation: if command.throughput.is_some() { "reported" } else { "runs" }.to_owned(),
+            operations: 1.0,
+            steady: self.steady,
+        };
+        let task = Task::Command(Command {
+            argv: command.argv.clone(),
+            environment: command.environment.clone(),
+            directory: command.directory.clone(),
+            input: command.input.clone(),
+            expected_exit: command.expected_exit,
+            throughput: command.throughput.clone(),
+        });
+        let work = self.work(task, mode, 1.0);
+        Ok(Resolved { work, description, variant: None, sample_time: None })
+    }
+
+    fn resolve_workload(
+        &self,
+        name: &str,
+        given: &[String],
+        copies: bool,
+        sample_time: Duration,
+    ) -> Result<Resolved, RequestError> {
+        let workload = corun_workload::find(name)?;
+        let about = workload.about();
+        let parameters = Parameters::parse(about, given)?;
+        let job = workload.prepare(&parameters, std::num::NonZeroUsize::MIN)?;
+        let values: Vec<(String, String)> =
+            parameters.iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let one_process = matches!(&job, Job::Kernels(_))
+            && about.default_mode == corun_workload::Mode::Workers
+            && !copies
+            && !self.steady;
+        let mode = if one_process { Mode::WorkersPerWorker } else { Mode::Copies };
+        let noun = about.operation.trim_start_matches("an ").trim_start_matches("a ");
+        let mut description = Workload {
+            name: about.name.to_owned(),
+            command: Vec::new(),
+            parameters: values.iter().cloned().collect(),
+            mode,
+            operation: format!("{noun}s"),
+            operations: 0.0,
+            steady: self.steady,
+        };
+        let shared_line = about.line_sharing.filter(|_| one_process && given.is_empty());
+        let variant = shared_line.map(|sharing| Variant {
+            name: "shared-line".to_owned(),
+            parameter: sharing.parameter.to_owned(),
+            value: sharing.shared.to_owned(),
+        });
+        match job {
+            Job::Kernels(_) => {
+                let task = Task::Kernel(KernelTask {
+                    corun: std::env::current_exe().map_err(RequestError::OwnExecutable)?,
+                    workload: about.name.to_owned(),
+                    parameters: values,
+                    operations: 1,
+                });
+                let work = self.work(task, mode, 1.0);
+                Ok(Resolved { work, description, variant, sample_time: Some(sample_time) })
+            }
+            Job::Program(program) => {
+                description.operations = program.operations as f64;
+                let task = Task::Command(Command {
+                    argv: program.argv,
+                    environment: std::env::vars_os().collect(),
+                    directory: None,
+                    input: None,
+                    expected_exit: 0,
+                    throughput: None,
+                });
+                let work = self.work(task, mode, program.operations as f64);
+                Ok(Resolved { work, description, variant: None, sample_time: None })
+            }
+        }
+    }
+
+    fn work(&self, task: Task, mode: Mode, operations: f64) -> Work {
+        Work { task, mode, steady: self.steady, operations, timeout: self.timeout }
+    }
+}

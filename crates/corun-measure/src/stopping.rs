@@ -1,0 +1,96 @@
+//! The stopping rule of a measurement: planned looks at the width of the headline's interval.
+//!
+//! Never at its value: an experiment that stops when it likes what it sees finds what it wants.
+
+use corun_record::{Arm, Estimate, Look, Metric, Sample};
+
+use crate::comparison::{Comparison, comparisons, headline};
+use crate::experiment::Stopping;
+use crate::request::Request;
+use crate::series::Series;
+use crate::statistics::{self, Plan};
+
+/// The most blocks of an experiment without a fixed number.
+const MOST_BLOCKS: u32 = 320;
+/// The fewest blocks before the first of several looks.
+const FEWEST_BLOCKS: u32 = 10;
+
+/// The planned looks at one experiment.
+#[derive(Debug, Clone)]
+pub struct PlannedLooks {
+    plan: Plan,
+    arms: Vec<Arm>,
+    headline: Option<Comparison>,
+    target: f64,
+}
+
+impl PlannedLooks {
+    /// The looks that a request plans for these arms.
+    pub fn new(request: &Request, arms: &[Arm]) -> Self {
+        Self {
+            plan: match request.blocks {
+                Some(blocks) => Plan::fixed(blocks),
+                None => Plan::planned(FEWEST_BLOCKS, MOST_BLOCKS),
+            },
+            headline: headline(&comparisons(arms)).cloned(),
+            arms: arms.to_vec(),
+            target: request.target,
+        }
+    }
+
+    /// The looks as they are recorded.
+    pub fn looks(&self) -> Vec<Look> {
+        self.plan
+            .looks()
+            .iter()
+            .map(|look| Look { blocks: look.blocks, level: look.level })
+            .collect()
+    }
+
+    /// The level of intervals after so many blocks.
+    pub fn level_at(&self, blocks: u32) -> f64 {
+        self.plan.level_after(blocks)
+    }
+
+    /// The headline so far.
+    pub fn headline(&self, samples: &[Sample], blocks: u32) -> Option<(Metric, Estimate)> {
+        let comparison = self.headline.as_ref()?;
+        let estimate = self.estimate(samples, self.level_at(blocks))?;
+        Some((comparison.metric, crate::analysis::on_ratio_scale(&estimate)))
+    }
+
+    /// The blocks after which the experiment will probably stop.
+    pub fn expected_blocks(&self, samples: &[Sample], blocks: u32) -> u32 {
+        self.estimate(samples, self.level_at(blocks))
+            .and_then(|pilot| self.plan.expected_end(&pilot, self.target.ln_1p()))
+            .map_or(self.plan.maximum(), |look| look.blocks)
+    }
+
+    fn estimate(&self, samples: &[Sample], level: f64) -> Option<statistics::Estimate> {
+        let comparison = self.headline.as_ref()?;
+        let series = Series::of_throughput(&self.arms, samples);
+        statistics::paired(&series.comparison(comparison), level)
+    }
+}
+
+impl Stopping for PlannedLooks {
+    fn maximum(&self) -> u32 {
+        self.plan.maximum()
+    }
+
+    fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
+        let look = self.plan.at(blocks)?;
+        if blocks == self.plan.maximum() {
+            return None;
+        }
+        let comparison = self.headline.as_ref()?;
+        let half_width = self.estimate(samples, look.level)?.half_width();
+        (half_width <= self.target.ln_1p()).then(|| {
+            format!(
+                "the interval of the {} was narrower than ± {} % at the planned look after {blocks} blocks",
+                comparison.metric.name(),
+                self.target * 100.0
+            )
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! `corun measure`: what each placement does to a program, with intervals and a verdict.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use corun_machine::Machine;
+use corun_measure::experiment::Observer;
+use corun_measure::{CommandRequest, Forecaster, Measurement, Request, WorkRequest};
+use corun_record::{Exit, Placement, Run};
+use corun_report::Destination;
+use regex::Regex;
+
+use crate::interruption;
+use crate::problem::{Problem, code};
+use crate::progress::ProgressLine;
+use crate::{terminal, values};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    work: WorkArguments,
+    #[command(flatten)]
+    arms: ArmArguments,
+    #[command(flatten)]
+    surroundings: SurroundingArguments,
+    #[command(flatten)]
+    design: DesignArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// What is run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is run")]
+struct WorkArguments {
+    /// The command and its arguments; `{workers}` in them becomes the number of threads to use
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// Run a built-in workload instead of a command
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    workload: Option<String>,
+    /// Set a parameter of the workload (repeatable)
+    #[arg(long = "param", value_name = "NAME=VALUE", requires = "workload")]
+    parameters: Vec<String>,
+    /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "", conflicts_with = "cores")]
+    copies: Option<String>,
+    /// With `{workers}`: whether the command does a fixed total or a share for each worker
+    #[arg(long, value_enum, default_value_t = Share::Total)]
+    work: Share,
+    /// Start copies again until all have finished, so that nobody is timed beside an idle sibling
+    #[arg(long)]
+    steady: bool,
+    /// Take throughput from the command's output: the last match of the expression's one group
+    #[arg(long, value_name = "REGEX", value_parser = values::one_group, conflicts_with = "steady")]
+    throughput: Option<Regex>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Share {
+    /// A fixed total: X = 1/T
+    Total,
+    /// A share for each worker: X = N/T
+    PerWorker,
+}
+
+/// Where it runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Where it runs")]
+struct ArmArguments {
+    /// Measure these placements only: single, spread, full, full@K, packed, stacked, free, free@N
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    arms: Vec<Placement>,
+    /// Use C cores (of each type); by default all that this process may use
+    #[arg(long, value_name = "C")]
+    cores: Option<u32>,
+    /// Use cores of this type only, on a machine that has several
+    #[arg(long, value_name = "TYPE")]
+    core_type: Option<String>,
+}
+
+/// What is around it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is around it")]
+struct SurroundingArguments {
+    /// Set an environment variable (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::assignment)]
+    env: Vec<(String, String)>,
+    /// Begin with an empty environment
+    #[arg(long)]
+    env_clear: bool,
+    /// Run in this directory
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Read standard input from FILE; every copy reads it from the start (default: empty)
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// Give up when one run takes longer
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    timeout: Option<Duration>,
+    /// Accept this exit status as success
+    #[arg(long, value_name = "STATUS", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255))]
+    expect_exit: i32,
+}
+
+/// How long and how exactly.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How long and how exactly")]
+struct DesignArguments {
+    /// Stop at a planned look when the headline's interval is no wider than ± this
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = values::percentage)]
+    target: f64,
+    /// Call an effect practical from this size on
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
+    practical: f64,
+    /// Begin no block that would end later than this
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
+    max_time: Duration,
+    /// Run exactly this many blocks (each arm twice a block), without looks in between
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    blocks: Option<u32>,
+    /// Run every arm this often before the first block, not counted
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: u32,
+    /// The seed of every random order (default: a fresh one, recorded)
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How long one run of a built-in kernel should take
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration)]
+    sample_time: Duration,
+}
+
+/// What comes out.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What comes out")]
+struct OutputArguments {
+    /// Write the whole run as JSON (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the observations as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the result as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let request = arguments.request()?;
+    let exports = Exports::open(&arguments.output)?;
+    let machine = Machine::read(Path::new("/"))?;
+    let interrupt = interruption::on_signals().map_err(|error| {
+        Problem::usage(
+            format!("could not listen to signals: {error}"),
+            "See what limits this process (a sandbox, descriptors).",
+        )
+    })?;
+    let measurement = Measurement::prepare(&request, &machine, interrupt)?;
+    let mut progress =
+        ProgressLine::new(Forecaster::new(&request, measurement.arms()), arguments.output.quiet);
+    let outcome = measurement.conduct(&mut progress as &mut dyn Observer);
+    progress.finish();
+    let (run, failure) = outcome?;
+    exports.write(&run)?;
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
+    Ok(code(if run.is_partial() { Exit::Interrupted } else { Exit::Done }))
+}
+
+impl Arguments {
+    /// From what was typed to what is wanted; touches nothing.
+    fn request(&self) -> Result<Request, Problem> {
+        Ok(Request {
+            work: self.work_request()?,
+            cores: self.cores()?,
+            core_type: self.arms.core_type.clone(),
+            placements: self.arms.arms.clone(),
+            steady: self.work.steady,
+            timeout: self.surroundings.timeout,
+            target: self.design.target,
+            practical: self.design.practical,
+            max_time: self.design.max_time,
+            blocks: self.design.blocks,
+            warmup: self.design.warmup,
+            seed: self.design.seed,
+        })
+    }
+
+    fn work_request(&self) -> Result<WorkRequest, Problem> {
+        if let Some(name) = &self.work.workload {
+            return Ok(WorkRequest::Workload {
+                name: name.clone(),
+                parameters: self.work.parameters.clone(),
+                copies: self.work.copies.is_some(),
+                sample_time: self.design.sample_time,
+            });
+        }
+        if self.work.command.is_empty() {
+            return Err(Problem::usage(
+                "expected a command after `--`, or `--workload NAME`, found neither",
+                "For instance: corun measure -- bash examples/regn.sh",
+            ));
+        }
+        let surroundings = &self.surroundings;
+        let mut environment: Vec<(OsString, OsString)> =
+            if surroundings.env_clear { Vec::new() } else { std::env::vars_os().collect() };
+        for (name, value) in &surroundings.env {
+            environment.retain(|(known, _)| known.as_os_str() != name.as_str());
+            environment.push((name.into(), value.into()));
+        }
+        Ok(WorkRequest::Command(CommandRequest {
+            argv: self.work.command.clone(),
+            copies: self.work.copies.is_some(),
+            per_worker: self.work.work == Share::PerWorker,
+            environment,
+            directory: surroundings.cwd.clone(),
+            input: surroundings.stdin.clone(),
+            expected_exit: surroundings.expect_exit,
+            throughput: self.work.throughput.clone(),
+        }))
+    }
+
+    /// `--copies N` and `--cores C` both say how many cores a spread arm uses.
+    fn cores(&self) -> Result<Option<u32>, Problem> {
+        match self.work.copies.as_deref() {
+            None => Ok(self.arms.cores),
+            Some("") => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|_| {
+                Problem::usage(
+                    format!("expected a number of copies, found \"{text}\""),
+                    "Say for instance `--copies 4`; put the command behind `--`.",
+                )
+            }),
+        }
+    }
+}
+
+/// The files asked for, found writable before anything is measured.
+struct Exports {
+    files: Vec<(Destination, fn(&Run) -> String)>,
+}
+
+impl Exports {
+    fn open(output: &OutputArguments) -> Result<Self, Problem> {
+        let wanted: [(&Option<PathBuf>, fn(&Run) -> String); 3] = [
+            (&output.json, corun_record::to_json),
+            (&output.csv, corun_report::to_csv),
+            (&output.markdown, corun_report::to_markdown),
+        ];
+        let mut files = Vec::new();
+        for (path, form) in wanted {
+            if let Some(path) = path {
+                files.push((Destination::open(path)?, form));
+            }
+        }
+        if files.iter().filter(|(file, _)| file.is_standard_output()).count() > 1 {
+            return Err(Problem::usage(
+                "expected at most one export to standard output, found several",
+                "Name a file for the others.",
+            ));
+        }
+        Ok(Self { files })
+    }
+
+    /// Shows the run and writes every file; what cannot be written where it was asked for is kept
+    /// in the folder for temporary files.
+    fn write(self, run: &Run) -> Result<(), Problem> {
+        if !self.files.iter().any(|(file, _)| file.is_standard_output()) {
+            let columns = u16::try_from(terminal::columns()).unwrap_or(u16::MAX);
+            print!("{}", corun_report::to_terminal(run, columns));
+        }
+        let mut first_failure = None;
+        for (file, form) in self.files {
+            if let Err(error) = file.write(&form(run)) {
+                first_failure = first_failure.or(Some(error));
+            }
+        }
+        let Some(failure) = first_failure else { return Ok(()) };
+        let rescue = std::env::temp_dir().join(format!("corun-{}.json", std::process::id()));
+        if std::fs::write(&rescue, corun_record::to_json(run)).is_ok() {
+            eprintln!("corun: the whole run is kept in {}", rescue.display());
+        }
+        Err(failure.into())
+    }
+}

@@ -1,0 +1,28 @@
+//! Ctrl-C and its kin: the first asks for an orderly end, the second ends corun at once.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use corun_measure::execution::Interrupt;
+use corun_record::Exit;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// An interrupt that the usual signals raise.
+///
+/// # Errors
+/// If the system refuses the handlers.
+pub fn on_signals() -> io::Result<Interrupt> {
+    let (interrupt, raise) = Interrupt::new()?;
+    let second = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            Exit::Interrupted as i32,
+            Arc::clone(&second),
+        )?;
+        signal_hook::flag::register(signal, Arc::clone(&second))?;
+        signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
+    }
+    Ok(interrupt)
+}

@@ -1,0 +1,38 @@
+//! A problem as the user meets it: what was expected and found, what to do, and an exit code.
+
+use std::process::ExitCode;
+
+use corun_record::{Actionable, Exit};
+
+/// Anything that ends a subcommand before its work is done.
+#[derive(Debug)]
+pub struct Problem {
+    sentence: String,
+    next_step: String,
+    exit: Exit,
+}
+
+impl Problem {
+    /// A command line that has no meaning.
+    pub fn usage(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Usage }
+    }
+
+    /// Says it on standard error and gives the exit code.
+    pub fn tell(&self) -> ExitCode {
+        eprintln!("corun: {}", self.sentence);
+        eprintln!("  {}", self.next_step);
+        code(self.exit)
+    }
+}
+
+impl<E: Actionable> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self { sentence: error.to_string(), next_step: error.next_step(), exit: error.exit() }
+    }
+}
+
+/// The process's exit code for an end.
+pub fn code(exit: Exit) -> ExitCode {
+    ExitCode::from(exit as u8)
+}

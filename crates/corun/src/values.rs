@@ -1,0 +1,89 @@
+//! Values on the command line that are neither plain numbers nor plain text.
+
+use std::time::Duration;
+
+use regex::Regex;
+
+/// `1%`, `0.5 %` or `0`, as a fraction.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn percentage(text: &str) -> Result<f64, String> {
+    let expected = || format!("expected a percentage such as 1% or 0.5%, found \"{text}\"");
+    let (number, has_sign) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim_end(), true),
+        None => (text.trim(), false),
+    };
+    let value: f64 = number.parse().map_err(|_| expected())?;
+    if !(0.0..1000.0).contains(&value) || (!has_sign && value != 0.0) {
+        return Err(expected());
+    }
+    Ok(value / 100.0)
+}
+
+/// `90s`, `5m`, `1h 30m`, and more than nothing.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(format!("expected a time such as 500ms, 90s or 5m, found \"{text}\"")),
+    }
+}
+
+/// A regular expression with exactly one group.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn one_group(text: &str) -> Result<Regex, String> {
+    let pattern = Regex::new(text).map_err(|error| error.to_string())?;
+    match pattern.captures_len() - 1 {
+        1 => Ok(pattern),
+        groups => Err(format!(
+            "expected one group around the number, as in 'score: ([0-9.]+)', found {groups} groups"
+        )),
+    }
+}
+
+/// `NAME=VALUE`.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("expected NAME=VALUE, found \"{text}\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_need_their_sign() {
+        assert_eq!(percentage("1%"), Ok(0.01));
+        assert_eq!(percentage("0.5 %"), Ok(0.005));
+        assert_eq!(percentage("0"), Ok(0.0));
+        for wrong in ["", "%", "2", "-1%", "nan%", "inf%", "1%%"] {
+            assert!(percentage(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_a_unit_and_is_not_nothing() {
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        for wrong in ["", "0s", "5", "-1s", "soon"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_number_needs_a_group_of_its_own() {
+        assert!(one_group("rate: ([0-9.]+)").is_ok());
+        for wrong in ["rate", "(a)(b)", "(", "(?:x)"] {
+            assert!(one_group(wrong).is_err(), "{wrong}");
+        }
+    }
+}

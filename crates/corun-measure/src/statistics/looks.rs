@@ -4,19 +4,19 @@
 //! 95 % interval then covers less. A few looks at a slightly higher level make up for it; "until
 //! significant" and "until narrow, looking after every block" cannot be made up for this way.
 
-use super::estimate::Estimate;
-use super::sizing::blocks_needed;
+use super::estimate::{Estimate, student_t};
 
-/// The level of an experiment with a single look.
-const SINGLE: f64 = 0.95;
-// Levels of several looks. `cargo bench --bench looks` computes the coverage they give for every
-// ratio of target to noise: at least 94.5 % and at most 95.8 % for every plan.
-/// The first look: the coverage where it is always narrow enough, so it bounds the coverage above.
-const FIRST: f64 = 0.957;
-/// Looks between, which have the most to make up for.
-const BETWEEN: f64 = 0.96;
-/// The last look: the coverage where the target is always out of reach.
-const LAST: f64 = 0.956;
+/// The confidence that every plan aims at, and the level of a single look.
+const CONFIDENCE: f64 = 0.95;
+// Several looks add to the level what stopping early costs in coverage, which falls with the blocks
+// (Anscombe 1953). The test `planned_looks_cover_for_every_target` computes what these constants
+// give, for every ratio of target to noise.
+/// The correction is so much divided by the blocks,
+const CORRECTION: f64 = 0.35;
+/// but not more than this at the looks between,
+const MOST_BETWEEN: f64 = 0.01;
+/// nor than this at the first and the last, which are the only ones where the target is far off.
+const MOST_AT_ENDS: f64 = 0.0075;
 
 /// The fewest blocks before a first of several looks: below, the deviation is too uncertain.
 const FEWEST_BEFORE_LOOK: u32 = 10;
@@ -53,31 +53,31 @@ pub struct Plan {
 impl Plan {
     /// One look after `blocks` blocks, at 95 %.
     pub fn fixed(blocks: u32) -> Self {
-        Self { looks: vec![Look { blocks, level: SINGLE }] }
+        Self { looks: vec![Look { blocks, level: CONFIDENCE }] }
     }
 
     /// At most six looks, the last after `maximum` blocks, the first after `minimum` or a little
     /// more: at least 10, and at least a 32nd of `maximum`, so that no look waits for more than
     /// twice the blocks of the one before. One look where `maximum` leaves no room for two.
     pub fn planned(minimum: u32, maximum: u32) -> Self {
-        let doublings = MOST_LOOKS - 1;
+        let most_steps = MOST_LOOKS - 1;
         let first =
-            minimum.max(FEWEST_BEFORE_LOOK).max(maximum.div_ceil(GREATEST_GROWTH.pow(doublings)));
-        let ratio = f64::from(maximum) / f64::from(first);
-        let steps = (ratio.ln() / GROWTH.ln()).round().min(f64::from(doublings));
-        if steps < 1.0 {
+            minimum.max(FEWEST_BEFORE_LOOK).max(maximum.div_ceil(GREATEST_GROWTH.pow(most_steps)));
+        if first >= maximum {
             return Self::fixed(maximum);
         }
-        let looks = (0..=steps as u32)
+        let ratio = f64::from(maximum) / f64::from(first);
+        let steps = (1..most_steps).find(|&steps| GROWTH.powi(steps as i32) >= ratio);
+        let steps = steps.unwrap_or(most_steps);
+        let looks = (0..=steps)
             .map(|step| {
-                let share = f64::from(step) / steps;
+                let share = f64::from(step) / f64::from(steps);
                 let blocks = (f64::from(first) * ratio.powf(share)).round() as u32;
-                let level = match step {
-                    0 => FIRST,
-                    _ if share < 1.0 => BETWEEN,
-                    _ => LAST,
-                };
-                Look { blocks, level }
+                let at_end = step == 0 || step == steps;
+                Look {
+                    blocks,
+                    level: level(blocks, if at_end { MOST_AT_ENDS } else { MOST_BETWEEN }),
+                }
             })
             .collect();
         Self { looks }
@@ -100,12 +100,15 @@ impl Plan {
 
     /// The level of intervals for `blocks` finished blocks, whether or not a look is due then.
     ///
-    /// An experiment that the user or a time limit ends between two looks is reported at the level
-    /// of the look it did not reach: what ended it did not depend on the noise, so it is a plan
-    /// with its last look moved. Covers at least 94.5 %, at most the level given.
+    /// An experiment that the user or a time limit ends between two looks is reported as what it
+    /// is: a plan whose last look came now, for what ended it does not depend on the noise. Before
+    /// the first look nothing was selected, and the plain level holds.
     pub fn level_after(&self, blocks: u32) -> f64 {
-        let reached = self.looks.iter().find(|look| look.blocks >= blocks);
-        reached.or(self.looks.last()).map_or(SINGLE, |look| look.level)
+        match self.at(blocks) {
+            Some(look) => look.level,
+            None if self.looks.iter().all(|look| blocks < look.blocks) => CONFIDENCE,
+            None => level(blocks, MOST_AT_ENDS),
+        }
     }
 
     /// The look at which an interval of `half_width` on the log scale can be expected, judging by
@@ -113,13 +116,16 @@ impl Plan {
     pub fn expected_end(&self, pilot: &Estimate, half_width: f64) -> Option<Look> {
         let narrow = |look: &&Look| {
             look.blocks >= pilot.blocks
-                && pilot
-                    .at_level(look.level)
-                    .and_then(|pilot| blocks_needed(&pilot, half_width))
-                    .is_some_and(|needed| needed <= look.blocks)
+                && student_t(look.level, look.blocks).is_some_and(|reach| {
+                    reach * pilot.standard_deviation() / f64::from(look.blocks).sqrt() <= half_width
+                })
         };
         self.looks.iter().find(narrow).or(self.looks.last()).copied()
     }
+}
+
+fn level(blocks: u32, most: f64) -> f64 {
+    CONFIDENCE + (CORRECTION / f64::from(blocks)).min(most)
 }
 
 #[cfg(test)]
@@ -136,29 +142,34 @@ mod tests {
     #[test]
     fn plans_grow_geometrically() {
         assert_eq!(blocks(&Plan::planned(10, 100)), [10, 16, 25, 40, 63, 100]);
-        assert_eq!(blocks(&Plan::planned(10, 30)), [10, 17, 30]);
-        assert_eq!(blocks(&Plan::planned(2, 12)), [12]);
+        assert_eq!(blocks(&Plan::planned(10, 320)), [10, 20, 40, 80, 160, 320]);
+        assert_eq!(blocks(&Plan::planned(20, 50)), [20, 32, 50]);
+        assert_eq!(blocks(&Plan::planned(2, 12)), [10, 12]);
         assert_eq!(blocks(&Plan::planned(50, 20)), [20]);
         assert_eq!(blocks(&Plan::planned(10, 1000)), [32, 64, 127, 252, 502, 1000]);
-        assert_eq!(Plan::fixed(7), Plan::planned(10, 7));
+        assert_eq!(Plan::planned(10, 7), Plan::fixed(7));
     }
 
     #[test]
-    fn levels_follow_the_looks() {
-        let plan = Plan::planned(10, 26);
-        let levels: Vec<f64> = plan.looks().iter().map(|look| look.level).collect();
-        assert_eq!(levels, [FIRST, BETWEEN, LAST]);
-        assert_eq!(plan.at(16), Some(Look { blocks: 16, level: BETWEEN }));
-        assert_eq!(plan.at(17), None);
-        assert_eq!(plan.maximum(), 26);
+    fn levels_return_to_the_confidence_as_blocks_grow() {
+        let plan = Plan::planned(10, 320);
+        let levels: Vec<String> =
+            plan.looks().iter().map(|look| format!("{:.4}", look.level)).collect();
+        assert_eq!(levels, ["0.9575", "0.9600", "0.9587", "0.9544", "0.9522", "0.9511"]);
+        assert_eq!(plan.at(20).map(|look| look.blocks), Some(20));
+        assert_eq!(plan.at(21), None);
+        assert_eq!(plan.maximum(), 320);
+        assert_eq!(Plan::fixed(9).at(9), Some(Look { blocks: 9, level: 0.95 }));
     }
 
     #[test]
-    fn an_interrupted_plan_takes_the_level_of_the_look_not_reached() {
-        let plan = Plan::planned(10, 26);
-        let levels = [3, 10, 11, 16, 17, 26, 27].map(|blocks| plan.level_after(blocks));
-        assert_eq!(levels, [FIRST, FIRST, BETWEEN, BETWEEN, LAST, LAST, LAST]);
-        assert_eq!(Plan::fixed(9).level_after(4), SINGLE);
+    fn an_interrupted_plan_is_one_whose_last_look_came_early() {
+        let plan = Plan::planned(10, 320);
+        assert_eq!(plan.level_after(9), 0.95);
+        assert_eq!(plan.level_after(10), plan.looks()[0].level);
+        assert_eq!(plan.level_after(30), 0.95 + MOST_AT_ENDS);
+        assert_eq!(plan.level_after(100), 0.95 + 0.0035);
+        assert_eq!(Plan::fixed(9).level_after(4), 0.95);
     }
 
     #[test]

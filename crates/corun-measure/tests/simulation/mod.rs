@@ -1,0 +1,135 @@
+//! A simulated machine whose true ratios are known: the judge of corun's statistics.
+//!
+//! It simulates runs, not ratios: every run of every arm draws its own noise, in random order
+//! within its block, while the machine drifts from run to run under all of them.
+
+// Each test and benchmark that includes this module uses its own part of it.
+#![allow(dead_code)]
+
+pub mod planned;
+pub mod tally;
+
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal, StudentT};
+
+/// The deviation of a run's log throughput, unless a machine is told otherwise.
+pub const RUN_NOISE: f64 = 0.01;
+
+/// What a run's log throughput varies by, beside drift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Multiplicative normal noise.
+    Normal,
+    /// Student's t with 3 degrees of freedom: finite variance, hardly.
+    HeavyTails,
+    /// Normal; one run in twenty takes about three times as long, log-normally spread.
+    Outliers,
+    /// Normal; every block runs at one of two clocks, 20 % apart.
+    ClockPerBlock,
+    /// Normal; every run runs at one of two clocks, 20 % apart.
+    ClockPerRun,
+}
+
+/// How the machine changes from run to run, under all arms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Drift {
+    /// Not at all.
+    Still,
+    /// It slows down by a tenth of the noise with every run.
+    Linear,
+    /// It wanders: every run adds a normal step of half the noise.
+    RandomWalk,
+}
+
+/// A machine that runs blocks of arms.
+#[derive(Debug)]
+pub struct Machine {
+    /// What a run's own noise and the drift are scaled to, in log throughput.
+    pub run_noise: f64,
+    noise: Noise,
+    drift: Drift,
+    level: f64,
+    random: ChaCha8Rng,
+}
+
+impl Machine {
+    /// A machine of its own for each `replication` of an experiment.
+    pub fn new(noise: Noise, drift: Drift, seed: u64, replication: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(replication);
+        Self { run_noise: RUN_NOISE, noise, drift, level: 0.0, random }
+    }
+
+    /// Runs each arm once, in random order; takes true log throughputs, returns measured ones.
+    pub fn block<const ARMS: usize>(&mut self, arms: [f64; ARMS]) -> [f64; ARMS] {
+        let mut order: [usize; ARMS] = std::array::from_fn(|arm| arm);
+        order.shuffle(&mut self.random);
+        let clock = match self.noise {
+            Noise::ClockPerBlock => self.clock(),
+            _ => 0.0,
+        };
+        let mut measured = [0.0; ARMS];
+        for arm in order {
+            measured[arm] = arms[arm] + clock + self.run();
+        }
+        measured
+    }
+
+    /// What one run measures beside its arm's true value.
+    fn run(&mut self) -> f64 {
+        self.level += match self.drift {
+            Drift::Still => 0.0,
+            Drift::Linear => -0.1 * self.run_noise,
+            Drift::RandomWalk => 0.5 * self.run_noise * self.normal(),
+        };
+        let noise = match self.noise {
+            Noise::Normal | Noise::ClockPerBlock => self.run_noise * self.normal(),
+            Noise::HeavyTails => {
+                let heavy = StudentT::new(3.0).expect("3 is positive");
+                self.run_noise * Distribution::<f64>::sample(&heavy, &mut self.random)
+            }
+            Noise::Outliers if self.random.random_bool(0.05) => -(3_f64.ln() + 0.3 * self.normal()),
+            Noise::Outliers => self.run_noise * self.normal(),
+            Noise::ClockPerRun => self.clock() + self.run_noise * self.normal(),
+        };
+        self.level + noise
+    }
+
+    fn clock(&mut self) -> f64 {
+        if self.random.random_bool(0.5) { 1.2_f64.ln() } else { 0.0 }
+    }
+
+    fn normal(&mut self) -> f64 {
+        StandardNormal.sample(&mut self.random)
+    }
+}
+
+/// An experiment on two arms with an A/A twin each, as log ratios, a value a block.
+#[derive(Debug)]
+pub struct Experiment {
+    machine: Machine,
+    effect: f64,
+    /// First arm over second arm, each the mean of the arm and its twin.
+    pub ratios: Vec<f64>,
+    /// Second arm over its twin.
+    pub twins: Vec<f64>,
+}
+
+impl Experiment {
+    /// An experiment without blocks, in which the true log ratio of the arms is `effect`.
+    pub fn new(machine: Machine, effect: f64) -> Self {
+        Self { machine, effect, ratios: Vec::new(), twins: Vec::new() }
+    }
+
+    /// The same experiment with as many further blocks as make `blocks`.
+    pub fn run_to(&mut self, blocks: u32) {
+        while self.ratios.len() < blocks as usize {
+            let [first, first_twin, second, second_twin] =
+                self.machine.block([self.effect, self.effect, 0.0, 0.0]);
+            self.ratios.push((first + first_twin - second - second_twin) / 2.0);
+            self.twins.push(second - second_twin);
+        }
+    }
+}

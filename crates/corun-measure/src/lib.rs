@@ -4,7 +4,6 @@
 //! executor runs them in random order ([`experiment`], [`execution`]), and the samples become
 //! observations with a verdict ([`analysis`], [`statistics`]).
 
-mod affinity;
 pub mod analysis;
 mod caveats;
 pub mod comparison;

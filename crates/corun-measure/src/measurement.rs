@@ -1,8 +1,10 @@
 //! A measurement from request to run: lay arms out, calibrate, conduct the experiment, analyse.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use corun_machine::Machine;
+use corun_machine::evidence::FrequencyControl;
+use corun_machine::{Machine, RootFiles};
 use corun_record::{
     Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Run, Sample, Workload,
 };
@@ -177,8 +179,15 @@ fn summary(machine: &Machine) -> MachineSummary {
         smt_width: cores.iter().map(|core| core.online_siblings.len() as u32).max().unwrap_or(1),
         smt_control: machine.smt.control.as_ref().map(ToString::to_string),
         smt_active: machine.smt.active,
-        governors: Vec::new(),
+        governors: governors(machine),
     }
+}
+
+fn governors(machine: &Machine) -> Vec<String> {
+    RootFiles::open(Path::new("/")).map_or_else(
+        |_| Vec::new(),
+        |mut files| FrequencyControl::read(&mut files, &machine.allowed()).governors.into_iter().collect(),
+    )
 }
 
 /// What the headline looks like so far and when the experiment will probably end.

@@ -45,7 +45,7 @@ pub(crate) fn arms(run: &Run) -> Table {
             "CPUs",
             "time",
             "throughput",
-            "relative to spread",
+            "/ spread",
             "noise floor",
         ],
         rows,

@@ -1,6 +1,6 @@
 //! A run for the terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
+use comfy_table::{ContentArrangement, Table as Grid, TableComponent, presets};
 use corun_record::Run;
 
 use crate::prose;
@@ -43,13 +43,11 @@ fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
 fn grid(table: &Table, columns: u16) -> String {
     let mut grid = Grid::new();
     grid.load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .remove_style(TableComponent::HorizontalLines)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(columns)
         .set_header(table.header.clone())
         .add_rows(table.rows.clone());
-    for column in grid.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
     grid.trim_fmt()
 }
 

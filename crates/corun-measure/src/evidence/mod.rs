@@ -2,14 +2,16 @@
 
 mod clock_probe;
 mod counters;
+mod processors;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use corun_record::{Arm, ClockProbe, Evidence};
 
 use clock_probe::ClockProbes;
 use counters::{Counters, EventCatalogue};
+use processors::{Activity, Processors, Reading};
 
 /// What the workers of one sample used, as the kernel accounts it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -36,54 +38,138 @@ impl Usage {
 }
 
 /// Takes evidence around samples; keeps what is worth keeping between them.
-#[derive(Default)]
 pub(crate) struct EvidenceReader {
     probes: ClockProbes,
     events: EventCatalogue,
+    processors: Processors,
 }
 
 /// The state just before a sample.
 pub(crate) struct Before {
+    cpus: Vec<u32>,
     clocks: BTreeMap<u32, f64>,
     counters: Counters,
+    reading: Option<Reading>,
+    at: Instant,
 }
 
 impl EvidenceReader {
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self {
+            probes: ClockProbes::default(),
+            events: EventCatalogue::default(),
+            processors: Processors::new(),
+        }
     }
 
     /// Looks at the CPUs an arm uses and begins to count for its threads.
-    pub(crate) fn before(&mut self, cpus: &[u32], threads: &[libc::pid_t]) -> Before {
+    pub(crate) fn before(&mut self, cpus: Vec<u32>, threads: &[libc::pid_t]) -> Before {
         let mut counters = self.events.attach(threads);
-        let clocks = self.probes.rates(cpus);
+        let clocks = self.probes.rates(&cpus);
+        let reading = self.processors.read(&cpus);
         counters.start();
-        Before { clocks, counters }
+        Before { cpus, clocks, counters, reading, at: Instant::now() }
     }
 
     /// What changed since.
-    pub(crate) fn after(&mut self, before: Before, _arm: &Arm, _makespan: Duration, usage: &Usage) -> Evidence {
+    pub(crate) fn after(
+        &mut self,
+        before: Before,
+        arm: &Arm,
+        makespan: Duration,
+        usage: &Usage,
+    ) -> Evidence {
         let counts = before.counters.read();
-        let cpus: Vec<u32> = before.clocks.keys().copied().collect();
-        let rates = self.probes.rates(&cpus);
+        let elapsed_s = before.at.elapsed().as_secs_f64();
+        let reading = self.processors.read(&before.cpus);
+        let activity = before.reading.as_ref().zip(reading.as_ref()).map(|(was, is)| {
+            self.processors.activity(was, is, &before.cpus, elapsed_s)
+        });
+        let activity = activity.unwrap_or_default();
+        let rates = self.probes.rates(&before.cpus);
         let clocks = before
             .clocks
             .iter()
             .filter_map(|(cpu, rate)| {
-                Some(ClockProbe { cpu: *cpu, before_per_ns: *rate, after_per_ns: *rates.get(cpu)? })
+                Some(ClockProbe {
+                    cpu: *cpu,
+                    before_per_ns: *rate,
+                    after_per_ns: *rates.get(cpu)?,
+                })
             })
             .collect();
+        let makespan_s = makespan.as_secs_f64();
         Evidence {
             clocks,
+            aperf_ghz: activity.ghz,
+            steal_s: activity.steal_s,
             migrations: counts.migrations,
-            counters: counts.hardware,
-            user_s: usage.user_s,
-            system_s: usage.system_s,
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
-            major_faults: usage.major_faults,
+            cpu_pressure_s: activity.pressure_s,
+            idle_sibling_busy: idle_sibling_busy(&activity, arm, makespan_s),
+            foreign_busy: foreign_busy(&activity, &before.cpus, usage, makespan_s),
+            user_s: usage.user_s,
+            system_s: usage.system_s,
             max_resident_bytes: usage.max_resident_bytes,
+            major_faults: usage.major_faults,
+            counters: counts.hardware,
+            package_joules: activity.joules,
             ..Evidence::default()
         }
+    }
+}
+
+/// The busiest of the siblings that ought to be idle, as a share of the makespan.
+fn idle_sibling_busy(activity: &Activity, arm: &Arm, makespan_s: f64) -> Option<f64> {
+    arm.idle_siblings
+        .iter()
+        .filter_map(|cpu| activity.busy_s.get(cpu))
+        .map(|busy| busy / makespan_s)
+        .reduce(f64::max)
+}
+
+/// What the used CPUs did beside the workers' own user and system time, as a share of their time.
+fn foreign_busy(
+    activity: &Activity,
+    cpus: &[u32],
+    usage: &Usage,
+    makespan_s: f64,
+) -> Option<f64> {
+    let busy: f64 = cpus.iter().map(|cpu| activity.busy_s.get(cpu)).sum::<Option<f64>>()?;
+    let foreign = (busy - usage.user_s - usage.system_s).max(0.0);
+    Some(foreign / (makespan_s * cpus.len() as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corun_record::Placement;
+
+    fn activity() -> Activity {
+        Activity { busy_s: BTreeMap::from([(0, 1.0), (1, 1.5), (4, 0.02)]), ..Activity::default() }
+    }
+
+    #[test]
+    fn a_busy_sibling_shows() {
+        let arm = Arm {
+            id: "spread".into(),
+            placement: Placement::Spread(None),
+            core_type: None,
+            variant: None,
+            twin_of: None,
+            workers: 2,
+            cores: 2,
+            cpus: vec![0, 1],
+            idle_siblings: vec![4, 5],
+        };
+        assert_eq!(idle_sibling_busy(&activity(), &arm, 2.0), Some(0.01));
+    }
+
+    #[test]
+    fn work_that_is_not_the_workers_shows() {
+        let usage = Usage { user_s: 1.8, system_s: 0.2, ..Usage::default() };
+        assert_eq!(foreign_busy(&activity(), &[0, 1], &usage, 2.0), Some(0.125));
+        assert_eq!(foreign_busy(&activity(), &[0, 9], &usage, 2.0), None);
     }
 }

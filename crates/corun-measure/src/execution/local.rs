@@ -7,8 +7,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use corun_machine::{Affinity, CpuSet};
-use crate::affinity::MemoryPolicy;
+use corun_machine::{Affinity, CpuSet, MemoryPolicy};
 use corun_record::{Arm, Mode, Pinning, WorkerSample};
 
 use super::clock::monotonic_ns;
@@ -132,7 +131,7 @@ impl LocalExecutor {
                     return (self.inherited.clone(), None);
                 }
                 let cpus = &arm.cpus[process * threads..(process + 1) * threads];
-                let memory = self.nodes_of(cpus).map(|nodes| MemoryPolicy::bind(&nodes));
+                let memory = self.nodes_of(cpus).map(|nodes| MemoryPolicy::bind(&nodes.into_iter().collect()));
                 (Affinity::new(&cpus.iter().copied().collect()), memory)
             })
             .collect()
@@ -396,8 +395,7 @@ impl Executor for LocalExecutor {
             watch.pin_threads(&arm.cpus);
         }
         let tasks: Vec<_> = watch.ids().flat_map(threads::of_process).collect();
-        let used_cpus = self.used_cpus(arm);
-        let before = self.evidence.before(&used_cpus, &tasks);
+        let before = self.evidence.before(self.used_cpus(arm), &tasks);
 
         let start_ns = monotonic_ns();
         watch.start(start_ns, self.work.timeout);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use corun_machine::Affinity;
-use crate::affinity::MemoryPolicy;
+use corun_machine::MemoryPolicy;
 
 use super::error::ExecutionError;
 use super::gate::{Gate, Stage};

@@ -3,6 +3,7 @@
 use crate::{Core, LogicalCpu, Machine};
 
 use super::Ink;
+use super::shelf::{Block, INDENT};
 
 /// What is to be said about a logical CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,43 +40,44 @@ impl Mark {
     }
 }
 
-const INDENT: &str = "    ";
-
 /// Draws the cores in as many bands as `width` asks for.
-pub(super) fn draw(machine: &Machine, cores: &[&Core], width: usize, ink: &Ink) -> String {
-    let digits = |core: &&Core| core.cpus.iter().next_back().map(|cpu| cpu.to_string().len());
-    let digits = cores.iter().filter_map(digits).max().unwrap_or(1);
+pub(super) fn draw(machine: &Machine, cores: &[&Core], width: usize, ink: &Ink) -> Block {
+    let highest = machine.logical_cpus.last().map_or(0, |cpu| cpu.id);
+    let digits = highest.to_string().len();
     // A space, the number, and a mark or another space.
     let cell_width = digits + 2;
     // Each column has a border, and so has the end of the band.
-    let in_band = (width.saturating_sub(INDENT.len() + 1) / (cell_width + 1)).max(1);
+    let in_band = (width.saturating_sub(INDENT + 1) / (cell_width + 1)).max(1);
 
-    let mut text = String::new();
+    let mut lines = Vec::new();
     let mut above = 0;
     for band in cores.chunks(in_band) {
-        text.push_str(&border(above, band.len(), cell_width));
+        lines.push(border(above, band.len(), cell_width));
+        let columns = band.len() * (cell_width + 1) + 1;
         for row in 0..band.iter().map(|core| core.cpus.len()).max().unwrap_or(0) {
-            text.push_str(INDENT);
+            let mut line = String::new();
             for core in band {
                 let id = core.cpus.as_slice().get(row);
                 let cpu = id.and_then(|&id| machine.cpu(id));
                 let mark = cpu.and_then(Mark::of);
                 let number = cpu.map(|cpu| cpu.id.to_string()).unwrap_or_default();
                 let sign = mark.map_or(' ', Mark::sign);
-                text.push('│');
-                text.push_str(&ink.mark(mark, &format!(" {number:>digits$}{sign}")));
+                line.push('│');
+                line.push_str(&ink.mark(mark, &format!(" {number:>digits$}{sign}")));
             }
-            text.push_str("│\n");
+            line.push('│');
+            lines.push((line, columns));
         }
         above = band.len();
     }
-    text + &border(above, 0, cell_width)
+    lines.push(border(above, 0, cell_width));
+    Block { lines }
 }
 
 /// The line between a band of `above` columns and one of `below`; 0 is no band.
-fn border(above: usize, below: usize, cell_width: usize) -> String {
+fn border(above: usize, below: usize, cell_width: usize) -> (String, usize) {
     let columns = above.max(below);
-    let mut line = INDENT.to_owned();
+    let mut line = String::new();
     for column in 0..=columns {
         let up = above > 0 && column <= above;
         let down = below > 0 && column <= below;
@@ -84,8 +86,7 @@ fn border(above: usize, below: usize, cell_width: usize) -> String {
             line.extend(std::iter::repeat_n('─', cell_width));
         }
     }
-    line.push('\n');
-    line
+    (line, columns * (cell_width + 1) + 1)
 }
 
 /// The box-drawing character with these arms.

@@ -56,25 +56,48 @@ struct Key {
     core_type: Option<usize>,
 }
 
+impl Key {
+    fn parts(&self) -> [Option<usize>; 4] {
+        let number = |number: Option<u32>| number.map(|number| number as usize);
+        [number(self.die), number(self.numa_node), self.last_cache, self.core_type]
+    }
+}
+
 /// The packages in ascending order, cores without a known package last.
 pub(super) fn packages(machine: &Machine) -> Vec<PackageGroups<'_>> {
     let mut packages: BTreeMap<(bool, Option<u32>), Vec<&Core>> = BTreeMap::new();
     for core in &machine.cores {
         packages.entry((core.package.is_none(), core.package)).or_default().push(core);
     }
-    let named = |((_, package), cores): ((_, Option<u32>), Vec<_>)| PackageGroups {
-        title: package.map_or_else(|| "Package not known".to_owned(), |id| format!("Package {id}")),
-        groups: groups(machine, cores),
-    };
-    packages.into_iter().map(named).collect()
+    packages.into_iter().map(|((_, id), cores)| package(machine, id, cores)).collect()
 }
 
-fn groups<'a>(machine: &'a Machine, cores: Vec<&'a Core>) -> Vec<Group<'a>> {
+/// A package; what all its groups have in common is said in its own title.
+fn package<'a>(machine: &'a Machine, id: Option<u32>, cores: Vec<&'a Core>) -> PackageGroups<'a> {
     let mut groups: BTreeMap<Key, Vec<&Core>> = BTreeMap::new();
     for core in cores {
         groups.entry(key(machine, core)).or_default().push(core);
     }
-    groups.into_iter().map(|(key, cores)| Group { title: title(machine, &key), cores }).collect()
+    let names: Vec<[Option<String>; 4]> = groups.keys().map(|key| names(machine, key)).collect();
+    let keys: Vec<[Option<usize>; 4]> = groups.keys().map(Key::parts).collect();
+    let common = |part: usize| keys.iter().all(|key| key[part] == keys[0][part]);
+    let title = |group: &[Option<String>; 4], of_package: bool| {
+        let parts = (0..4).filter(|&part| common(part) == of_package);
+        parts.filter_map(|part| group[part].clone()).collect::<Vec<_>>()
+    };
+    let id = id.map_or_else(|| "not known".to_owned(), |id| id.to_string());
+    let shared = names.first().map(|first| title(first, true)).unwrap_or_default();
+    PackageGroups {
+        title: std::iter::once(format!("Package {id}"))
+            .chain(shared)
+            .collect::<Vec<_>>()
+            .join(" · "),
+        groups: names
+            .iter()
+            .zip(groups.into_values())
+            .map(|(names, cores)| Group { title: title(names, false).join(" · "), cores })
+            .collect(),
+    }
 }
 
 fn key(machine: &Machine, core: &Core) -> Key {
@@ -90,12 +113,14 @@ fn key(machine: &Machine, core: &Core) -> Key {
     }
 }
 
-fn title(machine: &Machine, key: &Key) -> String {
-    let die = key.die.map(|die| format!("die {die}"));
-    let node = key.numa_node.map(|node| format!("NUMA node {node}"));
+/// What to call each part of a key.
+fn names(machine: &Machine, key: &Key) -> [Option<String>; 4] {
     let cache = key.last_cache.and_then(|place| machine.caches.get(place));
-    let cache = cache.map(|cache| format!("L3 {}", size(cache.size_bytes)));
     let core_type = key.core_type.and_then(|place| machine.core_types.get(place));
-    let core_type = core_type.map(|one| one.name.clone());
-    [die, node, cache, core_type].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    [
+        key.die.map(|die| format!("die {die}")),
+        key.numa_node.map(|node| format!("NUMA node {node}")),
+        cache.map(|cache| format!("L3 {}", size(cache.size_bytes))),
+        core_type.map(|one| one.name.clone()),
+    ]
 }

@@ -5,6 +5,7 @@
 
 mod grid;
 mod groups;
+mod shelf;
 mod summary;
 
 use std::fmt::Write as _;
@@ -12,37 +13,53 @@ use std::fmt::Write as _;
 use crate::Machine;
 use grid::Mark;
 use groups::Group;
+use shelf::Block;
 
 /// Machines above this number of CPUs show one of several equal groups in full.
 const FOLDED_ABOVE: usize = 256;
 
-/// Draws `machine` in lines of up to `width` characters where its cells allow it, with ANSI colours
-/// if `color`; the marks need no colour.
+/// Draws `machine` in lines of up to `width` columns where its cells allow it, with ANSI colours if
+/// `color`; the marks need no colour.
 pub fn draw(machine: &Machine, width: usize, color: bool) -> String {
     let ink = Ink { color };
     let mut text = summary::head(machine, &ink);
     let mut marks = Vec::new();
     for package in groups::packages(machine) {
         let _ = writeln!(text, "\n{}", ink.bold(&package.title));
-        let mut before: Option<&Group<'_>> = None;
-        for group in &package.groups {
-            let marked = group.marks(machine);
-            let like_before = before.is_some_and(|before| before.has_shape_of(group));
-            if machine.logical_cpus.len() > FOLDED_ABOVE && like_before && marked.is_empty() {
-                let _ = writeln!(text, "  {}", group.in_one_line());
-                continue;
-            }
-            if !group.title.is_empty() {
-                let _ = writeln!(text, "  {}", group.title);
-            }
-            text.push_str(&grid::draw(machine, &group.cores, width, &ink));
-            before = marked.is_empty().then_some(group);
-            marks.extend(marked);
-        }
+        let blocks = blocks(machine, &package.groups, width, &ink, &mut marks);
+        text.push_str(&shelf::arrange(&blocks, width));
     }
     summary::legend(&mut text, &marks);
     summary::tail(&mut text, machine, width);
     text
+}
+
+/// The groups of a package, in full or in a line; adds the marks that occur.
+fn blocks(
+    machine: &Machine,
+    groups: &[Group<'_>],
+    width: usize,
+    ink: &Ink,
+    marks: &mut Vec<Mark>,
+) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut in_full: Option<&Group<'_>> = None;
+    for group in groups {
+        let marked = group.marks(machine);
+        let like_before = in_full.is_some_and(|before| before.has_shape_of(group));
+        if machine.logical_cpus.len() > FOLDED_ABOVE && like_before && marked.is_empty() {
+            blocks.push(Block::of_line(group.in_one_line(), width));
+            continue;
+        }
+        let mut block = grid::draw(machine, &group.cores, width, ink);
+        if !group.title.is_empty() {
+            block.lines.insert(0, (group.title.clone(), group.title.chars().count()));
+        }
+        blocks.push(block);
+        in_full = marked.is_empty().then_some(group);
+        marks.extend(marked);
+    }
+    blocks
 }
 
 /// Colours, or none.

@@ -17,13 +17,24 @@ pub(super) fn head(machine: &Machine, ink: &Ink) -> String {
     }
     let _ = writeln!(
         text,
-        "{}, {}, {}; {}",
+        "{}{}, {}, {}; {}",
         count(machine.logical_cpus.len(), "logical CPU"),
+        usable(machine),
         count(machine.cores.len(), "core"),
         count(machine.packages.len(), "package"),
         smt(machine),
     );
     text
+}
+
+/// How many of the CPUs are online and allowed, where not all are.
+fn usable(machine: &Machine) -> String {
+    let (all, online) = (machine.logical_cpus.len(), machine.online().len());
+    let allowed = machine.allowed().len();
+    let online_part = (online < all).then(|| format!("{online} online"));
+    let allowed_part = (allowed < online).then(|| format!("{allowed} allowed"));
+    let parts: Vec<String> = online_part.into_iter().chain(allowed_part).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
 fn smt(machine: &Machine) -> String {
@@ -44,13 +55,16 @@ pub(super) fn legend(text: &mut String, marks: &[Mark]) {
     }
 }
 
-/// Offline CPUs, nodes without CPUs, caches, findings.
+/// CPUs without a known core, nodes without CPUs, caches, findings.
 pub(super) fn tail(text: &mut String, machine: &Machine, width: usize) {
-    let homeless = machine.logical_cpus.iter().filter(|cpu| cpu.core.is_none());
-    let homeless: CpuSet = homeless.map(|cpu| cpu.id).collect();
-    if !homeless.is_empty() {
-        let _ =
-            writeln!(text, "\nOffline, core not known: CPU{} {homeless}", plural(homeless.len()));
+    for (online, word) in [(true, "Online"), (false, "Offline")] {
+        let homeless = machine.logical_cpus.iter().filter(|cpu| cpu.core.is_none());
+        let homeless: CpuSet =
+            homeless.filter(|cpu| cpu.online == online).map(|cpu| cpu.id).collect();
+        if !homeless.is_empty() {
+            let plural = plural(homeless.len());
+            let _ = writeln!(text, "\n{word}, core not known: CPU{plural} {homeless}");
+        }
     }
     let distant = machine.numa_nodes.iter().filter(|node| node.cpus.is_empty());
     let distant: Vec<String> =

@@ -94,6 +94,8 @@ fn agree(
                 contradiction(findings, "listed as siblings, with different core_id", cpu, other);
             } else if !placed.contains(&other) {
                 core.insert(other);
+            } else if !placed.contains(&cpu) {
+                contradiction(findings, "sibling lists overlap without being equal", cpu, other);
             }
         }
         if !list.contains(cpu) {
@@ -126,9 +128,9 @@ pub(super) fn describe(
 ) -> Vec<Core> {
     let mut cores: Vec<Core> = Vec::with_capacity(siblings.len());
     for cpus in siblings {
-        let known: Vec<Place> = cpus.iter().filter_map(|cpu| places.known(cpu)).collect();
-        let place = known.first().copied().unwrap_or_default();
-        if known.iter().any(|other| *other != place) {
+        let known = || cpus.iter().filter_map(|cpu| places.known(cpu));
+        let first = known().next().unwrap_or_default();
+        let place = known().try_fold(first, Place::merged).unwrap_or_else(|| {
             findings.add(
                 FindingKind::ContradictoryPlace,
                 of_each("topology"),
@@ -136,7 +138,8 @@ pub(super) fn describe(
                  place of the lowest is taken",
                 &cpus,
             );
-        }
+            first
+        });
         let lowest = cpus.iter().find(|&cpu| places.known(cpu).is_some());
         cores.push(Core {
             id: 0,

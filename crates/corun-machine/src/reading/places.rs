@@ -21,6 +21,22 @@ pub(super) struct Places {
     places: Vec<Place>,
 }
 
+impl Place {
+    /// What is known of either place; `None` if they are different ones.
+    pub(super) fn merged(self, other: Self) -> Option<Self> {
+        let merge = |one: Option<u32>, two: Option<u32>| match (one, two) {
+            (Some(one), Some(two)) if one != two => None,
+            _ => Some(one.or(two)),
+        };
+        Some(Self {
+            package: merge(self.package, other.package)?,
+            die: merge(self.die, other.die)?,
+            cluster: merge(self.cluster, other.cluster)?,
+            core_id: merge(self.core_id, other.core_id)?,
+        })
+    }
+}
+
 /// x86 kernels give this for a cluster that they know nothing about.
 const NO_CLUSTER: u32 = 0xffff;
 
@@ -54,21 +70,11 @@ fn name_packages<F: SystemFiles>(
         ("package_cpus", Form::Mask),
         ("core_siblings", Form::Mask),
     ]);
-    let mut unused =
-        places.iter().filter_map(|place| place.package).max().map_or(0, |last| last + 1);
-    let mut names: HashMap<SetId, u32> = HashMap::new();
-    for (cpu, place) in online.iter().zip(places) {
-        let Some(list) = lists.read(source, cpu, "topology") else { continue };
-        let taken = |number: &u32| names.values().any(|name| name == number);
-        let name = match (names.get(&list), place.package) {
-            (Some(name), _) => *name,
-            (None, Some(number)) if !taken(&number) => number,
-            (None, _) => {
-                unused += 1;
-                unused - 1
-            }
-        };
-        names.insert(list, name);
+    let listed: Vec<Option<SetId>> =
+        online.iter().map(|cpu| lists.read(source, cpu, "topology")).collect();
+    let names = names_of(&listed, places);
+    for ((cpu, place), list) in online.iter().zip(places).zip(listed) {
+        let Some(&name) = list.and_then(|list| names.get(&list)) else { continue };
         if place.package.is_some_and(|number| number != name) {
             source.findings.add(
                 FindingKind::ContradictoryPlace,
@@ -79,6 +85,28 @@ fn name_packages<F: SystemFiles>(
         }
         place.package = Some(name);
     }
+}
+
+/// A number for each package that is listed: the first that the kernel gives any of its CPUs, if no
+/// other package has it.
+fn names_of(listed: &[Option<SetId>], places: &[Place]) -> HashMap<SetId, u32> {
+    let mut names: HashMap<SetId, u32> = HashMap::new();
+    for (list, place) in listed.iter().zip(places) {
+        if let (Some(list), Some(number)) = (list, place.package)
+            && !names.values().any(|name| *name == number)
+        {
+            names.entry(*list).or_insert(number);
+        }
+    }
+    let highest = places.iter().filter_map(|place| place.package).max();
+    let mut unused = highest.map_or(0, |highest| highest.saturating_add(1));
+    for list in listed.iter().flatten() {
+        names.entry(*list).or_insert_with(|| {
+            unused += 1;
+            unused - 1
+        });
+    }
+    names
 }
 
 impl Places {

@@ -1,0 +1,124 @@
+//! What the cpuset of the control group allows, in both versions, and what identifies a guest.
+
+use corun_machine::{CpuSet, Machine};
+
+use crate::builder::Tree;
+
+fn allowed(machine: &Machine) -> Vec<u32> {
+    machine.allowed().as_slice().to_vec()
+}
+
+fn four_cpus() -> Tree {
+    Tree::of_cores(&[&[0, 2], &[1, 3]])
+        .file("sys/devices/system/node/node0/cpulist", "0-3")
+        .file("sys/devices/system/node/node1/cpulist", "")
+}
+
+#[test]
+fn the_mask_of_this_process_means_nothing_in_a_captured_tree() {
+    let machine = four_cpus().machine();
+    assert_eq!(allowed(&machine), [0, 1, 2, 3]);
+    assert_eq!(machine.allowed_by.affinity, None);
+    assert_eq!(machine.allowed_by.cpuset, None);
+}
+
+#[test]
+fn version_one_counts_with_and_without_a_prefix() {
+    let with_prefix = four_cpus()
+        .file("proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0")
+        .file("proc/self/cgroup", "5:cpuset:/jobs/7\n0::/")
+        .file("sys/fs/cgroup/cpuset/jobs/7/cpuset.cpus", "1-2")
+        .file("sys/fs/cgroup/cpuset/jobs/7/cpuset.mems", "1");
+    let machine = with_prefix.machine();
+    assert_eq!(allowed(&machine), [1, 2]);
+    assert!(!machine.numa_nodes[0].allowed && machine.numa_nodes[1].allowed);
+    let cpuset = machine.allowed_by.cpuset.unwrap();
+    assert_eq!(cpuset.file, "sys/fs/cgroup/cpuset/jobs/7/cpuset.cpus");
+
+    let without_prefix = four_cpus()
+        .file("proc/mounts", "none /dev/cpuset cgroup rw,cpuset,noprefix 0 0")
+        .file("proc/self/cpuset", "/jobs")
+        .file("dev/cpuset/jobs/cpus", "3");
+    assert_eq!(allowed(&without_prefix.machine()), [3]);
+}
+
+#[test]
+fn version_two_takes_the_nearest_group_that_has_the_controller() {
+    let tree = four_cpus()
+        .file("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        .file("proc/self/cgroup", "0::/user.slice/session.scope")
+        .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu io")
+        .file("sys/fs/cgroup/cpuset.cpus.effective", "0-3")
+        .file("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0,2");
+    assert_eq!(allowed(&tree.machine()), [0, 2]);
+    let without = tree.file("sys/fs/cgroup/cgroup.controllers", "cpu io");
+    assert_eq!(allowed(&without.machine()), [0, 1, 2, 3]);
+}
+
+#[test]
+fn offline_cpus_are_not_allowed_even_if_the_cpuset_lists_them() {
+    let tree = four_cpus()
+        .offline(3)
+        .file("proc/mounts", "cgroup /cg cgroup rw,cpuset 0 0")
+        .file("proc/self/cgroup", "5:cpuset:/")
+        .file("cg/cpuset.cpus", "2-3");
+    assert_eq!(allowed(&tree.machine()), [2]);
+}
+
+#[test]
+fn the_live_system_is_this_one() {
+    let machine = Machine::read(std::path::Path::new("/")).unwrap();
+    let mask = corun_machine::Affinity::of(0).unwrap().cpus();
+    assert_eq!(machine.allowed_by.affinity, Some(mask.clone()));
+    assert!(machine.allowed().is_subset(&mask));
+    assert!(!machine.allowed().is_empty());
+    assert!(machine.allowed().is_subset(&machine.online()));
+}
+
+#[test]
+fn a_thread_is_moved_and_the_move_is_verified() {
+    let before = corun_machine::Affinity::of(0).unwrap();
+    let one: CpuSet = before.cpus().iter().take(1).collect();
+    let moved = corun_machine::Affinity::new(&one).apply_and_verify(0).unwrap();
+    assert_eq!(moved, one);
+    assert_eq!(before.apply_and_verify(0).unwrap(), before.cpus());
+    let nowhere = corun_machine::Affinity::new(&CpuSet::from([corun_machine::HIGHEST_CPU]));
+    assert!(nowhere.apply(0).is_err());
+    assert_eq!(nowhere.cpus(), CpuSet::from([corun_machine::HIGHEST_CPU]));
+}
+
+#[test]
+fn memory_is_bound_to_nodes_that_exist() {
+    // A policy belongs to a thread, so that a new one keeps the others out of it.
+    let bind = |nodes: CpuSet| {
+        let apply = move || corun_machine::MemoryPolicy::bind(&nodes).apply_to_self();
+        std::thread::spawn(apply).join().unwrap()
+    };
+    if let Err(error) = bind(CpuSet::from([0])) {
+        corun_testing::skip("memory_policy", &format!("the kernel does not bind memory: {error}"));
+        return;
+    }
+    assert!(bind(CpuSet::from([corun_machine::HIGHEST_CPU])).is_err());
+    assert!(bind(CpuSet::new()).is_err());
+}
+
+#[test]
+fn hypervisors_are_named_by_their_traces() {
+    let tree = || Tree::of_cores(&[&[0]]);
+    let guest = "model name : Some CPU\nflags : fpu hypervisor";
+    let name = |tree: Tree| tree.machine().hypervisor;
+    assert_eq!(name(tree().file("proc/cpuinfo", guest)).as_deref(), Some("unknown"));
+    let kvm = tree()
+        .file("proc/cpuinfo", guest)
+        .file("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc kvm-clock");
+    assert_eq!(name(kvm).as_deref(), Some("KVM"));
+    let vendor = "sys/class/dmi/id/sys_vendor";
+    let vmware = tree().file("proc/cpuinfo", guest).file(vendor, "VMware, Inc.");
+    assert_eq!(name(vmware).as_deref(), Some("VMware"));
+    // Without the flag an x86 machine is real, whatever its firmware claims.
+    let real = tree().file("proc/cpuinfo", "model name : A\nflags : fpu").file(vendor, "QEMU");
+    assert_eq!(name(real), None);
+    let arm = tree().file("proc/cpuinfo", "processor : 0\nFeatures : fp").file(vendor, "QEMU");
+    assert_eq!(name(arm).as_deref(), Some("QEMU"));
+    assert_eq!(name(tree().file("sys/hypervisor/type", "xen")).as_deref(), Some("Xen"));
+}

@@ -1,0 +1,9 @@
+//! Hand-made machines: what kernels do to a tree when CPUs go offline, and what damage does.
+
+mod allowed;
+mod builder;
+mod contradictions;
+mod damage;
+mod drawing;
+mod evidence;
+mod topology;

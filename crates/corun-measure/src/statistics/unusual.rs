@@ -115,6 +115,14 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_is_three_and_a_half_deviations() {
+        // Median absolute deviation 3, so 3.5 * 1.4826 * 3 = 15.57.
+        let with = |last| [-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, last];
+        assert_eq!(outliers(&with(15.5)), [0; 0]);
+        assert_eq!(outliers(&with(15.6)), [10]);
+    }
+
+    #[test]
     fn two_outliers_do_not_hide_each_other() {
         let mut values: Vec<f64> = (0..20).map(|index| f64::from(index % 5) * 0.01).collect();
         values[7] = 1.0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::{CacheType, CpuSet, Machine};
+use crate::{CacheType, CpuSet, FindingKind, Machine};
 
 use super::Ink;
 use super::grid::Mark;
@@ -73,11 +73,12 @@ pub(super) fn tail(text: &mut String, machine: &Machine, width: usize) {
         let _ = writeln!(text, "\nNUMA nodes without CPUs: {}", distant.join(", "));
     }
     caches(text, machine);
-    if !machine.findings.is_empty() {
+    // Cores that are not known have been named above.
+    let odd = machine.findings.iter().filter(|one| one.kind != FindingKind::UnknownCore);
+    let odd: Vec<&str> = odd.map(|finding| finding.sentence.as_str()).collect();
+    if !odd.is_empty() {
         text.push_str("\nOdd:\n");
-        for finding in &machine.findings {
-            wrap(text, &finding.sentence, width);
-        }
+        odd.into_iter().for_each(|sentence| wrap(text, sentence, width));
     }
 }
 

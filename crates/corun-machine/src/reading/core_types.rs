@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::arm_parts::part_name;
 use super::source::Source;
 use crate::{Core, CoreType, CpuSet, SystemFiles};
 
@@ -103,35 +104,6 @@ fn implementer_and_part(text: &str) -> Option<(u64, u64)> {
     Some(((register >> 24) & 0xff, (register >> 4) & 0xfff))
 }
 
-/// The names that Arm's technical reference manuals give to the parts found in hybrid machines.
-fn part_name(implementer: u64, part: u64) -> String {
-    let name = match (implementer, part) {
-        (0x41, 0xd03) => "Cortex-A53",
-        (0x41, 0xd04) => "Cortex-A35",
-        (0x41, 0xd05) => "Cortex-A55",
-        (0x41, 0xd07) => "Cortex-A57",
-        (0x41, 0xd08) => "Cortex-A72",
-        (0x41, 0xd09) => "Cortex-A73",
-        (0x41, 0xd0a) => "Cortex-A75",
-        (0x41, 0xd0b) => "Cortex-A76",
-        (0x41, 0xd0d) => "Cortex-A77",
-        (0x41, 0xd41) => "Cortex-A78",
-        (0x41, 0xd44) => "Cortex-X1",
-        (0x41, 0xd46) => "Cortex-A510",
-        (0x41, 0xd47) => "Cortex-A710",
-        (0x41, 0xd48) => "Cortex-X2",
-        (0x41, 0xd4d) => "Cortex-A715",
-        (0x41, 0xd4e) => "Cortex-X3",
-        (0x41, 0xd80) => "Cortex-A520",
-        (0x41, 0xd81) => "Cortex-A720",
-        (0x41, 0xd82) => "Cortex-X4",
-        (0x41, 0xd85) => "Cortex-X925",
-        (0x41, 0xd87) => "Cortex-A725",
-        _ => return format!("part {implementer:#04x}:{part:#05x}"),
-    };
-    name.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +113,5 @@ mod tests {
         assert_eq!(implementer_and_part("0x00000000410fd871"), Some((0x41, 0xd87)));
         assert_eq!(implementer_and_part("0x410fd870"), Some((0x41, 0xd87)));
         assert_eq!(implementer_and_part("410fd870"), None);
-        assert_eq!(part_name(0x41, 0xd87), "Cortex-A725");
-        assert_eq!(part_name(0x61, 0x22), "part 0x61:0x022");
     }
 }

@@ -3,6 +3,7 @@
 //! Below a root only files count, so a hypervisor is known by the traces that it leaves in them:
 //! the CPU flag, the firmware's tables, the clock it offers.
 
+use super::arm_parts::part_name;
 use super::source::Source;
 use crate::{FileTrouble, SystemFiles};
 
@@ -23,10 +24,14 @@ pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>) -> Identity {
 }
 
 /// The first value that names a model: x86 and others call it `model name`, powerpc `cpu`, Itanium
-/// `family`, 32-bit Arm `Processor`.
+/// `family`, old Arm kernels `Processor`; newer ones give numbers only.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let keys = ["model name", "cpu model", "Processor", "cpu", "family"];
-    keys.iter().find_map(|key| value(cpuinfo, key)).map(str::to_owned)
+    let named = keys.iter().find_map(|key| value(cpuinfo, key)).map(str::to_owned);
+    named.or_else(|| {
+        let number = |key| u64::from_str_radix(value(cpuinfo, key)?.strip_prefix("0x")?, 16).ok();
+        Some(part_name(number("CPU implementer")?, number("CPU part")?))
+    })
 }
 
 fn value<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
@@ -96,4 +101,26 @@ fn by_device_tree(compatible: &str) -> Option<&'static str> {
         .iter()
         .find(|(trace, _)| compatible.contains(trace))
         .map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_named_on_each_architecture() {
+        for (cpuinfo, name) in [
+            ("processor\t: 0\nmodel name\t: Some CPU @ 2GHz\n", Some("Some CPU @ 2GHz")),
+            (
+                "processor\t: 0\ncpu\t\t: POWER9, altivec supported\n",
+                Some("POWER9, altivec supported"),
+            ),
+            ("processor  : 0\narch : IA-64\nfamily     : Itanium 2\n", Some("Itanium 2")),
+            ("processor : 0\nCPU implementer : 0x41\nCPU part : 0xd0c\n", Some("Neoverse-N1")),
+            ("processor : 0\nCPU implementer : 0x41\n", None),
+            ("", None),
+        ] {
+            assert_eq!(cpu_model(cpuinfo).as_deref(), name);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Each aspect reads its files once and reports what is odd; this module brings them together.
 
 mod allowed;
+mod arm_parts;
 mod caches;
 mod core_types;
 mod cores;

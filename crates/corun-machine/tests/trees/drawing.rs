@@ -138,10 +138,16 @@ fn offline_siblings_and_a_cpuset() {
       L1 data            2 × 32 KiB  8 ways, 64-byte lines
       L1 data            2 × 32 KiB  8 ways, 64-byte lines, shared by 2 CPUs
       L3                 1 × 16 MiB  16 ways, 64-byte lines, shared by 6 CPUs
+    ");
+}
 
-    Odd:
-      - sys/devices/system/cpu/cpu*/topology (CPU 6): offline, so that the kernel
-        does not tell the core; their siblings are not known
+#[test]
+fn what_is_odd_is_said_in_lines_that_fit() {
+    let machine = Tree::of_cores(&[&[0, 2], &[1, 3]]).smt("off", "0").machine();
+    let text = drawn(&machine);
+    insta::assert_snapshot!(text.split_once("Odd:").unwrap().1, @r"
+    - sys/devices/system/cpu/smt/active (CPUs 0-3): the kernel says that SMT is
+      not active, yet online CPUs are listed as siblings; the lists are believed
     ");
 }
 

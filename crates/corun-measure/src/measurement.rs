@@ -116,13 +116,8 @@ impl<'a> Measurement<'a> {
         let schedule =
             Schedule { seed, warmup: self.request.warmup, max_time: self.request.max_time };
         let mut looks = PlannedLooks::new(self.request, &self.layout.arms);
-        let conducted = conduct(
-            &self.layout.arms,
-            &schedule,
-            &mut looks,
-            &mut self.executor,
-            observer,
-        )?;
+        let conducted =
+            conduct(&self.layout.arms, &schedule, &mut looks, &mut self.executor, observer)?;
         let level = looks.level_at(conducted.blocks);
         let question = Question { practical: self.request.practical, level, seed };
         let analysis = analysis::analyse(
@@ -186,7 +181,9 @@ fn summary(machine: &Machine) -> MachineSummary {
 fn governors(machine: &Machine) -> Vec<String> {
     RootFiles::open(Path::new("/")).map_or_else(
         |_| Vec::new(),
-        |mut files| FrequencyControl::read(&mut files, &machine.allowed()).governors.into_iter().collect(),
+        |mut files| {
+            FrequencyControl::read(&mut files, &machine.allowed()).governors.into_iter().collect()
+        },
     )
 }
 
@@ -214,12 +211,7 @@ impl Forecaster {
     }
 
     /// The forecast after so many blocks; `None` while there is too little to say.
-    pub fn forecast(
-        &self,
-        blocks: u32,
-        samples: &[Sample],
-        elapsed: Duration,
-    ) -> Option<Forecast> {
+    pub fn forecast(&self, blocks: u32, samples: &[Sample], elapsed: Duration) -> Option<Forecast> {
         let (metric, estimate) = self.looks.headline(samples, blocks)?;
         let expected_blocks = self.looks.expected_blocks(samples, blocks);
         let end = elapsed.mul_f64(f64::from(expected_blocks.max(blocks)) / f64::from(blocks));

@@ -42,18 +42,8 @@ pub fn seconds(seconds: f64) -> String {
     format!("{} {unit}", three_digits(seconds * scale))
 }
 
-/// A rate with the prefix that suits it: `1.63 runs/s`, `546 M steps/s`.
-pub fn rate(per_second: f64, what: &str) -> String {
-    let (scale, prefix) = match per_second.abs() {
-        size if size >= 0.999_5e9 => (1e-9, "G "),
-        size if size >= 0.999_5e6 => (1e-6, "M "),
-        size if size >= 0.999_5e4 => (1e-3, "k "),
-        _ => (1.0, ""),
-    };
-    format!("{} {prefix}{what}/s", three_digits(per_second * scale))
-}
-
-fn three_digits(value: f64) -> String {
+/// Three digits, or all those before the point.
+pub(crate) fn three_digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
@@ -81,8 +71,6 @@ mod tests {
         assert_eq!(seconds(1.829e-9), "1.83 ns");
         assert_eq!(seconds(0.6123), "612 ms");
         assert_eq!(seconds(0.9999), "1.00 s");
-        assert_eq!(rate(546.7e6, "steps"), "547 M steps/s");
-        assert_eq!(rate(1.634, "runs"), "1.63 runs/s");
         assert_eq!(percent(0.0043), "0.43 %");
         assert_eq!(percent(0.123), "12 %");
     }

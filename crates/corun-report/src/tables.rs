@@ -2,53 +2,64 @@
 
 use corun_record::{Arm, Metric, Observation, Run};
 
-use crate::figures::{interval, percent, rate, ratio, seconds};
+use crate::figures::{interval, percent, ratio, seconds, three_digits};
 
 /// A table before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Table {
     /// One name a column.
-    pub header: Vec<&'static str>,
+    pub header: Vec<String>,
     /// As many texts a row as there are columns.
     pub rows: Vec<Vec<String>>,
 }
 
 /// The arms: where they ran, how long they took, what they did per second.
 pub(crate) fn arms(run: &Run) -> Table {
+    let scale = RateScale::of(run);
     let rows = run
         .arms
         .iter()
         .filter(|arm| arm.twin_of.is_none())
         .map(|arm| {
             let of = |metric| run.observation(metric, &arm.id);
-            let floor = of(Metric::NoiseFloor);
+            let text =
+                |metric, form: &dyn Fn(&Observation) -> String| of(metric).map_or_else(none, form);
             vec![
                 arm.id.clone(),
                 arm.workers.to_string(),
                 cpus(arm),
-                of(Metric::Makespan).map_or_else(none, with_spread(seconds)),
-                of(Metric::Throughput)
-                    .map_or_else(none, |seen| rate(seen.estimate.value, &run.workload.operation)),
-                match of(Metric::RelativeThroughput) {
-                    Some(seen) => ratio(&seen.estimate),
-                    None if arm.id.starts_with("spread") && arm.variant.is_none() => "1".into(),
-                    None => none(),
-                },
-                floor.map_or_else(none, |seen| percent(seen.estimate.value)),
+                text(Metric::Makespan, &with_spread),
+                text(Metric::Throughput, &|seen| scale.show(seen.estimate.value)),
+                text(Metric::RelativeThroughput, &|seen| ratio(&seen.estimate)),
+                text(Metric::NoiseFloor, &|seen| percent(seen.estimate.value)),
             ]
         })
         .collect();
-    Table {
-        header: vec![
-            "arm",
-            "workers",
-            "CPUs",
-            "time",
-            "throughput",
-            "/ spread",
-            "noise floor",
-        ],
-        rows,
+    let names = ["arm", "workers", "CPUs", "time", &scale.unit, "to spread", "noise floor"];
+    Table { header: names.map(str::to_owned).to_vec(), rows }
+}
+
+/// One prefix for all rates of a table, so that they can be compared at a glance.
+struct RateScale {
+    factor: f64,
+    unit: String,
+}
+
+impl RateScale {
+    fn of(run: &Run) -> Self {
+        let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Throughput);
+        let largest = rates.map(|seen| seen.estimate.value).fold(0.0, f64::max);
+        let (factor, prefix) = match largest {
+            size if size >= 1e9 => (1e-9, "G "),
+            size if size >= 1e6 => (1e-6, "M "),
+            size if size >= 1e4 => (1e-3, "k "),
+            _ => (1.0, ""),
+        };
+        Self { factor, unit: format!("{prefix}{}/s", run.workload.operation) }
+    }
+
+    fn show(&self, rate: f64) -> String {
+        three_digits(rate * self.factor)
     }
 }
 
@@ -73,11 +84,12 @@ pub(crate) fn comparisons(run: &Run) -> Table {
             ]
         })
         .collect();
-    Table { header: vec!["metric", "arms", "value", "interval", "verdict"], rows }
+    let names = ["metric", "arms", "value", "interval", "verdict"];
+    Table { header: names.map(str::to_owned).to_vec(), rows }
 }
 
-fn with_spread(format: impl Fn(f64) -> String) -> impl Fn(&Observation) -> String {
-    move |seen| format!("{} ± {}", format(seen.estimate.value), percent(seen.estimate.half_width()))
+fn with_spread(seen: &Observation) -> String {
+    format!("{} ± {}", seconds(seen.estimate.value), percent(seen.estimate.half_width()))
 }
 
 fn none() -> String {

@@ -1,6 +1,6 @@
 //! A run for the terminal.
 
-use comfy_table::{ContentArrangement, Table as Grid, TableComponent, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table as Grid, presets};
 use corun_record::Run;
 
 use crate::prose;
@@ -42,8 +42,11 @@ fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
 
 fn grid(table: &Table, columns: u16) -> String {
     let mut grid = Grid::new();
-    grid.load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .remove_style(TableComponent::HorizontalLines)
+    let lines = presets::UTF8_HORIZONTAL_ONLY
+        .top_border(LineStyle::none())
+        .row_separator(LineStyle::none())
+        .bottom_border(LineStyle::none());
+    grid.load_style(lines)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(columns)
         .set_header(table.header.clone())

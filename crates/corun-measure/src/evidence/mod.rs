@@ -82,20 +82,18 @@ impl EvidenceReader {
         let counts = before.counters.read();
         let elapsed_s = before.at.elapsed().as_secs_f64();
         let reading = self.processors.read(&before.cpus);
-        let activity = before.reading.as_ref().zip(reading.as_ref()).map(|(was, is)| {
-            self.processors.activity(was, is, &before.cpus, elapsed_s)
-        });
+        let activity = before
+            .reading
+            .as_ref()
+            .zip(reading.as_ref())
+            .map(|(was, is)| self.processors.activity(was, is, &before.cpus, elapsed_s));
         let activity = activity.unwrap_or_default();
         let rates = self.probes.rates(&before.cpus);
         let clocks = before
             .clocks
             .iter()
             .filter_map(|(cpu, rate)| {
-                Some(ClockProbe {
-                    cpu: *cpu,
-                    before_per_ns: *rate,
-                    after_per_ns: *rates.get(cpu)?,
-                })
+                Some(ClockProbe { cpu: *cpu, before_per_ns: *rate, after_per_ns: *rates.get(cpu)? })
             })
             .collect();
         let makespan_s = makespan.as_secs_f64();
@@ -130,12 +128,7 @@ fn idle_sibling_busy(activity: &Activity, arm: &Arm, makespan_s: f64) -> Option<
 }
 
 /// What the used CPUs did beside the workers' own user and system time, as a share of their time.
-fn foreign_busy(
-    activity: &Activity,
-    cpus: &[u32],
-    usage: &Usage,
-    makespan_s: f64,
-) -> Option<f64> {
+fn foreign_busy(activity: &Activity, cpus: &[u32], usage: &Usage, makespan_s: f64) -> Option<f64> {
     let busy: f64 = cpus.iter().map(|cpu| activity.busy_s.get(cpu)).sum::<Option<f64>>()?;
     let foreign = (busy - usage.user_s - usage.system_s).max(0.0);
     Some(foreign / (makespan_s * cpus.len() as f64))

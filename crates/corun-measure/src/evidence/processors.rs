@@ -43,10 +43,8 @@ pub(super) struct Activity {
 impl Processors {
     pub(super) fn new() -> Self {
         let mut files = RootFiles::open(Path::new("/")).ok();
-        let energy = files
-            .as_mut()
-            .map(PackageEnergy::find)
-            .filter(|energy| !energy.counters().is_empty());
+        let energy =
+            files.as_mut().map(PackageEnergy::find).filter(|energy| !energy.counters().is_empty());
         Self { files, energy, cycles: BTreeMap::new() }
     }
 

@@ -74,7 +74,9 @@ pub enum ExecutionError {
         error: io::Error,
     },
     /// Two workers that did the same work gave different check values.
-    #[error("expected the check value {expected:#x}, found {found:#x} from worker {worker} of arm {arm}")]
+    #[error(
+        "expected the check value {expected:#x}, found {found:#x} from worker {worker} of arm {arm}"
+    )]
     Check {
         /// The arm that ran.
         arm: String,

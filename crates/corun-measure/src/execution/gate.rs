@@ -51,15 +51,9 @@ pub(crate) enum Stage {
 
 impl Stage {
     pub(crate) fn from_number(number: u32) -> Option<Self> {
-        [
-            Self::Redirect,
-            Self::Directory,
-            Self::Affinity,
-            Self::Memory,
-            Self::Exec,
-        ]
-        .into_iter()
-        .find(|stage| *stage as u32 == number)
+        [Self::Redirect, Self::Directory, Self::Affinity, Self::Memory, Self::Exec]
+            .into_iter()
+            .find(|stage| *stage as u32 == number)
     }
 }
 

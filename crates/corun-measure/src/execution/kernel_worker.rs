@@ -55,8 +55,8 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), String> {
     let gate = unsafe { Gate::inherited(order.gate, order.workers) }
         .map_err(|error| format!("the gate cannot be opened: {error}"))?;
     let workload = corun_workload::find(&order.workload).map_err(|error| readable(&error))?;
-    let parameters = Parameters::parse(workload.about(), &order.parameters)
-        .map_err(|error| readable(&error))?;
+    let parameters =
+        Parameters::parse(workload.about(), &order.parameters).map_err(|error| readable(&error))?;
     let threads = NonZeroUsize::new(order.threads).ok_or("no worker was asked for")?;
     let kernels = match workload.prepare(&parameters, threads) {
         Ok(Job::Kernels(kernels)) => kernels,

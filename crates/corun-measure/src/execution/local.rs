@@ -44,11 +44,7 @@ impl LocalExecutor {
     ///
     /// # Errors
     /// If the workers' input cannot be opened or the system refuses the evidence of affinity.
-    pub fn new(
-        work: Work,
-        cores: Vec<Core>,
-        interrupt: Interrupt,
-    ) -> Result<Self, ExecutionError> {
+    pub fn new(work: Work, cores: Vec<Core>, interrupt: Interrupt) -> Result<Self, ExecutionError> {
         let input = match &work.task {
             Task::Command(Command { input: Some(path), .. }) => File::open(path)
                 .map_err(|error| ExecutionError::Input { path: path.clone(), error })?,
@@ -97,15 +93,22 @@ impl LocalExecutor {
             self.cores.iter().flat_map(|core| core.cpus.clone()).filter(|cpu| !used(cpu)).collect()
         };
         let place = if idle_cores.is_empty() { idle_cpus() } else { idle_cores };
-        let mask =
-            if place.is_empty() { self.inherited.clone() } else { Affinity::new(&place.into_iter().collect()) };
+        let mask = if place.is_empty() {
+            self.inherited.clone()
+        } else {
+            Affinity::new(&place.into_iter().collect())
+        };
         // Failing to step aside costs accuracy, not correctness.
         let _ = mask.apply(0);
     }
 
     /// The CPUs whose clocks matter to an arm.
     fn used_cpus(&self, arm: &Arm) -> Vec<u32> {
-        let mut cpus = if arm.cpus.is_empty() { self.inherited.cpus().as_slice().to_vec() } else { arm.cpus.clone() };
+        let mut cpus = if arm.cpus.is_empty() {
+            self.inherited.cpus().as_slice().to_vec()
+        } else {
+            arm.cpus.clone()
+        };
         cpus.sort_unstable();
         cpus.dedup();
         cpus
@@ -131,7 +134,9 @@ impl LocalExecutor {
                     return (self.inherited.clone(), None);
                 }
                 let cpus = &arm.cpus[process * threads..(process + 1) * threads];
-                let memory = self.nodes_of(cpus).map(|nodes| MemoryPolicy::bind(&nodes.into_iter().collect()));
+                let memory = self
+                    .nodes_of(cpus)
+                    .map(|nodes| MemoryPolicy::bind(&nodes.into_iter().collect()));
                 (Affinity::new(&cpus.iter().copied().collect()), memory)
             })
             .collect()
@@ -175,9 +180,7 @@ impl LocalExecutor {
     fn verify_pins(&self, arm: &Arm, gate: &Gate, watch: &Watch) -> Result<(), ExecutionError> {
         let threads = self.work.threads(arm);
         let refused = |worker: usize| self.start_failure(arm, gate, worker, ExitStatus::default());
-        let failed = |worker: &usize| {
-            gate.slot(*worker).failed_stage.load(Ordering::Acquire) != 0
-        };
+        let failed = |worker: &usize| gate.slot(*worker).failed_stage.load(Ordering::Acquire) != 0;
         if let Some(worker) = (0..arm.workers as usize).find(failed) {
             return Err(refused(worker / threads));
         }
@@ -320,12 +323,7 @@ impl LocalExecutor {
         for (worker, &found) in checks.iter().enumerate() {
             let expected = *self.checks.entry(variant.to_owned()).or_insert(found);
             if found != expected {
-                return Err(ExecutionError::Check {
-                    arm: arm.id.clone(),
-                    worker,
-                    expected,
-                    found,
-                });
+                return Err(ExecutionError::Check { arm: arm.id.clone(), worker, expected, found });
             }
         }
         Ok(())
@@ -422,8 +420,7 @@ impl Executor for LocalExecutor {
                     match progress.finish(ended.index, ended.at_ns - start_ns) {
                         Next::Rest => {}
                         Next::Again => {
-                            let again =
-                                launch(&self.captures, self.input.as_fd(), ended.index)?;
+                            let again = launch(&self.captures, self.input.as_fd(), ended.index)?;
                             watch.add(ended.index, again);
                         }
                         Next::Over => break,

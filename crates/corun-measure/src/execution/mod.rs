@@ -16,9 +16,9 @@ mod watch;
 mod work;
 
 pub use calibration::calibrate;
-pub(crate) use threads::pins;
 pub use error::ExecutionError;
 pub use interrupt::Interrupt;
 pub use kernel_worker::{KernelWorkerOrder, serve_as_kernel_worker};
 pub use local::LocalExecutor;
+pub(crate) use threads::pins;
 pub use work::{Command, KernelTask, Task, WORKERS, Work, names_workers};

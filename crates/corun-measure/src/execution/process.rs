@@ -108,10 +108,7 @@ impl Process {
                         libc::kill(id, libc::SIGKILL);
                         libc::waitpid(id, ptr::null_mut(), 0);
                     }
-                    ExecutionError::System(
-                        "watch a worker (pidfd_open, Linux 5.3 or newer)",
-                        error,
-                    )
+                    ExecutionError::System("watch a worker (pidfd_open, Linux 5.3 or newer)", error)
                 })?;
                 Ok(Self { id, handle })
             }
@@ -209,7 +206,10 @@ fn become_image(
 ///
 /// # Errors
 /// If there is none, or it may not be executed.
-pub(crate) fn find_program(name: &OsString, path: Option<&OsString>) -> Result<PathBuf, ExecutionError> {
+pub(crate) fn find_program(
+    name: &OsString,
+    path: Option<&OsString>,
+) -> Result<PathBuf, ExecutionError> {
     let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
         vec![PathBuf::from(name)]
     } else {

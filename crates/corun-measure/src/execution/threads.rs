@@ -82,9 +82,8 @@ impl<'a> ThreadPinner<'a> {
                 if workers.len() < threads.len() {
                     let _ = whole_set.apply(threads[0]);
                 }
-                self.pinned = workers.iter().zip(self.cpus).all(|(&worker, &cpu)| {
-                    pins(worker, cpu)
-                });
+                self.pinned =
+                    workers.iter().zip(self.cpus).all(|(&worker, &cpu)| pins(worker, cpu));
             }
         }
     }

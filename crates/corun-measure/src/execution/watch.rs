@@ -212,9 +212,8 @@ impl<'a> Watch<'a> {
             self.sight(position);
         }
         let (index, process) = self.live.swap_remove(position);
-        let (status, usage) = process
-            .collect()
-            .map_err(|error| ExecutionError::System("collect a worker", error))?;
+        let (status, usage) =
+            process.collect().map_err(|error| ExecutionError::System("collect a worker", error))?;
         Ok(Ended { index, at_ns, status: ExitStatus::from_raw(status), usage })
     }
 }

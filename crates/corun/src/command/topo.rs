@@ -26,10 +26,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let machine = Machine::read(&arguments.root)?;
     match destination {
         Some(destination) => destination.write(&machine.to_json())?,
-        None => print!(
-            "{}",
-            corun_machine::draw(&machine, terminal::columns(), terminal::has_colour())
-        ),
+        None => {
+            print!("{}", corun_machine::draw(&machine, terminal::columns(), terminal::has_colour()))
+        }
     }
     Ok(code(Exit::Done))
 }

@@ -1,0 +1,195 @@
+//! The block loop under a fake executor: order, randomisation, stopping, interruption, kept work.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use corun_measure::execution::ExecutionError;
+use corun_measure::experiment::{
+    Executor, Outcome, Schedule, Stopping, Unobserved, conduct,
+};
+use corun_record::{Arm, Evidence, Placement, Sample, StopReason};
+
+/// Notes what ran; each run takes a second of its own clock.
+#[derive(Default)]
+struct Fake {
+    ran: Vec<String>,
+    /// What to answer instead of success, by the number of the run.
+    trouble: BTreeMap<usize, fn() -> ExecutionError>,
+}
+
+impl Executor for Fake {
+    fn run(&mut self, arm: &Arm) -> Result<Outcome, ExecutionError> {
+        if let Some(trouble) = self.trouble.get(&self.ran.len()) {
+            return Err(trouble());
+        }
+        self.ran.push(arm.id.clone());
+        Ok(Outcome {
+            makespan: Duration::from_secs(1),
+            throughput: f64::from(arm.workers),
+            workers: Vec::new(),
+            evidence: Evidence::default(),
+        })
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_secs(self.ran.len() as u64)
+    }
+}
+
+/// Stops after a number of blocks, or never before the maximum.
+struct After {
+    enough: Option<u32>,
+    maximum: u32,
+    looks: Vec<u32>,
+}
+
+impl Stopping for After {
+    fn maximum(&self) -> u32 {
+        self.maximum
+    }
+
+    fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
+        assert_eq!(samples.len() as u32, blocks * ARMS.len() as u32);
+        self.looks.push(blocks);
+        (Some(blocks) == self.enough).then(|| "enough".to_owned())
+    }
+}
+
+const ARMS: [&str; 4] = ["single", "spread", "stacked", "free"];
+
+fn arms() -> Vec<Arm> {
+    ARMS.iter()
+        .map(|id| Arm {
+            id: (*id).to_owned(),
+            placement: id.parse().unwrap_or(Placement::Single),
+            core_type: None,
+            variant: None,
+            twin_of: None,
+            workers: 1,
+            cores: 1,
+            cpus: vec![0],
+            idle_siblings: Vec::new(),
+        })
+        .collect()
+}
+
+fn schedule(seed: u64) -> Schedule {
+    Schedule { seed, warmup: 0, max_time: Duration::from_secs(1_000_000) }
+}
+
+fn until(enough: Option<u32>, maximum: u32) -> After {
+    After { enough, maximum, looks: Vec::new() }
+}
+
+#[test]
+fn every_block_runs_every_arm_once_in_its_own_order() {
+    let mut fake = Fake::default();
+    let done =
+        conduct(&arms(), &schedule(1), &mut until(None, 40), &mut fake, &mut Unobserved).unwrap();
+    assert_eq!(done.stopped.reason, StopReason::BlocksDone);
+    let mut orders: Vec<Vec<&str>> = Vec::new();
+    for block in fake.ran.chunks(ARMS.len()) {
+        orders.push(block.iter().map(String::as_str).collect());
+        let mut sorted = block.to_vec();
+        sorted.sort();
+        let mut all = ARMS;
+        all.sort_unstable();
+        assert_eq!(sorted, all);
+    }
+    for arm in ARMS {
+        for position in 0..ARMS.len() {
+            assert!(
+                orders.iter().any(|order| order[position] == arm),
+                "{arm} never ran at position {position} in 40 blocks"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_seed_decides_the_order_and_the_samples_record_it() {
+    let order = |seed| {
+        let mut fake = Fake::default();
+        let done =
+            conduct(&arms(), &schedule(seed), &mut until(None, 9), &mut fake, &mut Unobserved)
+                .unwrap();
+        let recorded: Vec<String> = done.samples.iter().map(|it| it.arm.clone()).collect();
+        assert_eq!(recorded, fake.ran);
+        for (index, sample) in done.samples.iter().enumerate() {
+            assert_eq!(sample.block as usize, index / ARMS.len());
+            assert_eq!(sample.position as usize, index % ARMS.len());
+        }
+        fake.ran
+    };
+    assert_eq!(order(7), order(7));
+    assert_ne!(order(7), order(8));
+}
+
+#[test]
+fn warming_up_runs_each_arm_and_counts_nothing() {
+    let mut with_twin = arms();
+    with_twin.push(Arm {
+        id: "spread.aa".to_owned(),
+        twin_of: Some("spread".to_owned()),
+        ..with_twin[1].clone()
+    });
+    let mut fake = Fake::default();
+    let two = Schedule { warmup: 2, ..schedule(1) };
+    let mut never = until(None, 0);
+    let done = conduct(&with_twin, &two, &mut never, &mut fake, &mut Unobserved).unwrap();
+    assert_eq!(fake.ran, [ARMS, ARMS].concat());
+    assert!(done.samples.is_empty());
+}
+
+#[test]
+fn it_looks_after_every_block_and_stops_when_told() {
+    let mut stopping = until(Some(3), 100);
+    let mut fake = Fake::default();
+    let done =
+        conduct(&arms(), &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
+    assert_eq!(stopping.looks, [1, 2, 3]);
+    assert_eq!((done.blocks, done.stopped.reason), (3, StopReason::TargetReached));
+    assert_eq!(done.stopped.sentence, "enough");
+}
+
+#[test]
+fn no_block_begins_that_would_end_after_the_time_allowed() {
+    let mut fake = Fake::default();
+    let eleven_seconds = Schedule { max_time: Duration::from_secs(11), ..schedule(1) };
+    let done =
+        conduct(&arms(), &eleven_seconds, &mut until(None, 100), &mut fake, &mut Unobserved)
+            .unwrap();
+    assert_eq!((done.blocks, done.stopped.reason), (2, StopReason::TimeUp));
+    assert_eq!(fake.ran.len(), 8);
+}
+
+#[test]
+fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
+    let mut fake = Fake::default();
+    fake.trouble.insert(10, || ExecutionError::Interrupted);
+    let done =
+        conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved).unwrap();
+    assert_eq!((done.blocks, done.stopped.reason), (2, StopReason::Interrupted));
+    assert_eq!(done.samples.len(), 8);
+    assert!(done.failure.is_none());
+}
+
+#[test]
+fn a_failure_keeps_finished_blocks_and_is_told() {
+    let mut fake = Fake::default();
+    fake.trouble.insert(5, || ExecutionError::NotFound("gone".into()));
+    let done =
+        conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved).unwrap();
+    assert_eq!((done.blocks, done.stopped.reason), (1, StopReason::Failed));
+    assert!(matches!(done.failure, Some(ExecutionError::NotFound(_))));
+}
+
+#[test]
+fn trouble_in_the_first_block_leaves_nothing_to_report() {
+    let mut fake = Fake::default();
+    fake.trouble.insert(1, || ExecutionError::Interrupted);
+    let error =
+        conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
+            .unwrap_err();
+    assert!(matches!(error, ExecutionError::Interrupted));
+}

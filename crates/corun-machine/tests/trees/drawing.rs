@@ -145,9 +145,9 @@ fn offline_siblings_and_a_cpuset() {
 fn what_is_odd_is_said_in_lines_that_fit() {
     let machine = Tree::of_cores(&[&[0, 2], &[1, 3]]).smt("off", "0").machine();
     let text = drawn(&machine);
-    insta::assert_snapshot!(text.split_once("Odd:").unwrap().1, @r"
+    insta::assert_snapshot!(text.split_once("Odd:\n  ").unwrap().1, @r"
     - sys/devices/system/cpu/smt/active (CPUs 0-3): the kernel says that SMT is
-      not active, yet online CPUs are listed as siblings; the lists are believed
+        not active, yet online CPUs are listed as siblings; the lists are believed
     ");
 }
 

@@ -6,7 +6,7 @@ use crate::caveats;
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::sentences;
 use crate::series::Series;
-use crate::statistics::{self, Bounds, BOOTSTRAP_FROM_BLOCKS};
+use crate::statistics::{self, BOOTSTRAP_FROM_BLOCKS, Bounds};
 
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;
@@ -57,8 +57,7 @@ pub fn analyse(
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
-        let seen =
-            analyst.observation(comparison.metric, &comparison.arm, against, "1", &logs);
+        let seen = analyst.observation(comparison.metric, &comparison.arm, against, "1", &logs);
         analysis.observations.extend(seen);
     }
     let first = headline(&comparisons);

@@ -72,10 +72,7 @@ impl<'a> ByArm<'a> {
             samples.iter().filter(own).collect()
         };
         Self(
-            arms.iter()
-                .filter(|arm| arm.twin_of.is_none())
-                .map(|arm| (arm, of_arm(arm)))
-                .collect(),
+            arms.iter().filter(|arm| arm.twin_of.is_none()).map(|arm| (arm, of_arm(arm))).collect(),
         )
     }
 
@@ -168,8 +165,9 @@ fn share(
         .filter(|(_, share)| *share > limit)
         .map(|(arm, share)| format!("{arm} {}", percent(share)))
         .collect();
-    (!above.is_empty())
-        .then(|| caveat(kind, format!("In half of the samples or more, {what}: {}.", above.join(", "))))
+    (!above.is_empty()).then(|| {
+        caveat(kind, format!("In half of the samples or more, {what}: {}.", above.join(", ")))
+    })
 }
 
 fn cpu_seconds(sample: &Sample) -> f64 {

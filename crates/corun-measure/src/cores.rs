@@ -25,25 +25,17 @@ pub fn usable_cores(machine: &Machine) -> Vec<Core> {
         core_type: cpu.core_type.clone(),
         numa_node: cpu.numa_node,
     });
-    let known = machine
-        .cores
-        .iter()
-        .map(|core| {
-            let online: Vec<_> = core
-                .cpus
-                .iter()
-                .filter_map(|id| machine.cpu(id))
-                .filter(|cpu| cpu.online)
-                .collect();
-            let cpus: Vec<u32> =
-                online.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect();
-            Core {
-                cpus,
-                online_siblings: online.iter().map(|cpu| cpu.id).collect(),
-                core_type: core.core_type.clone(),
-                numa_node: core.numa_node,
-            }
-        });
+    let known = machine.cores.iter().map(|core| {
+        let online: Vec<_> =
+            core.cpus.iter().filter_map(|id| machine.cpu(id)).filter(|cpu| cpu.online).collect();
+        let cpus: Vec<u32> = online.iter().filter(|cpu| cpu.allowed).map(|cpu| cpu.id).collect();
+        Core {
+            cpus,
+            online_siblings: online.iter().map(|cpu| cpu.id).collect(),
+            core_type: core.core_type.clone(),
+            numa_node: core.numa_node,
+        }
+    });
     known.chain(alone).filter(|core| !core.cpus.is_empty()).collect()
 }
 

@@ -118,8 +118,7 @@ impl Layout {
                 });
             }
         }
-        let mut layout =
-            Self { arms: Vec::new(), impossible: Vec::new(), cores: BTreeMap::new() };
+        let mut layout = Self { arms: Vec::new(), impossible: Vec::new(), cores: BTreeMap::new() };
         let mut free_workers = 0;
         for core_type in &chosen_types {
             let chosen = ChosenCores::new(cores, core_type.as_deref(), request.cores)?;
@@ -192,11 +191,8 @@ impl Layout {
         if self.arms.iter().any(|known| known.id == arm.id) {
             return;
         }
-        let twin = Arm {
-            id: format!("{}.aa", arm.id),
-            twin_of: Some(arm.id.clone()),
-            ..arm.clone()
-        };
+        let twin =
+            Arm { id: format!("{}.aa", arm.id), twin_of: Some(arm.id.clone()), ..arm.clone() };
         self.arms.push(arm);
         self.arms.push(twin);
     }
@@ -226,7 +222,11 @@ struct ChosenCores {
 
 impl ChosenCores {
     /// Chooses among the cores of a type those with the most usable siblings, in topology order.
-    fn new(cores: &[Core], core_type: Option<&str>, wanted: Option<u32>) -> Result<Self, LayoutError> {
+    fn new(
+        cores: &[Core],
+        core_type: Option<&str>,
+        wanted: Option<u32>,
+    ) -> Result<Self, LayoutError> {
         let of_type = |core: &&Core| core.core_type.as_deref() == core_type;
         let width = cores.iter().filter(of_type).map(|core| core.cpus.len()).max().unwrap_or(0);
         let mut chosen: Vec<Core> =

@@ -34,10 +34,8 @@ impl Series {
         for sample in samples {
             by_arm.entry(sample.arm.clone()).or_default().push(quantity(sample).ln());
         }
-        let twins = arms
-            .iter()
-            .filter_map(|arm| Some((arm.twin_of.clone()?, arm.id.clone())))
-            .collect();
+        let twins =
+            arms.iter().filter_map(|arm| Some((arm.twin_of.clone()?, arm.id.clone()))).collect();
         Self { by_arm, twins }
     }
 

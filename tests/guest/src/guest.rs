@@ -32,10 +32,11 @@ pub enum Cpu {
 }
 
 impl Cpu {
+    /// Newer kernels crash on the emulated cmpxchg16b. Without rdrand a guest, in which nothing
+    /// happens by chance, has no random numbers for minutes, and whoever asks for one waits.
     fn model(self) -> &'static str {
         match self {
-            // Newer kernels crash on the emulated cmpxchg16b.
-            Self::Nehalem => "Nehalem,-cx16",
+            Self::Nehalem => "Nehalem,-cx16,+rdrand",
             Self::SkylakeClient => "Skylake-Client,-cx16",
             Self::Epyc => "EPYC",
         }

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use crate::Scenario;
 
 const INIT: &str = include_str!("init");
+const USERS: &str = "root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n";
 
 /// Writes the archive that all guests share into `cache`.
 pub(crate) fn base(busybox: &Path, corun: &Path, cache: &Path) -> io::Result<PathBuf> {
@@ -23,6 +24,7 @@ pub(crate) fn base(busybox: &Path, corun: &Path, cache: &Path) -> io::Result<Pat
     tree.copy(busybox, "bin/busybox")?;
     tree.copy(corun, "bin/corun")?;
     tree.write("init", INIT)?;
+    tree.write("etc/passwd", USERS)?;
     let unfinished = cache.join("initramfs.unfinished");
     tree.archive(busybox, File::create(&unfinished)?)?;
     let path = cache.join("initramfs");

@@ -1,0 +1,88 @@
+//! `corun measure` where the truth is known: host pinning decides what guest siblings share.
+//!
+//! Siblings on one host CPU add nothing to each other; siblings on two cores are as good as two
+//! cores. The bounds are loose, and a wrong answer counts only if the host was quiet meanwhile.
+
+use corun_guest_tests::{Guest, Host, Scenario, Shape};
+use corun_record::{Answer, Metric, Run};
+
+/// How many host CPUs others may keep busy, on average, during a boot that counts as quiet.
+const QUIET: f64 = 0.1;
+const ATTEMPTS: usize = 4;
+
+/// Runs as a user who may not open performance events: doing so patches the kernel's code every
+/// time, and QEMU 7.2 sometimes keeps executing the breakpoint of such a patch for ever. Giving a
+/// parameter leaves out the arms whose data share a cache line.
+fn scenario(blocks: usize, arms: &str) -> Scenario {
+    Scenario::new(format!(
+        "echo 3 >/proc/sys/kernel/perf_event_paranoid
+         su nobody -c 'corun measure --workload fib --param granularity=128 --sample-time 100ms \
+             --practical 15% --blocks {blocks} --arms {arms} --quiet --json /results/run'"
+    ))
+}
+
+/// Boots until the run bears out the truth, or contradicts it on a quiet host.
+fn assert_truth(host: &Host, guest: &Guest, scenario: &Scenario, truth: fn(&Run) -> bool) {
+    let mut loads = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let outcome = guest.boot(host, scenario).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(outcome.results.exit, 0, "{}", outcome.console);
+        let run = corun_record::from_json(outcome.text("run")).unwrap();
+        let load = outcome.load.cpus();
+        eprintln!("others kept {load:.2} host CPUs busy; {}", outcome.console);
+        if truth(&run) {
+            return;
+        }
+        assert!(load > QUIET, "wrong on a quiet host:\n{}", outcome.console);
+        loads.push(format!("{load:.1}"));
+    }
+    let reason = format!("others kept {} host CPUs busy in {ATTEMPTS} attempts", loads.join(", "));
+    corun_testing::skip("guest timing", &reason);
+}
+
+fn smt_yield(run: &Run, arm: &str) -> f64 {
+    run.observation(Metric::SmtYield, arm).expect("a yield of the arm").estimate.value
+}
+
+fn answer(run: &Run, arm: &str) -> Answer {
+    let mut verdicts = run.verdicts.iter();
+    verdicts
+        .find(|verdict| verdict.metric == Metric::SmtYield && verdict.arm == arm)
+        .expect("a verdict on the arm's yield")
+        .answer
+}
+
+#[test]
+fn siblings_that_share_a_host_cpu_add_nothing() {
+    let Some(host) = Host::or_skip() else { return };
+    let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 2 }).pins(&[0, 0]);
+    assert_truth(host, &guest, &scenario(8, "spread,full"), |run| {
+        smt_yield(run, "full") < 1.3 && answer(run, "full") != Answer::Helps
+    });
+}
+
+#[test]
+fn siblings_with_a_core_each_help() {
+    let Some(host) = Host::or_skip() else { return };
+    if host.cores() < 2 {
+        return corun_testing::skip("guest", "siblings with a core each need two host cores");
+    }
+    let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 2 }).pins(&[0, 1]);
+    assert_truth(host, &guest, &scenario(8, "spread,full"), |run| {
+        smt_yield(run, "full") > 1.6 && answer(run, "full") == Answer::Helps
+    });
+}
+
+#[test]
+fn four_threads_a_core_have_an_arm_for_each_number_of_workers() {
+    let Some(host) = Host::or_skip() else { return };
+    let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 4 }).pins(&[0, 0, 0, 0]);
+    assert_truth(host, &guest, &scenario(4, "spread,full@2,full@3,full"), |run| {
+        assert_eq!(run.machine.smt_width, 4);
+        [("full@2", 2), ("full@3", 3), ("full", 4)].into_iter().all(|(id, workers)| {
+            let arm = run.arm(id).unwrap_or_else(|| panic!("no arm {id} in {:?}", run.arms));
+            assert_eq!(arm.workers, workers);
+            smt_yield(run, id) < 1.3
+        })
+    });
+}

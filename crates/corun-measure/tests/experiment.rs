@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use corun_measure::execution::ExecutionError;
-use corun_measure::experiment::{
-    Executor, Outcome, Schedule, Stopping, Unobserved, conduct,
-};
+use corun_measure::experiment::{Executor, Outcome, Schedule, Stopping, Unobserved, conduct};
 use corun_record::{Arm, Evidence, Placement, Sample, StopReason};
 
 /// Notes what ran; each run takes a second of its own clock.
@@ -145,8 +143,7 @@ fn warming_up_runs_each_arm_and_counts_nothing() {
 fn it_looks_after_every_block_and_stops_when_told() {
     let mut stopping = until(Some(3), 100);
     let mut fake = Fake::default();
-    let done =
-        conduct(&arms(), &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
+    let done = conduct(&arms(), &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
     assert_eq!(stopping.looks, [1, 2, 3]);
     assert_eq!((done.blocks, done.stopped.reason), (3, StopReason::TargetReached));
     assert_eq!(done.stopped.sentence, "enough");
@@ -156,9 +153,8 @@ fn it_looks_after_every_block_and_stops_when_told() {
 fn no_block_begins_that_would_end_after_the_time_allowed() {
     let mut fake = Fake::default();
     let eleven_seconds = Schedule { max_time: Duration::from_secs(11), ..schedule(1) };
-    let done =
-        conduct(&arms(), &eleven_seconds, &mut until(None, 100), &mut fake, &mut Unobserved)
-            .unwrap();
+    let done = conduct(&arms(), &eleven_seconds, &mut until(None, 100), &mut fake, &mut Unobserved)
+        .unwrap();
     assert_eq!((done.blocks, done.stopped.reason), (2, StopReason::TimeUp));
     assert_eq!(fake.ran.len(), 8);
 }
@@ -188,8 +184,7 @@ fn a_failure_keeps_finished_blocks_and_is_told() {
 fn trouble_in_the_first_block_leaves_nothing_to_report() {
     let mut fake = Fake::default();
     fake.trouble.insert(1, || ExecutionError::Interrupted);
-    let error =
-        conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
-            .unwrap_err();
+    let error = conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
+        .unwrap_err();
     assert!(matches!(error, ExecutionError::Interrupted));
 }

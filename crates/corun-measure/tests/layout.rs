@@ -84,8 +84,7 @@ fn five_cores_are_made_even_so_that_packed_compares_like_with_like() {
 
 #[test]
 fn an_odd_number_of_cores_asked_for_gets_a_spread_of_packed_s_size() {
-    let layout =
-        Layout::new(&cores(5, 2), &LayoutRequest { cores: Some(5), ..request() }).unwrap();
+    let layout = Layout::new(&cores(5, 2), &LayoutRequest { cores: Some(5), ..request() }).unwrap();
     let found = comparisons(&layout.arms);
     let equivalence =
         found.iter().find(|it| it.metric == corun_record::Metric::CoreEquivalence).unwrap();

@@ -21,10 +21,11 @@ fn decimals(estimate: &Estimate) -> usize {
     }
 }
 
-/// A fraction as percent: `0.4 %`, `12 %`.
+/// A fraction as percent: `0.4 %`, `12 %`; beyond ten times only that it is.
 pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     match percent.abs() {
+        size if size > 1000.0 => "> 1000 %".to_owned(),
         size if size < 0.995 => format!("{percent:.2} %"),
         size if size < 9.95 => format!("{percent:.1} %"),
         _ => format!("{percent:.0} %"),

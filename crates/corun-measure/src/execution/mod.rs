@@ -1,6 +1,7 @@
 //! Running an arm for real: processes in their places, a common start, watched to the end, with
 //! evidence taken on both sides of the timed interval and nothing but waiting inside it.
 
+mod accounting;
 mod calibration;
 mod clock;
 mod error;
@@ -9,9 +10,11 @@ mod interrupt;
 mod kernel_worker;
 mod local;
 mod output;
+mod places;
 mod process;
 mod steady;
 mod threads;
+mod trouble;
 mod watch;
 mod work;
 

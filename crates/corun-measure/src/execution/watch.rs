@@ -17,8 +17,8 @@ use super::threads::{self, ThreadPinner};
 
 /// What ended.
 pub(crate) struct Ended {
-    /// The process's index among those launched.
-    pub index: usize,
+    /// The process's place among those of the sample.
+    pub process: usize,
     /// When, in nanoseconds of the monotonic clock.
     pub at_ns: u64,
     /// How.
@@ -53,10 +53,10 @@ pub(crate) enum Event {
 }
 
 impl<'a> Watch<'a> {
-    /// Watches these processes of `threads` workers each.
-    pub(crate) fn new(processes: Vec<Process>, threads: usize, interrupt: &'a Interrupt) -> Self {
+    /// Watches nothing yet; processes of `threads` workers each can be added.
+    pub(crate) fn new(threads: usize, interrupt: &'a Interrupt) -> Self {
         Self {
-            live: processes.into_iter().enumerate().collect(),
+            live: Vec::new(),
             interrupt,
             threads,
             sighting: None,
@@ -82,19 +82,14 @@ impl<'a> Watch<'a> {
         self.deadline_ns = timeout.map(|timeout| at_ns + timeout.as_nanos() as u64);
     }
 
-    /// Adds a process that replaces one that ended.
-    pub(crate) fn add(&mut self, index: usize, process: Process) {
-        self.live.push((index, process));
+    /// Watches a process too; `number` is its place among those of the sample.
+    pub(crate) fn add(&mut self, number: usize, process: Process) {
+        self.live.push((number, process));
     }
 
     /// The ids of the processes.
     pub(crate) fn ids(&self) -> impl Iterator<Item = libc::pid_t> {
         self.live.iter().map(|(_, process)| process.id)
-    }
-
-    /// Whether nothing runs any more.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.live.is_empty()
     }
 
     /// Where workers were seen.
@@ -211,10 +206,10 @@ impl<'a> Watch<'a> {
         if self.threads == 1 {
             self.sight(position);
         }
-        let (index, process) = self.live.swap_remove(position);
+        let (number, process) = self.live.swap_remove(position);
         let (status, usage) =
             process.collect().map_err(|error| ExecutionError::System("collect a worker", error))?;
-        Ok(Ended { index, at_ns, status: ExitStatus::from_raw(status), usage })
+        Ok(Ended { process: number, at_ns, status: ExitStatus::from_raw(status), usage })
     }
 }
 

@@ -1,0 +1,134 @@
+//! From what ended when to a makespan and a throughput.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use corun_record::{Arm, WorkerSample};
+use regex::Regex;
+
+use super::error::ExecutionError;
+use super::gate::Gate;
+use super::output::Capture;
+use super::steady::Progress;
+use super::watch::Sightings;
+use super::work::{Command, Task, Work};
+
+/// What one sample came to.
+pub(super) struct Account {
+    /// T.
+    pub makespan: Duration,
+    /// X, in operations per second.
+    pub throughput: f64,
+    /// What each worker did.
+    pub workers: Vec<WorkerSample>,
+    /// The check value of each worker of a kernel; empty for commands.
+    pub checks: Vec<u64>,
+}
+
+/// Accounts for a sample whose workers all ended as they should.
+///
+/// # Errors
+/// If a command was to report its throughput and did not.
+pub(super) fn account(
+    work: &Work,
+    arm: &Arm,
+    gate: &Gate,
+    start_ns: u64,
+    processes: &Progress,
+    captures: &[Capture],
+    sightings: Option<Sightings>,
+) -> Result<Account, ExecutionError> {
+    let operations = work.operations_of_all(arm.workers) / f64::from(arm.workers);
+    let (progress, checks, threads) = match &work.task {
+        Task::Kernel(_) => {
+            let (progress, checks) = reported_by_kernels(work, arm, gate, start_ns);
+            (progress, checks, 1)
+        }
+        Task::Command(_) => (processes.clone(), Vec::new(), work.threads(arm)),
+    };
+    let throughput = match &work.task {
+        Task::Command(Command { throughput: Some(pattern), .. }) => {
+            reported_throughput(arm, pattern, captures)?
+        }
+        _ => progress.runs_per_second() * operations * threads as f64,
+    };
+    let seen_on = |worker: usize| match (&sightings, arm.cpus.get(worker)) {
+        (Some(sightings), _) => sightings.get(worker).cloned().unwrap_or_default(),
+        (None, Some(&cpu)) => BTreeMap::from([(cpu, 1)]),
+        (None, None) => BTreeMap::new(),
+    };
+    let workers = progress
+        .workers()
+        .flat_map(|each| std::iter::repeat_n(each, threads))
+        .enumerate()
+        .map(|(worker, (runs, seconds))| WorkerSample {
+            seconds,
+            runs,
+            cpus: seen_on(worker),
+            check: checks.get(worker).map(|check| format!("{check:016x}")),
+        })
+        .collect();
+    let makespan = Duration::from_nanos(progress.makespan_ns());
+    Ok(Account { makespan, throughput, workers, checks })
+}
+
+/// What the kernels' workers wrote into their slots.
+fn reported_by_kernels(work: &Work, arm: &Arm, gate: &Gate, start_ns: u64) -> (Progress, Vec<u64>) {
+    let mut progress = Progress::new(arm.workers as usize, work.steady);
+    let mut checks = Vec::new();
+    for worker in 0..arm.workers as usize {
+        let slot = gate.slot(worker);
+        let end_ns = slot.end_ns.load(Ordering::Acquire).saturating_sub(start_ns);
+        for _ in 0..slot.runs.load(Ordering::Acquire) {
+            progress.finish(worker, end_ns);
+        }
+        checks.push(slot.check.load(Ordering::Acquire));
+    }
+    (progress, checks)
+}
+
+/// The sum of what all processes said of their throughput.
+fn reported_throughput(
+    arm: &Arm,
+    pattern: &Regex,
+    captures: &[Capture],
+) -> Result<f64, ExecutionError> {
+    let mut sum = 0.0;
+    for (worker, capture) in captures.iter().enumerate() {
+        sum +=
+            last_number(pattern, &capture.text()).map_err(|found| ExecutionError::Throughput {
+                arm: arm.id.clone(),
+                worker,
+                pattern: pattern.to_string(),
+                found,
+            })?;
+    }
+    Ok(sum)
+}
+
+/// The positive number in the group of the last match, or what was found instead.
+fn last_number(pattern: &Regex, text: &str) -> Result<f64, String> {
+    let last = pattern.captures_iter(text).last().and_then(|groups| groups.get(1));
+    let found = last.ok_or("no match")?.as_str();
+    match found.replace(',', "").parse() {
+        Ok(number) if f64::is_finite(number) && number > 0.0 => Ok(number),
+        _ => Err(format!("\"{found}\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_match_counts() {
+        let pattern = Regex::new("rate: ([^ ]+) ops").unwrap();
+        let number = |text| last_number(&pattern, text);
+        assert_eq!(number("rate: 1 ops\nrate: 12,345.5 ops"), Ok(12_345.5));
+        assert_eq!(number("nothing"), Err("no match".to_owned()));
+        for wrong in ["many", "0", "-3", "inf", "nan"] {
+            assert_eq!(number(&format!("rate: {wrong} ops")), Err(format!("\"{wrong}\"")));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Where everything sits during a sample: workers, their memory, and corun itself.
+
+use corun_machine::{Affinity, MemoryPolicy};
+use corun_record::Arm;
+
+use super::work::Work;
+use crate::cores::Core;
+
+/// The cores an executor may use, and the affinity corun was started with.
+pub(super) struct Places {
+    cores: Vec<Core>,
+    /// Unpinned workers get this back.
+    inherited: Affinity,
+}
+
+/// Where a process and its memory are bound to.
+pub(super) struct Place {
+    pub affinity: Affinity,
+    pub memory: Option<MemoryPolicy>,
+}
+
+impl Places {
+    pub(super) fn new(cores: Vec<Core>, inherited: Affinity) -> Self {
+        Self { cores, inherited }
+    }
+
+    /// Moves corun itself out of the workers' way: to cores that the arm leaves idle, if any, else
+    /// to idle siblings.
+    pub(super) fn step_aside(&self, arm: &Arm) {
+        let used = |cpu: &u32| arm.cpus.contains(cpu);
+        let idle_cores: Vec<u32> = self
+            .cores
+            .iter()
+            .filter(|core| !core.online_siblings.iter().any(used))
+            .flat_map(|core| core.cpus.clone())
+            .collect();
+        let idle_cpus = || -> Vec<u32> {
+            self.cores.iter().flat_map(|core| core.cpus.clone()).filter(|cpu| !used(cpu)).collect()
+        };
+        let place = if idle_cores.is_empty() { idle_cpus() } else { idle_cores };
+        let mask = if place.is_empty() {
+            self.inherited.clone()
+        } else {
+            Affinity::new(&place.into_iter().collect())
+        };
+        // Failing to step aside costs accuracy, not correctness.
+        let _ = mask.apply(0);
+    }
+
+    /// The CPUs whose clocks matter to an arm, ascending.
+    pub(super) fn used_cpus(&self, arm: &Arm) -> Vec<u32> {
+        let mut cpus = if arm.cpus.is_empty() {
+            self.inherited.cpus().as_slice().to_vec()
+        } else {
+            arm.cpus.clone()
+        };
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+
+    /// The nodes that memory for these CPUs comes from; `None` where there is nothing to bind.
+    pub(super) fn memory_nodes(&self, cpus: &[u32]) -> Option<Vec<u32>> {
+        let nodes_of = |wanted: &dyn Fn(&Core) -> bool| {
+            let wanted = self.cores.iter().filter(|core| wanted(core));
+            let mut nodes: Vec<u32> = wanted.filter_map(|core| core.numa_node).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes
+        };
+        let several = nodes_of(&|_| true).len() > 1;
+        let nodes = nodes_of(&|core| core.cpus.iter().any(|cpu| cpus.contains(cpu)));
+        (several && !nodes.is_empty()).then_some(nodes)
+    }
+
+    /// The place of each process of an arm.
+    pub(super) fn of_processes(&self, arm: &Arm, work: &Work) -> Vec<Place> {
+        if arm.cpus.is_empty() {
+            let unbound = || Place { affinity: self.inherited.clone(), memory: None };
+            return (0..work.processes(arm)).map(|_| unbound()).collect();
+        }
+        arm.cpus
+            .chunks(work.threads(arm))
+            .map(|cpus| Place {
+                affinity: Affinity::new(&cpus.iter().copied().collect()),
+                memory: self
+                    .memory_nodes(cpus)
+                    .map(|nodes| MemoryPolicy::bind(&nodes.into_iter().collect())),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(nodes: [u32; 2]) -> Places {
+        let core = |cpu: u32, node| Core {
+            cpus: vec![cpu],
+            online_siblings: vec![cpu],
+            core_type: None,
+            numa_node: Some(node),
+        };
+        Places::new(vec![core(0, nodes[0]), core(1, nodes[1])], Affinity::new(&[0, 1].into()))
+    }
+
+    #[test]
+    fn memory_is_bound_where_there_are_several_nodes() {
+        assert_eq!(places([0, 1]).memory_nodes(&[1]), Some(vec![1]));
+        assert_eq!(places([0, 1]).memory_nodes(&[0, 1]), Some(vec![0, 1]));
+        assert_eq!(places([0, 1]).memory_nodes(&[]), None);
+        assert_eq!(places([0, 0]).memory_nodes(&[1]), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! What to tell the user of a worker that did not start, or did not end as it should.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering;
+
+use corun_record::Arm;
+
+use super::error::ExecutionError;
+use super::gate::{Slot, Stage};
+use super::output::Capture;
+use super::work::{Command, Task, Work};
+
+/// Bytes of output looked through for its last lines.
+const TAIL: usize = 4096;
+
+/// Whether a process ended as it should.
+pub(super) fn succeeded(work: &Work, status: ExitStatus) -> bool {
+    status.code() == Some(expected_exit(work))
+}
+
+/// Why a worker of process `process` did not start, if it says so in its slot.
+pub(super) fn of_start(
+    work: &Work,
+    arm: &Arm,
+    process: usize,
+    slot: &Slot,
+) -> Option<ExecutionError> {
+    let stage = Stage::from_number(slot.failed_stage.load(Ordering::Acquire))?;
+    let stage = match (stage, &work.task) {
+        (Stage::Redirect, _) => "redirect a worker's input and output".to_owned(),
+        (Stage::Directory, Task::Command(Command { directory: Some(directory), .. })) => {
+            format!("enter the working directory {directory:?}")
+        }
+        (Stage::Directory, _) => "enter the working directory".to_owned(),
+        (Stage::Affinity, _) => match arm.cpus.chunks(work.threads(arm)).nth(process) {
+            Some(cpus) => format!("pin a worker to CPU {cpus:?}"),
+            None => "give a worker the affinity that corun was started with".to_owned(),
+        },
+        (Stage::Memory, _) => "bind a worker's memory to its NUMA node".to_owned(),
+        (Stage::Exec, Task::Command(command)) => format!("execute {:?}", command.argv[0]),
+        (Stage::Exec, Task::Kernel(kernel)) => format!("execute {:?}", kernel.corun),
+    };
+    let error = io::Error::from_raw_os_error(slot.errno.load(Ordering::Acquire));
+    Some(ExecutionError::Start { stage, error })
+}
+
+/// A process that ended otherwise than expected.
+pub(super) fn of_end(
+    work: &Work,
+    arm: &Arm,
+    process: usize,
+    status: ExitStatus,
+    capture: &Capture,
+) -> ExecutionError {
+    ExecutionError::Failed {
+        arm: arm.id.clone(),
+        worker: process * work.threads(arm),
+        expected: format!("exit status {}", expected_exit(work)),
+        found: match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit status {code}"),
+            (None, Some(signal)) => format!("death by signal {signal}"),
+            (None, None) => "an unknown end".to_owned(),
+        },
+        output: capture.tail(TAIL),
+    }
+}
+
+fn expected_exit(work: &Work) -> i32 {
+    match &work.task {
+        Task::Command(command) => command.expected_exit,
+        Task::Kernel(_) => 0,
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ use crate::experiment::{Executor, Outcome};
 /// Runs arms on the machine that corun runs on.
 pub struct LocalExecutor {
     work: Work,
+    /// What is executed, found once.
+    program: PathBuf,
     places: Places,
     interrupt: Interrupt,
     evidence: EvidenceReader,
@@ -42,13 +44,15 @@ impl LocalExecutor {
     /// An executor of `work` on these cores.
     ///
     /// # Errors
-    /// If the workers' input cannot be opened or corun's own affinity cannot be read.
+    /// If the program is not found, or its input or corun's own affinity cannot be read.
     pub fn new(work: Work, cores: Vec<Core>, interrupt: Interrupt) -> Result<Self, ExecutionError> {
         open_input(&work.task)?;
         let inherited = Affinity::of(0)
             .map_err(|error| ExecutionError::System("read corun's own affinity", error))?;
+        let program = work.task.program()?;
         Ok(Self {
             work,
+            program,
             places: Places::new(cores, inherited),
             interrupt,
             evidence: EvidenceReader::new(),
@@ -103,7 +107,7 @@ impl Executor for LocalExecutor {
         self.prepare_captures(self.work.processes(arm))?;
         let gate = Gate::new(arm.workers as usize)
             .map_err(|error| ExecutionError::System("set up the common start", error))?;
-        let crew = Crew::new(&self.work, &self.places, &self.captures, arm, &gate)?;
+        let crew = Crew::new(&self.work, &self.program, &self.places, &self.captures, arm, &gate)?;
         let mut watch = crew.launch_all(&self.interrupt)?;
         crew.assemble(&mut watch, &self.interrupt)?;
         if arm.cpus.is_empty() {
@@ -158,13 +162,14 @@ struct Crew<'a> {
 impl<'a> Crew<'a> {
     fn new(
         work: &'a Work,
+        program: &Path,
         places: &Places,
         captures: &'a [Capture],
         arm: &'a Arm,
         gate: &'a Gate,
     ) -> Result<Self, ExecutionError> {
         let images = match &work.task {
-            Task::Command(command) => vec![command.image(arm)?],
+            Task::Command(command) => vec![command.image(program, arm)?],
             Task::Kernel(kernel) => (0..work.processes(arm))
                 .map(|process| {
                     let threads = work.threads(arm);

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use corun_record::{Arm, Mode};
@@ -68,6 +68,19 @@ pub struct KernelTask {
     pub operations: u64,
 }
 
+impl Task {
+    /// The file to execute.
+    ///
+    /// # Errors
+    /// If a command's name stands for none.
+    pub(crate) fn program(&self) -> Result<PathBuf, ExecutionError> {
+        match self {
+            Self::Command(command) => command.program(),
+            Self::Kernel(kernel) => Ok(kernel.corun.clone()),
+        }
+    }
+}
+
 impl Work {
     /// Processes that an arm starts.
     pub(crate) fn processes(&self, arm: &Arm) -> usize {
@@ -89,13 +102,17 @@ impl Work {
 }
 
 impl Command {
-    /// The image that every process of `arm` becomes.
-    pub(crate) fn image(&self, arm: &Arm) -> Result<Image, ExecutionError> {
-        let argv = with_workers(&self.argv, arm.workers);
-        let name = argv.first().cloned().unwrap_or_default();
+    /// The file that the command's name stands for; found once, used for every sample.
+    pub(crate) fn program(&self) -> Result<PathBuf, ExecutionError> {
+        let name = self.argv.first().cloned().unwrap_or_default();
         let search = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path);
-        let path = find_program(&name, search)?;
-        Image::new(&path, &argv, &self.environment, self.directory.as_deref())
+        find_program(&name, search)
+    }
+
+    /// The image of `program` that every process of `arm` becomes.
+    pub(crate) fn image(&self, program: &Path, arm: &Arm) -> Result<Image, ExecutionError> {
+        let argv = with_workers(&self.argv, arm.workers);
+        Image::new(program, &argv, &self.environment, self.directory.as_deref())
     }
 }
 
@@ -143,13 +160,15 @@ impl KernelTask {
     }
 }
 
-/// Whether a command is told its number of workers.
+/// Whether a command is told its number of workers, in an argument.
 pub fn names_workers(argv: &[OsString]) -> bool {
-    argv.iter().any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
+    argv.iter().skip(1).any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
 }
 
 fn with_workers(argv: &[OsString], workers: u32) -> Vec<OsString> {
-    argv.iter().map(|text| replace(text, WORKERS, &workers.to_string())).collect()
+    let arguments = argv.iter().skip(1);
+    let replaced = arguments.map(|text| replace(text, WORKERS, &workers.to_string()));
+    argv.iter().take(1).cloned().chain(replaced).collect()
 }
 
 /// Replaces every occurrence in a text that need not be UTF-8.

@@ -36,7 +36,7 @@ pub struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is run")]
 struct WorkArguments {
-    /// The command and its arguments; `{workers}` in them becomes the number of threads to use
+    /// The command; `{workers}` in its arguments becomes the number of threads to use
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
     /// Run a built-in workload instead of a command

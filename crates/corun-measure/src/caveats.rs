@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 
-use crate::comparison::comparisons;
+use crate::comparison::{Comparison, comparisons};
 use crate::series::Series;
 use crate::statistics::{drift, median, outliers};
 
@@ -29,7 +29,7 @@ pub(crate) fn of(
     let by_arm = ByArm::new(arms, samples);
     let mut caveats = Vec::new();
     caveats.extend(virtual_machine(hypervisor));
-    caveats.extend(different_clocks(arms, &by_arm));
+    caveats.extend(different_clocks(arms, &by_arm, observations));
     caveats.extend(set_pinned(&by_arm));
     caveats.extend(share(
         &by_arm,
@@ -100,26 +100,41 @@ fn virtual_machine(hypervisor: Option<&str>) -> Option<Caveat> {
     ))
 }
 
-/// The mean clock of a sample's CPUs: from APERF/MPERF in GHz, else from the probes around it.
-fn clock(evidence: &Evidence) -> Option<f64> {
-    let probes: Vec<f64> = evidence
+/// The mean rate of the clock probes around a sample.
+fn probed_clock(evidence: &Evidence) -> Option<f64> {
+    let rates: Vec<f64> = evidence
         .clocks
         .iter()
         .map(|probe| (probe.before_per_ns + probe.after_per_ns) / 2.0)
         .collect();
-    let mean = || probes.iter().sum::<f64>() / probes.len() as f64;
-    evidence.aperf_ghz.or_else(|| (!probes.is_empty()).then(mean))
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-fn different_clocks(arms: &[Arm], by_arm: &ByArm) -> Option<Caveat> {
+/// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF tell
+/// what the clock was during the run; probes around it cannot.
+fn different_clocks(arms: &[Arm], by_arm: &ByArm, observations: &[Observation]) -> Option<Caveat> {
     let differences: Vec<String> = comparisons(arms)
         .iter()
         .filter(|comparison| comparison.is_judged())
         .filter_map(|comparison| {
-            let of = |arm: &str| by_arm.median(arm, |sample| clock(&sample.evidence));
-            let ratio = of(&comparison.arm)? / of(&comparison.against)?;
-            ((ratio - 1.0).abs() > CLOCK_DIFFERENCE)
-                .then(|| format!("{} at {ratio:.3} times {}", comparison.arm, comparison.against))
+            let ratio = |clock: fn(&Evidence) -> Option<f64>| {
+                let of = |arm: &str| by_arm.median(arm, |sample| clock(&sample.evidence));
+                Some(of(&comparison.arm)? / of(&comparison.against)?)
+            };
+            let inside = ratio(|evidence| evidence.aperf_ghz);
+            let clocks = inside.or_else(|| ratio(probed_clock))?;
+            if (clocks - 1.0).abs() <= CLOCK_DIFFERENCE {
+                return None;
+            }
+            let measured = observations
+                .iter()
+                .find(|seen| seen.metric == comparison.metric && seen.arm == comparison.arm);
+            let corrected = inside.zip(measured).map_or_else(String::new, |(clocks, seen)| {
+                let value = seen.estimate.value / clocks.powf(comparison.sign);
+                format!(" (at equal clocks the {} is {value:.2})", comparison.metric.name())
+            });
+            let Comparison { arm, against, .. } = comparison;
+            Some(format!("{arm} at {clocks:.3} times {against}{corrected}"))
         })
         .collect();
     (!differences.is_empty()).then(|| {
@@ -239,4 +254,93 @@ fn unusual_samples(arms: &[Arm], samples: &[Sample]) -> Vec<Caveat> {
         ));
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corun_record::{ClockProbe, Estimate, Placement, Source};
+
+    fn arm(id: &str, cpus: &[u32]) -> Arm {
+        Arm {
+            id: id.to_owned(),
+            placement: id.parse().unwrap_or(Placement::Single),
+            core_type: None,
+            variant: None,
+            twin_of: None,
+            workers: cpus.len() as u32,
+            cores: 1,
+            cpus: cpus.to_vec(),
+            idle_siblings: Vec::new(),
+        }
+    }
+
+    fn sample(arm: &str, evidence: Evidence) -> Sample {
+        Sample {
+            block: 0,
+            position: 0,
+            arm: arm.to_owned(),
+            makespan_s: 1.0,
+            throughput: 1.0,
+            workers: Vec::new(),
+            evidence,
+        }
+    }
+
+    fn kinds(spread: Evidence, full: Evidence) -> Vec<Caveat> {
+        let arms = [arm("spread", &[0]), arm("full", &[0, 1])];
+        let samples = [sample("spread", spread), sample("full", full)];
+        let estimate = Estimate { value: 1.2, low: 1.1, high: 1.3, level: 0.95, blocks: 9 };
+        let seen = [Observation {
+            metric: Metric::SmtYield,
+            arm: "full".to_owned(),
+            against: Some("spread".to_owned()),
+            unit: "1".to_owned(),
+            estimate,
+            bootstrap: None,
+            source: Source::Measured,
+        }];
+        of(&arms, &samples, &seen, None)
+    }
+
+    #[test]
+    fn an_undisturbed_run_has_no_caveats() {
+        assert_eq!(kinds(Evidence::default(), Evidence::default()), []);
+    }
+
+    #[test]
+    fn clocks_probed_around_the_run_are_told_and_not_corrected_for() {
+        let at = |rate: f64| Evidence {
+            clocks: vec![ClockProbe { cpu: 0, before_per_ns: rate, after_per_ns: rate }],
+            ..Evidence::default()
+        };
+        insta::assert_snapshot!(
+            kinds(at(1.0), at(0.9))[0].sentence,
+            @"Arms ran at different clocks: full at 0.900 times spread."
+        );
+    }
+
+    #[test]
+    fn clocks_counted_during_the_run_give_a_corrected_ratio() {
+        let at = |ghz| Evidence { aperf_ghz: Some(ghz), ..Evidence::default() };
+        insta::assert_snapshot!(
+            kinds(at(4.0), at(3.0))[0].sentence,
+            @"Arms ran at different clocks: full at 0.750 times spread (at equal clocks the SMT yield is 1.60)."
+        );
+    }
+
+    #[test]
+    fn disturbances_are_named_with_their_share() {
+        let disturbed = Evidence {
+            idle_sibling_busy: Some(0.02),
+            foreign_busy: Some(0.1),
+            steal_s: Some(0.3),
+            pinning: Pinning::SetPinned,
+            ..Evidence::default()
+        };
+        let found = kinds(disturbed, Evidence::default());
+        let kinds: Vec<&str> = found.iter().map(|caveat| caveat.kind.as_str()).collect();
+        assert_eq!(kinds, ["set-pinned", "idle-sibling-busy", "steal", "foreign-work"]);
+        assert!(found[1].sentence.contains("spread 2.0 %"), "{}", found[1].sentence);
+    }
 }

@@ -1,5 +1,7 @@
 //! The rows of a run's tables, as text: one table of arms, one of comparisons.
 
+use std::collections::BTreeSet;
+
 use corun_record::{Arm, Metric, Observation, Run};
 
 use crate::figures::{interval, percent, ratio, seconds, three_digits};
@@ -27,7 +29,7 @@ pub(crate) fn arms(run: &Run) -> Table {
             vec![
                 arm.id.clone(),
                 arm.workers.to_string(),
-                cpus(arm),
+                cpus(run, arm),
                 text(Metric::Makespan, &with_spread),
                 text(Metric::Throughput, &|seen| scale.show(seen.estimate.value)),
                 text(Metric::RelativeThroughput, &|seen| ratio(&seen.estimate)),
@@ -96,10 +98,14 @@ fn none() -> String {
     "-".to_owned()
 }
 
-/// The CPUs of an arm in the kernel's list form, with a count where several workers share them.
-fn cpus(arm: &Arm) -> String {
+/// The CPUs of an arm in the kernel's list form, with a count where several workers share them;
+/// where workers were not pinned, the CPUs they were seen on.
+fn cpus(run: &Run, arm: &Arm) -> String {
     if arm.cpus.is_empty() {
-        return "any".to_owned();
+        let samples = run.samples.iter().filter(|sample| sample.arm == arm.id);
+        let workers = samples.flat_map(|sample| &sample.workers);
+        let seen: BTreeSet<u32> = workers.flat_map(|it| it.cpus.keys().copied()).collect();
+        return format!("any: {}", list(&seen.into_iter().collect::<Vec<_>>()));
     }
     let mut distinct = arm.cpus.clone();
     distinct.sort_unstable();

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn work_that_is_not_the_workers_shows() {
-        let usage = Usage { user_s: 1.8, system_s: 0.2, ..Usage::default() };
+        let usage = Usage { user_s: 1.5, system_s: 0.5, ..Usage::default() };
         assert_eq!(foreign_busy(&activity(), &[0, 1], &usage, 2.0), Some(0.125));
         assert_eq!(foreign_busy(&activity(), &[0, 9], &usage, 2.0), None);
     }

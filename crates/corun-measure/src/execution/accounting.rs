@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_last_match_counts() {
         let pattern = Regex::new("rate: ([^ ]+) ops").unwrap();
-        let number = |text| last_number(&pattern, text);
+        let number = |text: &str| last_number(&pattern, text);
         assert_eq!(number("rate: 1 ops\nrate: 12,345.5 ops"), Ok(12_345.5));
         assert_eq!(number("nothing"), Err("no match".to_owned()));
         for wrong in ["many", "0", "-3", "inf", "nan"] {

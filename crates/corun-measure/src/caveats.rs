@@ -28,6 +28,7 @@ pub(crate) fn of(
 ) -> Vec<Caveat> {
     let by_arm = ByArm::new(arms, samples);
     let mut caveats = Vec::new();
+    caveats.extend(one_block(samples));
     caveats.extend(virtual_machine(hypervisor));
     caveats.extend(different_clocks(arms, &by_arm, observations));
     caveats.extend(set_pinned(&by_arm));
@@ -88,6 +89,14 @@ fn caveat(kind: &str, sentence: String) -> Caveat {
 
 fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
+}
+
+fn one_block(samples: &[Sample]) -> Option<Caveat> {
+    (!samples.is_empty() && samples.iter().all(|sample| sample.block == 0)).then(|| {
+        let sentence =
+            "Only one block was finished, and an interval needs two: no figure is given.";
+        caveat("one-block", sentence.to_owned())
+    })
 }
 
 fn virtual_machine(hypervisor: Option<&str>) -> Option<Caveat> {
@@ -289,7 +298,9 @@ mod tests {
 
     fn kinds(spread: Evidence, full: Evidence) -> Vec<Caveat> {
         let arms = [arm("spread", &[0]), arm("full", &[0, 1])];
-        let samples = [sample("spread", spread), sample("full", full)];
+        let mut samples = vec![sample("spread", spread), sample("full", full)];
+        let again = samples.clone().into_iter().map(|sample| Sample { block: 1, ..sample });
+        samples.extend(again.collect::<Vec<_>>());
         let estimate = Estimate { value: 1.2, low: 1.1, high: 1.3, level: 0.95, blocks: 9 };
         let seen = [Observation {
             metric: Metric::SmtYield,

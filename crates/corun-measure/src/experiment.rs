@@ -60,6 +60,9 @@ pub trait Stopping {
     fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String>;
 }
 
+/// Blocks that are run however long they take: fewer give no interval.
+pub const FEWEST_BLOCKS: u32 = 2;
+
 /// The part of the design that the block loop needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
@@ -67,7 +70,7 @@ pub struct Schedule {
     pub seed: u64,
     /// Uncounted runs of each arm before the first block.
     pub warmup: u32,
-    /// No block is begun that would probably end later than this.
+    /// From the third block on, none is begun that would probably end later than this.
     pub max_time: Duration,
 }
 
@@ -103,7 +106,7 @@ pub fn conduct(
     let begin = executor.elapsed();
     for block in 0..stopping.maximum() {
         let spent = executor.elapsed();
-        if block > 0 {
+        if block >= FEWEST_BLOCKS {
             let per_block = (spent - begin) / block;
             if spent + per_block > schedule.max_time {
                 let sentence = format!(

@@ -160,6 +160,14 @@ fn no_block_begins_that_would_end_after_the_time_allowed() {
 }
 
 #[test]
+fn two_blocks_are_run_however_long_they_take() {
+    let mut fake = Fake::default();
+    let one_second = Schedule { max_time: Duration::from_secs(1), ..schedule(1) };
+    let done = conduct(&arms(), &one_second, &mut until(None, 100), &mut fake, &mut Unobserved);
+    assert_eq!(done.unwrap().blocks, 2);
+}
+
+#[test]
 fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
     let mut fake = Fake::default();
     fake.trouble.insert(10, || ExecutionError::Interrupted);

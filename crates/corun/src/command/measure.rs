@@ -116,7 +116,7 @@ struct DesignArguments {
     /// Call an effect practical from this size on
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
     practical: f64,
-    /// Begin no block that would end later than this
+    /// Begin no block that would end later than this (two are always run)
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
     max_time: Duration,
     /// Run exactly this many blocks (each arm twice a block), without looks in between

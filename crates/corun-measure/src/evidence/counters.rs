@@ -1,4 +1,7 @@
-//! Hardware counters and migrations of the workers, through perf_event where the kernel allows it.
+//! Hardware counters and migrations of the workers, through perf_event where there are counters.
+//!
+//! Without hardware counters no event is opened at all: the first one makes the kernel patch its
+//! own code, which disturbs every CPU and some emulators do not survive, for migrations alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +10,8 @@ use perf_event::{Builder, Counter};
 
 /// The name under which moves between CPUs are counted.
 const MIGRATIONS: &str = "migrations";
+/// The event that every machine with hardware counters has.
+const CYCLES: &str = "cycles";
 
 /// Which events this machine has; asked once, by trying.
 #[derive(Default)]
@@ -31,11 +36,14 @@ impl EventCatalogue {
     /// Counters, still stopped, on these threads and whatever they start.
     pub(crate) fn attach(&mut self, threads: &[libc::pid_t]) -> Counters {
         let mut counters = Counters::default();
-        self.add(&mut counters, threads, MIGRATIONS, Software::CPU_MIGRATIONS);
-        self.add(&mut counters, threads, "cycles", Hardware::CPU_CYCLES);
+        self.add(&mut counters, threads, CYCLES, Hardware::CPU_CYCLES);
+        if self.missing.contains(CYCLES) {
+            return Counters::default();
+        }
         self.add(&mut counters, threads, "instructions", Hardware::INSTRUCTIONS);
         self.add(&mut counters, threads, "branch-misses", Hardware::BRANCH_MISSES);
         self.add(&mut counters, threads, "cache-misses", Hardware::CACHE_MISSES);
+        self.add(&mut counters, threads, MIGRATIONS, Software::CPU_MIGRATIONS);
         counters
     }
 

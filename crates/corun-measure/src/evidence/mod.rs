@@ -22,11 +22,14 @@ pub(crate) struct Usage {
     involuntary_switches: u64,
     major_faults: u64,
     max_resident_bytes: u64,
+    /// Moves between CPUs, of processes with one thread.
+    migrations: Option<u64>,
 }
 
 impl Usage {
-    /// Adds what one ended process used.
-    pub(crate) fn add(&mut self, process: &libc::rusage) {
+    /// Adds what one ended process used, and how often it moved where that is known.
+    pub(crate) fn add(&mut self, process: &libc::rusage, migrations: Option<u64>) {
+        self.migrations = migrations.map(|more| self.migrations.unwrap_or(0) + more);
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         self.user_s += seconds(process.ru_utime);
         self.system_s += seconds(process.ru_stime);
@@ -101,7 +104,7 @@ impl EvidenceReader {
             clocks,
             aperf_ghz: activity.ghz,
             steal_s: activity.steal_s,
-            migrations: counts.migrations,
+            migrations: counts.migrations.or(usage.migrations),
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
             cpu_pressure_s: activity.pressure_s,

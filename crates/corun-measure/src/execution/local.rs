@@ -116,6 +116,7 @@ impl Executor for LocalExecutor {
             watch.pin_threads(&arm.cpus);
         }
         let tasks: Vec<_> = watch.ids().flat_map(threads::of_process).collect();
+        watch.note_migrations();
         let before = self.evidence.before(self.places.used_cpus(arm), &tasks);
 
         let start_ns = monotonic_ns();
@@ -270,7 +271,7 @@ impl<'a> Crew<'a> {
                     if !trouble::succeeded(self.work, ended.status) {
                         return Err(self.trouble(&ended));
                     }
-                    usage.add(&ended.usage);
+                    usage.add(&ended.usage, ended.migrations);
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
                         Next::Rest => {}
                         Next::Again => watch.add(ended.process, self.launch(ended.process)?),

@@ -48,6 +48,17 @@ fn processor(stat: &str) -> Option<u32> {
     fields.split_ascii_whitespace().nth(36)?.parse().ok()
 }
 
+/// How often a process's first thread moved between CPUs, also after its end.
+pub(crate) fn migrations_of(process: libc::pid_t) -> Option<u64> {
+    migrations(&std::fs::read_to_string(format!("/proc/{process}/sched")).ok()?)
+}
+
+/// The `se.nr_migrations` of a task's `sched`.
+fn migrations(sched: &str) -> Option<u64> {
+    let line = sched.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
 /// Pins the worker threads of one process as they appear.
 pub(crate) struct ThreadPinner<'a> {
     process: libc::pid_t,
@@ -104,6 +115,14 @@ mod tests {
         assert_eq!(workers_among(&[10, 11, 12], 2), Some(&[11, 12][..]));
         assert_eq!(workers_among(&[10, 11, 12, 13], 2), None);
         assert_eq!(workers_among(&[10], 2), None);
+    }
+
+    #[test]
+    fn migrations_stand_in_their_line() {
+        let sched =
+            "bash (7, #threads: 1)\n------\nse.exec_start   :  5.1\nse.nr_migrations    :     3\n";
+        assert_eq!(migrations(sched), Some(3));
+        assert_eq!(migrations("se.exec_start : 5\n"), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! One poll over the processes' handles and the user's interrupt; it wakes in between only where
 //! there is something to look at (unpinned workers, new threads, a deadline, a flood of output).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -25,6 +25,8 @@ pub(crate) struct Ended {
     pub status: ExitStatus,
     /// What it used.
     pub usage: libc::rusage,
+    /// Moves between CPUs, of a process with one thread where the kernel shows them.
+    pub migrations: Option<u64>,
 }
 
 /// How often each worker was seen on each CPU.
@@ -33,10 +35,14 @@ pub(crate) type Sightings = Vec<BTreeMap<u32, u32>>;
 /// The processes of one sample that still run.
 pub(crate) struct Watch<'a> {
     live: Vec<(usize, Process)>,
+    /// What ended at the same moment as something already told.
+    ended: VecDeque<Ended>,
     interrupt: &'a Interrupt,
     /// Workers in each process.
     threads: usize,
     sighting: Option<Sightings>,
+    /// Moves between CPUs before the common start, by process id.
+    moved_before: BTreeMap<libc::pid_t, Option<u64>>,
     pinner: Option<ThreadPinner<'a>>,
     deadline_ns: Option<u64>,
     started_ns: u64,
@@ -57,9 +63,11 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(threads: usize, interrupt: &'a Interrupt) -> Self {
         Self {
             live: Vec::new(),
+            ended: VecDeque::new(),
             interrupt,
             threads,
             sighting: None,
+            moved_before: BTreeMap::new(),
             pinner: None,
             deadline_ns: None,
             started_ns: monotonic_ns(),
@@ -74,6 +82,13 @@ impl<'a> Watch<'a> {
     /// Pins the threads of the only process as they appear.
     pub(crate) fn pin_threads(&mut self, cpus: &'a [u32]) {
         self.pinner = self.live.first().map(|(_, process)| ThreadPinner::new(process.id, cpus));
+    }
+
+    /// Takes note of moves that were made before the common start.
+    pub(crate) fn note_migrations(&mut self) {
+        if self.threads == 1 {
+            self.moved_before = self.ids().map(|id| (id, threads::migrations_of(id))).collect();
+        }
     }
 
     /// The common start: time runs from here.
@@ -110,10 +125,8 @@ impl<'a> Watch<'a> {
         let mut polled = self.poll_list();
         // SAFETY: a valid array of descriptors; returns at once.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, 0) };
-        match polled[1..].iter().position(|poll| poll.revents != 0) {
-            Some(position) => self.collect(position, monotonic_ns()).map(Some),
-            None => Ok(None),
-        }
+        self.collect(&polled[1..], monotonic_ns())?;
+        Ok(self.ended.pop_front())
     }
 
     /// Waits for the next event.
@@ -121,6 +134,9 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// If the user interrupts, or the system fails.
     pub(crate) fn next(&mut self) -> Result<Event, ExecutionError> {
+        if let Some(ended) = self.ended.pop_front() {
+            return Ok(Event::Ended(ended));
+        }
         loop {
             let mut polled = self.poll_list();
             let timeout = self.timeout_ms();
@@ -138,8 +154,9 @@ impl<'a> Watch<'a> {
             if polled[0].revents != 0 {
                 return Err(ExecutionError::Interrupted);
             }
-            if let Some(position) = polled[1..].iter().position(|poll| poll.revents != 0) {
-                return self.collect(position, now).map(Event::Ended);
+            self.collect(&polled[1..], now)?;
+            if let Some(ended) = self.ended.pop_front() {
+                return Ok(Event::Ended(ended));
             }
             if self.deadline_ns.is_some_and(|deadline| now >= deadline) {
                 return Ok(Event::TimedOut);
@@ -202,14 +219,24 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn collect(&mut self, position: usize, at_ns: u64) -> Result<Ended, ExecutionError> {
-        if self.threads == 1 {
-            self.sight(position);
+    /// Collects every process whose handle is ready, all of them as ended at `at_ns`.
+    fn collect(&mut self, polled: &[libc::pollfd], at_ns: u64) -> Result<(), ExecutionError> {
+        for position in (0..polled.len()).rev().filter(|&it| polled[it].revents != 0) {
+            if self.threads == 1 {
+                self.sight(position);
+            }
+            let (number, process) = self.live.remove(position);
+            let before = self.moved_before.get(&process.id).copied().flatten();
+            let migrations = before
+                .zip(threads::migrations_of(process.id))
+                .map(|(before, now)| now.saturating_sub(before));
+            let (status, usage) = process
+                .collect()
+                .map_err(|error| ExecutionError::System("collect a worker", error))?;
+            let status = ExitStatus::from_raw(status);
+            self.ended.push_back(Ended { process: number, at_ns, status, usage, migrations });
         }
-        let (number, process) = self.live.swap_remove(position);
-        let (status, usage) =
-            process.collect().map_err(|error| ExecutionError::System("collect a worker", error))?;
-        Ok(Ended { process: number, at_ns, status: ExitStatus::from_raw(status), usage })
+        Ok(())
     }
 }
 

@@ -17,7 +17,7 @@ use super::gate::{Gate, Stage};
 use super::interrupt::Interrupt;
 use super::output::Capture;
 use super::places::{Place, Places};
-use super::process::{Image, Position, Process, Streams};
+use super::process::{Image, Launch, Position, Process, Streams};
 use super::steady::{Next, Progress};
 use super::watch::{Ended, Event, Watch};
 use super::work::{Command, Task, Work};
@@ -203,12 +203,15 @@ impl<'a> Crew<'a> {
         // Opened for each process, so that each reads it from the start.
         let input = open_input(&self.work.task)?;
         let output = self.captures[process].as_fd();
-        let streams = Streams { input: input.as_fd(), output, errors: output };
         let place = &self.places[process];
-        let position = Position { affinity: &place.affinity, memory: place.memory.as_ref() };
-        let image = self.images.get(process).unwrap_or(&self.images[0]);
-        let keep_gate = matches!(self.work.task, Task::Kernel(_));
-        Process::launch(image, &streams, &position, self.gate, self.slot(process), keep_gate)
+        Process::launch(&Launch {
+            image: self.images.get(process).unwrap_or(&self.images[0]),
+            streams: Streams { input: input.as_fd(), output, errors: output },
+            position: Position { affinity: &place.affinity, memory: place.memory.as_ref() },
+            gate: self.gate,
+            slot: self.slot(process),
+            keep_gate: matches!(self.work.task, Task::Kernel(_)),
+        })
     }
 
     /// The slot of a process's first worker.

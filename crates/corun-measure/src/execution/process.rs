@@ -75,6 +75,18 @@ pub(crate) struct Position<'a> {
     pub memory: Option<&'a MemoryPolicy>,
 }
 
+/// Everything about a process that is to be started.
+pub(crate) struct Launch<'a> {
+    pub image: &'a Image,
+    pub streams: Streams<'a>,
+    pub position: Position<'a>,
+    pub gate: &'a Gate,
+    /// The slot in which it reports a failure.
+    pub slot: usize,
+    /// The image itself will wait at the gate, and needs its descriptor.
+    pub keep_gate: bool,
+}
+
 /// A worker process that has not been waited for.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -85,22 +97,13 @@ pub(crate) struct Process {
 
 impl Process {
     /// Forks a process that takes its position, waits at the gate and becomes the image.
-    ///
-    /// With `keep_gate` the gate's descriptor stays open in the image.
-    pub(crate) fn launch(
-        image: &Image,
-        streams: &Streams,
-        position: &Position,
-        gate: &Gate,
-        slot: usize,
-        keep_gate: bool,
-    ) -> Result<Self, ExecutionError> {
+    pub(crate) fn launch(launch: &Launch) -> Result<Self, ExecutionError> {
         // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe
         // calls on data made before the fork, and never returns.
         let id = unsafe { libc::fork() };
         match id {
             -1 => Err(ExecutionError::System("start a worker", io::Error::last_os_error())),
-            0 => become_image(image, streams, position, gate, slot, keep_gate),
+            0 => become_image(launch),
             _ => {
                 let handle = open_handle(id).map_err(|error| {
                     // SAFETY: ends and collects the child just made.
@@ -147,16 +150,10 @@ fn open_handle(id: libc::pid_t) -> io::Result<OwnedFd> {
 }
 
 /// The child's side. Only async-signal-safe calls; every failure is reported through the slot.
-fn become_image(
-    image: &Image,
-    streams: &Streams,
-    position: &Position,
-    gate: &Gate,
-    slot: usize,
-    keep_gate: bool,
-) -> ! {
+fn become_image(launch: &Launch) -> ! {
+    let Launch { image, streams, position, gate, slot, keep_gate } = launch;
     let fail = |stage: Stage| -> ! {
-        let slot = gate.slot(slot);
+        let slot = gate.slot(*slot);
         // SAFETY: reads this thread's errno and ends the process without running destructors.
         unsafe {
             slot.errno.store(*libc::__errno_location(), std::sync::atomic::Ordering::Release);
@@ -177,7 +174,7 @@ fn become_image(
                 fail(Stage::Redirect);
             }
         }
-        if keep_gate && libc::fcntl(gate.descriptor(), libc::F_SETFD, 0) < 0 {
+        if *keep_gate && libc::fcntl(gate.descriptor(), libc::F_SETFD, 0) < 0 {
             fail(Stage::Redirect);
         }
         if let Some(directory) = &image.directory
@@ -194,7 +191,7 @@ fn become_image(
     {
         fail(Stage::Memory);
     }
-    if !keep_gate {
+    if !*keep_gate {
         gate.arrive_and_wait();
     }
     // SAFETY: the pointers end with null and point into strings owned by the image.

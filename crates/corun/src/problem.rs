@@ -1,5 +1,6 @@
 //! A problem as the user meets it: what was expected and found, what to do, and an exit code.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use corun_record::{Actionable, Exit};
@@ -20,8 +21,7 @@ impl Problem {
 
     /// Says it on standard error and gives the exit code.
     pub fn tell(&self) -> ExitCode {
-        eprintln!("corun: {}", self.sentence);
-        eprintln!("  {}", self.next_step);
+        say(&format!("corun: {}\n  {}", self.sentence, self.next_step));
         code(self.exit)
     }
 }
@@ -30,6 +30,11 @@ impl<E: Actionable> From<E> for Problem {
     fn from(error: E) -> Self {
         Self { sentence: error.to_string(), next_step: error.next_step(), exit: error.exit() }
     }
+}
+
+/// Says something on standard error if anybody listens; the exit code is told in any case.
+pub fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// The process's exit code for an end.

@@ -15,10 +15,29 @@ pub enum ExecutionError {
     /// The file is there but may not be executed.
     #[error("expected a program that may be executed, found {0:?} without that permission")]
     NotExecutable(PathBuf),
+    /// The file is a directory.
+    #[error("expected a program, found the directory {0:?}")]
+    IsDirectory(PathBuf),
     /// A command's text cannot be passed on.
     #[error("expected text without NUL bytes, found \"{0}\"")]
     NulByte(String),
-    /// The program could not be started in its place.
+    /// The system found the program and will not execute it.
+    #[error("could not execute {program:?}: {error}")]
+    Execute {
+        /// The program as named in the command.
+        program: OsString,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// The working directory cannot be entered.
+    #[error("could not enter the working directory {path:?}: {error}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// A worker could not be put in its place.
     #[error("could not {stage}: {error}")]
     Start {
         /// What was being done.
@@ -108,7 +127,11 @@ impl Actionable for ExecutionError {
     fn exit(&self) -> Exit {
         match self {
             Self::NotExecutable(_) => Exit::NotPermitted,
-            Self::Start { error, .. } | Self::System(_, error) | Self::Input { error, .. }
+            Self::Start { error, .. }
+            | Self::Execute { error, .. }
+            | Self::Directory { error, .. }
+            | Self::Input { error, .. }
+            | Self::System(_, error)
                 if error.kind() == io::ErrorKind::PermissionDenied =>
             {
                 Exit::NotPermitted
@@ -125,8 +148,17 @@ impl Actionable for ExecutionError {
             Self::NotExecutable(_) => {
                 "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."
             }
+            Self::IsDirectory(_) => "Name a program after `--`; `--cwd DIR` runs it in a directory.",
             Self::NulByte(_) => "Leave the NUL byte out.",
-            Self::Start { .. } => "Try the command by itself, in the same directory.",
+            Self::Execute { error, .. } if error.raw_os_error() == Some(libc::ENOEXEC) => {
+                "A script names its interpreter in its first line (#!/bin/sh), or is run as `-- sh FILE`."
+            }
+            Self::Execute { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                "Check that the interpreter in its first line, or the loader it asks for, exists."
+            }
+            Self::Execute { .. } => "Try the command by itself, in the same directory.",
+            Self::Directory { .. } => "Name a directory that you may enter with `--cwd`.",
+            Self::Start { .. } => "See what limits this process (a sandbox, a changed cpuset).",
             Self::Failed { .. } => {
                 "Make the command succeed by itself first; `--expect-exit N` accepts another status."
             }

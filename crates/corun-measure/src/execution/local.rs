@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -301,5 +302,9 @@ fn open_input(task: &Task) -> Result<File, ExecutionError> {
         Task::Command(Command { input: Some(path), .. }) => path.clone(),
         _ => PathBuf::from("/dev/null"),
     };
-    File::open(&path).map_err(|error| ExecutionError::Input { path, error })
+    let opened = File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(file),
+    });
+    opened.map_err(|error| ExecutionError::Input { path, error })
 }

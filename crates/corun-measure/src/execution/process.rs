@@ -1,6 +1,7 @@
 //! A worker process: forked, put in its place, held at the gate, then turned into the program.
 //!
-//! The pin is set before exec, so not one instruction of the program runs elsewhere; memory is bound to the worker's NUMA node the same way. A worker dies with corun.
+//! The pin is set before exec, so not one instruction of the program runs elsewhere; memory is bound
+//! to the worker's NUMA node the same way. A worker dies with corun.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -98,12 +99,13 @@ pub(crate) struct Process {
 impl Process {
     /// Forks a process that takes its position, waits at the gate and becomes the image.
     pub(crate) fn launch(launch: &Launch) -> Result<Self, ExecutionError> {
+        let corun = std::process::id().cast_signed();
         // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe
         // calls on data made before the fork, and never returns.
         let id = unsafe { libc::fork() };
         match id {
             -1 => Err(ExecutionError::System("start a worker", io::Error::last_os_error())),
-            0 => become_image(launch),
+            0 => become_image(launch, corun),
             _ => {
                 let handle = open_handle(id).map_err(|error| {
                     // SAFETY: ends and collects the child just made.
@@ -150,7 +152,7 @@ fn open_handle(id: libc::pid_t) -> io::Result<OwnedFd> {
 }
 
 /// The child's side. Only async-signal-safe calls; every failure is reported through the slot.
-fn become_image(launch: &Launch) -> ! {
+fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
     let Launch { image, streams, position, gate, slot, keep_gate } = launch;
     let fail = |stage: Stage| -> ! {
         let slot = gate.slot(*slot);
@@ -164,6 +166,10 @@ fn become_image(launch: &Launch) -> ! {
     // SAFETY: plain system calls on descriptors and C strings that the parent made.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != corun {
+            // corun died before the line above: nobody will open the gate.
+            libc::_exit(127);
+        }
         libc::setpgid(0, 0);
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         let mut none: libc::sigset_t = std::mem::zeroed();
@@ -199,38 +205,46 @@ fn become_image(launch: &Launch) -> ! {
     fail(Stage::Exec)
 }
 
-/// The file that a command's name stands for, by the search path where it has no slash.
+/// The file that a command's name stands for, by the search path where it has no slash; relative
+/// places count from `directory`, where the command will run.
 ///
 /// # Errors
 /// If there is none, or it may not be executed.
 pub(crate) fn find_program(
     name: &OsString,
     path: Option<&OsString>,
+    directory: Option<&Path>,
 ) -> Result<PathBuf, ExecutionError> {
-    let candidates: Vec<PathBuf> = if name.as_bytes().contains(&b'/') {
+    let candidates: Vec<PathBuf> = if name.is_empty() {
+        Vec::new()
+    } else if name.as_bytes().contains(&b'/') {
         vec![PathBuf::from(name)]
     } else {
         let default = OsString::from("/usr/local/bin:/usr/bin:/bin");
         std::env::split_paths(path.unwrap_or(&default)).map(|folder| folder.join(name)).collect()
     };
-    let mut forbidden = None;
+    let mut refusal = None;
     for candidate in candidates {
-        match executable(&candidate) {
-            Ok(()) => return Ok(candidate),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => forbidden = forbidden.or(Some(candidate)),
+        let place = std::path::absolute(directory.unwrap_or(Path::new(".")).join(&candidate));
+        let place = place.unwrap_or_else(|_| candidate.clone());
+        match executable(&place).map_err(|error| error.kind()) {
+            Ok(()) => return Ok(place),
+            Err(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(io::ErrorKind::IsADirectory) => {
+                refusal.get_or_insert(ExecutionError::IsDirectory(candidate));
+            }
+            Err(_) => {
+                refusal.get_or_insert(ExecutionError::NotExecutable(candidate));
+            }
         }
     }
-    match forbidden {
-        Some(path) => Err(ExecutionError::NotExecutable(path)),
-        None => Err(ExecutionError::NotFound(name.clone())),
-    }
+    Err(refusal.unwrap_or_else(|| ExecutionError::NotFound(name.clone())))
 }
 
 fn executable(path: &Path) -> io::Result<()> {
     let metadata = std::fs::metadata(path)?;
     if metadata.is_dir() {
-        return Err(io::ErrorKind::PermissionDenied.into());
+        return Err(io::ErrorKind::IsADirectory.into());
     }
     let text = CString::new(path.as_os_str().as_bytes())
         .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;

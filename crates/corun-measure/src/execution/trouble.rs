@@ -28,21 +28,27 @@ pub(super) fn of_start(
     slot: &Slot,
 ) -> Option<ExecutionError> {
     let stage = Stage::from_number(slot.failed_stage.load(Ordering::Acquire))?;
+    let error = io::Error::from_raw_os_error(slot.errno.load(Ordering::Acquire));
     let stage = match (stage, &work.task) {
         (Stage::Redirect, _) => "redirect a worker's input and output".to_owned(),
-        (Stage::Directory, Task::Command(Command { directory: Some(directory), .. })) => {
-            format!("enter the working directory {directory:?}")
-        }
-        (Stage::Directory, _) => "enter the working directory".to_owned(),
         (Stage::Affinity, _) => match arm.cpus.chunks(work.threads(arm)).nth(process) {
             Some(cpus) => format!("pin a worker to CPU {cpus:?}"),
             None => "give a worker the affinity that corun was started with".to_owned(),
         },
         (Stage::Memory, _) => "bind a worker's memory to its NUMA node".to_owned(),
-        (Stage::Exec, Task::Command(command)) => format!("execute {:?}", command.argv[0]),
-        (Stage::Exec, Task::Kernel(kernel)) => format!("execute {:?}", kernel.corun),
+        (Stage::Directory, Task::Command(Command { directory, .. })) => {
+            let path = directory.clone().unwrap_or_default();
+            return Some(ExecutionError::Directory { path, error });
+        }
+        (Stage::Exec, Task::Command(command)) => {
+            let program = command.argv.first().cloned().unwrap_or_default();
+            return Some(ExecutionError::Execute { program, error });
+        }
+        (Stage::Directory | Stage::Exec, Task::Kernel(kernel)) => {
+            let program = kernel.corun.clone().into();
+            return Some(ExecutionError::Execute { program, error });
+        }
     };
-    let error = io::Error::from_raw_os_error(slot.errno.load(Ordering::Acquire));
     Some(ExecutionError::Start { stage, error })
 }
 

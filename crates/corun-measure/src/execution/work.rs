@@ -106,7 +106,7 @@ impl Command {
     pub(crate) fn program(&self) -> Result<PathBuf, ExecutionError> {
         let name = self.argv.first().cloned().unwrap_or_default();
         let search = self.environment.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path);
-        find_program(&name, search)
+        find_program(&name, search, self.directory.as_deref())
     }
 
     /// The image of `program` that every process of `arm` becomes.

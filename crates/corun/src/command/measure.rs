@@ -14,7 +14,7 @@ use corun_report::Destination;
 use regex::Regex;
 
 use crate::interruption;
-use crate::problem::{Problem, code};
+use crate::problem::{Problem, code, say};
 use crate::progress::ProgressLine;
 use crate::{terminal, values};
 
@@ -46,16 +46,17 @@ struct WorkArguments {
     #[arg(long = "param", value_name = "NAME=VALUE", requires = "workload")]
     parameters: Vec<String>,
     /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "", conflicts_with = "cores")]
-    copies: Option<String>,
+    #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "cores")]
+    copies: Option<Option<u32>>,
     /// With `{workers}`: whether the command does a fixed total or a share for each worker
-    #[arg(long, value_enum, default_value_t = Share::Total)]
+    #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
     work: Share,
     /// Start copies again until all have finished, so that nobody is timed beside an idle sibling
     #[arg(long)]
     steady: bool,
     /// Take throughput from the command's output: the last match of the expression's one group
-    #[arg(long, value_name = "REGEX", value_parser = values::one_group, conflicts_with = "steady")]
+    #[arg(long, value_name = "REGEX", value_parser = values::one_group)]
+    #[arg(conflicts_with_all = ["steady", "workload"])]
     throughput: Option<Regex>,
 }
 
@@ -88,21 +89,23 @@ struct ArmArguments {
 struct SurroundingArguments {
     /// Set an environment variable (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::assignment)]
+    #[arg(conflicts_with = "workload")]
     env: Vec<(String, String)>,
     /// Begin with an empty environment
-    #[arg(long)]
+    #[arg(long, conflicts_with = "workload")]
     env_clear: bool,
     /// Run in this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "workload")]
     cwd: Option<PathBuf>,
     /// Read standard input from FILE; every copy reads it from the start (default: empty)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
     stdin: Option<PathBuf>,
     /// Give up when one run takes longer
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     timeout: Option<Duration>,
     /// Accept this exit status as success
-    #[arg(long, value_name = "STATUS", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255))]
+    #[arg(long, value_name = "STATUS", default_value_t = 0, conflicts_with = "workload")]
+    #[arg(value_parser = clap::value_parser!(i32).range(0..=255))]
     expect_exit: i32,
 }
 
@@ -129,7 +132,8 @@ struct DesignArguments {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// How long one run of a built-in kernel should take
-    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", default_value = "200ms", requires = "workload")]
+    #[arg(value_parser = values::duration)]
     sample_time: Duration,
 }
 
@@ -179,7 +183,8 @@ impl Arguments {
     fn request(&self) -> Result<Request, Problem> {
         Ok(Request {
             work: self.work_request()?,
-            cores: self.cores()?,
+            // Both say how many cores a spread arm uses.
+            cores: self.work.copies.flatten().or(self.arms.cores),
             core_type: self.arms.core_type.clone(),
             placements: self.arms.arms.clone(),
             steady: self.work.steady,
@@ -226,20 +231,6 @@ impl Arguments {
             throughput: self.work.throughput.clone(),
         }))
     }
-
-    /// `--copies N` and `--cores C` both say how many cores a spread arm uses.
-    fn cores(&self) -> Result<Option<u32>, Problem> {
-        match self.work.copies.as_deref() {
-            None => Ok(self.arms.cores),
-            Some("") => Ok(None),
-            Some(text) => text.parse().map(Some).map_err(|_| {
-                Problem::usage(
-                    format!("expected a number of copies, found \"{text}\""),
-                    "Say for instance `--copies 4`; put the command behind `--`.",
-                )
-            }),
-        }
-    }
 }
 
 /// The files asked for, found writable before anything is measured.
@@ -272,11 +263,11 @@ impl Exports {
     /// Shows the run and writes every file; what cannot be written where it was asked for is kept
     /// in the folder for temporary files.
     fn write(self, run: &Run) -> Result<(), Problem> {
+        let mut first_failure = None;
         if !self.files.iter().any(|(file, _)| file.is_standard_output()) {
             let columns = u16::try_from(terminal::columns()).unwrap_or(u16::MAX);
-            print!("{}", corun_report::to_terminal(run, columns));
+            first_failure = terminal::show(&corun_report::to_terminal(run, columns)).err();
         }
-        let mut first_failure = None;
         for (file, form) in self.files {
             if let Err(error) = file.write(&form(run)) {
                 first_failure = first_failure.or(Some(error));
@@ -285,7 +276,7 @@ impl Exports {
         let Some(failure) = first_failure else { return Ok(()) };
         let rescue = std::env::temp_dir().join(format!("corun-{}.json", std::process::id()));
         if std::fs::write(&rescue, corun_record::to_json(run)).is_ok() {
-            eprintln!("corun: the whole run is kept in {}", rescue.display());
+            say(&format!("corun: the whole run is kept in {}", rescue.display()));
         }
         Err(failure.into())
     }

@@ -27,7 +27,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match destination {
         Some(destination) => destination.write(&machine.to_json())?,
         None => {
-            print!("{}", corun_machine::draw(&machine, terminal::columns(), terminal::has_colour()))
+            let (columns, has_colour) = (terminal::columns(), terminal::has_colour());
+            terminal::show(&corun_machine::draw(&machine, columns, has_colour))?;
         }
     }
     Ok(code(Exit::Done))

@@ -16,9 +16,11 @@ use crate::execution::pins;
 /// Multiplications in one timed chain: some 5 microseconds.
 const CHAIN: u32 = 4096;
 /// Chains a probe; the fastest counts, so that an interrupt does not.
-const CHAINS: u32 = 8;
+const CHAINS: u32 = 4;
 /// How long probes wait for each other before they begin.
 const PATIENCE: Duration = Duration::from_micros(200);
+/// How long the caller stays awake for the answer: falling asleep takes longer than a probe.
+const AWAKE: Duration = Duration::from_micros(500);
 
 /// A sleeping thread on each CPU that was ever probed.
 #[derive(Default)]
@@ -68,8 +70,13 @@ impl ClockProbes {
             probe.shared.round.fetch_add(1, Ordering::Release);
             probe.thread.thread().unpark();
         }
+        let begin = Instant::now();
         while meeting.done.load(Ordering::Acquire) < meeting.wanted {
-            std::thread::park_timeout(Duration::from_millis(100));
+            if begin.elapsed() < AWAKE {
+                std::thread::yield_now();
+            } else {
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
         }
         cpus.iter()
             .map(|cpu| (*cpu, f64::from_bits(self.0[cpu].shared.rate.load(Ordering::Acquire))))

@@ -33,11 +33,16 @@ pub(crate) struct Counts {
 }
 
 impl EventCatalogue {
+    /// Whether there may be events, as far as is known.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.missing.contains(CYCLES)
+    }
+
     /// Counters, still stopped, on these threads and whatever they start.
     pub(crate) fn attach(&mut self, threads: &[libc::pid_t]) -> Counters {
         let mut counters = Counters::default();
         self.add(&mut counters, threads, CYCLES, Hardware::CPU_CYCLES);
-        if self.missing.contains(CYCLES) {
+        if !self.has_any() {
             return Counters::default();
         }
         self.add(&mut counters, threads, "instructions", Hardware::INSTRUCTIONS);

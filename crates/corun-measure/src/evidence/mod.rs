@@ -40,9 +40,14 @@ impl Usage {
     }
 }
 
+/// A probe this fresh serves as the one before the next sample too.
+const FRESH: Duration = Duration::from_millis(2);
+
 /// Takes evidence around samples; keeps what is worth keeping between them.
 pub(crate) struct EvidenceReader {
     probes: ClockProbes,
+    /// The rates after the last sample, and when they were probed.
+    last_rates: Option<(Instant, BTreeMap<u32, f64>)>,
     events: EventCatalogue,
     processors: Processors,
 }
@@ -60,18 +65,35 @@ impl EvidenceReader {
     pub(crate) fn new() -> Self {
         Self {
             probes: ClockProbes::default(),
+            last_rates: None,
             events: EventCatalogue::default(),
             processors: Processors::new(),
         }
     }
 
     /// Looks at the CPUs an arm uses and begins to count for its threads.
-    pub(crate) fn before(&mut self, cpus: Vec<u32>, threads: &[libc::pid_t]) -> Before {
-        let mut counters = self.events.attach(threads);
-        let clocks = self.probes.rates(&cpus);
+    pub(crate) fn before(
+        &mut self,
+        cpus: Vec<u32>,
+        threads: impl FnOnce() -> Vec<libc::pid_t>,
+    ) -> Before {
+        let mut counters = if self.events.has_any() {
+            self.events.attach(&threads())
+        } else {
+            Counters::default()
+        };
+        let clocks = self.fresh_rates(&cpus);
         let reading = self.processors.read(&cpus);
         counters.start();
         Before { cpus, clocks, counters, reading, at: Instant::now() }
+    }
+
+    /// The rates of these CPUs, from the last sample's end if that is but a moment ago.
+    fn fresh_rates(&mut self, cpus: &[u32]) -> BTreeMap<u32, f64> {
+        match self.last_rates.take() {
+            Some((at, rates)) if at.elapsed() < FRESH && rates.keys().eq(cpus) => rates,
+            _ => self.probes.rates(cpus),
+        }
     }
 
     /// What changed since.
@@ -92,6 +114,7 @@ impl EvidenceReader {
             .map(|(was, is)| self.processors.activity(was, is, &before.cpus, elapsed_s));
         let activity = activity.unwrap_or_default();
         let rates = self.probes.rates(&before.cpus);
+        self.last_rates = Some((Instant::now(), rates.clone()));
         let clocks = before
             .clocks
             .iter()

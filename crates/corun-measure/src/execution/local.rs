@@ -116,9 +116,9 @@ impl Executor for LocalExecutor {
         } else if !self.is_kernel() && self.work.mode != Mode::Copies {
             watch.pin_threads(&arm.cpus);
         }
-        let tasks: Vec<_> = watch.ids().flat_map(threads::of_process).collect();
         watch.note_migrations();
-        let before = self.evidence.before(self.places.used_cpus(arm), &tasks);
+        let tasks = || watch.ids().flat_map(threads::of_process).collect();
+        let before = self.evidence.before(self.places.used_cpus(arm), tasks);
 
         let start_ns = monotonic_ns();
         watch.start(start_ns, self.work.timeout);

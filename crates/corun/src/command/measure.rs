@@ -43,7 +43,7 @@ struct WorkArguments {
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     workload: Option<String>,
     /// Set a parameter of the workload (repeatable)
-    #[arg(long = "param", value_name = "NAME=VALUE", requires = "workload")]
+    #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
     parameters: Vec<String>,
     /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
     #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with = "cores")]
@@ -132,7 +132,7 @@ struct DesignArguments {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// How long one run of a built-in kernel should take
-    #[arg(long, value_name = "TIME", default_value = "200ms", requires = "workload")]
+    #[arg(long, value_name = "TIME", default_value = "200ms", conflicts_with = "command")]
     #[arg(value_parser = values::duration)]
     sample_time: Duration,
 }
@@ -233,14 +233,17 @@ impl Arguments {
     }
 }
 
+/// A way to write a run as text.
+type Form = fn(&Run) -> String;
+
 /// The files asked for, found writable before anything is measured.
 struct Exports {
-    files: Vec<(Destination, fn(&Run) -> String)>,
+    files: Vec<(Destination, Form)>,
 }
 
 impl Exports {
     fn open(output: &OutputArguments) -> Result<Self, Problem> {
-        let wanted: [(&Option<PathBuf>, fn(&Run) -> String); 3] = [
+        let wanted: [(&Option<PathBuf>, Form); 3] = [
             (&output.json, corun_record::to_json),
             (&output.csv, corun_report::to_csv),
             (&output.markdown, corun_report::to_markdown),

@@ -1,0 +1,105 @@
+//! Places that cannot be written: found before measuring where possible, and never a lost run.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker};
+
+#[test]
+fn an_unwritable_place_is_found_before_anything_runs() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.file("file"), "").unwrap();
+    let script = scratch.script("touch \"$folder/ran\"");
+    for (option, place, reason) in [
+        ("--json", "missing/run.json", "No such file or directory"),
+        ("--csv", "file/run.csv", "Not a directory"),
+        ("--markdown", ".", "Is a directory"),
+    ] {
+        let outcome = Outcome::of(
+            measure_one_worker(FEWEST)
+                .current_dir(scratch.path())
+                .args([option, place, "--"])
+                .arg(&script),
+        );
+        let told = outcome.told(scratch.path());
+        let start = format!("exit 1\ncorun: could not write {place:?}: {reason}");
+        assert!(told.starts_with(&start), "{told}");
+        assert_eq!(told.lines().count(), 3, "a sentence and a next step: {told}");
+        assert!(!scratch.file("ran").exists(), "{option}");
+    }
+}
+
+#[test]
+fn a_run_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
+    let scratch = Scratch::new();
+    let outcome = Outcome::of(
+        measure_one_worker(FEWEST)
+            .env("TMPDIR", scratch.path())
+            .args(["--json=/dev/full", "--csv"])
+            .arg(scratch.file("run.csv"))
+            .args(["--", "true"]),
+    );
+    assert!(outcome.output.contains(" spread "), "{}", outcome.output);
+    assert!(scratch.read("run.csv").starts_with("workload,"));
+    let kept = kept(&outcome);
+    assert!(corun_record::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
+    let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
+    insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
+    exit 1
+    corun: the whole run is kept in FOLDER/KEPT
+    corun: could not write "/dev/full": No space left on device (os error 28)
+      Free some room there, or name another place.
+    "#);
+}
+
+#[test]
+fn a_table_that_does_not_fit_on_the_disk_is_not_lost_either() {
+    let scratch = Scratch::new();
+    let outcome = Outcome::of(
+        measure_one_worker(FEWEST)
+            .env("TMPDIR", scratch.path())
+            .stdout(full_disk())
+            .args(["--", "true"]),
+    );
+    let kept = kept(&outcome);
+    assert!(corun_record::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
+    let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
+    insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
+    exit 1
+    corun: the whole run is kept in FOLDER/KEPT
+    corun: could not write "standard output": No space left on device (os error 28)
+      Free some room there, or name another place.
+    "#);
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_failure() {
+    let scratch = Scratch::new();
+    for arguments in [&["topo"][..], &["measure", "--blocks=2", "--arms=free", "--", "true"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let outcome = Outcome::of(corun(arguments).stdout(writer));
+        assert_eq!(outcome.told(scratch.path()), "exit 0\n", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_drawing_that_cannot_be_written_is_a_failure() {
+    let outcome = Outcome::of(corun(["topo"]).stdout(full_disk()));
+    insta::assert_snapshot!(outcome.told(Scratch::new().path()), @r#"
+    exit 1
+    corun: could not write "standard output": No space left on device (os error 28)
+      Free some room there, or name another place.
+    "#);
+}
+
+fn full_disk() -> File {
+    File::options().write(true).open("/dev/full").expect("every Linux has it")
+}
+
+/// The file that standard error says the run is kept in.
+#[track_caller]
+fn kept(outcome: &Outcome) -> PathBuf {
+    let said = outcome.errors.lines().find_map(|line| line.split_once("is kept in "));
+    said.unwrap_or_else(|| panic!("nothing kept: {}", outcome.errors)).1.into()
+}

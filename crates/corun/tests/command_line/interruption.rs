@@ -1,0 +1,145 @@
+//! Ctrl-C and worse: finished blocks are kept, and no worker survives corun.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+
+use corun_record::StopReason;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker, wait_until};
+use crate::counted_runs::{self, RUNS_A_BLOCK};
+
+/// Waits for ever, in a process of its own that has the folder in its command line.
+const HANG: &str = "tail -f \"$folder/runs\"; exit 1";
+
+#[test]
+fn finished_blocks_are_kept() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let scratch = Scratch::new();
+        let script = counted_runs::script(&scratch, 3 * RUNS_A_BLOCK, HANG);
+        let json = scratch.file("run.json");
+        let corun = start(measure_one_worker(100).arg("--json").arg(&json).arg("--").arg(script));
+        wait_until("a run after three blocks", || counted_runs::begun(&scratch) > 3 * RUNS_A_BLOCK);
+        let outcome = ended_by(corun, signal);
+
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(5), ""), "{signal:?}");
+        assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
+        assert!(outcome.output.ends_with("; interrupted; 3 finished blocks are kept.\n"));
+        let run = corun_record::from_json(&scratch.read("run.json")).expect("a whole run");
+        assert_eq!(run.stopped.reason, StopReason::Interrupted);
+        assert_eq!((run.design.blocks, run.samples.len()), (3, 3 * RUNS_A_BLOCK));
+        wait_until("the end of every process", || processes_about(&scratch) == 0);
+    }
+}
+
+#[test]
+fn before_the_first_block_ends_there_is_nothing_to_keep() {
+    let scratch = Scratch::new();
+    let script = counted_runs::script(&scratch, 1, HANG);
+    let corun = start(measure_one_worker(FEWEST).arg("--").arg(script));
+    wait_until("the second run", || counted_runs::begun(&scratch) > 1);
+    let outcome = ended_by(corun, Signal::INT);
+
+    insta::assert_snapshot!(outcome.told(scratch.path()), @r"
+    exit 5
+    corun: interrupted before the first block was finished; nothing to report
+      Let at least one block finish, or use less work.
+    ");
+    assert_eq!(outcome.output, "");
+    wait_until("the end of every process", || processes_about(&scratch) == 0);
+}
+
+#[test]
+fn an_interrupted_warm_up_says_so() {
+    let scratch = Scratch::new();
+    let script = counted_runs::script(&scratch, 0, HANG);
+    let corun =
+        start(corun(["measure", "--arms=spread", "--cores=1", "--warmup=1"]).arg("--").arg(script));
+    wait_until("the first run", || counted_runs::begun(&scratch) > 0);
+    assert_eq!(ended_by(corun, Signal::INT).exit, Some(5));
+}
+
+#[test]
+fn a_built_in_kernel_can_be_interrupted() {
+    let corun = start(measure_one_worker(FEWEST).args(["--workload=fib", "--sample-time=10m"]));
+    let parent = corun.id();
+    wait_until("a kernel worker", || !children_of(parent).is_empty());
+    let workers = children_of(parent);
+    let outcome = ended_by(corun, Signal::INT);
+    assert_eq!(outcome.exit, Some(5), "{}", outcome.errors);
+    wait_until("the workers' end", || workers.iter().all(|&worker| is_gone(worker)));
+}
+
+#[test]
+fn a_failure_keeps_the_blocks_before_it() {
+    let scratch = Scratch::new();
+    let script = counted_runs::script(&scratch, 2 * RUNS_A_BLOCK, "echo 'no more'; exit 7");
+    let json = scratch.file("run.json");
+    let outcome =
+        Outcome::of(measure_one_worker(100).arg("--json").arg(&json).arg("--").arg(script));
+    insta::assert_snapshot!(outcome.told(scratch.path()), @r"
+    exit 1
+    corun: expected exit status 0, found exit status 7 from worker 0 of arm spread; its last lines:
+        no more
+      Make the command succeed by itself first; `--expect-exit N` accepts another status.
+    ");
+    assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
+    let run = corun_record::from_json(&scratch.read("run.json")).expect("a whole run");
+    assert_eq!(run.stopped.reason, StopReason::Failed);
+    assert_eq!((run.design.blocks, run.samples.len()), (2, 2 * RUNS_A_BLOCK));
+}
+
+#[test]
+fn no_worker_outlives_a_killed_corun() {
+    let scratch = Scratch::new();
+    let script =
+        scratch.script("echo $$ > \"$folder/id.new\"; mv \"$folder/id.new\" \"$folder/id\"\nexec tail -f /dev/null");
+    let mut corun = start(measure_one_worker(FEWEST).arg("--").arg(script));
+    wait_until("a worker", || scratch.file("id").exists());
+    let worker: i32 = scratch.read("id").trim().parse().expect("a process id");
+    assert!(!is_gone(worker));
+
+    corun.kill().expect("corun runs");
+    let status = corun.wait().expect("corun ends");
+    assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
+    wait_until("the worker's end", || is_gone(worker));
+}
+
+fn start(command: &mut Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("corun starts")
+}
+
+fn ended_by(corun: Child, signal: Signal) -> Outcome {
+    kill_process(Pid::from_child(&corun), signal).expect("corun runs");
+    Outcome::from(corun.wait_with_output().expect("corun ends"))
+}
+
+/// How many processes were told of the folder on their command line, workers' children included.
+fn processes_about(scratch: &Scratch) -> usize {
+    let folder = scratch.path().display().to_string();
+    processes()
+        .filter_map(|id| std::fs::read_to_string(format!("/proc/{id}/cmdline")).ok())
+        .filter(|words| words.contains(&folder))
+        .count()
+}
+
+fn children_of(parent: u32) -> Vec<i32> {
+    processes().filter(|&id| state(id).is_some_and(|(_, its)| its == parent)).collect()
+}
+
+/// Whether a process has ended; one that nobody has collected yet has ended too.
+fn is_gone(id: i32) -> bool {
+    state(id).is_none_or(|(state, _)| matches!(state, 'Z' | 'X'))
+}
+
+/// The state and the parent of a process; its name, which comes before them, may hold anything.
+fn state(id: i32) -> Option<(char, u32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+fn processes() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").expect("proc is mounted");
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}

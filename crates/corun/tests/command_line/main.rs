@@ -1,0 +1,15 @@
+//! The command line as a user meets it: what is typed, what comes out, how it ends.
+
+mod common;
+mod counted_runs;
+mod exports;
+mod failing_commands;
+mod full_disk;
+mod interruption;
+mod one_cpu;
+mod placement;
+mod schema;
+mod surroundings;
+mod threads;
+mod topo;
+mod wrong_requests;

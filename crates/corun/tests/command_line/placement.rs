@@ -1,0 +1,153 @@
+//! Workers for real: where they run, what they are told, how many there are.
+
+use corun_machine::{Affinity, CpuSet};
+use corun_record::{Arm, Mode, Pinning, Run};
+
+use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
+
+/// Every possible arm in two blocks, for its JSON.
+const ALL_ARMS: [&str; 4] = ["measure", "--blocks=2", "--warmup=0", "--json=-"];
+
+#[test]
+fn every_copy_of_every_arm_is_pinned_before_it_begins() {
+    let scratch = Scratch::new();
+    let script = scratch
+        .script("grep Cpus_allowed_list /proc/self/status | cut -f 2 >> \"$folder/allowed\"");
+    let run = Outcome::of(corun(ALL_ARMS).arg("--").arg(script)).run();
+
+    let allowed = scratch.read("allowed");
+    let mut allowed = allowed.lines();
+    let inherited = Affinity::of(0).unwrap().cpus();
+    for (sample, arm) in samples(&run) {
+        let mut seen: Vec<&str> = allowed.by_ref().take(arm.workers as usize).collect();
+        let mut expected: Vec<String> = match arm.cpus.is_empty() {
+            true => vec![inherited.to_string(); arm.workers as usize],
+            false => arm.cpus.iter().map(u32::to_string).collect(),
+        };
+        seen.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(seen, expected, "sample {sample} of {}", arm.id);
+    }
+    assert_eq!(allowed.next(), None, "more runs than samples");
+}
+
+#[test]
+fn the_record_says_where_each_worker_ran() {
+    let run = Outcome::of(corun(ALL_ARMS).args(["--", "true"])).run();
+    let inherited = Affinity::of(0).unwrap().cpus();
+    for (index, arm) in samples(&run) {
+        let sample = &run.samples[index];
+        let seen = sample.workers.iter().map(|worker| worker.cpus.keys().copied());
+        if arm.cpus.is_empty() {
+            assert_eq!(sample.evidence.pinning, Pinning::Free);
+            let seen: CpuSet = seen.flatten().collect();
+            assert!(!seen.is_empty() && seen.iter().all(|cpu| inherited.contains(cpu)), "{seen}");
+        } else {
+            assert_eq!(sample.evidence.pinning, Pinning::Pinned);
+            assert!(seen.flatten().eq(arm.cpus.iter().copied()), "{:?}", sample.workers);
+        }
+    }
+}
+
+#[test]
+fn one_process_is_told_its_number_of_workers() {
+    let scratch = Scratch::new();
+    let script = scratch.script("echo \"$*\" >> \"$folder/told\"");
+    let command = ["{workers}", "-j{workers}/{workers}", "{worker}"];
+    let run = Outcome::of(corun(ALL_ARMS).arg("--").arg(script).args(command)).run();
+
+    assert_eq!(run.workload.mode, Mode::WorkersTotal);
+    let expected: Vec<String> =
+        samples(&run).map(|(_, arm)| format!("{0} -j{0}/{0} {{worker}}", arm.workers)).collect();
+    assert_eq!(scratch.read("told").lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn work_per_worker_counts_every_worker() {
+    let throughput_of_one = |work: &str| {
+        let run = Outcome::of(measure("stacked", FEWEST).args([
+            "--cores=1",
+            "--json=-",
+            work,
+            "--",
+            "echo",
+            "{workers}",
+        ]))
+        .run();
+        let sample = &run.samples[0];
+        (run.arms[0].workers, sample.throughput * sample.makespan_s)
+    };
+    let (_, total) = throughput_of_one("--work=total");
+    let (workers, shares) = throughput_of_one("--work=per-worker");
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
+    assert!((shares - f64::from(workers)).abs() < 1e-9, "{shares}");
+}
+
+#[test]
+fn copies_say_how_many_cores_are_used() {
+    let run =
+        Outcome::of(measure("spread", FEWEST).args(["--copies=1", "--json=-", "--", "true"])).run();
+    assert_eq!(run.arms[0].cores, 1);
+    let run =
+        Outcome::of(measure("spread", FEWEST).args(["--copies", "--json=-", "--", "true"])).run();
+    assert_eq!(run.arms[0].cores as usize, run.design.cores.values().map(Vec::len).sum::<usize>());
+}
+
+#[test]
+fn what_copies_report_is_added_up() {
+    let output = "rate: 1\nrate: 1,000.5\n";
+    let run = Outcome::of(measure("stacked,spread", FEWEST).args([
+        "--json=-",
+        "--throughput=rate: ([0-9,.]+)",
+        "--",
+        "printf",
+        output,
+    ]))
+    .run();
+    assert_eq!(run.workload.operation, "reported");
+    for (index, arm) in samples(&run) {
+        assert_eq!(run.samples[index].throughput, 1000.5 * f64::from(arm.workers), "{}", arm.id);
+    }
+}
+
+#[test]
+fn fast_copies_go_on_until_the_slow_one_has_a_window() {
+    let scratch = Scratch::new();
+    // The first run of all is slow: it waits until others have begun five runs beside it.
+    let script = scratch.script(
+        "if mkdir \"$folder/slow\" 2> /dev/null; then\n\
+           until [ -e \"$folder/fast\" ] && [ \"$(wc -l < \"$folder/fast\")\" -ge 5 ]; do :; done\n\
+         else echo run >> \"$folder/fast\"; fi",
+    );
+    let run = Outcome::of(
+        measure("stacked", FEWEST)
+            .args(["--cores=1", "--steady", "--timeout=60s", "--json=-", "--"])
+            .arg(script),
+    )
+    .run();
+
+    assert!(run.workload.steady);
+    assert!(run.samples.iter().flat_map(|sample| &sample.workers).all(|worker| worker.runs >= 1));
+    let first = &run.samples[0];
+    let others = first.workers.len() - 1;
+    // Of the five begun, each other copy may have left one unfinished; the slow run is one more.
+    let counted: u32 = first.workers.iter().map(|worker| worker.runs).sum();
+    assert!(counted as usize >= 1 + 5 - others, "{:?}", first.workers);
+    let rates: f64 =
+        first.workers.iter().map(|worker| f64::from(worker.runs) / worker.seconds).sum();
+    assert!((first.throughput / rates - 1.0).abs() < 1e-6, "{} {rates}", first.throughput);
+}
+
+#[test]
+fn without_steady_every_copy_runs_once() {
+    let run = Outcome::of(measure_one_worker(FEWEST).args(["--json=-", "--", "true"])).run();
+    assert!(run.samples.iter().flat_map(|sample| &sample.workers).all(|worker| worker.runs == 1));
+}
+
+/// The samples in the order run, each with its arm.
+fn samples(run: &Run) -> impl Iterator<Item = (usize, &Arm)> {
+    run.samples
+        .iter()
+        .enumerate()
+        .map(|(index, sample)| (index, run.arm(&sample.arm).expect("every sample has its arm")))
+}

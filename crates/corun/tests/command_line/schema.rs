@@ -1,0 +1,103 @@
+//! The published schema of a run's JSON, and the JSON that corun really writes.
+
+use std::path::PathBuf;
+
+use corun_record::{ReadError, from_json, to_json};
+use serde_json::Value;
+
+use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
+
+#[test]
+fn the_published_schema_is_that_of_the_data_model() {
+    let generated = corun_record::schema();
+    if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
+        std::fs::write(published(), &generated).expect("the schema can be written");
+    }
+    let committed = std::fs::read_to_string(published()).unwrap_or_default();
+    assert!(
+        committed == generated,
+        "{} is not the schema of corun_record::Run; look at the difference that\n  \
+         CORUN_BLESS=1 cargo test -p corun schema\nmakes, and commit it",
+        published().display()
+    );
+}
+
+#[test]
+fn every_kind_of_run_fits_the_schema_and_reads_back_the_same() {
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(published()).unwrap())
+        .expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let scratch = Scratch::new();
+    let failing = crate::counted_runs::script(&scratch, 5, "exit 1");
+    for mut command in [
+        corun_with(&["measure", "--blocks=2", "--json=-", "--", "true"]),
+        corun_with(&["measure", "--blocks=2", "--json=-", "--", "echo", "{workers}"]),
+        corun_with(&["measure", "--blocks=2", "--json=-", "--workload=fib", "--sample-time=1ms"]),
+        corun_with(&["measure", "--max-time=1ms", "--json=-", "--", "true"]),
+        with(measure("stacked", FEWEST), &["--steady", "--json=-", "--", "true"]),
+        with(measure_one_worker(9), &["--json=-", "--", failing.to_str().expect("plain")]),
+    ] {
+        let outcome = Outcome::of(&mut command);
+        let json: Value = serde_json::from_str(&outcome.output).expect("nothing but JSON");
+        let faults: Vec<String> =
+            validator.iter_errors(&json).map(|fault| fault.to_string()).collect();
+        assert_eq!(faults, Vec::<String>::new(), "{command:?}");
+        let run = outcome.run();
+        assert_eq!(from_json(&to_json(&run)).expect("a run"), run, "{command:?}");
+        assert_eq!(to_json(&run), outcome.output, "{command:?}");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_run() {
+    let schema = serde_json::from_str(&corun_record::schema()).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let mut json = json_of_a_run();
+    assert!(validator.is_valid(&json));
+    json["samples"][0]["makespan_s"] = "long".into();
+    assert!(!validator.is_valid(&json));
+    let mut json = json_of_a_run();
+    json.as_object_mut().expect("an object").remove("verdicts");
+    assert!(!validator.is_valid(&json));
+}
+
+#[test]
+fn what_is_no_run_of_a_known_version_is_refused() {
+    let mut newer = json_of_a_run();
+    newer["version"] = 2.into();
+    let mut other = json_of_a_run();
+    other["format"] = "corun-study".into();
+    let whole = json_of_a_run().to_string();
+    let cut = &whole[..whole.len() / 2];
+    assert!(matches!(from_json(&newer.to_string()), Err(ReadError::Version(2))));
+    assert!(matches!(from_json(&other.to_string()), Err(ReadError::Format(_))));
+    for (text, expected) in [
+        (newer.to_string().as_str(), "expected a version up to 1, found 2"),
+        (other.to_string().as_str(), "expected format \"corun-run\", found \"corun-study\""),
+        (cut, "expected a run written by corun as JSON, found something else: EOF while parsing"),
+        ("", "expected a run written by corun as JSON, found something else: EOF while parsing"),
+        ("{}", "expected a run written by corun as JSON, found something else: missing field"),
+        ("\u{0}", "expected a run written by corun as JSON, found something else: expected value"),
+    ] {
+        let error = from_json(text).expect_err(expected).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+fn published() -> PathBuf {
+    corun_testing::repository().join("schema/corun-run.schema.json")
+}
+
+fn json_of_a_run() -> Value {
+    let outcome = Outcome::of(measure_one_worker(FEWEST).args(["--json=-", "--", "true"]));
+    serde_json::from_str(&outcome.output).expect("JSON")
+}
+
+fn corun_with(arguments: &[&str]) -> std::process::Command {
+    with(corun(["measure", "--warmup=0"]), &arguments[1..])
+}
+
+fn with(mut command: std::process::Command, arguments: &[&str]) -> std::process::Command {
+    command.args(arguments);
+    command
+}

@@ -1,0 +1,109 @@
+//! `corun topo`: a drawing for people, JSON for programs.
+
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun};
+
+#[test]
+fn the_drawing_counts_the_cpus_of_this_machine() {
+    let outcome = Outcome::of(&mut corun(["topo"]));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let cpus = json(&["topo", "--json=-"])["logical_cpus"].as_array().map_or(0, Vec::len);
+    let count =
+        if cpus == 1 { "1 logical CPU, ".to_owned() } else { format!("{cpus} logical CPUs") };
+    assert!(outcome.output.contains(&count), "{count}\n{}", outcome.output);
+    assert!(!outcome.output.contains('\u{1b}'), "colour without a terminal");
+}
+
+#[test]
+fn the_json_has_what_programs_ask_for() {
+    let machine = json(&["topo", "--json=-"]);
+    let cpus = machine["logical_cpus"].as_array().expect("a list");
+    assert!(!cpus.is_empty());
+    for cpu in cpus {
+        for field in ["core", "package", "numa_node", "core_type"] {
+            assert!(cpu.get(field).is_some(), "{field}: {cpu}");
+        }
+        assert!(cpu["online"].is_boolean() && cpu["allowed"].is_boolean(), "{cpu}");
+        let siblings: Vec<u64> =
+            cpu["siblings"].as_array().expect("a list").iter().flat_map(Value::as_u64).collect();
+        assert!(siblings.contains(&cpu["id"].as_u64().expect("a number")), "{cpu}");
+        assert!(siblings.is_sorted(), "{cpu}");
+    }
+    for cache in machine["caches"].as_array().expect("a list") {
+        for field in ["level", "type", "size_bytes", "line_bytes", "ways", "cpus"] {
+            assert!(cache.get(field).is_some(), "{field}: {cache}");
+        }
+        let kind = cache["type"].as_str().expect("a text");
+        assert!(["data", "instruction", "unified"].contains(&kind), "{kind}");
+    }
+    for field in ["control", "active", "width"] {
+        assert!(machine["smt"].get(field).is_some(), "{field}: {}", machine["smt"]);
+    }
+    assert!(machine["findings"].is_array());
+}
+
+#[test]
+fn another_machine_is_read_below_its_root() {
+    let scratch = Scratch::new();
+    let write = |path: &str, text: &str| {
+        let path = scratch.file("sys/devices/system/cpu").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("present", "0-3\n");
+    write("online", "0-3\n");
+    for cpu in 0..4 {
+        write(&format!("cpu{cpu}/topology/core_id"), &format!("{}\n", cpu / 2));
+        write(&format!("cpu{cpu}/topology/physical_package_id"), "0\n");
+        let siblings = if cpu < 2 { "0-1\n" } else { "2-3\n" };
+        write(&format!("cpu{cpu}/topology/thread_siblings_list"), siblings);
+        write(&format!("cpu{cpu}/topology/core_cpus_list"), siblings);
+    }
+    let root = scratch.path().display().to_string();
+    let machine = json(&["topo", "--json=-", "--root", &root]);
+    let siblings: Vec<Value> = machine["logical_cpus"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|cpu| cpu["siblings"].clone())
+        .collect();
+    assert_eq!(Value::from(siblings).to_string(), "[[0,1],[0,1],[2,3],[2,3]]");
+    let drawing = Outcome::of(&mut corun(["topo", "--root", &root])).output;
+    assert!(drawing.contains("4 logical CPUs, 2 cores"), "{drawing}");
+}
+
+#[test]
+fn a_root_without_a_machine_is_refused() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.file("empty")).unwrap();
+    let told = |root: &str| {
+        Outcome::of(corun(["topo", "--root", root]).current_dir(scratch.path()))
+            .told(scratch.path())
+    };
+    insta::assert_snapshot!(told("empty"), @r"
+    exit 3
+    corun: no CPUs found below empty/sys/devices/system/cpu: expected folders cpu0, cpu1, ... or a list in `present`
+      Mount sysfs at /sys below that root, or name the directory that holds the captured /sys.
+    ");
+    insta::assert_snapshot!(told("missing"), @r"
+    exit 1
+    corun: expected a directory that can be read at missing, found: No such file or directory (os error 2)
+      Name a directory that holds a captured /sys and /proc, or leave the root out to read this machine.
+    ");
+}
+
+#[test]
+fn the_json_goes_to_a_file_whole_or_not_at_all() {
+    let scratch = Scratch::new();
+    let path = scratch.file("machine.json");
+    let outcome = Outcome::of(corun(["topo", "--json"]).arg(&path));
+    assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), ""));
+    assert!(serde_json::from_str::<Value>(&scratch.read("machine.json")).is_ok());
+    let outcome = Outcome::of(corun(["topo", "--json"]).arg(scratch.file("missing/machine.json")));
+    assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&Outcome::of(&mut corun(arguments)).output).expect("nothing but JSON")
+}

@@ -1,0 +1,256 @@
+//! Requests that have no meaning, or none on this machine: one sentence, a next step, an exit code.
+
+use std::path::Path;
+
+use crate::common::{Outcome, corun};
+
+/// The end of `corun measure` with these arguments.
+fn told(arguments: &[&str]) -> String {
+    let outcome = Outcome::of(corun(["measure"]).args(arguments));
+    assert_eq!(outcome.output, "");
+    outcome.told(Path::new("/nowhere"))
+}
+
+#[test]
+fn a_command_is_needed() {
+    insta::assert_snapshot!(told(&[]), @r"
+    exit 2
+    corun: expected a command after `--`, or `--workload NAME`, found neither
+      For instance: corun measure -- bash examples/regn.sh
+    ");
+    insta::assert_snapshot!(told(&["true"]), @r"
+    exit 2
+    error: unexpected argument 'true' found
+
+    Usage: corun measure [OPTIONS] [-- <COMMAND>...]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_command_and_a_workload_are_two_things() {
+    insta::assert_snapshot!(told(&["--workload=fib", "--", "true"]), @r"
+    exit 2
+    error: the argument '--workload <NAME>' cannot be used with '[COMMAND]...'
+
+    Usage: corun measure --workload <NAME> [-- <COMMAND>...]
+
+    For more information, try '--help'.
+    ");
+    for option in ["--env=A=B", "--env-clear", "--cwd=/", "--stdin=/dev/null", "--expect-exit=1"] {
+        let told = told(&["--workload=fib", option]);
+        assert!(told.starts_with("exit 2\nerror: the argument '--workload <NAME>'"), "{told}");
+    }
+    assert!(told(&["--throughput=(.)", "--workload=fib"]).starts_with("exit 2\n"));
+    assert!(told(&["--work=total", "--workload=fib"]).starts_with("exit 2\n"));
+    insta::assert_snapshot!(told(&["--sample-time=1s", "--", "true"]), @r"
+    exit 2
+    error: the argument '--sample-time <TIME>' cannot be used with '[COMMAND]...'
+
+    Usage: corun measure --sample-time <TIME> [-- <COMMAND>...]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn the_number_in_the_output_needs_one_group() {
+    insta::assert_snapshot!(told(&["--throughput=rate", "--", "true"]), @r"
+    exit 2
+    error: invalid value 'rate' for '--throughput <REGEX>': expected one group around the number, as in 'score: ([0-9.]+)', found 0 groups
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(told(&["--throughput=(a)(b)", "--", "true"]), @r"
+    exit 2
+    error: invalid value '(a)(b)' for '--throughput <REGEX>': expected one group around the number, as in 'score: ([0-9.]+)', found 2 groups
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(told(&["--throughput=(", "--", "true"]), @r"
+    exit 2
+    error: invalid value '(' for '--throughput <REGEX>': regex parse error:
+        (
+        ^
+    error: unclosed group
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn nobody_can_do_the_work_of_zero_workers() {
+    let nobody = told(&["--copies=0", "--", "true"]);
+    insta::assert_snapshot!(nobody, @r"
+    exit 2
+    corun: expected at least one worker, found 0
+      Ask for one worker or more.
+    ");
+    assert_eq!(told(&["--cores=0", "--", "true"]), nobody);
+    insta::assert_snapshot!(told(&["--arms=free@0", "--", "true"]), @r#"
+    exit 2
+    error: invalid value 'free@0' for '--arms <LIST>': expected a placement (single, spread, full, full@K, packed, stacked, free or free@N), found "free@0"
+
+    For more information, try '--help'.
+    "#);
+    insta::assert_snapshot!(told(&["--copies=many", "--", "true"]), @r"
+    exit 2
+    error: invalid value 'many' for '--copies [<N>]': invalid digit found in string
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(told(&["--copies=2", "--cores=2", "--", "true"]), @r"
+    exit 2
+    error: the argument '--copies [<N>]' cannot be used with '--cores <C>'
+
+    Usage: corun measure --copies [<N>] -- <COMMAND>...
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn more_cores_than_there_are_is_not_possible() {
+    let told = told(&["--cores=100000", "--", "true"]);
+    assert!(told.starts_with("exit 3\ncorun: expected at most "), "{told}");
+    assert!(told.contains(", found 100000\n"), "{told}");
+    assert!(told.ends_with("\n  Ask for fewer; `corun topo` shows the cores.\n"), "{told}");
+}
+
+#[test]
+fn a_named_placement_must_be_possible() {
+    for (arms, placement) in
+        [("spread,packed", "packed"), ("full@99", "full@99"), ("spread@99", "spread@99")]
+    {
+        let told = told(&["--arms", arms, "--cores=1", "--", "true"]);
+        let start = format!("exit 3\ncorun: the placement {placement} is not possible here: it ");
+        assert!(told.starts_with(&start), "{told}");
+        let end = "  Leave the placement out; without --arms every possible one is measured.\n";
+        assert!(told.ends_with(end), "{told}");
+    }
+}
+
+#[test]
+fn placements_and_core_types_have_names() {
+    insta::assert_snapshot!(told(&["--arms=spread,fast", "--", "true"]), @r#"
+    exit 2
+    error: invalid value 'fast' for '--arms <LIST>': expected a placement (single, spread, full, full@K, packed, stacked, free or free@N), found "fast"
+
+    For more information, try '--help'.
+    "#);
+    let told = told(&["--core-type=imaginary", "--", "true"]);
+    assert!(told.starts_with("exit 2\ncorun: expected one of the core types "), "{told}");
+    assert!(told.contains(", found \"imaginary\"\n"), "{told}");
+}
+
+#[test]
+fn workloads_and_parameters_have_names_and_values() {
+    insta::assert_snapshot!(told(&["--workload=fob"]), @r"
+    exit 2
+    corun: no built-in workload is called `fob`; there are: fib, ram, regn
+      Did you mean `fib`?
+    ");
+    insta::assert_snapshot!(told(&["--workload=fib", "--param=granularty=128"]), @r"
+    exit 2
+    corun: `fib` has no parameter `granularty`; it has: granularity, variant, call
+      Did you mean `granularity`?
+    ");
+    insta::assert_snapshot!(told(&["--workload=fib", "--param=granularity=some"]), @r"
+    exit 2
+    corun: parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K or 4KiB, found `some`
+      Give `granularity` such a value, or leave it out to get the default.
+    ");
+    insta::assert_snapshot!(told(&["--workload=fib", "--param=granularity"]), @r"
+    exit 2
+    corun: expected a parameter of `fib` as name=value, found `granularity`
+      Write the name, an equals sign and the value.
+    ");
+    insta::assert_snapshot!(told(&["--param=granularity=128", "--", "true"]), @r"
+    exit 2
+    error: the argument '--param <NAME=VALUE>' cannot be used with '[COMMAND]...'
+
+    Usage: corun measure --param <NAME=VALUE> [-- <COMMAND>...]
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn copies_and_threads_do_not_mix() {
+    insta::assert_snapshot!(told(&["--steady", "--", "run", "-t{workers}"]), @r"
+    exit 2
+    corun: expected process copies with --steady, found one process with threads
+      Leave --steady out, or measure copies.
+    ");
+    insta::assert_snapshot!(told(&["--copies", "--", "run", "-t{workers}"]), @r"
+    exit 2
+    corun: expected either --copies or {workers} in the command, found both
+      Leave --copies out, or write the number of threads into the command.
+    ");
+    insta::assert_snapshot!(told(&["--work=per-worker", "--", "run"]), @r"
+    exit 2
+    corun: expected {workers} in the command with --work per-worker, found none
+      Write {workers} where the command takes its number of threads.
+    ");
+    insta::assert_snapshot!(told(&["--steady", "--throughput=(.)", "--", "run"]), @r"
+    exit 2
+    error: the argument '--steady' cannot be used with '--throughput <REGEX>'
+
+    Usage: corun measure --steady -- <COMMAND>...
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn numbers_have_units_and_limits() {
+    insta::assert_snapshot!(told(&["--target=1", "--", "true"]), @r#"
+    exit 2
+    error: invalid value '1' for '--target <PERCENT>': expected a percentage such as 1% or 0.5%, found "1"
+
+    For more information, try '--help'.
+    "#);
+    insta::assert_snapshot!(told(&["--max-time=soon", "--", "true"]), @r#"
+    exit 2
+    error: invalid value 'soon' for '--max-time <TIME>': expected a time such as 500ms, 90s or 5m, found "soon"
+
+    For more information, try '--help'.
+    "#);
+    insta::assert_snapshot!(told(&["--blocks=1", "--", "true"]), @r"
+    exit 2
+    error: invalid value '1' for '--blocks <N>': 1 is not in 2..=100000
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(told(&["--expect-exit=256", "--", "true"]), @r"
+    exit 2
+    error: invalid value '256' for '--expect-exit <STATUS>': 256 is not in 0..=255
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(told(&["--env=NAME", "--", "true"]), @r#"
+    exit 2
+    error: invalid value 'NAME' for '--env <NAME=VALUE>': expected NAME=VALUE, found "NAME"
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn standard_output_takes_one_export() {
+    insta::assert_snapshot!(told(&["--json=-", "--csv=-", "--", "true"]), @r"
+    exit 2
+    corun: expected at most one export to standard output, found several
+      Name a file for the others.
+    ");
+}
+
+#[test]
+fn the_exit_code_does_not_depend_on_anybody_listening() {
+    for device in ["/dev/full", "/dev/null"] {
+        let deaf = std::fs::File::create(device).expect("every Linux has it");
+        let status = corun(["measure"]).stderr(deaf).status().expect("corun starts");
+        assert_eq!(status.code(), Some(2), "{device}");
+    }
+}

@@ -10,16 +10,22 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::{PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::host_load::{ForeignLoad, Watch};
-use crate::qmp::Qmp;
+use crate::qmp::{End, Qmp};
 use crate::{BootError, Guest, Host, Outcome, Results, Scenario, initramfs, pinning};
 
+/// How often a guest that freezes is booted. QEMU 7.2 sometimes goes on executing a breakpoint by
+/// which the guest's kernel had patched its own code for a moment.
+const ATTEMPTS: u32 = 3;
+/// A living guest sends something every two seconds, once it has booted.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 impl Guest {
-    /// Boots, runs the scenario and powers off.
+    /// Boots, runs the scenario and powers off; boots again if the whole guest freezes.
     ///
     /// # Errors
     /// If QEMU does not work, or the guest hangs, panics or ends before it has sent everything. A
@@ -34,6 +40,20 @@ impl Guest {
             _alone = BOOTS.write().unwrap_or_else(PoisonError::into_inner);
         }
         self.check_pins(host)?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.boot_once(host, scenario)? {
+                Attempt::Ended(outcome) => return Ok(outcome),
+                Attempt::Frozen(console) if attempts == ATTEMPTS => {
+                    return Err(BootError::Frozen { attempts, console });
+                }
+                Attempt::Frozen(_) => eprintln!("the guest froze; booting it again"),
+            }
+        }
+    }
+
+    fn boot_once(&self, host: &Host, scenario: &Scenario) -> Result<Attempt, BootError> {
         let folder = tempfile::tempdir()
             .map_err(|source| BootError::Qemu { source, said: String::new() })?;
         let ended = self.run(host, scenario, folder.path());
@@ -48,8 +68,13 @@ impl Guest {
         Ok(())
     }
 
-    /// Runs QEMU in `folder` until the guest has ended.
-    fn run(&self, host: &Host, scenario: &Scenario, folder: &Path) -> io::Result<ForeignLoad> {
+    /// Runs QEMU in `folder` until the guest has ended; `None` if it froze.
+    fn run(
+        &self,
+        host: &Host,
+        scenario: &Scenario,
+        folder: &Path,
+    ) -> io::Result<Option<ForeignLoad>> {
         initramfs::with_scenario(&host.initramfs, &host.busybox, scenario, folder)?;
         let (ours, theirs) = UnixStream::pair()?;
         let theirs = OwnedFd::from(theirs);
@@ -70,11 +95,18 @@ impl Guest {
             pinning::pin(thread, host.cores[pin])?;
         }
         qmp.start()?;
-        qmp.wait_for_end()?;
-        watch.end(Path::new("/"), qemu.ended()?)
+        let sent = || fs::metadata(folder.join("results")).map_or(0, |results| results.len());
+        match qmp.wait_for_end(PATIENCE, sent)? {
+            End::Ended => watch.end(Path::new("/"), qemu.ended()?).map(Some),
+            End::Frozen => Ok(None),
+        }
     }
 
-    fn judge(&self, ended: io::Result<ForeignLoad>, folder: &Path) -> Result<Outcome, BootError> {
+    fn judge(
+        &self,
+        ended: io::Result<Option<ForeignLoad>>,
+        folder: &Path,
+    ) -> Result<Attempt, BootError> {
         let text = |name| {
             fs::read(folder.join(name))
                 .map(|bytes| String::from_utf8_lossy(&bytes).replace('\r', ""))
@@ -90,12 +122,20 @@ impl Guest {
             }
             _ => BootError::Qemu { source, said: said.clone() },
         })?;
+        let Some(load) = load else { return Ok(Attempt::Frozen(console)) };
         let sent = fs::read(folder.join("results")).unwrap_or_default();
         match Results::parse(&sent) {
-            Ok(results) => Ok(Outcome { results, console, load }),
+            Ok(results) => Ok(Attempt::Ended(Outcome { results, console, load })),
             Err(source) => Err(BootError::Results { source, said, console }),
         }
     }
+}
+
+/// How one boot went.
+enum Attempt {
+    Ended(Outcome),
+    /// With what it printed.
+    Frozen(String),
 }
 
 /// A running QEMU, which does not outlive its test.

@@ -47,6 +47,14 @@ pub enum BootError {
         /// What it printed.
         console: String,
     },
+    /// The guest stopped doing anything at all, several times.
+    #[error("the guest froze in each of {attempts} boots; its console:\n{console}")]
+    Frozen {
+        /// How often it was booted.
+        attempts: u32,
+        /// What it printed the last time.
+        console: String,
+    },
     /// The guest's kernel gave up.
     #[error("the guest's kernel panicked; its console:\n{0}")]
     KernelPanic(String),

@@ -12,14 +12,25 @@ use serde_json::{Value, json};
 /// The connection, from greeting to the end of QEMU.
 pub(crate) struct Qmp {
     stream: BufReader<UnixStream>,
+    /// What has arrived of the next message.
+    line: String,
     deadline: Instant,
+}
+
+/// How the wait for QEMU's end ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// QEMU closed the connection.
+    Ended,
+    /// The guest showed no sign of life.
+    Frozen,
 }
 
 impl Qmp {
     /// Takes QEMU's greeting; every later wait ends at `deadline` with `io::ErrorKind::TimedOut`.
     pub(crate) fn new(stream: UnixStream, deadline: Instant) -> io::Result<Self> {
-        let mut qmp = Self { stream: BufReader::new(stream), deadline };
-        qmp.receive()?;
+        let mut qmp = Self { stream: BufReader::new(stream), line: String::new(), deadline };
+        qmp.receive(Duration::MAX)?;
         qmp.execute("qmp_capabilities")?;
         Ok(qmp)
     }
@@ -35,22 +46,41 @@ impl Qmp {
         self.execute("cont").map(drop)
     }
 
-    /// Returns when QEMU has closed the connection, at its end.
-    pub(crate) fn wait_for_end(&mut self) -> io::Result<()> {
+    /// Waits until QEMU has closed the connection, at its end, or `sign_of_life` has stayed the same
+    /// for as long as `patience`.
+    pub(crate) fn wait_for_end(
+        &mut self,
+        patience: Duration,
+        sign_of_life: impl Fn() -> u64,
+    ) -> io::Result<End> {
+        let mut last_sign = None;
         loop {
-            match self.receive() {
+            match self.receive(patience) {
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return Ok(End::Ended);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut && !self.is_over() => {
+                    let sign = Some(sign_of_life());
+                    if sign == last_sign {
+                        return Ok(End::Frozen);
+                    }
+                    last_sign = sign;
+                }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.deadline
     }
 
     /// The `return` of a command, events in between passed over.
     fn execute(&mut self, command: &str) -> io::Result<Value> {
         writeln!(self.stream.get_mut(), "{}", json!({ "execute": command }))?;
         loop {
-            let mut message = self.receive()?;
+            let mut message = self.receive(Duration::MAX)?;
             if let Some(answer) = message.get_mut("return") {
                 return Ok(answer.take());
             }
@@ -60,14 +90,14 @@ impl Qmp {
         }
     }
 
-    fn receive(&mut self) -> io::Result<Value> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+    /// The next message, if it arrives before the deadline and within `patience`.
+    fn receive(&mut self, patience: Duration) -> io::Result<Value> {
+        let left = self.deadline.saturating_duration_since(Instant::now()).min(patience);
         // A timeout of zero would mean none.
         self.stream.get_ref().set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        let mut line = String::new();
-        match self.stream.read_line(&mut line) {
+        match self.stream.read_line(&mut self.line) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => Ok(serde_json::from_str(&line)?),
+            Ok(_) => Ok(serde_json::from_str(&std::mem::take(&mut self.line))?),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(io::ErrorKind::TimedOut.into())
             }
@@ -95,6 +125,8 @@ fn cpu_threads(answer: &Value) -> Option<Vec<Pid>> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     fn connected(sent: &str, deadline: Instant) -> (io::Result<Qmp>, UnixStream) {
@@ -123,7 +155,19 @@ mod tests {
         let (qmp, theirs) =
             connected(&format!("{GREETING}{{\"event\": \"SHUTDOWN\"}}\r\n"), soon());
         drop(theirs);
-        assert!(qmp.unwrap().wait_for_end().is_ok());
+        assert_eq!(qmp.unwrap().wait_for_end(Duration::MAX, || 0).unwrap(), End::Ended);
+    }
+
+    #[test]
+    fn a_guest_without_a_sign_of_life_is_frozen() {
+        let (qmp, _theirs) = connected(GREETING, soon());
+        let sign = Cell::new(0);
+        let grows_three_times = || {
+            sign.set(3.min(sign.get() + 1));
+            sign.get()
+        };
+        let end = qmp.unwrap().wait_for_end(Duration::from_millis(1), grows_three_times);
+        assert_eq!((end.unwrap(), sign.get()), (End::Frozen, 3));
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub enum ResultsError {
 }
 
 impl Results {
-    /// Reads `=== FILE name bytes` headers, each followed by that many bytes and a newline, up to
-    /// `=== EXIT code`.
+    /// Reads `=== FILE name bytes` headers, each followed by that many bytes, up to `=== EXIT code`;
+    /// before a header there may be empty lines.
     ///
     /// # Errors
     /// If the bytes end early or hold anything else.
@@ -41,7 +41,8 @@ impl Results {
         let mut files = BTreeMap::new();
         let mut at = 0;
         loop {
-            let rest = bytes.get(at..).ok_or_else(truncated)?;
+            at += bytes[at..].iter().take_while(|&&byte| byte == b'\n').count();
+            let rest = &bytes[at..];
             let length = rest.iter().position(|&byte| byte == b'\n').ok_or_else(truncated)?;
             let line = String::from_utf8_lossy(&rest[..length]);
             match header(&line) {
@@ -50,7 +51,6 @@ impl Results {
                     let content = rest[length + 1..].get(..size).ok_or_else(truncated)?;
                     files.insert(name.to_owned(), content.to_owned());
                     at += length + 1 + size;
-                    at += usize::from(bytes.get(at) == Some(&b'\n'));
                 }
                 None => return Err(ResultsError::Header { at, found: line.into_owned() }),
             }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn files_may_hold_anything_even_headers() {
-        let sent = b"=== FILE a 12\n=== EXIT 0\n\r\n=== FILE b.json 2\n{}\n=== EXIT 3\n";
+        let sent = b"\n\n=== FILE a 12\n=== EXIT 0\n\r\n=== FILE b.json 2\n{}\n=== EXIT 3\n";
         let results = Results::parse(sent).unwrap();
         assert_eq!(results.exit, 3);
         assert_eq!(results.files["a"], b"=== EXIT 0\n\r");

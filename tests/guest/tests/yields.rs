@@ -10,9 +10,9 @@ use corun_record::{Answer, Metric, Run};
 const QUIET: f64 = 0.1;
 const ATTEMPTS: usize = 4;
 
-/// Runs as a user who may not open performance events: doing so patches the kernel's code every
-/// time, and QEMU 7.2 sometimes keeps executing the breakpoint of such a patch for ever. Giving a
-/// parameter leaves out the arms whose data share a cache line.
+/// Runs as a user who may not open performance events: opening and closing them makes the kernel
+/// patch its code all the time, by which guests freeze (see the harness). Giving a parameter leaves
+/// out the arms whose data share a cache line.
 fn scenario(blocks: usize, arms: &str) -> Scenario {
     Scenario::new(format!(
         "echo 3 >/proc/sys/kernel/perf_event_paranoid

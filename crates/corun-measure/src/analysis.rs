@@ -74,6 +74,11 @@ pub fn on_ratio_scale(estimate: &statistics::Estimate) -> Estimate {
     Estimate { value, low, high, level: estimate.level, blocks: estimate.blocks }
 }
 
+/// Two blocks of noise can give an interval beyond every number, which says nothing.
+fn is_finite(estimate: &Estimate) -> bool {
+    [estimate.value, estimate.low, estimate.high].iter().all(|limit| limit.is_finite())
+}
+
 struct Analyst<'a> {
     throughput: Series,
     arms: &'a [Arm],
@@ -91,6 +96,9 @@ impl Analyst<'_> {
     ) -> Option<Observation> {
         let level = self.question.level;
         let estimate = on_ratio_scale(&statistics::paired(logs, level)?);
+        if !is_finite(&estimate) {
+            return None;
+        }
         let bootstrap = (logs.len() >= BOOTSTRAP_FROM_BLOCKS)
             .then(|| statistics::bootstrap_t(logs, level, RESAMPLES, self.question.seed))
             .flatten()
@@ -98,7 +106,8 @@ impl Analyst<'_> {
                 low: interval.low.exp(),
                 high: interval.high.exp(),
                 ..estimate
-            });
+            })
+            .filter(is_finite);
         Some(Observation {
             metric,
             arm: arm.to_owned(),
@@ -115,6 +124,9 @@ impl Analyst<'_> {
         let logs = self.throughput.against_twin(arm);
         let interval = statistics::paired(&logs, 0.95)?;
         let floor = statistics::noise_floor(&logs)?.exp_m1();
+        if !floor.is_finite() {
+            return None;
+        }
         Some(Observation {
             metric: Metric::NoiseFloor,
             arm: arm.to_owned(),
@@ -157,7 +169,10 @@ impl Analyst<'_> {
         let equivalence_level = 1.0 - 2.0 * (1.0 - self.question.level);
         let arm = self.arms.iter().find(|arm| arm.id == comparison.arm)?;
         let on_ratio = on_ratio_scale(&estimate);
-        let noise_floor = noise_floor.map(f64::exp_m1);
+        if !is_finite(&on_ratio) {
+            return None;
+        }
+        let noise_floor = noise_floor.map(f64::exp_m1).filter(|floor| floor.is_finite());
         Some(Verdict {
             metric: comparison.metric,
             arm: comparison.arm.clone(),
@@ -172,7 +187,11 @@ impl Analyst<'_> {
                 noise_floor,
             ),
             noise_floor,
-            equivalence: estimate.at_level(equivalence_level).as_ref().map(on_ratio_scale),
+            equivalence: estimate
+                .at_level(equivalence_level)
+                .as_ref()
+                .map(on_ratio_scale)
+                .filter(is_finite),
         })
     }
 }

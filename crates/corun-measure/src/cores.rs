@@ -11,7 +11,7 @@ pub struct Core {
     pub online_siblings: Vec<u32>,
     /// The core type, on a machine that has several.
     pub core_type: Option<String>,
-    /// The NUMA node.
+    /// The NUMA node, if it has memory that this process may use.
     pub numa_node: Option<u32>,
 }
 
@@ -23,7 +23,7 @@ pub fn usable_cores(machine: &Machine) -> Vec<Core> {
         cpus: if cpu.online && cpu.allowed { vec![cpu.id] } else { Vec::new() },
         online_siblings: vec![cpu.id],
         core_type: cpu.core_type.clone(),
-        numa_node: cpu.numa_node,
+        numa_node: node_with_memory(machine, cpu.numa_node),
     });
     let known = machine.cores.iter().map(|core| {
         let online: Vec<_> =
@@ -33,10 +33,16 @@ pub fn usable_cores(machine: &Machine) -> Vec<Core> {
             cpus,
             online_siblings: online.iter().map(|cpu| cpu.id).collect(),
             core_type: core.core_type.clone(),
-            numa_node: core.numa_node,
+            numa_node: node_with_memory(machine, core.numa_node),
         }
     });
     known.chain(alone).filter(|core| !core.cpus.is_empty()).collect()
+}
+
+/// The node, if it has memory that this process may use.
+fn node_with_memory(machine: &Machine, node: Option<u32>) -> Option<u32> {
+    let usable = |node: &&corun_machine::NumaNode| node.allowed && node.memory_bytes != Some(0);
+    machine.numa_nodes.iter().filter(usable).map(|node| node.id).find(|id| Some(*id) == node)
 }
 
 /// The distinct core types, in order of first appearance; `[None]` where there is one type only.

@@ -110,8 +110,8 @@ pub fn conduct(
             let per_block = (spent - begin) / block;
             if spent + per_block > schedule.max_time {
                 let sentence = format!(
-                    "the time allowed ({:.0} s) was used up after {block} blocks",
-                    schedule.max_time.as_secs_f64()
+                    "the time allowed ({:?}) was used up after {block} blocks",
+                    schedule.max_time
                 );
                 return Ok(ended(samples, block, StopReason::TimeUp, sentence));
             }
@@ -119,11 +119,11 @@ pub fn conduct(
         match run_block(block, arms, &mut random, executor, observer) {
             Ok(of_block) => samples.extend(of_block),
             Err(ExecutionError::Interrupted) if block > 0 => {
-                let sentence = format!("interrupted; {block} finished blocks are kept");
+                let sentence = format!("interrupted; finished blocks ({block}) are kept");
                 return Ok(ended(samples, block, StopReason::Interrupted, sentence));
             }
             Err(error) if block > 0 => {
-                let sentence = format!("an arm failed; {block} finished blocks are kept");
+                let sentence = format!("an arm failed; finished blocks ({block}) are kept");
                 let failed = ended(samples, block, StopReason::Failed, sentence);
                 return Ok(Conducted { failure: Some(error), ..failed });
             }

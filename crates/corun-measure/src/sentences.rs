@@ -71,7 +71,7 @@ fn finding(metric: Metric, arm: &Arm, estimate: &Estimate) -> String {
     let workers = arm.workers.checked_div(arm.cores).unwrap_or(0);
     match metric {
         Metric::SmtYield => format!(
-            "with {workers} workers a core does {times} the work it does with one, and each takes {:.2} times as long",
+            "with {workers} workers a core does {times} the work it does with one, and each of them is {:.2} times slower",
             f64::from(workers) / estimate.value
         ),
         Metric::CoreEquivalence => format!("the same workers take {times} as long"),

@@ -83,7 +83,9 @@ impl Stopping for PlannedLooks {
         if blocks == self.plan.maximum() {
             return None;
         }
-        let comparison = self.headline.as_ref()?;
+        let Some(comparison) = &self.headline else {
+            return Some(format!("there is nothing to compare, and {blocks} blocks were done"));
+        };
         let half_width = self.estimate(samples, look.level)?.half_width();
         (half_width <= self.target.ln_1p()).then(|| {
             format!(

@@ -138,7 +138,7 @@ pub struct MachineSummary {
     pub online_cpus: u32,
     /// Logical CPUs that this process was allowed to use.
     pub allowed_cpus: u32,
-    /// Cores with at least one online CPU.
+    /// Cores with at least one online CPU that this process was allowed to use.
     pub cores: u32,
     /// The largest number of online siblings of a core.
     pub smt_width: u32,

@@ -32,7 +32,14 @@ fn machine(machine: &MachineSummary) -> String {
     facts.push(format!(
         "{}, {}",
         plural(machine.cores, "core"),
-        plural(machine.online_cpus, "logical CPU")
+        match machine.allowed_cpus == machine.online_cpus {
+            true => plural(machine.online_cpus, "logical CPU"),
+            false => format!(
+                "{} of {} allowed",
+                plural(machine.allowed_cpus, "logical CPU"),
+                machine.online_cpus
+            ),
+        }
     ));
     facts.push(match (machine.smt_width, &machine.smt_control) {
         (1, Some(control)) => format!("no siblings (smt/control: {control})"),

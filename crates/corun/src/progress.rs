@@ -20,9 +20,10 @@ impl ProgressLine {
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(
-            ProgressStyle::with_template("{spinner} {wide_msg}")
+            ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
+        bar.enable_steady_tick(Duration::from_secs(1));
         Self { bar, forecaster, forecast: String::new() }
     }
 
@@ -30,32 +31,25 @@ impl ProgressLine {
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
-
-    fn show(&self, what: &str, elapsed: Duration) {
-        let elapsed = Duration::from_secs(elapsed.as_secs());
-        let elapsed = humantime::format_duration(elapsed);
-        self.bar.set_message(format!("{what}, {elapsed} elapsed{}", self.forecast));
-        self.bar.tick();
-    }
 }
 
 impl Observer for ProgressLine {
-    fn arm_starts(&mut self, block: Option<u32>, arm: &Arm, elapsed: Duration) {
+    fn arm_starts(&mut self, block: Option<u32>, arm: &Arm, _elapsed: Duration) {
         let block = match block {
             Some(block) => format!("block {}", block + 1),
             None => "warm-up".to_owned(),
         };
-        self.show(&format!("{block}: {}", arm.id), elapsed);
+        self.bar.set_message(format!("{}{block}: {}", self.forecast, arm.id));
     }
 
     fn block_ends(&mut self, blocks: u32, samples: &[Sample], elapsed: Duration) {
         self.forecast = match self.forecaster.forecast(blocks, samples, elapsed) {
             Some(Forecast { metric, estimate, end }) => format!(
-                ", {} {} ({}), end expected at about {}",
+                "of about {}, {} {} ({}), ",
+                humantime::format_duration(Duration::from_secs(end.as_secs())),
                 metric.name(),
                 corun_report::ratio(&estimate),
                 corun_report::interval(&estimate),
-                humantime::format_duration(Duration::from_secs(end.as_secs())),
             ),
             None => String::new(),
         };

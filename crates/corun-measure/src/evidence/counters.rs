@@ -71,8 +71,13 @@ impl EventCatalogue {
             }
             match builder.build() {
                 Ok(counter) => counters.0.push((name, counter)),
-                // The thread may have ended already; any other refusal is about the event.
+                // The thread may have ended already, or there are no descriptors for so many; any
+                // other refusal is about the event.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+                    counters.0.retain(|(other, _)| *other != name);
+                    return;
+                }
                 Err(_) => {
                     self.missing.insert(name);
                     return;

@@ -29,7 +29,9 @@ pub(crate) struct Usage {
 impl Usage {
     /// Adds what one ended process used, and how often it moved where that is known.
     pub(crate) fn add(&mut self, process: &libc::rusage, migrations: Option<u64>) {
-        self.migrations = migrations.map(|more| self.migrations.unwrap_or(0) + more);
+        if let Some(more) = migrations {
+            self.migrations = Some(self.migrations.unwrap_or(0) + more);
+        }
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         self.user_s += seconds(process.ru_utime);
         self.system_s += seconds(process.ru_stime);

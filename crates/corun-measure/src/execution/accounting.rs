@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use corun_record::{Arm, WorkerSample};
+use corun_record::{Arm, Pinning, WorkerSample};
 use regex::Regex;
 
 use super::error::ExecutionError;
@@ -26,6 +26,27 @@ pub(super) struct Account {
     pub checks: Vec<u64>,
 }
 
+impl Account {
+    /// Notes where each worker ran: where it was seen, or the CPU that it was pinned to. Nothing is
+    /// said of workers that were held on a set of CPUs.
+    pub(super) fn note_places(
+        &mut self,
+        arm: &Arm,
+        pinning: Pinning,
+        sightings: Option<Sightings>,
+    ) {
+        for (worker, sample) in self.workers.iter_mut().enumerate() {
+            sample.cpus = match (pinning, &sightings) {
+                (Pinning::Pinned, _) => {
+                    arm.cpus.get(worker).map(|&cpu| (cpu, 1)).into_iter().collect()
+                }
+                (_, Some(sightings)) => sightings.get(worker).cloned().unwrap_or_default(),
+                (_, None) => BTreeMap::new(),
+            };
+        }
+    }
+}
+
 /// Accounts for a sample whose workers all ended as they should.
 ///
 /// # Errors
@@ -37,7 +58,6 @@ pub(super) fn account(
     start_ns: u64,
     processes: &Progress,
     captures: &[Capture],
-    sightings: Option<Sightings>,
 ) -> Result<Account, ExecutionError> {
     let operations = work.operations_of_all(arm.workers) / f64::from(arm.workers);
     let (progress, checks, threads) = match &work.task {
@@ -53,11 +73,6 @@ pub(super) fn account(
         }
         _ => progress.runs_per_second() * operations * threads as f64,
     };
-    let seen_on = |worker: usize| match (&sightings, arm.cpus.get(worker)) {
-        (Some(sightings), _) => sightings.get(worker).cloned().unwrap_or_default(),
-        (None, Some(&cpu)) => BTreeMap::from([(cpu, 1)]),
-        (None, None) => BTreeMap::new(),
-    };
     let workers = progress
         .workers()
         .flat_map(|each| std::iter::repeat_n(each, threads))
@@ -65,7 +80,7 @@ pub(super) fn account(
         .map(|(worker, (runs, seconds))| WorkerSample {
             seconds,
             runs,
-            cpus: seen_on(worker),
+            cpus: BTreeMap::new(),
             check: checks.get(worker).map(|check| format!("{check:016x}")),
         })
         .collect();
@@ -111,9 +126,21 @@ fn reported_throughput(
 fn last_number(pattern: &Regex, text: &str) -> Result<f64, String> {
     let last = pattern.captures_iter(text).last().and_then(|groups| groups.get(1));
     let found = last.ok_or("no match")?.as_str();
-    match found.replace(',', "").parse() {
+    match without_thousands_separators(found).parse() {
         Ok(number) if f64::is_finite(number) && number > 0.0 => Ok(number),
         _ => Err(format!("\"{found}\"")),
+    }
+}
+
+/// The number without commas, if they stand where thousands end; else as it is, which is no number.
+fn without_thousands_separators(number: &str) -> String {
+    let whole = number.split('.').next().unwrap_or(number);
+    let mut groups = whole.split(',');
+    let first_is_short = groups.next().is_some_and(|first| (1..=3).contains(&first.len()));
+    if first_is_short && groups.all(|group| group.len() == 3) {
+        number.replace(',', "")
+    } else {
+        number.to_owned()
     }
 }
 
@@ -127,7 +154,8 @@ mod tests {
         let number = |text: &str| last_number(&pattern, text);
         assert_eq!(number("rate: 1 ops\nrate: 12,345.5 ops"), Ok(12_345.5));
         assert_eq!(number("nothing"), Err("no match".to_owned()));
-        for wrong in ["many", "0", "-3", "inf", "nan"] {
+        assert_eq!(number("rate: 1234567.5 ops"), Ok(1_234_567.5));
+        for wrong in ["many", "0", "-3", "inf", "nan", "12,5", "1,23,456", ",123"] {
             assert_eq!(number(&format!("rate: {wrong} ops")), Err(format!("\"{wrong}\"")));
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Slot {
     pub failed_stage: AtomicU32,
     /// The `errno` of that failure.
     pub errno: AtomicI32,
+    /// Not 0 if the kernel of the system refused to bind its memory.
+    pub unbound: AtomicU32,
     /// Kernels: finished windows of work.
     pub runs: AtomicU32,
     /// Kernels: when the last window ended, in nanoseconds of the monotonic clock.
@@ -45,13 +47,13 @@ pub(crate) enum Stage {
     Redirect = 1,
     Directory = 2,
     Affinity = 3,
-    Memory = 4,
+    Threads = 4,
     Exec = 5,
 }
 
 impl Stage {
     pub(crate) fn from_number(number: u32) -> Option<Self> {
-        [Self::Redirect, Self::Directory, Self::Affinity, Self::Memory, Self::Exec]
+        [Self::Redirect, Self::Directory, Self::Affinity, Self::Threads, Self::Exec]
             .into_iter()
             .find(|stage| *stage as u32 == number)
     }

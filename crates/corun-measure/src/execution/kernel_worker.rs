@@ -63,13 +63,29 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), String> {
         Ok(Job::Program(_)) => return Err(format!("{} is a program, no kernel", order.workload)),
         Err(error) => return Err(error.to_string()),
     };
-    std::thread::scope(|scope| {
-        for (index, kernel) in kernels.into_iter().enumerate() {
-            let gate = &gate;
-            scope.spawn(move || work(order, gate, index, kernel));
-        }
-    });
+    match <[_; 1]>::try_from(kernels) {
+        // On the first thread, which is the one that others see of a process.
+        Ok([only]) => work(order, &gate, 0, only),
+        Err(kernels) => std::thread::scope(|scope| {
+            for (index, kernel) in kernels.into_iter().enumerate() {
+                let gate = &gate;
+                let started = std::thread::Builder::new()
+                    .spawn_scoped(scope, move || work(order, gate, index, kernel));
+                if let Err(error) = started {
+                    give_up(gate, order.first, &error);
+                }
+            }
+        }),
+    }
     Ok(())
+}
+
+/// Says why and ends the process, whose other threads may sleep at the gate.
+fn give_up(gate: &Gate, slot: usize, error: &std::io::Error) -> ! {
+    let slot = gate.slot(slot);
+    slot.errno.store(error.raw_os_error().unwrap_or(0), Ordering::Release);
+    slot.failed_stage.store(Stage::Threads as u32, Ordering::Release);
+    std::process::exit(127)
 }
 
 fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dyn Kernel>) {
@@ -83,9 +99,16 @@ fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dy
     gate.arrive_and_wait();
     loop {
         kernel.run(order.operations);
-        slot.end_ns.store(monotonic_ns(), Ordering::Release);
+        let end_ns = monotonic_ns();
+        let first = slot.runs.load(Ordering::Acquire) == 0;
+        if !first && gate.all_finished() {
+            // Begun beside others, ended beside idle siblings: not counted.
+            return;
+        }
+        slot.end_ns.store(end_ns, Ordering::Release);
         slot.check.store(kernel.check(), Ordering::Release);
-        if slot.runs.fetch_add(1, Ordering::AcqRel) == 0 {
+        slot.runs.fetch_add(1, Ordering::AcqRel);
+        if first {
             gate.finish_window();
         }
         if !order.steady || gate.all_finished() {

@@ -18,7 +18,7 @@ use super::gate::{Gate, Stage};
 use super::interrupt::Interrupt;
 use super::output::Capture;
 use super::places::{Place, Places};
-use super::process::{Image, Launch, Position, Process, Streams};
+use super::process::{Image, Launch, Position, Process, Streams, prepare_for_children};
 use super::steady::{Next, Progress};
 use super::watch::{Ended, Event, Watch};
 use super::work::{Command, Task, Work};
@@ -47,6 +47,7 @@ impl LocalExecutor {
     /// # Errors
     /// If the program is not found, or its input or corun's own affinity cannot be read.
     pub fn new(work: Work, cores: Vec<Core>, interrupt: Interrupt) -> Result<Self, ExecutionError> {
+        prepare_for_children();
         open_input(&work.task)?;
         let inherited = Affinity::of(0)
             .map_err(|error| ExecutionError::System("read corun's own affinity", error))?;
@@ -126,18 +127,20 @@ impl Executor for LocalExecutor {
         let (progress, usage) = crew.see_through(&mut watch, start_ns)?;
 
         let sightings = watch.sightings();
-        let pinned_by_watch = watch.pinning();
+        let pinning = match arm.cpus.is_empty() {
+            true => Pinning::Free,
+            false => watch.pinning().unwrap_or(Pinning::Pinned),
+        };
         drop(watch);
         let captures = &self.captures[..self.work.processes(arm)];
-        let account = account(&self.work, arm, &gate, start_ns, &progress, captures, sightings)?;
+        let mut account = account(&self.work, arm, &gate, start_ns, &progress, captures)?;
+        account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;
         let mut evidence = self.evidence.after(before, arm, account.makespan, &usage);
-        evidence.pinning = match (arm.cpus.is_empty(), pinned_by_watch) {
-            (true, _) => Pinning::Free,
-            (false, Some(pinning)) => pinning,
-            (false, None) => Pinning::Pinned,
-        };
-        evidence.memory_nodes = self.places.memory_nodes(&arm.cpus);
+        evidence.pinning = pinning;
+        let bound = |worker| gate.slot(worker).unbound.load(Ordering::Acquire) == 0;
+        evidence.memory_nodes =
+            self.places.memory_nodes(&arm.cpus).filter(|_| (0..arm.workers as usize).all(bound));
         Ok(Outcome {
             makespan: account.makespan,
             throughput: account.throughput,
@@ -226,7 +229,11 @@ impl<'a> Crew<'a> {
             Task::Kernel(_) => self.arm.workers,
             Task::Command(_) => self.places.len() as u32,
         };
+        let begin = Instant::now();
         while !self.gate.wait_ready(expected, Duration::from_millis(20)) {
+            if self.work.timeout.is_some_and(|timeout| begin.elapsed() > timeout) {
+                return Err(self.timed_out());
+            }
             if interrupt.is_raised() {
                 return Err(ExecutionError::Interrupted);
             }
@@ -266,10 +273,7 @@ impl<'a> Crew<'a> {
             match watch.next()? {
                 Event::Tick => self.captures.iter().for_each(Capture::trim),
                 Event::TimedOut => {
-                    return Err(ExecutionError::Timeout {
-                        arm: self.arm.id.clone(),
-                        seconds: self.work.timeout.unwrap_or_default().as_secs_f64(),
-                    });
+                    return Err(self.timed_out());
                 }
                 Event::Ended(ended) => {
                     if !trouble::succeeded(self.work, ended.status) {
@@ -279,10 +283,21 @@ impl<'a> Crew<'a> {
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
                         Next::Rest => {}
                         Next::Again => watch.add(ended.process, self.launch(ended.process)?),
-                        Next::Over => return Ok((progress, usage)),
+                        Next::Over => {
+                            let unfinished = watch.kill_rest();
+                            unfinished.iter().for_each(|used| usage.add(used, None));
+                            return Ok((progress, usage));
+                        }
                     }
                 }
             }
+        }
+    }
+
+    fn timed_out(&self) -> ExecutionError {
+        ExecutionError::Timeout {
+            arm: self.arm.id.clone(),
+            seconds: self.work.timeout.unwrap_or_default().as_secs_f64(),
         }
     }
 

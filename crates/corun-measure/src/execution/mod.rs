@@ -1,5 +1,5 @@
 //! Running an arm for real: processes in their places, a common start, watched to the end, with
-//! evidence taken on both sides of the timed interval and nothing but waiting inside it.
+//! evidence taken on both sides of the timed interval and as little as possible inside it.
 
 mod accounting;
 mod calibration;

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::OnceLock;
 
 use corun_machine::Affinity;
 use corun_machine::MemoryPolicy;
@@ -121,23 +122,41 @@ impl Process {
     }
 
     /// Kills the process and everything in its process group, and collects it.
-    pub(crate) fn kill(self) {
-        // SAFETY: signals and waits for a child that has not been collected yet.
-        unsafe {
-            libc::kill(-self.id, libc::SIGKILL);
-            libc::kill(self.id, libc::SIGKILL);
-            libc::waitpid(self.id, ptr::null_mut(), 0);
-        }
+    pub(crate) fn kill(self) -> io::Result<(i32, libc::rusage)> {
+        // SAFETY: signals a child that has not been collected yet.
+        unsafe { libc::kill(self.id, libc::SIGKILL) };
+        self.collect()
     }
 
-    /// Collects the ended process: its wait status and what it used.
-    pub(crate) fn collect(&self) -> io::Result<(i32, libc::rusage)> {
+    /// Collects the ended process, its wait status and what it used, and ends what it left behind
+    /// in its process group: nothing may run beside the next sample.
+    pub(crate) fn collect(self) -> io::Result<(i32, libc::rusage)> {
+        // SAFETY: the group's number cannot be another's while its leader is not collected.
+        unsafe { libc::kill(-self.id, libc::SIGKILL) };
         let mut status = 0;
         // SAFETY: rusage is plain data; wait4 fills it for a child that has ended.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
         let id = unsafe { libc::wait4(self.id, &mut status, 0, &mut usage) };
         if id < 0 { Err(io::Error::last_os_error()) } else { Ok((status, usage)) }
+    }
+}
+
+/// The limit of descriptors that corun was started with: workers get it back.
+static INHERITED_DESCRIPTORS: OnceLock<libc::rlimit> = OnceLock::new();
+
+/// Prepares this process for children: as many descriptors as it may have (a worker takes several),
+/// and children that can be collected even if corun was started with SIGCHLD ignored.
+pub(crate) fn prepare_for_children() {
+    // SAFETY: reads and sets plain limits and a signal's disposition.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            let inherited = INHERITED_DESCRIPTORS.get_or_init(|| limit);
+            let raised = libc::rlimit { rlim_cur: inherited.rlim_max, ..*inherited };
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
+        }
     }
 }
 
@@ -172,6 +191,9 @@ fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
         }
         libc::setpgid(0, 0);
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        if let Some(limit) = INHERITED_DESCRIPTORS.get() {
+            libc::setrlimit(libc::RLIMIT_NOFILE, limit);
+        }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
@@ -195,7 +217,8 @@ fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
     if let Some(memory) = position.memory
         && memory.apply_to_self().is_err()
     {
-        fail(Stage::Memory);
+        // A container may forbid it; the sample then says that memory was not bound.
+        gate.slot(*slot).unbound.store(1, std::sync::atomic::Ordering::Release);
     }
     if !*keep_gate {
         gate.arrive_and_wait();

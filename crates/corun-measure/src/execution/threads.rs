@@ -2,7 +2,8 @@
 //!
 //! A program told to use N threads shows N threads (its first one works too, as under OpenMP) or
 //! N + 1 (the first one only starts and joins the others). Both are recognised; with any other
-//! number the threads stay on the arm's set of CPUs and the arm says so.
+//! number, or where the first of N + 1 works, the threads stay on the arm's set of CPUs and the arm
+//! says so.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -59,18 +60,32 @@ fn migrations(sched: &str) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
+/// Whether a process's first thread is running or wants to.
+fn is_at_work(process: libc::pid_t) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, it)| it.starts_with(" R")))
+}
+
+/// Looks at a first thread before it counts as waiting.
+const LOOKS: u32 = 20;
+/// It may be found at work this often among them: it starts the others.
+const MOST_AT_WORK: u32 = 8;
+
 /// Pins the worker threads of one process as they appear.
 pub(crate) struct ThreadPinner<'a> {
     process: libc::pid_t,
     cpus: &'a [u32],
     seen: BTreeSet<libc::pid_t>,
     pinned: bool,
+    /// Looks at a first thread that should only wait, and how often it was found at work.
+    looks: u32,
+    at_work: u32,
 }
 
 impl<'a> ThreadPinner<'a> {
     /// A pinner that gives worker thread i of the process the CPU `cpus[i]`.
     pub(crate) fn new(process: libc::pid_t, cpus: &'a [u32]) -> Self {
-        Self { process, cpus, seen: BTreeSet::new(), pinned: false }
+        Self { process, cpus, seen: BTreeSet::new(), pinned: false, looks: 0, at_work: 0 }
     }
 
     /// Looks for new threads and pins again when the workers can be told from the others.
@@ -78,11 +93,13 @@ impl<'a> ThreadPinner<'a> {
         let before = self.seen.len();
         self.seen.extend(of_process(self.process));
         if self.seen.len() == before {
+            self.look_at_the_first();
             return;
         }
         let threads: Vec<_> = self.seen.iter().copied().collect();
         let whole_set = Affinity::new(&self.cpus.iter().copied().collect());
-        match workers_among(&threads, self.cpus.len()) {
+        let first_works = self.at_work > MOST_AT_WORK;
+        match workers_among(&threads, self.cpus.len()).filter(|_| !first_works) {
             None => {
                 for &thread in &threads {
                     let _ = whole_set.apply(thread);
@@ -96,6 +113,23 @@ impl<'a> ThreadPinner<'a> {
                 self.pinned =
                     workers.iter().zip(self.cpus).all(|(&worker, &cpu)| pins(worker, cpu));
             }
+        }
+    }
+
+    /// With a thread too many, the first one ought to wait. If it works, nobody knows which of the
+    /// others does not: all go back to the set.
+    fn look_at_the_first(&mut self) {
+        if !self.pinned || self.seen.len() != self.cpus.len() + 1 || self.looks == LOOKS {
+            return;
+        }
+        self.looks += 1;
+        self.at_work += u32::from(is_at_work(self.process));
+        if self.at_work > MOST_AT_WORK {
+            let whole_set = Affinity::new(&self.cpus.iter().copied().collect());
+            for &thread in &self.seen {
+                let _ = whole_set.apply(thread);
+            }
+            self.pinned = false;
         }
     }
 

@@ -28,14 +28,17 @@ pub(super) fn of_start(
     slot: &Slot,
 ) -> Option<ExecutionError> {
     let stage = Stage::from_number(slot.failed_stage.load(Ordering::Acquire))?;
-    let error = io::Error::from_raw_os_error(slot.errno.load(Ordering::Acquire));
+    let error = match slot.errno.load(Ordering::Acquire) {
+        0 => io::Error::other("the kernel gave it other CPUs"),
+        errno => io::Error::from_raw_os_error(errno),
+    };
     let stage = match (stage, &work.task) {
         (Stage::Redirect, _) => "redirect a worker's input and output".to_owned(),
         (Stage::Affinity, _) => match arm.cpus.chunks(work.threads(arm)).nth(process) {
             Some(cpus) => format!("pin a worker to CPU {cpus:?}"),
             None => "give a worker the affinity that corun was started with".to_owned(),
         },
-        (Stage::Memory, _) => "bind a worker's memory to its NUMA node".to_owned(),
+        (Stage::Threads, _) => "start the threads of a built-in kernel".to_owned(),
         (Stage::Directory, Task::Command(Command { directory, .. })) => {
             let path = directory.clone().unwrap_or_default();
             return Some(ExecutionError::Directory { path, error });

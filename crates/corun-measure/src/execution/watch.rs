@@ -129,6 +129,12 @@ impl<'a> Watch<'a> {
         Ok(self.ended.pop_front())
     }
 
+    /// Kills whatever still runs; tells what it used.
+    pub(crate) fn kill_rest(&mut self) -> Vec<libc::rusage> {
+        let rest = self.live.drain(..);
+        rest.filter_map(|(_, process)| Some(process.kill().ok()?.1)).collect()
+    }
+
     /// Waits for the next event.
     ///
     /// # Errors
@@ -243,8 +249,6 @@ impl<'a> Watch<'a> {
 impl Drop for Watch<'_> {
     /// Nothing that was launched outlives its sample.
     fn drop(&mut self) {
-        for (_, process) in self.live.drain(..) {
-            process.kill();
-        }
+        self.kill_rest();
     }
 }

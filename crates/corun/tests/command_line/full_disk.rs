@@ -30,6 +30,14 @@ fn an_unwritable_place_is_found_before_anything_runs() {
 }
 
 #[test]
+fn a_place_that_nobody_may_write_to_is_not_permitted() {
+    let outcome =
+        Outcome::of(measure_one_worker(FEWEST).args(["--json=/sys/run.json", "--", "true"]));
+    let told = outcome.told(Scratch::new().path());
+    assert!(told.starts_with("exit 4\ncorun: could not write \"/sys/run.json\": "), "{told}");
+}
+
+#[test]
 fn a_run_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
     let scratch = Scratch::new();
     let outcome = Outcome::of(

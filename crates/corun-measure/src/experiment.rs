@@ -119,11 +119,11 @@ pub fn conduct(
         match run_block(block, arms, &mut random, executor, observer) {
             Ok(of_block) => samples.extend(of_block),
             Err(ExecutionError::Interrupted) if block > 0 => {
-                let sentence = format!("interrupted; finished blocks ({block}) are kept");
+                let sentence = format!("interrupted; {}", kept(block));
                 return Ok(ended(samples, block, StopReason::Interrupted, sentence));
             }
             Err(error) if block > 0 => {
-                let sentence = format!("an arm failed; finished blocks ({block}) are kept");
+                let sentence = format!("an arm failed; {}", kept(block));
                 let failed = ended(samples, block, StopReason::Failed, sentence);
                 return Ok(Conducted { failure: Some(error), ..failed });
             }
@@ -141,6 +141,13 @@ pub fn conduct(
 
 fn ended(samples: Vec<Sample>, blocks: u32, reason: StopReason, sentence: String) -> Conducted {
     Conducted { samples, blocks, stopped: Stopped { reason, sentence }, failure: None }
+}
+
+fn kept(blocks: u32) -> String {
+    match blocks {
+        1 => "1 finished block is kept".to_owned(),
+        blocks => format!("{blocks} finished blocks are kept"),
+    }
 }
 
 fn warm_up(

@@ -11,6 +11,8 @@ use corun_record::{Arm, Evidence, Placement, Sample, StopReason};
 #[derive(Default)]
 struct Fake {
     ran: Vec<String>,
+    /// The CPUs that each run was told to pin its workers to.
+    pinned: Vec<Vec<u32>>,
     /// What to answer instead of success, by the number of the run.
     trouble: BTreeMap<usize, fn() -> ExecutionError>,
 }
@@ -21,6 +23,7 @@ impl Executor for Fake {
             return Err(trouble());
         }
         self.ran.push(arm.id.clone());
+        self.pinned.push(arm.cpus.clone());
         Ok(Outcome {
             makespan: Duration::from_secs(1),
             throughput: f64::from(arm.workers),
@@ -65,10 +68,16 @@ fn arms() -> Vec<Arm> {
             twin_of: None,
             workers: 1,
             cores: 1,
-            cpus: vec![0],
+            cpus: pins(id),
             idle_siblings: Vec::new(),
         })
         .collect()
+}
+
+/// CPUs by which an arm can be told from the others.
+fn pins(id: &str) -> Vec<u32> {
+    let position = ARMS.iter().position(|arm| *arm == id).unwrap_or(ARMS.len());
+    vec![position as u32; position]
 }
 
 fn schedule(seed: u64) -> Schedule {
@@ -121,6 +130,16 @@ fn the_seed_decides_the_order_and_the_samples_record_it() {
     };
     assert_eq!(order(7), order(7));
     assert_ne!(order(7), order(8));
+}
+
+#[test]
+fn every_run_is_given_the_cpus_of_its_own_arm() {
+    let mut fake = Fake::default();
+    conduct(&arms(), &schedule(3), &mut until(None, 5), &mut fake, &mut Unobserved).unwrap();
+    assert_eq!(fake.ran.len(), 20);
+    for (arm, pinned) in fake.ran.iter().zip(&fake.pinned) {
+        assert_eq!(*pinned, pins(arm));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod exports;
 mod failing_commands;
 mod full_disk;
 mod interruption;
+mod left_behind;
 mod one_cpu;
 mod placement;
 mod schema;

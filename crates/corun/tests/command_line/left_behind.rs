@@ -1,0 +1,45 @@
+//! Nothing of one sample runs beside the next: children that a command leaves in the background,
+//! and kernels that would go on beside idle siblings.
+
+use crate::common::{Outcome, corun, measure};
+
+#[test]
+fn a_child_in_the_background_ends_with_its_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("children");
+    let script = format!("sleep 3600 & echo $! >> {}", list.display());
+    let outcome = Outcome::of(measure("spread,stacked", 2).args(["--", "bash", "-c", &script]));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    let children = std::fs::read_to_string(&list).unwrap();
+    assert!(children.lines().count() >= 8, "{children}");
+    for child in children.lines() {
+        let command = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
+        assert!(!command.is_ok_and(|it| it.contains("3600")), "child {child} still sleeps");
+    }
+}
+
+/// Two equal workers on one CPU have about as much done as one, whoever ends first: a run that went
+/// on alone must not be counted (it would add a sixth).
+#[test]
+fn a_steady_kernel_counts_no_run_that_ended_alone() {
+    let outcome = Outcome::of(&mut corun([
+        "measure",
+        "--steady",
+        "--workload=fib",
+        "--cores=1",
+        "--arms=stacked",
+        "--blocks=2",
+        "--warmup=0",
+        "--sample-time=20ms",
+        "--json=-",
+    ]));
+    for sample in outcome.run().samples {
+        let ends: Vec<f64> = sample.workers.iter().map(|worker| worker.seconds).collect();
+        let runs: Vec<u32> = sample.workers.iter().map(|worker| worker.runs).collect();
+        let slowest = ends.iter().copied().fold(0.0, f64::max);
+        let last_first_run = ends.iter().zip(&runs).filter(|(_, runs)| **runs == 1);
+        let first_windows = last_first_run.map(|(end, _)| *end).fold(0.0, f64::max);
+        assert!(runs.iter().any(|runs| *runs == 1), "someone ended the sample: {runs:?}");
+        assert!(slowest <= first_windows, "counted after the last first run: {ends:?} {runs:?}");
+    }
+}

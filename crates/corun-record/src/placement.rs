@@ -64,7 +64,7 @@ impl fmt::Display for Placement {
 /// A text that names no placement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected a placement (single, spread, full, full@K, packed, stacked, free or free@N), found \"{0}\""
+    "expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found \"{0}\""
 )]
 pub struct UnknownPlacement(pub String);
 

@@ -111,6 +111,17 @@ impl Destination {
     }
 }
 
+/// Keeps a text that could not be written where it was wanted in a new file of the folder for
+/// temporary files, and tells its name.
+///
+/// # Errors
+/// If that folder cannot be written to either.
+pub fn rescue(text: &str) -> io::Result<PathBuf> {
+    let mut file = tempfile::Builder::new().prefix("corun-").suffix(".json").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    Ok(file.keep().map_err(|error| error.error)?.1)
+}
+
 /// As any program's new file, before the process's mask takes its share.
 fn world_readable() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)

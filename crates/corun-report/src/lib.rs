@@ -12,7 +12,7 @@ mod tables;
 mod terminal;
 
 pub use csv::to_csv;
-pub use destination::{Destination, ExportError};
+pub use destination::{Destination, ExportError, rescue};
 pub use figures::{interval, percent, ratio, seconds};
 pub use markdown::to_markdown;
 pub use terminal::to_terminal;

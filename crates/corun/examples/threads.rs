@@ -1,9 +1,10 @@
 //! A program with threads, to see where corun puts them: `threads WORKERS OTHERS CPU,CPU,...`
 //!
-//! Of its WORKERS + OTHERS threads the first WORKERS ones work (under one other thread it is the
-//! first that only waits, as in programs that start a thread for each worker and join them). It
-//! ends when worker i may run on the i-th CPU only, and under more others when every thread may run
-//! on all of these CPUs; until then it waits, and corun's `--timeout` is what ends it.
+//! Of its WORKERS + OTHERS threads one checks where all are and the others sleep; the first one
+//! checks, but with one other thread it only waits, as in programs that start a thread for each
+//! worker and join them. It ends when worker i may run on the i-th CPU only, and under more others
+//! when every thread may run on all of these CPUs; until then it goes on, and corun's `--timeout` is
+//! what ends it.
 
 use std::process::ExitCode;
 
@@ -16,19 +17,30 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let cpus: Vec<u32> = cpus.split(',').filter_map(|cpu| cpu.parse().ok()).collect();
-    for _ in 1..workers + others {
+    let first_waits = others == 1;
+    for _ in 1..workers + others - usize::from(first_waits) {
         std::thread::spawn(|| {
             loop {
                 std::thread::park();
             }
         });
     }
+    let check = move || wait_until_in_place(workers, others, &cpus);
+    if first_waits {
+        let _ = std::thread::spawn(check).join();
+    } else {
+        check();
+    }
+    ExitCode::SUCCESS
+}
+
+fn wait_until_in_place(workers: usize, others: usize, cpus: &[u32]) {
     loop {
         // Seen in place once is not enough: corun may be about to move them, or to verify.
-        if are_in_place(workers, others, &cpus) {
+        if are_in_place(workers, others, cpus) {
             wait_for_corun_to_look();
-            if are_in_place(workers, others, &cpus) {
-                return ExitCode::SUCCESS;
+            if are_in_place(workers, others, cpus) {
+                return;
             }
         }
         std::thread::yield_now();

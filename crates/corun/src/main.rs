@@ -8,6 +8,7 @@ mod problem;
 mod progress;
 mod terminal;
 mod values;
+mod workloads;
 
 use std::process::ExitCode;
 

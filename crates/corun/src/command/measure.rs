@@ -16,7 +16,7 @@ use regex::Regex;
 use crate::interruption;
 use crate::problem::{Problem, code, say};
 use crate::progress::ProgressLine;
-use crate::{terminal, values};
+use crate::{terminal, values, workloads};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -39,8 +39,8 @@ struct WorkArguments {
     /// The command; `{workers}` in its arguments becomes the number of threads to use
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Run a built-in workload instead of a command
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    #[arg(help = workloads::names(), long_help = workloads::descriptions())]
     workload: Option<String>,
     /// Set a parameter of the workload (repeatable)
     #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
@@ -72,7 +72,8 @@ enum Share {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Where it runs")]
 struct ArmArguments {
-    /// Measure these placements only: single, spread, full, full@K, packed, stacked, free, free@N
+    /// Measure these placements only: single, spread, spread@N, full, full@K, packed, stacked,
+    /// free, free@N
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     arms: Vec<Placement>,
     /// Use C cores (of each type); by default all that this process may use
@@ -248,17 +249,19 @@ impl Exports {
             (&output.csv, corun_report::to_csv),
             (&output.markdown, corun_report::to_markdown),
         ];
-        let mut files = Vec::new();
-        for (path, form) in wanted {
-            if let Some(path) = path {
-                files.push((Destination::open(path)?, form));
+        let wanted: Vec<(&PathBuf, Form)> =
+            wanted.into_iter().filter_map(|(path, form)| Some((path.as_ref()?, form))).collect();
+        for (index, (path, _)) in wanted.iter().enumerate() {
+            if wanted[..index].iter().any(|(earlier, _)| earlier == path) {
+                return Err(Problem::usage(
+                    format!("expected a place of its own for each export, found {path:?} twice"),
+                    "Name another file for one of them.",
+                ));
             }
         }
-        if files.iter().filter(|(file, _)| file.is_standard_output()).count() > 1 {
-            return Err(Problem::usage(
-                "expected at most one export to standard output, found several",
-                "Name a file for the others.",
-            ));
+        let mut files = Vec::new();
+        for (path, form) in wanted {
+            files.push((Destination::open(path)?, form));
         }
         Ok(Self { files })
     }
@@ -277,8 +280,7 @@ impl Exports {
             }
         }
         let Some(failure) = first_failure else { return Ok(()) };
-        let rescue = std::env::temp_dir().join(format!("corun-{}.json", std::process::id()));
-        if std::fs::write(&rescue, corun_record::to_json(run)).is_ok() {
+        if let Ok(rescue) = corun_report::rescue(&corun_record::to_json(run)) {
             say(&format!("corun: the whole run is kept in {}", rescue.display()));
         }
         Err(failure.into())

@@ -53,6 +53,11 @@ impl Outcome {
         format!("exit {}\n{errors}", self.exit.map_or("by signal".to_owned(), |it| it.to_string()))
     }
 
+    /// Standard output as if no line had been broken: where a line ends depends on its figures.
+    pub fn unwrapped(&self) -> String {
+        self.output.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// The run that `--json -` wrote to standard output.
     #[track_caller]
     pub fn run(&self) -> Run {

@@ -24,7 +24,8 @@ fn finished_blocks_are_kept() {
 
         assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(5), ""), "{signal:?}");
         assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
-        assert!(outcome.output.ends_with("; interrupted; 3 finished blocks are kept.\n"));
+        let shown = outcome.unwrapped();
+        assert!(shown.ends_with("; interrupted; 3 finished blocks are kept."), "{shown}");
         let run = corun_record::from_json(&scratch.read("run.json")).expect("a whole run");
         assert_eq!(run.stopped.reason, StopReason::Interrupted);
         assert_eq!((run.design.blocks, run.samples.len()), (3, 3 * RUNS_A_BLOCK));

@@ -90,7 +90,7 @@ fn nobody_can_do_the_work_of_zero_workers() {
     assert_eq!(told(&["--cores=0", "--", "true"]), nobody);
     insta::assert_snapshot!(told(&["--arms=free@0", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'free@0' for '--arms <LIST>': expected a placement (single, spread, full, full@K, packed, stacked, free or free@N), found "free@0"
+    error: invalid value 'free@0' for '--arms <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
 
     For more information, try '--help'.
     "#);
@@ -135,7 +135,7 @@ fn a_named_placement_must_be_possible() {
 fn placements_and_core_types_have_names() {
     insta::assert_snapshot!(told(&["--arms=spread,fast", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'fast' for '--arms <LIST>': expected a placement (single, spread, full, full@K, packed, stacked, free or free@N), found "fast"
+    error: invalid value 'fast' for '--arms <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "fast"
 
     For more information, try '--help'.
     "#);
@@ -239,11 +239,11 @@ fn numbers_have_units_and_limits() {
 
 #[test]
 fn standard_output_takes_one_export() {
-    insta::assert_snapshot!(told(&["--json=-", "--csv=-", "--", "true"]), @r"
+    insta::assert_snapshot!(told(&["--json=-", "--csv=-", "--", "true"]), @r#"
     exit 2
-    corun: expected at most one export to standard output, found several
-      Name a file for the others.
-    ");
+    corun: expected a place of its own for each export, found "-" twice
+      Name another file for one of them.
+    "#);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Nothing of one sample runs beside the next: children that a command leaves in the background,
 //! and kernels that would go on beside idle siblings.
 
-use crate::common::{Outcome, corun, measure};
+use crate::common::{Outcome, corun, measure, wait_until};
 
 #[test]
 fn a_child_in_the_background_ends_with_its_sample() {
@@ -13,8 +13,10 @@ fn a_child_in_the_background_ends_with_its_sample() {
     let children = std::fs::read_to_string(&list).unwrap();
     assert!(children.lines().count() >= 8, "{children}");
     for child in children.lines() {
-        let command = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
-        assert!(!command.is_ok_and(|it| it.contains("3600")), "child {child} still sleeps");
+        wait_until("the end of a child", || {
+            let command = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
+            !command.is_ok_and(|it| it.contains("3600"))
+        });
     }
 }
 
@@ -39,7 +41,7 @@ fn a_steady_kernel_counts_no_run_that_ended_alone() {
         let slowest = ends.iter().copied().fold(0.0, f64::max);
         let last_first_run = ends.iter().zip(&runs).filter(|(_, runs)| **runs == 1);
         let first_windows = last_first_run.map(|(end, _)| *end).fold(0.0, f64::max);
-        assert!(runs.iter().any(|runs| *runs == 1), "someone ended the sample: {runs:?}");
+        assert!(runs.contains(&1), "someone ended the sample: {runs:?}");
         assert!(slowest <= first_windows, "counted after the last first run: {ends:?} {runs:?}");
     }
 }

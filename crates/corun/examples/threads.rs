@@ -1,53 +1,66 @@
-//! A program with threads, to see where corun puts them: `threads WORKERS OTHERS CPU,CPU,...`
+//! A program with threads, to see where corun puts them: `threads KIND WORKERS CPU,CPU,...`
 //!
-//! Of its WORKERS + OTHERS threads one checks where all are and the others sleep; the first one
-//! checks, but with one other thread it only waits, as in programs that start a thread for each
-//! worker and join them. It ends when worker i may run on the i-th CPU only, and under more others
-//! when every thread may run on all of these CPUs; until then it goes on, and corun's `--timeout` is
-//! what ends it.
+//! KIND says how many threads there are and who of them works. The program ends when all are where
+//! they belong: worker i on the i-th CPU only, or, where corun cannot know the workers, every
+//! thread on all of these CPUs. Until then it waits, and corun's `--timeout` is what ends it.
 
 use std::process::ExitCode;
+use std::thread;
 
 use corun_machine::{Affinity, CpuSet};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [workers, others, cpus] = arguments.as_slice() else { return ExitCode::from(2) };
-    let (Ok(workers), Ok(others)) = (workers.parse::<usize>(), others.parse::<usize>()) else {
-        return ExitCode::from(2);
-    };
+    let [kind, workers, cpus] = arguments.as_slice() else { return ExitCode::from(2) };
+    let Ok(workers) = workers.parse::<usize>() else { return ExitCode::from(2) };
     let cpus: Vec<u32> = cpus.split(',').filter_map(|cpu| cpu.parse().ok()).collect();
-    let first_waits = others == 1;
-    for _ in 1..workers + others - usize::from(first_waits) {
-        std::thread::spawn(|| {
+    let (count, first_works, one_by_one) = match kind.as_str() {
+        "all-work" => (workers, true, true),
+        "first-waits" => (workers + 1, false, true),
+        "first-works-too" => (workers + 1, true, false),
+        "many-more" => (workers + 3, true, false),
+        _ => return ExitCode::from(2),
+    };
+    let first_worker = usize::from(!first_works);
+    let work = move || wait_for_places(first_worker, &cpus, one_by_one);
+    if first_works {
+        start_idle(count - 1);
+        work();
+        return ExitCode::SUCCESS;
+    }
+    start_idle(count - 2);
+    match thread::spawn(work).join() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Starts threads that do nothing until the program ends.
+fn start_idle(count: usize) {
+    for _ in 0..count {
+        thread::spawn(|| {
             loop {
-                std::thread::park();
+                thread::park();
             }
         });
     }
-    let check = move || wait_until_in_place(workers, others, &cpus);
-    if first_waits {
-        let _ = std::thread::spawn(check).join();
-    } else {
-        check();
-    }
-    ExitCode::SUCCESS
 }
 
-fn wait_until_in_place(workers: usize, others: usize, cpus: &[u32]) {
+/// Works, in that it never sleeps, until all threads are and stay where they belong.
+fn wait_for_places(first_worker: usize, cpus: &[u32], one_by_one: bool) {
     loop {
         // Seen in place once is not enough: corun may be about to move them, or to verify.
-        if are_in_place(workers, others, cpus) {
+        if are_in_place(first_worker, cpus, one_by_one) {
             wait_for_corun_to_look();
-            if are_in_place(workers, others, cpus) {
+            if are_in_place(first_worker, cpus, one_by_one) {
                 return;
             }
         }
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 
-fn are_in_place(workers: usize, others: usize, cpus: &[u32]) -> bool {
+fn are_in_place(first_worker: usize, cpus: &[u32], one_by_one: bool) -> bool {
     let mut threads: Vec<i32> = std::fs::read_dir("/proc/self/task")
         .into_iter()
         .flatten()
@@ -57,13 +70,11 @@ fn are_in_place(workers: usize, others: usize, cpus: &[u32]) -> bool {
     let is_on = |thread: i32, wanted: CpuSet| {
         Affinity::of(thread).is_ok_and(|affinity| affinity.cpus() == wanted)
     };
-    match others {
-        0 | 1 => threads[others..]
-            .iter()
-            .zip(cpus)
-            .take(workers)
-            .all(|(&thread, &cpu)| is_on(thread, [cpu].into())),
-        _ => threads.iter().all(|&thread| is_on(thread, cpus.iter().copied().collect())),
+    if one_by_one {
+        let mut workers = threads[first_worker..].iter().zip(cpus);
+        workers.all(|(&thread, &cpu)| is_on(thread, [cpu].into()))
+    } else {
+        threads.iter().all(|&thread| is_on(thread, cpus.iter().copied().collect()))
     }
 }
 
@@ -77,6 +88,6 @@ fn wait_for_corun_to_look() {
     };
     let enough = waits().saturating_add(4);
     while waits() < enough {
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }

@@ -60,16 +60,23 @@ fn migrations(sched: &str) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// Whether a process's first thread is running or wants to.
-fn is_at_work(process: libc::pid_t) -> bool {
-    std::fs::read_to_string(format!("/proc/{process}/stat"))
-        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, it)| it.starts_with(" R")))
+/// How long a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
+fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Looks at a first thread before it counts as waiting.
+/// Whether the first thread used at least half as much CPU time as the others on average. Times of
+/// one another are compared, for on a busy machine even a worker may get little.
+fn first_works(before: &[u64], after: &[u64]) -> bool {
+    let mut used = before.iter().zip(after).map(|(before, after)| after.saturating_sub(*before));
+    let first = used.next().unwrap_or(0);
+    let (count, others) = used.fold((0, 0), |(count, sum), used| (count + 1, sum + used));
+    first > 0 && first * 2 * count >= others
+}
+
+/// Looks between the two accounts of the threads' CPU time.
 const LOOKS: u32 = 20;
-/// It may be found at work this often among them: it starts the others.
-const MOST_AT_WORK: u32 = 8;
 
 /// Pins the worker threads of one process as they appear.
 pub(crate) struct ThreadPinner<'a> {
@@ -77,15 +84,23 @@ pub(crate) struct ThreadPinner<'a> {
     cpus: &'a [u32],
     seen: BTreeSet<libc::pid_t>,
     pinned: bool,
-    /// Looks at a first thread that should only wait, and how often it was found at work.
+    /// Looks since a first thread was found that should only wait.
     looks: u32,
-    at_work: u32,
+    /// The CPU time of every thread at the first of these, in nanoseconds.
+    on_cpu_ns: Vec<u64>,
 }
 
 impl<'a> ThreadPinner<'a> {
     /// A pinner that gives worker thread i of the process the CPU `cpus[i]`.
     pub(crate) fn new(process: libc::pid_t, cpus: &'a [u32]) -> Self {
-        Self { process, cpus, seen: BTreeSet::new(), pinned: false, looks: 0, at_work: 0 }
+        Self {
+            process,
+            cpus,
+            seen: BTreeSet::new(),
+            pinned: false,
+            looks: 0,
+            on_cpu_ns: Vec::new(),
+        }
     }
 
     /// Looks for new threads and pins again when the workers can be told from the others.
@@ -98,8 +113,7 @@ impl<'a> ThreadPinner<'a> {
         }
         let threads: Vec<_> = self.seen.iter().copied().collect();
         let whole_set = Affinity::new(&self.cpus.iter().copied().collect());
-        let first_works = self.at_work > MOST_AT_WORK;
-        match workers_among(&threads, self.cpus.len()).filter(|_| !first_works) {
+        match workers_among(&threads, self.cpus.len()) {
             None => {
                 for &thread in &threads {
                     let _ = whole_set.apply(thread);
@@ -119,18 +133,25 @@ impl<'a> ThreadPinner<'a> {
     /// With a thread too many, the first one ought to wait. If it works, nobody knows which of the
     /// others does not: all go back to the set.
     fn look_at_the_first(&mut self) {
-        if !self.pinned || self.seen.len() != self.cpus.len() + 1 || self.looks == LOOKS {
+        if !self.pinned || self.seen.len() != self.cpus.len() + 1 || self.looks > LOOKS {
             return;
         }
+        if self.looks == 0 {
+            self.on_cpu_ns = self.on_cpu_now();
+        }
         self.looks += 1;
-        self.at_work += u32::from(is_at_work(self.process));
-        if self.at_work > MOST_AT_WORK {
+        if self.looks > LOOKS && first_works(&self.on_cpu_ns, &self.on_cpu_now()) {
             let whole_set = Affinity::new(&self.cpus.iter().copied().collect());
             for &thread in &self.seen {
                 let _ = whole_set.apply(thread);
             }
             self.pinned = false;
         }
+    }
+
+    fn on_cpu_now(&self) -> Vec<u64> {
+        let thread_times = self.seen.iter().map(|&thread| on_cpu_ns(self.process, thread));
+        thread_times.map(Option::unwrap_or_default).collect()
     }
 
     /// How the threads were kept in place in the end.
@@ -157,6 +178,15 @@ mod tests {
             "bash (7, #threads: 1)\n------\nse.exec_start   :  5.1\nse.nr_migrations    :     3\n";
         assert_eq!(migrations(sched), Some(3));
         assert_eq!(migrations("se.exec_start : 5\n"), None);
+    }
+
+    #[test]
+    fn a_first_thread_works_that_uses_as_much_as_the_others() {
+        assert!(first_works(&[5, 0, 0], &[105, 100, 90]));
+        assert!(first_works(&[5, 0, 0], &[105, 200, 0]));
+        assert!(!first_works(&[5, 0, 0], &[6, 100, 90]));
+        assert!(!first_works(&[5, 0, 0], &[5, 0, 0]));
+        assert!(!first_works(&[], &[]));
     }
 
     #[test]

@@ -67,8 +67,13 @@ impl RootFiles {
         Ok(Self { root, live, buffer: vec![0; PAGE + 1] })
     }
 
-    fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    /// Whether this is the system that corun runs on.
+    pub(crate) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    pub(crate) fn open_below(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK;
         if self.live {
             return openat(&self.root, path, flags, Mode::empty());
         }

@@ -14,6 +14,7 @@ mod machine;
 mod memory_policy;
 mod reading;
 mod smt;
+pub mod switch;
 
 pub use affinity::Affinity;
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};

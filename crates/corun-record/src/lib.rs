@@ -9,6 +9,7 @@ mod observation;
 mod placement;
 mod run;
 mod sample;
+mod smt_state;
 
 pub use actionable::{Actionable, Exit};
 pub use json::{ReadError, from_json, schema, to_json};
@@ -19,3 +20,4 @@ pub use run::{
     Verdict, Workload,
 };
 pub use sample::{ClockProbe, Evidence, Pinning, Sample, WorkerSample};
+pub use smt_state::{SmtState, UnknownSmtState};

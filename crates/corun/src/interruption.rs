@@ -8,11 +8,22 @@ use corun_measure::execution::Interrupt;
 use corun_record::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::problem::Problem;
+
 /// An interrupt that the usual signals raise.
 ///
 /// # Errors
 /// If the system refuses the handlers.
-pub fn on_signals() -> io::Result<Interrupt> {
+pub fn on_signals() -> Result<Interrupt, Problem> {
+    handlers().map_err(|error| {
+        Problem::failed(
+            format!("could not listen to signals: {error}"),
+            "See what limits this process (a sandbox, descriptors).",
+        )
+    })
+}
+
+fn handlers() -> io::Result<Interrupt> {
     let (interrupt, raise) = Interrupt::new()?;
     let second = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

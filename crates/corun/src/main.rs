@@ -3,6 +3,8 @@
 //! The story: parse the command line, let one subcommand do its work, and end with its exit code.
 
 mod command;
+mod consent;
+mod foreground;
 mod interruption;
 mod problem;
 mod progress;

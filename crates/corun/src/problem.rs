@@ -19,6 +19,11 @@ impl Problem {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Usage }
     }
 
+    /// Something that failed on the way.
+    pub fn failed(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Failed }
+    }
+
     /// Says it on standard error and gives the exit code.
     pub fn tell(&self) -> ExitCode {
         say(&format!("corun: {}\n  {}", self.sentence, self.next_step));

@@ -160,12 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let request = arguments.request()?;
     let exports = Exports::open(&arguments.output)?;
     let machine = Machine::read(Path::new("/"))?;
-    let interrupt = interruption::on_signals().map_err(|error| {
-        Problem::usage(
-            format!("could not listen to signals: {error}"),
-            "See what limits this process (a sandbox, descriptors).",
-        )
-    })?;
+    let interrupt = interruption::on_signals()?;
     let measurement = Measurement::prepare(&request, &machine, interrupt)?;
     let mut progress =
         ProgressLine::new(Forecaster::new(&request, measurement.arms()), arguments.output.quiet);

@@ -2,13 +2,16 @@
 
 mod kernel_worker;
 mod measure;
+mod smt;
+mod smt_watchdog;
 mod topo;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use corun_machine::switch::{LeftBecause, left_by_corun};
 
-use crate::problem::Problem;
+use crate::problem::{Problem, say};
 
 /// What corun can be asked to do.
 #[derive(Debug, Subcommand)]
@@ -17,9 +20,14 @@ pub enum Command {
     Measure(Box<measure::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
+    /// Show and switch SMT, and bring everything back
+    Smt(smt::Arguments),
     /// Run a built-in workload's kernel for another corun (not for people)
     #[command(hide = true)]
     KernelWorker(kernel_worker::Arguments),
+    /// Restore SMT should the corun that started this die (not for people)
+    #[command(hide = true)]
+    SmtWatchdog(smt_watchdog::Arguments),
 }
 
 impl Command {
@@ -28,10 +36,22 @@ impl Command {
     /// # Errors
     /// What the user should be told.
     pub fn run(self) -> Result<ExitCode, Problem> {
+        if !matches!(self, Self::Smt(_) | Self::KernelWorker(_) | Self::SmtWatchdog(_)) {
+            tell_what_is_left();
+        }
         match self {
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
+            Self::Smt(arguments) => smt::run(arguments),
+            Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),
             Self::KernelWorker(arguments) => Ok(kernel_worker::run(arguments)),
         }
+    }
+}
+
+/// SMT that a corun has left switched, or is switching, disturbs whatever comes next.
+fn tell_what_is_left() {
+    if let Some(left) = left_by_corun().filter(|left| left.why != LeftBecause::AskedFor) {
+        say(&format!("corun: {}", left.sentence()));
     }
 }

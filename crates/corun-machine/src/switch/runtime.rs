@@ -1,0 +1,227 @@
+//! The folder in which a switch under way is written down, and the lock that keeps it alone.
+//!
+//! A state file is complete or not there at all: written beside, flushed, renamed, and the folder
+//! flushed too. It lives in `/run`, which a reboot empties, as a reboot brings SMT back.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::snapshot::Snapshot;
+
+/// What a state file holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Always `corun-smt-state`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The kernel's name for this boot: a reboot makes the file meaningless.
+    pub boot: String,
+    /// When the snapshot was taken, UTC, RFC 3339.
+    pub taken: String,
+    /// Who switched.
+    pub by: Holder,
+    /// How everything was.
+    pub before: Snapshot,
+}
+
+/// The `format` of a state file.
+pub const FORMAT: &str = "corun-smt-state";
+/// The `version` that this program writes.
+pub const VERSION: u32 = 1;
+
+/// A corun that switches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub process: u32,
+    /// Its command line.
+    pub command: String,
+}
+
+/// The folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runtime {
+    folder: PathBuf,
+}
+
+/// The lock; held until dropped, by this process or a watchdog that inherited it.
+#[derive(Debug)]
+pub struct Lock(File);
+
+/// Why the lock was not had.
+#[derive(Debug)]
+pub enum LockError {
+    /// Another corun has it; who, if it said so.
+    Held(Option<Holder>),
+    /// It cannot be had at all.
+    Io(io::Error),
+}
+
+const LOCK: &str = "smt-switch.lock";
+const UNFINISHED: &str = "smt-unfinished.json";
+const HELD: &str = "smt-held.json";
+
+impl Runtime {
+    /// The folder of this system.
+    pub fn of_system() -> Self {
+        Self::at(Path::new("/run/corun"))
+    }
+
+    /// Another folder.
+    pub fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// The folder's path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Takes the lock, or waits for it.
+    ///
+    /// # Errors
+    /// If another has it and this is not to wait, or the folder cannot be used.
+    pub fn lock(&self, wait: bool, holder: &Holder) -> Result<Lock, LockError> {
+        fs::create_dir_all(&self.folder).map_err(LockError::Io)?;
+        let path = self.folder.join(LOCK);
+        let open =
+            || File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = open().map_err(LockError::Io)?;
+        if wait {
+            file.lock().map_err(LockError::Io)?;
+        } else {
+            file.try_lock().map_err(|error| match error {
+                TryLockError::WouldBlock => LockError::Held(self.holder()),
+                TryLockError::Error(error) => LockError::Io(error),
+            })?;
+        }
+        let text = serde_json::to_string(holder).unwrap_or_default();
+        let written = file.set_len(0).and_then(|()| file.rewind());
+        written.and_then(|()| file.write_all(text.as_bytes())).map_err(LockError::Io)?;
+        Ok(Lock(file))
+    }
+
+    /// Whether somebody has the lock now, and who, if it said so.
+    pub fn is_locked(&self) -> Option<Option<Holder>> {
+        let file = File::open(self.folder.join(LOCK)).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => Some(self.holder()),
+            _ => None,
+        }
+    }
+
+    /// The change that has to be undone, if there is one.
+    ///
+    /// # Errors
+    /// If its file cannot be read or understood.
+    pub fn unfinished(&self) -> io::Result<Option<State>> {
+        load(&self.folder.join(UNFINISHED))
+    }
+
+    /// The change that was asked to stay until it is restored, if there is one.
+    ///
+    /// # Errors
+    /// If its file cannot be read or understood.
+    pub fn held(&self) -> io::Result<Option<State>> {
+        load(&self.folder.join(HELD))
+    }
+
+    /// Writes down what has to be undone.
+    ///
+    /// # Errors
+    /// If the file system gives trouble; then no file is there.
+    pub fn begin(&self, state: &State) -> io::Result<()> {
+        let path = self.folder.join(UNFINISHED);
+        let beside = self.folder.join(format!("{UNFINISHED}.new"));
+        let text = serde_json::to_vec_pretty(state)?;
+        let mut file = File::create(&beside)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&beside, &path)?;
+        self.flush()
+    }
+
+    /// The change is to stay: its state is what a later restoring goes back to, unless an earlier
+    /// change stays already.
+    ///
+    /// # Errors
+    /// If the file system gives trouble.
+    pub fn keep(&self) -> io::Result<()> {
+        if self.folder.join(HELD).exists() {
+            return self.finish();
+        }
+        fs::rename(self.folder.join(UNFINISHED), self.folder.join(HELD))?;
+        self.flush()
+    }
+
+    /// The change was undone.
+    ///
+    /// # Errors
+    /// If the file system gives trouble.
+    pub fn finish(&self) -> io::Result<()> {
+        remove(&self.folder.join(UNFINISHED))?;
+        self.flush()
+    }
+
+    /// The change that was to stay was undone.
+    ///
+    /// # Errors
+    /// If the file system gives trouble.
+    pub fn let_go(&self) -> io::Result<()> {
+        remove(&self.folder.join(HELD))?;
+        self.flush()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        File::open(&self.folder)?.sync_all()
+    }
+
+    fn holder(&self) -> Option<Holder> {
+        let mut text = String::new();
+        File::open(self.folder.join(LOCK)).ok()?.read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn load(path: &Path) -> io::Result<Option<State>> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let state: State = serde_json::from_slice(&text)?;
+    if state.format != FORMAT || state.version > VERSION {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "it is {} version {}, not {FORMAT} up to {VERSION}",
+                state.format, state.version
+            ),
+        ));
+    }
+    Ok(Some(state).filter(|state| state.boot == boot()))
+}
+
+/// The kernel's name for this boot.
+pub(super) fn boot() -> String {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

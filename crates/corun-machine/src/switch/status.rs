@@ -1,0 +1,260 @@
+//! What `corun smt status` shows: the switch, who took which CPU offline, and what a switch would
+//! do to others.
+
+use corun_record::SmtState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::boot_line::{self, BootArgument};
+use super::runtime::{Runtime, State};
+use super::snapshot::{Snapshot, state};
+use super::{cpus, irqs};
+use crate::{CpuSet, Machine, SmtControl, SystemFiles};
+
+/// The `format` of a status in JSON.
+pub const STATUS_FORMAT: &str = "corun-smt";
+/// The `version` that this program writes.
+pub const STATUS_VERSION: u32 = 1;
+
+/// The state of the switch and what hangs on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SmtStatus {
+    /// Always `corun-smt`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// On if any core has two siblings online.
+    pub smt: SmtState,
+    /// `smt/control`; `null` where the kernel has no such file.
+    pub control: Option<SmtControl>,
+    /// `smt/active`, by the kernel's account.
+    pub active: Option<bool>,
+    /// The SMT width S as far as known: the largest number of known siblings of a core.
+    pub width: u32,
+    /// The online siblings that SMT off takes away.
+    pub extra_siblings: CpuSet,
+    /// The CPUs that are offline, and by whom as far as the kernel shows.
+    pub offline: Vec<OfflineCpu>,
+    /// What the kernel's command line says about it.
+    pub boot_line: Vec<BootArgument>,
+    /// What would lose something by SMT off.
+    pub depends: Dependents,
+    /// What corun has switched and not yet brought back.
+    pub left_by_corun: Option<LeftByCorun>,
+}
+
+/// An offline CPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfflineCpu {
+    /// The kernel's number.
+    pub cpu: u32,
+    /// Who took it offline.
+    pub by: OfflineBy,
+}
+
+/// Who took a CPU offline.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum OfflineBy {
+    /// corun, which has written down that it was online.
+    Corun,
+    /// Somebody by hand, before corun switched.
+    Hand,
+    /// The switch, or somebody by hand: with SMT off the kernel does not tell them apart.
+    SwitchOrHand,
+    /// The boot line did not let it come up, and nobody has brought it up since.
+    BootLine,
+}
+
+/// What would lose something by SMT off.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Dependents {
+    /// Cpusets of version 1 that would shrink.
+    pub cpusets: Vec<DependentCpuset>,
+    /// Tasks whose mask names a sibling.
+    pub tasks: Vec<DependentTask>,
+    /// Interrupts bound to siblings.
+    pub irqs: Vec<DependentIrq>,
+}
+
+/// A cpuset of version 1 that would shrink.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DependentCpuset {
+    /// Its folder.
+    pub folder: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// Those that it would lose.
+    pub loses: CpuSet,
+}
+
+/// A task whose mask names a sibling.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DependentTask {
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub task: u32,
+    /// Its name.
+    pub name: String,
+    /// Its mask.
+    pub cpus: CpuSet,
+    /// The CPUs it would keep; with none the kernel lets it run anywhere.
+    pub keeps: CpuSet,
+}
+
+/// An interrupt bound to siblings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DependentIrq {
+    /// Its number.
+    pub irq: u32,
+    /// Who asked for it.
+    pub users: Vec<String>,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// The CPUs it would keep; with none the kernel moves it.
+    pub keeps: CpuSet,
+}
+
+/// What corun has switched and not yet brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftByCorun {
+    /// How it comes to be so.
+    pub why: LeftBecause,
+    /// The process that switched.
+    pub process: u32,
+    /// Its command line.
+    pub command: String,
+    /// When, UTC, RFC 3339.
+    pub since: String,
+}
+
+/// How it comes that something is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftBecause {
+    /// A corun is switching right now.
+    UnderWay,
+    /// A corun died before it had brought everything back.
+    Died,
+    /// `smt off` or `smt on` was asked for.
+    AskedFor,
+}
+
+impl SmtStatus {
+    /// Reads the status; `None` if there is no CPU to speak of.
+    pub fn read(files: &mut impl SystemFiles, runtime: &Runtime) -> Option<Self> {
+        let machine = Machine::from_files(files)?;
+        let now = Snapshot::take(files, &machine);
+        let (left, snapshot) = left_by_corun(runtime).unzip();
+        let boot_line = boot_line::read(files);
+        let siblings = cpus::extra_siblings(&machine);
+        let offline = machine.logical_cpus.iter().filter(|cpu| cpu.present && !cpu.online);
+        let offline = offline
+            .map(|cpu| OfflineCpu {
+                cpu: cpu.id,
+                by: offline_by(cpu.id, &now, snapshot.as_ref(), &boot_line),
+            })
+            .collect();
+        Some(Self {
+            format: STATUS_FORMAT.to_owned(),
+            version: STATUS_VERSION,
+            smt: state(&machine),
+            control: now.control.clone(),
+            active: machine.smt.active,
+            width: machine.smt.width,
+            offline,
+            boot_line,
+            depends: dependents(files, &now, &machine, &siblings),
+            left_by_corun: left,
+            extra_siblings: siblings,
+        })
+    }
+
+    /// The status as JSON text, ended by a newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a status has no map at all");
+        text.push('\n');
+        text
+    }
+}
+
+/// What corun has left, and how everything was before.
+pub(super) fn left_by_corun(runtime: &Runtime) -> Option<(LeftByCorun, Snapshot)> {
+    let about = |state: State, why| {
+        let State { by, taken, before, .. } = state;
+        (LeftByCorun { why, process: by.process, command: by.command, since: taken }, before)
+    };
+    if let Some(state) = runtime.unfinished().ok().flatten() {
+        let is_under_way = runtime.is_locked().is_some();
+        let why = if is_under_way { LeftBecause::UnderWay } else { LeftBecause::Died };
+        return Some(about(state, why));
+    }
+    Some(about(runtime.held().ok().flatten()?, LeftBecause::AskedFor))
+}
+
+fn offline_by(
+    cpu: u32,
+    now: &Snapshot,
+    before: Option<&Snapshot>,
+    boot_line: &[BootArgument],
+) -> OfflineBy {
+    if let Some(&was_online) = before.and_then(|before| before.online.get(&cpu)) {
+        return if was_online { OfflineBy::Corun } else { OfflineBy::Hand };
+    }
+    let limit = boot_line.iter().find_map(|argument| argument.text.strip_prefix("maxcpus="));
+    if limit.and_then(|limit| limit.parse().ok()).is_some_and(|limit: u32| cpu >= limit) {
+        return OfflineBy::BootLine;
+    }
+    match now.control {
+        Some(SmtControl::Off | SmtControl::ForceOff | SmtControl::Threads(_)) => {
+            OfflineBy::SwitchOrHand
+        }
+        _ => OfflineBy::Hand,
+    }
+}
+
+fn dependents(
+    files: &mut impl SystemFiles,
+    now: &Snapshot,
+    machine: &Machine,
+    siblings: &CpuSet,
+) -> Dependents {
+    let online = machine.online();
+    let cpusets = super::cpusets::that_name(&now.cpusets, siblings);
+    let tasks = now.tasks.iter().filter(|task| !task.cpus.is_disjoint(siblings));
+    let irqs = now.irqs.iter().filter_map(|(&irq, list)| {
+        let cpus = CpuSet::from_list(list).ok()?;
+        (!cpus.is_disjoint(siblings) && !online.is_subset(&cpus)).then_some((irq, cpus))
+    });
+    let remaining = online.difference(siblings);
+    Dependents {
+        cpusets: cpusets
+            .into_iter()
+            .map(|set| DependentCpuset {
+                folder: format!("/{}", set.folder),
+                cpus: set.cpus.clone(),
+                loses: set.cpus.intersection(siblings),
+            })
+            .collect(),
+        tasks: tasks
+            .map(|task| DependentTask {
+                process: task.process,
+                task: task.task,
+                name: task.name.clone(),
+                cpus: task.cpus.clone(),
+                keeps: task.cpus.intersection(&remaining),
+            })
+            .collect(),
+        irqs: irqs
+            .map(|(irq, cpus)| DependentIrq {
+                irq,
+                users: irqs::users(files, irq),
+                keeps: cpus.intersection(&remaining),
+                cpus,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,111 @@
+//! Tasks that were given CPUs of their own: a CPU that goes offline may cost them their mask.
+//!
+//! `/proc/PID/task/TID/status` tells the mask with the offline CPUs in it, `sched_getaffinity(2)`
+//! does not; see `proc_pid_status(5)` and `proc_pid_stat(5)`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::system::{numbers, text};
+use crate::{CpuSet, SystemFiles};
+
+/// A task and its mask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskMask {
+    /// The process.
+    pub process: u32,
+    /// The thread.
+    pub task: u32,
+    /// When it started, in clock ticks since boot: tells it from a later task of the same number.
+    pub started: u64,
+    /// Its name.
+    pub name: String,
+    /// Its mask, offline CPUs included.
+    pub cpus: CpuSet,
+}
+
+/// The tasks that may not run on all of `online`, but for those that the kernel itself has bound.
+pub(super) fn with_masks(files: &mut impl SystemFiles, online: &CpuSet) -> Vec<TaskMask> {
+    let mut found = Vec::new();
+    for process in numbers(files, "proc") {
+        for task in numbers(files, &format!("proc/{process}/task")) {
+            let narrow = mask(files, process, task).filter(|cpus| !online.is_subset(cpus));
+            let Some(cpus) = narrow else { continue };
+            if let Some(about) = about(files, process, task).filter(|about| !about.is_bound) {
+                let About { name, started, .. } = about;
+                found.push(TaskMask { process, task, started, name, cpus });
+            }
+        }
+    }
+    found
+}
+
+/// The mask of a task now; `None` if it has ended.
+pub(super) fn mask_of(files: &mut impl SystemFiles, task: &TaskMask) -> Option<CpuSet> {
+    is_alive(files, task.process, task.task, task.started)
+        .then(|| mask(files, task.process, task.task))
+        .flatten()
+}
+
+/// Whether the task that started then still runs.
+pub(super) fn is_alive(
+    files: &mut impl SystemFiles,
+    process: u32,
+    task: u32,
+    started: u64,
+) -> bool {
+    about(files, process, task).is_some_and(|about| about.started == started)
+}
+
+/// When each task of a list started, by its number; those that have ended are left out.
+pub(super) fn starts(files: &mut impl SystemFiles, tasks: &[u32]) -> BTreeMap<u32, u64> {
+    // A thread can be asked for by its own number as if it were a process.
+    tasks.iter().filter_map(|&task| Some((task, about(files, task, task)?.started))).collect()
+}
+
+fn mask(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<CpuSet> {
+    let status = files.read(&format!("proc/{process}/task/{task}/status")).ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    CpuSet::from_list(list.trim()).ok()
+}
+
+struct About {
+    name: String,
+    started: u64,
+    /// The kernel has bound it and lets nobody else.
+    is_bound: bool,
+}
+
+fn about(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<About> {
+    parse_stat(&text(files, &format!("proc/{process}/task/{task}/stat"))?)
+}
+
+/// `7 (na me) S 2 ...`: the name may hold anything, so what follows is counted from its end.
+fn parse_stat(stat: &str) -> Option<About> {
+    /// `PF_NO_SETAFFINITY` of the kernel's `include/linux/sched.h`.
+    const NO_SET_AFFINITY: u32 = 0x0400_0000;
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    // Fields 9 and 22 of the manual page, of which the first two are before the name's end.
+    let flags: u32 = fields.get(9 - 3)?.parse().ok()?;
+    let started = fields.get(22 - 3)?.parse().ok()?;
+    Some(About { name: name.to_owned(), started, is_bound: flags & NO_SET_AFFINITY != 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_anything() {
+        let stat = "7 (a) S (b) R 2 0 0 0 -1 69238848 0 0 0 0 0 0 0 0 20 0 1 0 417 0 0";
+        let about = parse_stat(stat).unwrap();
+        assert_eq!((about.name.as_str(), about.started, about.is_bound), ("a) S (b", 417, true));
+        assert!(!parse_stat(&stat.replace("69238848", "4194304")).unwrap().is_bound);
+        for wrong in ["", "7 (a", "7 (a) S 2", "7 a S 2 0 0 0 -1 x"] {
+            assert!(parse_stat(wrong).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `corun smt run`: a command with SMT in a state, and everything back afterwards.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_machine::switch::{self, SmtSwitch};
+use corun_record::{Exit, SmtState};
+
+use super::SwitchArguments;
+use crate::consent;
+use crate::foreground::{Foreground, Signals};
+use crate::problem::{Problem, code, say};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The state of SMT while the command runs
+    #[arg(long, value_name = "on|off")]
+    state: SmtState,
+    #[command(flatten)]
+    switch: SwitchArguments,
+    /// The command; corun ends with its exit status
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let wanted = arguments.state;
+    let needs_switch = switch::current()? != wanted;
+    if needs_switch && !arguments.switch.yes && !consent::to_switch(wanted) {
+        return Ok(code(Exit::Interrupted));
+    }
+    let signals = Signals::catch()?;
+    if !needs_switch {
+        say(&format!("corun: SMT is {wanted} already, nothing is changed"));
+        let ended = Foreground::start(&arguments.command)?.see_through(signals)?;
+        return Ok(ended.exit_code());
+    }
+    let mut switch = SmtSwitch::begin(&arguments.switch.options())?;
+    switch.set(wanted)?;
+    let command = Foreground::start(&arguments.command)?;
+    let group = command.group();
+    switch.watch_group(group);
+    let ended = command.see_through(signals);
+    switch.forget_group(group);
+    switch.restore()?;
+    Ok(ended?.exit_code())
+}

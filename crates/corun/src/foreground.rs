@@ -1,0 +1,171 @@
+//! A command that runs in corun's place for a while: in a process group of its own, which has the
+//! terminal, gets the signals meant for corun, and is waited for to its end.
+//!
+//! The dance with the terminal is that of a shell with job control (glibc manual, "Implementing a
+//! Shell"): the group is stopped and continued as corun is.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitCode, ExitStatus};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals as Caught;
+
+use crate::problem::Problem;
+
+/// Signals that are passed on instead of ending corun.
+pub struct Signals(Caught);
+
+impl Signals {
+    /// Catches them from now on.
+    ///
+    /// # Errors
+    /// If the system refuses the handlers.
+    pub fn catch() -> Result<Self, Problem> {
+        Caught::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]).map(Self).map_err(not_watched)
+    }
+}
+
+/// A running command.
+pub struct Foreground {
+    process: libc::pid_t,
+    has_terminal: bool,
+}
+
+/// How a command ended.
+pub struct Ended(ExitStatus);
+
+impl Foreground {
+    /// Starts the command in a group of its own, with the terminal if corun has it.
+    ///
+    /// # Errors
+    /// If there is no such program, or it may not be executed.
+    pub fn start(argv: &[OsString]) -> Result<Self, Problem> {
+        let Some((name, arguments)) = argv.split_first() else {
+            return Err(not_watched(io::ErrorKind::InvalidInput.into()));
+        };
+        let has_terminal = has_terminal();
+        let corun = std::process::id().cast_signed();
+        let mut command = Command::new(name);
+        command.args(arguments).process_group(0);
+        // SAFETY: only async-signal-safe calls between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                if libc::getppid() != corun {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                if has_terminal {
+                    give_terminal(libc::getpid());
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().map_err(|error| {
+            Problem::failed(
+                format!("could not start {name:?}: {error}"),
+                "Name a program on the PATH, or by its path.",
+            )
+        })?;
+        Ok(Self { process: child.id().cast_signed(), has_terminal })
+    }
+
+    /// Its process group.
+    pub fn group(&self) -> u32 {
+        self.process.cast_unsigned()
+    }
+
+    /// Waits for its end, passing `signals` on; children that it leaves behind are the user's.
+    ///
+    /// Signals stay caught afterwards: what follows is not interrupted.
+    ///
+    /// # Errors
+    /// If the system does not let it be waited for.
+    pub fn see_through(self, signals: Signals) -> Result<Ended, Problem> {
+        let group = self.process;
+        let mut caught = signals.0;
+        let handle = caught.handle();
+        let forward = std::thread::spawn(move || {
+            for signal in caught.forever() {
+                send(group, signal);
+            }
+        });
+        let ended = self.wait();
+        if self.has_terminal {
+            // SAFETY: asks for this process's own group.
+            give_terminal(unsafe { libc::getpgrp() });
+        }
+        handle.close();
+        let _ = forward.join();
+        ended
+    }
+
+    /// Waits for the end; when the command is stopped, so is corun, as a shell expects of a job.
+    fn wait(&self) -> Result<Ended, Problem> {
+        loop {
+            let mut status = 0;
+            // SAFETY: waits for a child that has not been collected.
+            if unsafe { libc::waitpid(self.process, &mut status, libc::WUNTRACED) } < 0 {
+                let error = io::Error::last_os_error();
+                if error.kind() == io::ErrorKind::Interrupted {
+                    continue;
+                }
+                return Err(not_watched(error));
+            }
+            if !libc::WIFSTOPPED(status) {
+                return Ok(Ended(ExitStatus::from_raw(status)));
+            }
+            self.be_stopped();
+        }
+    }
+
+    fn be_stopped(&self) {
+        if self.has_terminal {
+            // SAFETY: asks for this process's own group.
+            give_terminal(unsafe { libc::getpgrp() });
+        }
+        // SAFETY: stops this process until somebody continues it.
+        unsafe { libc::raise(libc::SIGSTOP) };
+        if self.has_terminal && has_terminal() {
+            give_terminal(self.process);
+        }
+        send(self.process, libc::SIGCONT);
+    }
+}
+
+impl Ended {
+    /// The command's exit status; 128 and the signal's number if a signal ended it, as shells say.
+    pub fn exit_code(&self) -> ExitCode {
+        let status = self.0.code().unwrap_or_else(|| 128 + self.0.signal().unwrap_or(0));
+        ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
+    }
+}
+
+fn not_watched(error: io::Error) -> Problem {
+    Problem::failed(
+        format!("could not watch the command: {error}"),
+        "See what limits this process (a sandbox, descriptors).",
+    )
+}
+
+/// Whether corun's group has the terminal, so that it can be handed on.
+fn has_terminal() -> bool {
+    // SAFETY: asks about descriptor 0 and this process.
+    io::stdin().is_terminal() && unsafe { libc::tcgetpgrp(0) == libc::getpgrp() }
+}
+
+/// Makes `group` the terminal's foreground group. Safe between fork and exec.
+fn give_terminal(group: libc::pid_t) {
+    // SAFETY: plain calls; a group in the background that changes this would be stopped by SIGTTOU.
+    unsafe {
+        let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+        libc::tcsetpgrp(0, group);
+        libc::signal(libc::SIGTTOU, before);
+    }
+}
+
+fn send(group: libc::pid_t, signal: i32) {
+    // SAFETY: signals the group that this process made.
+    unsafe { libc::kill(-group, signal) };
+}

@@ -205,13 +205,23 @@ pub fn restore_left(options: &SwitchOptions) -> Result<Restored, SwitchError> {
     Ok(Restored { smt: oldest.before.smt, was_unfinished })
 }
 
-/// The state SMT is in.
+/// Whether it takes a switch to have SMT in `wanted`; changes nothing.
 ///
 /// # Errors
-/// If the machine cannot be read.
-pub fn current() -> Result<SmtState, SwitchError> {
-    let machine = Machine::from_files(&mut system_files()?).ok_or(SwitchError::NoMachine)?;
-    Ok(state(&machine))
+/// If there is no SMT to speak of, or a switch is needed and not possible here or for this user.
+pub fn is_needed(wanted: SmtState) -> Result<bool, SwitchError> {
+    let mut files = system_files()?;
+    let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
+    let is_there = state(&machine) == wanted;
+    match refuse(&mut files, &machine) {
+        Ok(()) => Ok(!is_there),
+        Err(
+            SwitchError::ForcedOff { .. }
+            | SwitchError::NotRoot { .. }
+            | SwitchError::ReadOnly { .. },
+        ) if is_there => Ok(false),
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// The state SMT was in before `smt off` or `smt on` was asked for, while that change stays.

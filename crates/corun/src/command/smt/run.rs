@@ -26,7 +26,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let wanted = arguments.state;
-    let needs_switch = switch::current()? != wanted;
+    let needs_switch = switch::is_needed(wanted)?;
     if needs_switch && !arguments.switch.yes && !consent::to_switch(wanted) {
         return Ok(code(Exit::Interrupted));
     }

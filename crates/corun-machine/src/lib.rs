@@ -5,6 +5,7 @@
 
 mod affinity;
 mod cpu_set;
+pub mod doctor;
 mod drawing;
 mod error;
 pub mod evidence;

@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+mod doctor;
 mod kernel_worker;
 mod measure;
 mod smt;
@@ -20,6 +21,8 @@ pub enum Command {
     Measure(Box<measure::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
+    /// Say what would spoil a measurement here, with evidence and what to do
+    Doctor(doctor::Arguments),
     /// Show and switch SMT, and bring everything back
     Smt(smt::Arguments),
     /// Run a built-in workload's kernel for another corun (not for people)
@@ -42,6 +45,7 @@ impl Command {
         match self {
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
+            Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),
             Self::KernelWorker(arguments) => Ok(kernel_worker::run(arguments)),

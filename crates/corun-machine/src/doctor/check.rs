@@ -1,0 +1,93 @@
+//! A check, and what it can answer.
+//!
+//! A check that lacks a text or a number ends with [`CannotTell`] by way of `?`, so that none passes
+//! silently because of what it could not read.
+
+use super::report::{Advice, Diagnosis, Evidence, Severity};
+use super::system::System;
+
+/// One thing that is looked at.
+pub(super) struct Check {
+    /// Its name in reports.
+    pub(super) name: &'static str,
+    /// Why it matters for a comparison of placements: one sentence.
+    pub(super) why: &'static str,
+    /// Looks at it.
+    pub(super) examine: fn(&mut System<'_>) -> Result<Answer, CannotTell>,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub(super) struct Answer {
+    severity: Severity,
+    sentence: String,
+    evidence: Vec<Evidence>,
+    advice: Option<Advice>,
+}
+
+/// Why a check could not be made.
+#[derive(Debug)]
+pub(super) struct CannotTell {
+    pub(super) sentence: String,
+    pub(super) evidence: Vec<Evidence>,
+}
+
+impl Check {
+    pub(super) fn diagnose(&self, system: &mut System<'_>) -> Diagnosis {
+        let answer = (self.examine)(system).unwrap_or_else(Answer::from);
+        let Answer { severity, sentence, evidence, advice } = answer;
+        let (check, why) = (self.name.to_owned(), self.why.to_owned());
+        Diagnosis { check, severity, sentence, why, evidence, advice }
+    }
+}
+
+impl Answer {
+    pub(super) fn new(severity: Severity, sentence: impl Into<String>) -> Self {
+        Self { severity, sentence: sentence.into(), evidence: Vec::new(), advice: None }
+    }
+
+    pub(super) fn spoils(sentence: impl Into<String>) -> Self {
+        Self::new(Severity::Spoils, sentence)
+    }
+
+    pub(super) fn disturbs(sentence: impl Into<String>) -> Self {
+        Self::new(Severity::Disturbs, sentence)
+    }
+
+    pub(super) fn note(sentence: impl Into<String>) -> Self {
+        Self::new(Severity::Note, sentence)
+    }
+
+    pub(super) fn fine(sentence: impl Into<String>) -> Self {
+        Self::new(Severity::Fine, sentence)
+    }
+
+    /// Adds what the kernel said.
+    pub(super) fn seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// Adds what to do.
+    pub(super) fn advise(
+        mut self,
+        sentence: impl Into<String>,
+        commands: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let commands = commands.into_iter().collect();
+        self.advice = Some(Advice { sentence: sentence.into(), commands });
+        self
+    }
+}
+
+impl CannotTell {
+    pub(super) fn new(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), evidence: Vec::new() }
+    }
+}
+
+impl From<CannotTell> for Answer {
+    fn from(CannotTell { sentence, evidence }: CannotTell) -> Self {
+        Self { severity: Severity::CannotTell, sentence, evidence, advice: None }
+    }
+}

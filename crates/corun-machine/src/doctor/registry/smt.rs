@@ -1,0 +1,128 @@
+//! Whether there are siblings to compare: the switch, what the boot line forces, what was taken
+//! offline by hand.
+
+use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::report::Evidence;
+use crate::doctor::system::{CPUS, System};
+use crate::doctor::words::{count, cpus, write};
+use crate::{Core, CpuSet, SmtControl};
+
+pub(super) const CHECK: Check = Check {
+    name: "smt",
+    why: "What sharing a core does can only be seen where a core has two siblings online.",
+    examine,
+};
+
+/// Words of the boot line that take CPUs away, some only with certain values.
+const BOOT_WORDS: [&str; 9] = [
+    "nosmt",
+    "smt_enabled",
+    "maxcpus",
+    "nr_cpus",
+    "mitigations",
+    "l1tf",
+    "mds",
+    "tsx_async_abort",
+    "mmio_stale_data",
+];
+/// More commands than this are not shown.
+const COMMANDS: usize = 8;
+
+fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+    let machine = system.machine;
+    let online = machine.online();
+    let together = |core: &&Core| core.cpus.intersection(&online).len() > 1;
+    let pairs = machine.cores.iter().filter(together).count();
+    let present = machine.logical_cpus.iter().filter(|cpu| cpu.present).map(|cpu| cpu.id);
+    let offline = present.collect::<CpuSet>().difference(&online);
+    let mut evidence = evidence(system, &offline)?;
+    let control = machine.smt.control.as_ref();
+    if pairs == 0 {
+        let answer = match control {
+            Some(SmtControl::Off | SmtControl::Threads(_)) => Answer::spoils(
+                "SMT is switched off: no core has two siblings online, so there is nothing to \
+                 compare.",
+            )
+            .advise("Switch SMT on.", ["sudo corun smt on".to_owned()]),
+            Some(SmtControl::ForceOff) => Answer::spoils(
+                "SMT is switched off until the next boot: no core has two siblings online, so \
+                 there is nothing to compare.",
+            )
+            .advise("Take what forces it off out of the boot line, and boot again.", []),
+            Some(SmtControl::On) if !offline.is_empty() => {
+                let sentence = format!(
+                    "SMT is switched on, yet no core has two siblings online: {} {} taken offline \
+                     one by one, so there is nothing to compare.",
+                    cpus(&offline),
+                    if offline.len() == 1 { "was" } else { "were" },
+                );
+                Answer::spoils(sentence).advise("Bring them back.", back_online(&offline))
+            }
+            _ => Answer::spoils(
+                "The kernel knows no core with two siblings, so there is nothing to compare.",
+            )
+            .advise(without_smt(machine.hypervisor.is_some()), []),
+        };
+        return Ok(answer.seen(evidence));
+    }
+    let on = matches!(control, None | Some(SmtControl::On | SmtControl::NotImplemented));
+    if !offline.is_empty() {
+        let by = if on { " although SMT is on" } else { "" };
+        let verb = if offline.len() == 1 { "is" } else { "are" };
+        let sentence = format!(
+            "{} {verb} offline{by}; {} still {} two siblings or more.",
+            cpus(&offline),
+            count(pairs, "core"),
+            if pairs == 1 { "has" } else { "have" },
+        );
+        let advice = "Bring them back, unless cores of several widths are meant.";
+        return Ok(Answer::disturbs(sentence).seen(evidence).advise(advice, back_online(&offline)));
+    }
+    evidence.truncate(2);
+    let sentence = format!(
+        "{} up to {} siblings online.",
+        if pairs == 1 { "1 core has".to_owned() } else { format!("{pairs} cores have") },
+        machine.smt.width
+    );
+    Ok(Answer::fine(sentence).seen(evidence))
+}
+
+/// The switch, the CPUs that are offline, and what the boot line says of it.
+fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Result<Vec<Evidence>, CannotTell> {
+    let mut evidence = Vec::new();
+    for file in ["control", "active"] {
+        evidence.extend(system.find(&format!("{CPUS}/smt/{file}"))?);
+    }
+    if !offline.is_empty() {
+        evidence.push(Evidence::new(format!("{CPUS}/cpu*/online"), format!("0 (CPUs {offline})")));
+    }
+    if let Ok(boot_line) = system.boot_line() {
+        let words = BOOT_WORDS.iter().filter_map(|word| boot_line.find(word));
+        evidence.extend(words.filter(limits_cpus));
+    }
+    Ok(evidence)
+}
+
+/// Whether a word of the boot line takes CPUs away (`kernel-parameters.rst`).
+fn limits_cpus(word: &Evidence) -> bool {
+    let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+    match name {
+        "mitigations" | "mds" | "tsx_async_abort" | "mmio_stale_data" => value.contains("nosmt"),
+        "l1tf" => value.contains("nosmt") || value.starts_with("full"),
+        _ => true,
+    }
+}
+
+fn back_online(offline: &CpuSet) -> Vec<String> {
+    let command = |cpu| write("1", &format!("{CPUS}/cpu{cpu}/online"));
+    offline.iter().take(COMMANDS).map(command).collect()
+}
+
+fn without_smt(virtual_machine: bool) -> &'static str {
+    if virtual_machine {
+        "Give the virtual machine cores with two threads, each held on a sibling of one core of the \
+         host."
+    } else {
+        "If the processor has SMT, the firmware's settings may switch it on."
+    }
+}

@@ -1,0 +1,163 @@
+//! The report of `corun doctor`, as its JSON has it.
+//!
+//! Every check of the registry leaves one diagnosis, also where nothing is wrong and where it could
+//! not be made: what is absent from the report was not looked at.
+
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::registry;
+use super::smt_vulnerabilities::{self, SmtVulnerability};
+use super::system::System;
+use super::watch::{Pause, Sleep, Watch};
+use crate::{Machine, MachineError, RootFiles, SystemFiles};
+
+/// The `format` of a report's JSON.
+pub const FORMAT: &str = "corun-doctor";
+/// The `version` that this program writes.
+pub const VERSION: u32 = 1;
+
+/// What would spoil a measurement on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Always `corun-doctor`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The CPU model's name.
+    pub cpu_model: Option<String>,
+    /// The number of logical CPUs.
+    pub logical_cpus: usize,
+    /// The number of cores of which the siblings are known.
+    pub cores: usize,
+    /// How long the machine was watched, in seconds; `null` in a captured tree.
+    pub watched_s: Option<f64>,
+    /// One for each check, what matters most first.
+    pub diagnoses: Vec<Diagnosis>,
+    /// What the kernel says of SMT among the processor's vulnerabilities.
+    pub smt_vulnerabilities: Vec<SmtVulnerability>,
+}
+
+/// What one check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// The check's name.
+    pub check: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was found, in one or two sentences.
+    pub sentence: String,
+    /// Why it matters for a comparison of placements, in one sentence.
+    pub why: String,
+    /// What the kernel said.
+    pub evidence: Vec<Evidence>,
+    /// What to do; `null` where there is nothing to do.
+    pub advice: Option<Advice>,
+}
+
+/// How much a finding matters for a comparison of placements.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// A comparison made now would be wrong, or cannot be made.
+    Spoils,
+    /// A comparison made now has wider intervals, or is off by a little.
+    Disturbs,
+    /// The check could not be made: it says what is missing.
+    CannotTell,
+    /// No harm to a comparison, but a condition under which its figures hold.
+    Note,
+    /// Looked at, and as it should be.
+    Fine,
+}
+
+/// What a file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The file, below the root; `cpu*` stands for the folders of several CPUs.
+    pub file: String,
+    /// Its text, or the part that matters, or what was counted in it while the machine was watched.
+    pub text: String,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// The advice, in one or two sentences.
+    pub sentence: String,
+    /// Commands that do it, as one types them; none where no command can.
+    pub commands: Vec<String>,
+}
+
+impl Report {
+    /// Examines the machine below `root`: `/` is this one, which is watched for the time `watched`;
+    /// any other is a captured tree.
+    ///
+    /// # Errors
+    /// If the root cannot be opened, or no CPU is found below it.
+    pub fn read(root: &Path, watched: Duration) -> Result<Self, MachineError> {
+        let mut files = RootFiles::open(root)
+            .map_err(|source| MachineError::Root { root: root.to_owned(), source })?;
+        let live = files.affinity().is_some();
+        let mut sleep = Sleep(watched);
+        let pause = live.then_some(&mut sleep as &mut dyn Pause);
+        Self::from_files(&mut files, pause)
+            .ok_or_else(|| MachineError::NoCpus { root: root.to_owned() })
+    }
+
+    /// Examines the machine that `files` describe, and watches it for one pause unless it is a
+    /// captured one; `None` if there is no CPU.
+    pub fn from_files(files: &mut impl SystemFiles, pause: Option<&mut dyn Pause>) -> Option<Self> {
+        let machine = Machine::from_files(files)?;
+        let watch = pause.map(|pause| Watch::take(files, &machine, pause));
+        let mut system = System::new(files, &machine, watch.as_ref());
+        let mut diagnoses: Vec<Diagnosis> =
+            registry::ALL.iter().map(|check| check.diagnose(&mut system)).collect();
+        // Stable: among equals the order of the registry stays.
+        diagnoses.sort_by_key(|diagnosis| diagnosis.severity);
+        Some(Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            smt_vulnerabilities: smt_vulnerabilities::read(&mut system),
+            diagnoses,
+            watched_s: watch.map(|watch| watch.seconds),
+            logical_cpus: machine.logical_cpus.len(),
+            cores: machine.cores.len(),
+            cpu_model: machine.cpu_model,
+        })
+    }
+
+    /// What the check of this name found.
+    pub fn diagnosis(&self, check: &str) -> Option<&Diagnosis> {
+        self.diagnoses.iter().find(|diagnosis| diagnosis.check == check)
+    }
+
+    /// The report as JSON text, ended by a newline.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a report has no map at all");
+        text.push('\n');
+        text
+    }
+}
+
+impl Severity {
+    /// All of them, what matters most first.
+    pub const ALL: [Self; 5] =
+        [Self::Spoils, Self::Disturbs, Self::CannotTell, Self::Note, Self::Fine];
+
+    /// The word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Spoils => "spoils",
+            Self::Disturbs => "disturbs",
+            Self::CannotTell => "cannot tell",
+            Self::Note => "note",
+            Self::Fine => "fine",
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Who used the CPUs: the CPU time of every task that can be seen.
+//!
+//! The fields of `/proc/PID/stat` are described in `proc_pid_stat(5)`.
+
+use std::collections::HashMap;
+
+use crate::SystemFiles;
+
+/// The CPU time of each task since it started, by its number.
+#[derive(Debug, Default)]
+pub(super) struct Tasks(HashMap<u32, Task>);
+
+#[derive(Debug, PartialEq)]
+struct Task {
+    name: String,
+    ticks: u64,
+    started: u64,
+}
+
+/// A task and the CPU time that it used.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TaskTime {
+    pub(super) id: u32,
+    pub(super) name: String,
+    /// In seconds.
+    pub(super) used_s: f64,
+}
+
+impl Tasks {
+    /// Reads all tasks (processes, and threads of the kernel) but the one that asks.
+    pub(super) fn read(files: &mut impl SystemFiles) -> Self {
+        let own = files.read("proc/self/stat").ok().and_then(|text| {
+            let id = text.split(' ').next()?;
+            id.parse::<u32>().ok()
+        });
+        let ids = files.list("proc").into_iter().filter_map(|name| name.parse().ok());
+        let others = ids.filter(|&id| Some(id) != own);
+        let read = |id| Some((id, Task::parse(files.read(&format!("proc/{id}/stat")).ok()?)?));
+        Self(others.filter_map(read).collect())
+    }
+
+    /// What each task used since `earlier`, the busiest first; idle ones are left out, and so are
+    /// those that have ended meanwhile. A new task used all that it has.
+    pub(super) fn since(self, earlier: &Self) -> Vec<TaskTime> {
+        let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+        let used = |(id, task): (u32, Task)| {
+            let before = earlier.0.get(&id).filter(|before| before.started == task.started);
+            let ticks = task.ticks.saturating_sub(before.map_or(0, |before| before.ticks));
+            let used_s = ticks as f64 / ticks_per_second;
+            (ticks > 0).then_some(TaskTime { id, name: task.name, used_s })
+        };
+        let mut tasks: Vec<TaskTime> = self.0.into_iter().filter_map(used).collect();
+        tasks.sort_by(|one, two| two.used_s.total_cmp(&one.used_s).then(one.id.cmp(&two.id)));
+        tasks
+    }
+}
+
+impl Task {
+    /// `17 (a name) S 1 ...`; the name may hold anything, parentheses included.
+    fn parse(text: &str) -> Option<Self> {
+        let (head, tail) = text.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        // Counted from the state, which is field 3: utime, stime and starttime are 14, 15 and 22.
+        let fields: Vec<&str> = tail.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        let ticks = field(14)?.checked_add(field(15)?)?;
+        Some(Self { name: name.to_owned(), ticks, started: field(22)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_the_rest_of_the_line() {
+        let text = "17 (a) R 1 (b) S 1 17 17 0 -1 4194304 9 0 0 0 250 50 0 0 20 0 1 0 777 0 0";
+        let task = Task { name: "a) R 1 (b".to_owned(), ticks: 300, started: 777 };
+        assert_eq!(Task::parse(text), Some(task));
+        for wrong in ["", "17 (a", "17 a) R", "17 (a) R 1 17", ") ("] {
+            assert_eq!(Task::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_given_anew_is_another_task() {
+        let tasks = |ticks, started| {
+            Tasks(HashMap::from([(9, Task { name: "a".to_owned(), ticks, started })]))
+        };
+        let used =
+            |after: Tasks| after.since(&tasks(500, 1)).first().map_or(0.0, |task| task.used_s);
+        let tick = 1.0 / rustix::param::clock_ticks_per_second() as f64;
+        assert_eq!(used(tasks(507, 1)), 7.0 * tick);
+        assert_eq!(used(tasks(7, 2)), 7.0 * tick);
+        assert_eq!(used(tasks(500, 1)), 0.0);
+    }
+}

@@ -1,0 +1,130 @@
+//! What the machine did while nobody asked anything of it: two readings around a pause.
+//!
+//! The readings at both ends of the pause are nested, the CPU times innermost, so that corun's own
+//! reading of thousands of small files is not taken for load.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::interrupts::Interrupts;
+use super::system::CPUS;
+use super::tasks::{TaskTime, Tasks};
+use crate::evidence::{CpuTime, CpuTimes};
+use crate::{Machine, SystemFiles};
+
+/// Lets time pass; a test lets something else happen instead.
+pub trait Pause {
+    /// Pauses, and tells for how long.
+    fn pause(&mut self) -> Duration;
+}
+
+/// Sleeps for at least this long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sleep(pub Duration);
+
+impl Pause for Sleep {
+    fn pause(&mut self) -> Duration {
+        let begin = Instant::now();
+        std::thread::sleep(self.0);
+        begin.elapsed()
+    }
+}
+
+/// What happened during a pause.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// The length of the pause, in seconds, never zero.
+    pub(super) seconds: f64,
+    /// What each CPU did; `None` where the kernel does not tell.
+    pub(super) cpus: Option<BTreeMap<u32, CpuTime>>,
+    /// The tasks that used CPU time, the busiest first; corun itself is not among them.
+    pub(super) tasks: Vec<TaskTime>,
+    /// Interrupts of devices; `None` where the kernel does not tell.
+    pub(super) interrupts: Option<Interrupts>,
+    /// Pages that were moved from or to swap; `None` where the kernel does not tell.
+    pub(super) swapped_pages: Option<u64>,
+    /// How long each CPU was idle in a loop that polls, in seconds, where the kernel tells.
+    pub(super) polling_s: BTreeMap<u32, f64>,
+}
+
+impl Watch {
+    pub(super) fn take(
+        files: &mut impl SystemFiles,
+        machine: &Machine,
+        pause: &mut dyn Pause,
+    ) -> Self {
+        let polling = Polling::find(files, machine);
+        let tasks = Tasks::read(files);
+        let slow = Slow::read(files, &polling);
+        let cpus = CpuTimes::read(files);
+        let seconds = pause.pause().as_secs_f64().max(1e-9);
+        let cpus_after = CpuTimes::read(files);
+        let slow_after = Slow::read(files, &polling);
+        let tasks_after = Tasks::read(files);
+
+        let both = cpus.zip(cpus_after);
+        let cpus = both.map(|(before, after)| {
+            let since = |&cpu| Some((cpu, after.since(&before, cpu)?));
+            after.0.keys().filter_map(since).collect()
+        });
+        let interrupts = slow.interrupts.zip(slow_after.interrupts);
+        let swapped = slow.swapped_pages.zip(slow_after.swapped_pages);
+        let polled = slow_after.polling_us.into_iter().filter_map(|(cpu, after)| {
+            let before = slow.polling_us.get(&cpu)?;
+            Some((cpu, after.saturating_sub(*before) as f64 / 1e6))
+        });
+        Self {
+            seconds,
+            cpus,
+            tasks: tasks_after.since(&tasks),
+            interrupts: interrupts.map(|(before, after)| after.since(&before)),
+            swapped_pages: swapped.map(|(before, after)| after.saturating_sub(before)),
+            polling_s: polled.collect(),
+        }
+    }
+}
+
+/// What takes a while to read.
+struct Slow {
+    interrupts: Option<Interrupts>,
+    swapped_pages: Option<u64>,
+    polling_us: BTreeMap<u32, u64>,
+}
+
+impl Slow {
+    fn read(files: &mut impl SystemFiles, polling: &Polling) -> Self {
+        Self {
+            interrupts: files.read("proc/interrupts").ok().and_then(Interrupts::parse),
+            swapped_pages: files.read("proc/vmstat").ok().and_then(swapped_pages),
+            polling_us: polling.read(files),
+        }
+    }
+}
+
+/// The CPUs whose first idle state is a loop, with its file
+/// (`Documentation/admin-guide/pm/cpuidle.rst`).
+struct Polling(Vec<(u32, String)>);
+
+impl Polling {
+    fn find(files: &mut impl SystemFiles, machine: &Machine) -> Self {
+        let state = |cpu| format!("{CPUS}/cpu{cpu}/cpuidle/state0");
+        let mut polls = |cpu: &u32| files.read(&format!("{}/name", state(*cpu))) == Ok("POLL");
+        let cpus = machine.online().iter().filter(&mut polls).collect::<Vec<_>>();
+        Self(cpus.into_iter().map(|cpu| (cpu, format!("{}/time", state(cpu)))).collect())
+    }
+
+    /// The time spent so, in microseconds.
+    fn read(&self, files: &mut impl SystemFiles) -> BTreeMap<u32, u64> {
+        let time = |(cpu, file): &(u32, String)| Some((*cpu, files.read(file).ok()?.parse().ok()?));
+        self.0.iter().filter_map(time).collect()
+    }
+}
+
+/// `pswpin` and `pswpout` of `/proc/vmstat`.
+fn swapped_pages(text: &str) -> Option<u64> {
+    let pages = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.trim().parse::<u64>().ok()
+    };
+    pages("pswpin")?.checked_add(pages("pswpout")?)
+}

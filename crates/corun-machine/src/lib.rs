@@ -13,6 +13,7 @@ mod files;
 mod finding;
 mod machine;
 mod memory_policy;
+pub mod probe;
 mod reading;
 mod smt;
 pub mod switch;

@@ -1,15 +1,19 @@
-//! `corun topo`: the machine, drawn for a person or as JSON for a program.
+//! `corun topo`: the machine, drawn for a person or as JSON for a program, and probed for its truth.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use corun_machine::Machine;
+use corun_machine::probe::{self, Probe, ProbeObserver, ProbedMachine};
+use corun_measure::execution::Interrupt;
 use corun_record::Exit;
 use corun_report::Destination;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::problem::{Problem, code};
-use crate::terminal;
+use crate::{interruption, terminal, values};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -19,17 +23,91 @@ pub struct Arguments {
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
+    /// Measure what pairs of logical CPUs really share, and tell where sysfs is wrong
+    #[arg(long, conflicts_with = "root")]
+    probe: bool,
+    /// On machines with many CPUs, add random pairs to the probe for this long
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
+    #[arg(requires = "probe")]
+    probe_time: Duration,
+    /// The seed of the random pairs (default: a fresh one, recorded)
+    #[arg(long, value_name = "N", requires = "probe")]
+    seed: Option<u64>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
     let machine = Machine::read(&arguments.root)?;
+    let probe = arguments.probe.then(|| arguments.probe(&machine)).transpose()?;
     match destination {
-        Some(destination) => destination.write(&machine.to_json())?,
-        None => {
-            let (columns, has_colour) = (terminal::columns(), terminal::has_colour());
-            terminal::show(&corun_machine::draw(&machine, columns, has_colour))?;
-        }
+        Some(destination) => destination.write(&json(&machine, probe.as_ref()))?,
+        None => terminal::show(&drawing(&machine, probe.as_ref()))?,
     }
-    Ok(code(Exit::Done))
+    let is_partial = probe.is_some_and(|probe| probe.interrupted);
+    Ok(code(if is_partial { Exit::Interrupted } else { Exit::Done }))
+}
+
+fn json(machine: &Machine, probe: Option<&Probe>) -> String {
+    match probe {
+        Some(probe) => ProbedMachine { machine, probe }.to_json(),
+        None => machine.to_json(),
+    }
+}
+
+fn drawing(machine: &Machine, probe: Option<&Probe>) -> String {
+    let columns = terminal::columns();
+    let mut text = corun_machine::draw(machine, columns, terminal::has_colour());
+    text.extend(probe.map(|probe| probe::describe(probe, columns)));
+    text
+}
+
+impl Arguments {
+    fn probe(&self, machine: &Machine) -> Result<Probe, Problem> {
+        let seed = self.seed.unwrap_or_else(fresh_seed);
+        let mut progress = Progress::new(interruption::on_signals()?);
+        let probe = probe::probe(machine, seed, self.probe_time, &mut progress);
+        progress.bar.finish_and_clear();
+        Ok(probe?)
+    }
+}
+
+/// A seed that differs from run to run, in the 53 bits that every reader of JSON keeps; from the
+/// time, since a machine just started may have no other chance to offer.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_nanos() as u64 & ((1 << 53) - 1)
+}
+
+/// A line on a terminal that says which pair is measured.
+struct Progress {
+    bar: ProgressBar,
+    interrupt: Interrupt,
+}
+
+impl Progress {
+    fn new(interrupt: Interrupt) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        Self { bar, interrupt }
+    }
+}
+
+impl ProbeObserver for Progress {
+    fn pair_begins(&mut self, [one, other]: [u32; 2], done: usize, planned: usize) {
+        let number = done + 1;
+        let which = if done < planned {
+            format!("pair {number} of {planned}")
+        } else {
+            format!("random pair {}", number - planned)
+        };
+        self.bar.set_message(format!("CPUs {one} and {other}, {which}"));
+        self.bar.tick();
+    }
+
+    fn wants_end(&mut self) -> bool {
+        self.interrupt.is_raised()
+    }
 }

@@ -1,0 +1,132 @@
+//! The two loops: one wants all ports that multiply, the other one result at a time.
+//!
+//! Multiplications that wait for nothing fill every port that can multiply, so that two such loops
+//! on one core halve each other. A chain of them leaves those ports idle two cycles of three, so
+//! that siblings do not notice each other's; they are the control that tells siblings from turns.
+
+/// A loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loop {
+    /// Independent multiplications.
+    Ports,
+    /// Dependent multiplications.
+    Chain,
+}
+
+/// Multiplications in one step of a loop.
+pub(super) const STEP: u32 = 16;
+
+impl Loop {
+    pub(super) const ALL: [Self; 2] = [Self::Ports, Self::Chain];
+
+    /// Multiplies `STEP * steps` times; `steps` is at least 1.
+    pub(super) fn run(self, steps: u32) {
+        match self {
+            Self::Ports => independent(steps),
+            Self::Chain => dependent(steps),
+        }
+    }
+}
+
+/// Each product is of the same unchanging factors, so that none waits for another.
+#[cfg(target_arch = "x86_64")]
+fn independent(steps: u32) {
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept {step}",
+            "imul {product}, {factor}, 3",
+            ".endr",
+            "dec {left:e}",
+            "jnz 2b",
+            step = const STEP,
+            product = out(reg) _,
+            factor = in(reg) 3_u64,
+            left = inout(reg) steps => _,
+            options(nomem, nostack)
+        );
+    }
+}
+
+/// Each product is a factor of the next.
+#[cfg(target_arch = "x86_64")]
+fn dependent(steps: u32) {
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept {step}",
+            "imul {value}, {value}",
+            ".endr",
+            "dec {left:e}",
+            "jnz 2b",
+            step = const STEP,
+            value = inout(reg) 3_u64 => _,
+            left = inout(reg) steps => _,
+            options(nomem, nostack)
+        );
+    }
+}
+
+/// Each product is of the same unchanging factors, so that none waits for another.
+#[cfg(target_arch = "aarch64")]
+fn independent(steps: u32) {
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept {step}",
+            "mul {product}, {factor}, {factor}",
+            ".endr",
+            "subs {left:w}, {left:w}, #1",
+            "b.ne 2b",
+            step = const STEP,
+            product = out(reg) _,
+            factor = in(reg) 3_u64,
+            left = inout(reg) steps => _,
+            options(nomem, nostack)
+        );
+    }
+}
+
+/// Each product is a factor of the next.
+#[cfg(target_arch = "aarch64")]
+fn dependent(steps: u32) {
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept {step}",
+            "mul {value}, {value}, {value}",
+            ".endr",
+            "subs {left:w}, {left:w}, #1",
+            "b.ne 2b",
+            step = const STEP,
+            value = inout(reg) 3_u64 => _,
+            left = inout(reg) steps => _,
+            options(nomem, nostack)
+        );
+    }
+}
+
+/// As many chains as a core can keep going at once.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn independent(steps: u32) {
+    let mut values = std::hint::black_box([3_u64; STEP as usize]);
+    for _ in 0..steps {
+        for value in &mut values {
+            *value = value.wrapping_mul(5);
+        }
+    }
+    std::hint::black_box(values);
+}
+
+/// Each product is a factor of the next.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn dependent(steps: u32) {
+    let mut value = std::hint::black_box(3_u64);
+    for _ in 0..steps * STEP {
+        value = std::hint::black_box(value.wrapping_mul(value));
+    }
+}

@@ -1,0 +1,74 @@
+//! Is the topology true? Measures what pairs of logical CPUs really share.
+//!
+//! Virtual machines hide and invent siblings. Contention does not lie: two loops that want the same
+//! ports, two chains that do not, and a cache line thrown to and fro tell what a pair shares.
+//! `docs/probing.md` says what is concluded from what, and what cannot be told.
+
+mod ball;
+mod bench;
+mod conclusion;
+mod conduct;
+mod distance;
+mod error;
+mod judgement;
+mod loops;
+mod plan;
+mod record;
+mod show;
+mod sysfs;
+mod threads;
+mod track;
+
+use std::time::Duration;
+
+pub use conduct::ProbeObserver;
+pub use error::ProbeError;
+pub use record::{
+    Contention, Contradiction, Pair, Probe, ProbedMachine, Relation, Sharing, Sureness,
+};
+pub use show::describe;
+
+use crate::Machine;
+use bench::Bench;
+use conclusion::conclude;
+use conduct::conduct;
+use plan::Plan;
+use threads::Threads;
+
+/// Probes the machine that this process runs on, as `machine` describes it, one pair after the
+/// other. Where not all pairs are probed, random ones are chosen by `seed` until `time` is over.
+/// Nothing is changed.
+///
+/// # Errors
+/// If there are fewer than two allowed CPUs, or a thread cannot run where it should.
+pub fn probe(
+    machine: &Machine,
+    seed: u64,
+    time: Duration,
+    observer: &mut dyn ProbeObserver,
+) -> Result<Probe, ProbeError> {
+    probe_on(&mut Threads::new(), machine, seed, time, observer)
+}
+
+fn probe_on(
+    bench: &mut impl Bench,
+    machine: &Machine,
+    seed: u64,
+    time: Duration,
+    observer: &mut dyn ProbeObserver,
+) -> Result<Probe, ProbeError> {
+    let plan = Plan::of(machine, seed);
+    if plan.possible == 0 {
+        return Err(ProbeError::TooFewCpus { found: machine.allowed().len() });
+    }
+    let observations = conduct(machine, &plan, time, bench, observer)?;
+    let (pairs, contradictions) = conclude(observations.pairs);
+    Ok(Probe {
+        seed,
+        seconds: bench.elapsed().as_secs_f64(),
+        possible_pairs: plan.possible,
+        interrupted: observations.interrupted,
+        pairs,
+        contradictions,
+    })
+}

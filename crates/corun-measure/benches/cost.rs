@@ -27,7 +27,7 @@ fn main() {
     let first = cores[0].cpus[0];
     let (interrupt, _raise) = Interrupt::new().expect("a pair of sockets");
     let mut executor =
-        LocalExecutor::new(work(), cores, interrupt).expect("an executor of a program");
+        LocalExecutor::new(work(), cores, interrupt, None).expect("an executor of a program");
     let one = arm("single", vec![first]);
     let all = arm("free@1", Vec::new());
     let cpus = machine.allowed().len();
@@ -93,6 +93,7 @@ fn arm(id: &str, cpus: Vec<u32>) -> Arm {
         cores: 1,
         cpus,
         idle_siblings: Vec::new(),
+        smt: None,
     }
 }
 

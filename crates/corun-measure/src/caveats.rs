@@ -281,6 +281,7 @@ mod tests {
             cores: 1,
             cpus: cpus.to_vec(),
             idle_siblings: Vec::new(),
+            smt: None,
         }
     }
 

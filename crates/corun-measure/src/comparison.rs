@@ -3,7 +3,7 @@
 //! Every comparison is a ratio of throughputs, perhaps turned round (costs in time) and scaled, so
 //! one analysis serves them all: log value = sign * (ln X(arm) - ln X(against)) + ln factor.
 
-use corun_record::{Arm, Metric, Placement};
+use corun_record::{Arm, Metric, Placement, SmtState};
 
 /// A metric between two arms.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,10 @@ pub fn comparisons(arms: &[Arm]) -> Vec<Comparison> {
 fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
     let find = |wanted: &dyn Fn(&Arm) -> bool| {
         arms.iter().copied().find(|other| {
-            other.core_type == arm.core_type && other.variant.is_none() && wanted(other)
+            other.core_type == arm.core_type
+                && other.variant.is_none()
+                && other.smt == arm.smt
+                && wanted(other)
         })
     };
     let mut found = Vec::new();
@@ -106,20 +109,56 @@ fn of_arm(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
         }
         _ => {}
     }
+    found.extend(across_switch(arm, arms));
+    let spread = arms.iter().copied().find(|other| {
+        other.core_type == arm.core_type
+            && other.variant.is_none()
+            && other.smt != Some(SmtState::Off)
+            && other.placement == Placement::Spread(None)
+    });
     if let Some(spread) = spread.filter(|spread| spread.id != arm.id) {
         found.push(Comparison::throughputs(Metric::RelativeThroughput, arm, spread));
     }
     found
 }
 
+/// What an arm with SMT on is compared with among those with SMT off.
+fn across_switch(arm: &Arm, arms: &[&Arm]) -> Vec<Comparison> {
+    let find = |wanted: &dyn Fn(&Arm) -> bool| {
+        arms.iter().copied().find(|other| {
+            other.core_type == arm.core_type && other.smt == Some(SmtState::Off) && wanted(other)
+        })
+    };
+    if arm.smt != Some(SmtState::On) {
+        return Vec::new();
+    }
+    match arm.placement {
+        Placement::Free(_) => find(&|other| other.placement == arm.placement)
+            .map(|off| Comparison::throughputs(Metric::SwitchGain, arm, off))
+            .into_iter()
+            .collect(),
+        Placement::Full(_) => {
+            let spread = find(&|other| other.placement == Placement::Spread(None));
+            let stacked = find(&|other| {
+                other.placement == Placement::Stacked && other.workers == arm.workers
+            });
+            let yielded = |off| Comparison::throughputs(Metric::SwitchYield, arm, off);
+            let gained = |off| Comparison::throughputs(Metric::MultitaskingGain, arm, off);
+            spread.map(yielded).into_iter().chain(stacked.map(gained)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The comparison that the experiment is about: it decides when to stop and is answered first.
 ///
-/// The yield of all siblings where there are siblings, else what time slicing does, else whatever
+/// The switch gain where SMT is switched, the yield of all siblings where there are siblings, else what time slicing does, else whatever
 /// there is.
 pub fn headline(comparisons: &[Comparison]) -> Option<&Comparison> {
     let last = |metric| comparisons.iter().rfind(|comparison| comparison.metric == metric);
     let first = |metric| comparisons.iter().find(|comparison| comparison.metric == metric);
-    last(Metric::SmtYield)
+    first(Metric::SwitchGain)
+        .or_else(|| last(Metric::SmtYield))
         .or_else(|| first(Metric::CoreEquivalence))
         .or_else(|| first(Metric::MultitaskingGain))
         .or_else(|| first(Metric::TimeSlicing))

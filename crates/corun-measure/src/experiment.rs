@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use corun_record::{Arm, Evidence, Sample, StopReason, Stopped, WorkerSample};
+use corun_record::{Arm, Evidence, Sample, SmtState, StopReason, Stopped, WorkerSample};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -62,6 +62,8 @@ pub trait Stopping {
 
 /// Blocks that are run however long they take: fewer give no interval.
 pub const FEWEST_BLOCKS: u32 = 2;
+/// As [`FEWEST_BLOCKS`], for cycles of an experiment that switches SMT.
+pub const FEWEST_CYCLES: u32 = 6;
 
 /// The part of the design that the block loop needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +72,9 @@ pub struct Schedule {
     pub seed: u64,
     /// Uncounted runs of each arm before the first block.
     pub warmup: u32,
-    /// From the third block on, none is begun that would probably end later than this.
+    /// The fewest blocks, however long they take.
+    pub fewest: u32,
+    /// From then on, none is begun that would probably end later than this.
     pub max_time: Duration,
 }
 
@@ -100,13 +104,15 @@ pub fn conduct(
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
 ) -> Result<Conducted, ExecutionError> {
-    warm_up(arms, schedule.warmup, executor, observer)?;
+    if arms.iter().all(|arm| arm.smt.is_none()) {
+        warm_up(arms, schedule.warmup, executor, observer)?;
+    }
     let mut random = ChaCha8Rng::seed_from_u64(schedule.seed);
     let mut samples: Vec<Sample> = Vec::new();
     let begin = executor.elapsed();
     for block in 0..stopping.maximum() {
         let spent = executor.elapsed();
-        if block >= FEWEST_BLOCKS {
+        if block >= schedule.fewest {
             let per_block = (spent - begin) / block;
             if spent + per_block > schedule.max_time {
                 let sentence = format!(
@@ -116,7 +122,7 @@ pub fn conduct(
                 return Ok(ended(samples, block, StopReason::TimeUp, sentence));
             }
         }
-        match run_block(block, arms, &mut random, executor, observer) {
+        match run_block(block, arms, schedule.warmup, &mut random, executor, observer) {
             Ok(of_block) => samples.extend(of_block),
             Err(ExecutionError::Interrupted) if block > 0 => {
                 let sentence = format!("interrupted; {}", kept(block));
@@ -165,17 +171,50 @@ fn warm_up(
     Ok(())
 }
 
+/// The arms of one block in the order they run.
+///
+/// Where SMT is switched, a block is a cycle A B B A of periods: on, off, off, on. Each arm runs in
+/// the first period of its state and its twin in the second, so that a steady drift of the machine
+/// cancels in their mean.
+fn order<'a>(arms: &'a [Arm], random: &mut ChaCha8Rng) -> Vec<&'a Arm> {
+    let periods: &[(Option<SmtState>, Option<bool>)] = if arms.iter().all(|arm| arm.smt.is_none()) {
+        &[(None, None)]
+    } else {
+        const ON: Option<SmtState> = Some(SmtState::On);
+        const OFF: Option<SmtState> = Some(SmtState::Off);
+        &[(ON, Some(false)), (OFF, Some(false)), (OFF, Some(true)), (ON, Some(true))]
+    };
+    let mut order = Vec::with_capacity(arms.len());
+    for &(smt, twins) in periods {
+        let is_in =
+            |arm: &&Arm| arm.smt == smt && twins.is_none_or(|twins| arm.twin_of.is_some() == twins);
+        let mut period: Vec<&Arm> = arms.iter().filter(is_in).collect();
+        period.shuffle(random);
+        order.extend(period);
+    }
+    order
+}
+
 fn run_block(
     block: u32,
     arms: &[Arm],
+    warmup: u32,
     random: &mut ChaCha8Rng,
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Sample>, ExecutionError> {
-    let mut order: Vec<&Arm> = arms.iter().collect();
-    order.shuffle(random);
+    let order = order(arms, random);
     let mut samples = Vec::with_capacity(order.len());
+    let mut smt = None;
     for (position, arm) in order.into_iter().enumerate() {
+        // A switch disturbs the machine: what runs first after it is not counted.
+        if arm.smt != smt {
+            for _ in 0..warmup {
+                observer.arm_starts(None, arm, executor.elapsed());
+                executor.run(arm)?;
+            }
+            smt = arm.smt;
+        }
         observer.arm_starts(Some(block), arm, executor.elapsed());
         let outcome = executor.run(arm)?;
         samples.push(Sample {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::{Actionable, Arm, Exit, Impossible, Placement, Variant};
+use corun_record::{Actionable, Arm, Exit, Impossible, Placement, SmtState, Variant};
 
 use crate::cores::{Core, core_types};
 
@@ -20,6 +20,9 @@ pub struct LayoutRequest {
     pub core_type: Option<String>,
     /// An extra variant of every arm with several workers, for instance data sharing a line.
     pub variant: Option<Variant>,
+    /// SMT is switched: arms say in which state they run, and those that leave siblings alone also
+    /// run with SMT off.
+    pub smt_switch: bool,
     /// Why cores have a single usable logical CPU, where they do.
     pub no_siblings: String,
 }
@@ -131,6 +134,9 @@ impl Layout {
             return Err(LayoutError::NoCpu);
         }
         layout.add_free(free_workers, request);
+        if request.smt_switch {
+            layout.add_switched(cores);
+        }
         layout.refuse_what_was_named(request)?;
         Ok(layout)
     }
@@ -182,6 +188,36 @@ impl Layout {
                     cores: 0,
                     cpus: Vec::new(),
                     idle_siblings: Vec::new(),
+                    smt: None,
+                });
+            }
+        }
+    }
+
+    /// Has every arm run with SMT on, and those that need no siblings with SMT off too.
+    fn add_switched(&mut self, cores: &[Core]) {
+        self.arms.iter_mut().for_each(|arm| arm.smt = Some(SmtState::On));
+        let stays = |cpu: &u32| cores.iter().any(|core| core.online_siblings.first() == Some(cpu));
+        let needs_no_siblings = |arm: &&Arm| {
+            let placements = [Placement::Spread(None), Placement::Stacked];
+            let is_free = matches!(arm.placement, Placement::Free(_));
+            (is_free || placements.contains(&arm.placement))
+                && arm.twin_of.is_none()
+                && arm.variant.is_none()
+        };
+        for arm in self.arms.iter().filter(needs_no_siblings).cloned().collect::<Vec<_>>() {
+            if arm.cpus.iter().all(stays) {
+                self.push_with_twin(Arm {
+                    id: format!("{}/smt-off", arm.id),
+                    idle_siblings: Vec::new(),
+                    smt: Some(SmtState::Off),
+                    ..arm
+                });
+            } else {
+                self.impossible.push(Impossible {
+                    placement: arm.placement,
+                    core_type: arm.core_type,
+                    reason: "SMT off takes away the logical CPUs that this process may use".into(),
                 });
             }
         }
@@ -346,6 +382,7 @@ impl ChosenCores {
                 .flat_map(|core| core.online_siblings.iter().copied())
                 .filter(|cpu| !cpus.contains(cpu))
                 .collect(),
+            smt: None,
             cpus,
         }
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use corun_machine::evidence::FrequencyControl;
+use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, RootFiles};
 use corun_record::{
     Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Run, Sample, Workload,
@@ -12,7 +13,7 @@ use corun_record::{
 use crate::analysis::{self, Question};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
-use crate::experiment::{Executor, Observer, Schedule, conduct};
+use crate::experiment::{Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, Schedule, conduct};
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
 use crate::stopping::PlannedLooks;
@@ -62,7 +63,8 @@ pub struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// Resolves the request on this machine; nothing is run yet.
+    /// Resolves the request on this machine; nothing is run yet. A request that switches SMT comes
+    /// with the switch, and with the machine as it is with SMT on.
     ///
     /// # Errors
     /// If the request has no meaning or cannot be laid out here.
@@ -70,6 +72,7 @@ impl<'a> Measurement<'a> {
         request: &'a Request,
         machine: &'a Machine,
         interrupt: Interrupt,
+        smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let resolved = request.resolve()?;
         let cores: Vec<Core> = usable_cores(machine);
@@ -80,10 +83,11 @@ impl<'a> Measurement<'a> {
                 cores: request.cores,
                 core_type: request.core_type.clone(),
                 variant: resolved.variant,
+                smt_switch: request.smt_switch,
                 no_siblings: why_no_siblings(machine, &cores),
             },
         )?;
-        let executor = LocalExecutor::new(resolved.work, cores, interrupt)?;
+        let executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
         Ok(Self {
             request,
             machine,
@@ -112,11 +116,16 @@ impl<'a> Measurement<'a> {
             calibrate(&mut self.executor, arm, sample_time.as_secs_f64())?;
         }
         let seed = self.request.seed.unwrap_or_else(|| fresh_seed(self.started));
-        let schedule =
-            Schedule { seed, warmup: self.request.warmup, max_time: self.request.max_time };
+        let schedule = Schedule {
+            seed,
+            warmup: self.request.warmup,
+            fewest: if self.request.smt_switch { FEWEST_CYCLES } else { FEWEST_BLOCKS },
+            max_time: self.request.max_time,
+        };
         let mut looks = PlannedLooks::new(self.request, &self.layout.arms);
         let conducted =
             conduct(&self.layout.arms, &schedule, &mut looks, &mut self.executor, observer)?;
+        let not_restored = self.executor.restore_smt().err();
         let level = looks.level_at(conducted.blocks);
         let question = Question { practical: self.request.practical, level, seed };
         let analysis = analysis::analyse(
@@ -154,7 +163,7 @@ impl<'a> Measurement<'a> {
             caveats: analysis.caveats,
             samples: conducted.samples,
         };
-        Ok((run, conducted.failure))
+        Ok((run, not_restored.or(conducted.failure)))
     }
 }
 

@@ -11,6 +11,7 @@ use corun_workload::{Job, Parameters, WorkloadError};
 use regex::Regex;
 
 use crate::execution::{Command, KernelTask, Task, Work, names_workers};
+use crate::experiment::FEWEST_CYCLES;
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct Request {
     pub steady: bool,
     /// The longest that one sample may take.
     pub timeout: Option<Duration>,
+    /// Switch SMT off and on as an outer factor.
+    pub smt_switch: bool,
     /// The wanted half-width of the headline's interval, as a fraction.
     pub target: f64,
     /// The practical bound, as a fraction.
@@ -92,6 +95,9 @@ pub enum RequestError {
     /// A share for each worker needs workers.
     #[error("expected {{workers}} in the command with --work per-worker, found none")]
     NoWorkersNamed,
+    /// A switched experiment needs cycles enough for an interval.
+    #[error("expected at least {FEWEST_CYCLES} blocks where SMT is switched, found {0}")]
+    TooFewCycles(u32),
     /// A workload is not known, not told right, or cannot run here.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -115,6 +121,9 @@ impl Actionable for RequestError {
                 "Leave --copies out, or write the number of threads into the command.".to_owned()
             }
             Self::SteadyThreads => "Leave --steady out, or measure copies.".to_owned(),
+            Self::TooFewCycles(_) => {
+                "Ask for more with --blocks; each is a cycle on, off, off, on.".to_owned()
+            }
             Self::NoWorkersNamed => {
                 "Write {workers} where the command takes its number of threads.".to_owned()
             }
@@ -138,6 +147,9 @@ pub(crate) struct Resolved {
 impl Request {
     /// Resolves what to run.
     pub(crate) fn resolve(&self) -> Result<Resolved, RequestError> {
+        if let Some(blocks) = self.blocks.filter(|&it| self.smt_switch && it < FEWEST_CYCLES) {
+            return Err(RequestError::TooFewCycles(blocks));
+        }
         match &self.work {
             WorkRequest::Command(command) => self.resolve_command(command),
             WorkRequest::Workload { name, parameters, copies, sample_time } => {

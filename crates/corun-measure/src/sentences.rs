@@ -52,6 +52,8 @@ pub(crate) fn verdict(
 fn subject(metric: Metric, arm: &Arm) -> String {
     let subject = match metric {
         Metric::SmtYield => "SMT",
+        Metric::SwitchGain => "Switching SMT on",
+        Metric::SwitchYield => "SMT on against SMT off",
         Metric::CoreEquivalence => "Using siblings instead of cores",
         Metric::MultitaskingGain => "SMT instead of time slicing",
         Metric::TimeSlicing => "Time slicing",
@@ -74,6 +76,15 @@ fn finding(metric: Metric, arm: &Arm, estimate: &Estimate) -> String {
             "with {workers} workers a core does {times} the work it does with one, and each of them is {:.2} times slower",
             f64::from(workers) / estimate.value
         ),
+        Metric::SwitchGain => format!(
+            "{} workers that the kernel places do {times} the work they do with SMT off",
+            arm.workers
+        ),
+        Metric::SwitchYield => {
+            format!(
+                "with {workers} workers a core does {times} the work it does with one and SMT off"
+            )
+        }
         Metric::CoreEquivalence => format!("the same workers take {times} as long"),
         Metric::MultitaskingGain => {
             format!("siblings do {times} the work that time slices of one logical CPU do")

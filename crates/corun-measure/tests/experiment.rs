@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use corun_measure::execution::ExecutionError;
-use corun_measure::experiment::{Executor, Outcome, Schedule, Stopping, Unobserved, conduct};
-use corun_record::{Arm, Evidence, Placement, Sample, StopReason};
+use corun_measure::experiment::{
+    Executor, FEWEST_BLOCKS, Outcome, Schedule, Stopping, Unobserved, conduct,
+};
+use corun_record::{Arm, Evidence, Placement, Sample, SmtState, StopReason};
 
 /// Notes what ran; each run takes a second of its own clock.
 #[derive(Default)]
@@ -70,6 +72,7 @@ fn arms() -> Vec<Arm> {
             cores: 1,
             cpus: pins(id),
             idle_siblings: Vec::new(),
+            smt: None,
         })
         .collect()
 }
@@ -81,7 +84,7 @@ fn pins(id: &str) -> Vec<u32> {
 }
 
 fn schedule(seed: u64) -> Schedule {
-    Schedule { seed, warmup: 0, max_time: Duration::from_secs(1_000_000) }
+    Schedule { seed, warmup: 0, fewest: FEWEST_BLOCKS, max_time: Duration::from_secs(1_000_000) }
 }
 
 fn until(enough: Option<u32>, maximum: u32) -> After {
@@ -214,4 +217,71 @@ fn trouble_in_the_first_block_leaves_nothing_to_report() {
     let error = conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
         .unwrap_err();
     assert!(matches!(error, ExecutionError::Interrupted));
+}
+
+/// `free` and `spread` with SMT on and off, each with its twin.
+fn switched_arms() -> Vec<Arm> {
+    let base = arms();
+    let mut all = Vec::new();
+    for (state, suffix) in [(SmtState::On, ""), (SmtState::Off, "/smt-off")] {
+        for arm in [&base[1], &base[3]] {
+            let id = format!("{}{suffix}", arm.id);
+            let twin = Arm {
+                id: format!("{id}.aa"),
+                twin_of: Some(id.clone()),
+                smt: Some(state),
+                ..arm.clone()
+            };
+            all.push(Arm { id, smt: Some(state), ..arm.clone() });
+            all.push(twin);
+        }
+    }
+    all
+}
+
+#[test]
+fn a_cycle_is_on_off_off_on_with_twins_in_the_second_period_of_a_state() {
+    let mut fake = Fake::default();
+    let arms = switched_arms();
+    let mut stopping = Counted(20);
+    let done = conduct(&arms, &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
+    let mut firsts = std::collections::BTreeSet::new();
+    for cycle in fake.ran.chunks(arms.len()) {
+        let periods: Vec<(bool, bool)> =
+            cycle.iter().map(|id| (id.contains("/smt-off"), id.ends_with(".aa"))).collect();
+        let expected = [(false, false), (true, false), (true, true), (false, true)];
+        assert_eq!(periods, expected.map(|period| [period; 2]).concat());
+        let mut sorted = cycle.to_vec();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), arms.len(), "{cycle:?}");
+        firsts.insert(cycle[0].clone());
+    }
+    assert_eq!(firsts.len(), 2, "the order within a period is random");
+    assert_eq!(done.samples.len(), 20 * arms.len());
+}
+
+#[test]
+fn what_runs_first_after_a_switch_is_not_counted() {
+    let mut fake = Fake::default();
+    let one = Schedule { warmup: 1, ..schedule(1) };
+    let arms = switched_arms();
+    let done = conduct(&arms, &one, &mut Counted(1), &mut fake, &mut Unobserved).unwrap();
+    // Three changes of state (none, on, off, on) cost a run each: off goes on into off.
+    assert_eq!(fake.ran.len(), arms.len() + 3);
+    assert_eq!(done.samples.len(), arms.len());
+    assert_eq!(fake.ran[0], fake.ran[1], "the arm that comes first warms up");
+}
+
+/// Runs so many blocks and never looks.
+struct Counted(u32);
+
+impl Stopping for Counted {
+    fn maximum(&self) -> u32 {
+        self.0
+    }
+
+    fn look(&mut self, _: u32, _: &[Sample]) -> Option<String> {
+        None
+    }
 }

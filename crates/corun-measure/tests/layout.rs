@@ -3,7 +3,7 @@
 use corun_measure::comparison::{comparisons, headline};
 use corun_measure::cores::Core;
 use corun_measure::layout::{Layout, LayoutError, LayoutRequest};
-use corun_record::{Placement, Variant};
+use corun_record::{Metric, Placement, SmtState, Variant};
 
 /// `count` cores whose siblings are numbered as Linux does on x86: n, n + count, n + 2 count, ...
 fn cores(count: u32, width: u32) -> Vec<Core> {
@@ -205,4 +205,63 @@ fn comparisons_name_their_arms() {
         .map(|it| format!("{}: {} / {} x{}", it.metric.name(), it.arm, it.against, it.factor))
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_switched_experiment_runs_again_what_leaves_siblings_alone() {
+    let switched = LayoutRequest { smt_switch: true, ..request() };
+    let layout = Layout::new(&cores(2, 2), &switched).unwrap();
+    let states = layout.arms.iter().filter(|arm| arm.twin_of.is_none());
+    let states: Vec<String> = states
+        .map(|arm| {
+            format!("{} x{} {}", arm.id, arm.workers, arm.smt.expect("a state for every arm"))
+        })
+        .collect();
+    insta::assert_snapshot!(states.join("\n"), @r"
+    single x1 on
+    spread x2 on
+    full x4 on
+    packed x2 on
+    stacked x4 on
+    free x4 on
+    spread/smt-off x2 off
+    stacked/smt-off x4 off
+    free/smt-off x4 off
+    ");
+    let compared: Vec<String> = comparisons(&layout.arms)
+        .iter()
+        .filter(|it| it.metric != Metric::RelativeThroughput)
+        .map(|it| format!("{}: {} / {}", it.metric.name(), it.arm, it.against))
+        .collect();
+    insta::assert_snapshot!(compared.join("\n"), @r"
+    scaling: spread / single
+    SMT yield: full / spread
+    sibling slowdown: full / spread
+    multitasking gain: full / stacked
+    yield by switching: full / spread/smt-off
+    multitasking gain: full / stacked/smt-off
+    core equivalence: packed / spread
+    time slicing: stacked / spread
+    free placement: free / full
+    switch gain: free / free/smt-off
+    time slicing: stacked/smt-off / spread/smt-off
+    ");
+    let all = comparisons(&layout.arms);
+    assert_eq!(headline(&all).map(|it| it.metric), Some(Metric::SwitchGain));
+}
+
+#[test]
+fn switched_arms_need_the_logical_cpus_that_stay() {
+    // This process may use the second sibling of each core only.
+    let mut second = cores(2, 2);
+    for core in &mut second {
+        core.cpus.remove(0);
+    }
+    let switched = LayoutRequest { smt_switch: true, ..request() };
+    let layout = Layout::new(&second, &switched).unwrap();
+    let off = layout.arms.iter().filter(|arm| arm.smt == Some(SmtState::Off));
+    let off: Vec<&str> = off.map(|arm| arm.id.as_str()).collect();
+    assert_eq!(off, ["free/smt-off", "free/smt-off.aa"]);
+    let no = layout.impossible.iter().find(|no| no.placement == Placement::Stacked).unwrap();
+    assert!(no.reason.starts_with("SMT off takes away"), "{}", no.reason);
 }

@@ -40,6 +40,8 @@ pub enum Metric {
     MultitaskingGain,
     /// X(free, SMT on)/X(free, SMT off).
     SwitchGain,
+    /// X(full)/X(spread, SMT off), same cores: the yield against cores that have no siblings at all.
+    SwitchYield,
     /// X(spread)/(C * X(single)): 1.00 when cores do not disturb each other.
     Scaling,
     /// X(stacked)/X(spread): what time slicing on the same CPUs costs or gains.
@@ -64,6 +66,7 @@ impl Metric {
             Self::CoreEquivalence => "core equivalence",
             Self::MultitaskingGain => "multitasking gain",
             Self::SwitchGain => "switch gain",
+            Self::SwitchYield => "yield by switching",
             Self::Scaling => "scaling",
             Self::TimeSlicing => "time slicing",
             Self::FreePlacement => "free placement",

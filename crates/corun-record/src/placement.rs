@@ -9,6 +9,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::smt_state::SmtState;
+
 /// Which logical CPUs the workers run on, C cores of SMT width S chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
@@ -139,6 +141,9 @@ pub struct Arm {
     pub cpus: Vec<u32>,
     /// Siblings of used CPUs that ought to stay idle.
     pub idle_siblings: Vec<u32>,
+    /// The state that SMT is put into for this arm; absent where the experiment does not switch it.
+    #[serde(default)]
+    pub smt: Option<SmtState>,
 }
 
 /// A workload parameter set differently in some arms.

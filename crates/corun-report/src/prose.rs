@@ -86,9 +86,13 @@ pub(crate) fn course(run: &Run) -> String {
     let twins: fn(&&Arm) -> bool = |arm| arm.twin_of.is_some();
     let arms = run.arms.len();
     let aa = run.arms.iter().filter(twins).count();
+    let blocks = match (run.design.blocks, run.arms.iter().any(|arm| arm.smt.is_some())) {
+        (blocks, true) => format!("{blocks} cycles (SMT on, off, off, on)"),
+        (1, false) => "1 block".to_owned(),
+        (blocks, false) => format!("{blocks} blocks"),
+    };
     format!(
-        "{} blocks of {arms} runs ({aa} of them A/A) in {}, seed {}; {}.",
-        run.design.blocks,
+        "{blocks} of {arms} runs ({aa} of them A/A) in {}, seed {}; {}.",
         seconds(run.elapsed_s),
         run.design.seed,
         run.stopped.sentence

@@ -24,6 +24,15 @@ impl Problem {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Failed }
     }
 
+    /// The user was asked, and did not say yes.
+    pub fn declined() -> Self {
+        Self {
+            sentence: "nothing was changed, because the answer was not yes".to_owned(),
+            next_step: "Add --yes to go on without a question.".to_owned(),
+            exit: Exit::Interrupted,
+        }
+    }
+
     /// Says it on standard error and gives the exit code.
     pub fn tell(&self) -> ExitCode {
         say(&format!("corun: {}\n  {}", self.sentence, self.next_step));

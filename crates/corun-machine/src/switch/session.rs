@@ -19,7 +19,7 @@ use super::runtime::{FORMAT, Holder, Lock, LockError, Runtime, State, VERSION, b
 use super::snapshot::{Snapshot, state};
 use super::watchdog::Watchdog;
 use crate::switch::boot_line;
-use crate::{Machine, RootFiles, SmtControl};
+use crate::{CpuSet, Machine, RootFiles, SmtControl};
 
 /// How a use of the switch is to go.
 #[derive(Debug, Clone, Default)]
@@ -81,14 +81,19 @@ impl SmtSwitch {
         self.before.smt
     }
 
-    /// Puts SMT into `wanted`; the state it was found in is exactly what was found, CPUs that were
+    /// The CPUs that are online now.
+    pub fn online(&mut self) -> CpuSet {
+        Machine::from_files(&mut self.files).map(|machine| machine.online()).unwrap_or_default()
+    }
+
+    /// Puts SMT into `wanted`, and returns whether that took a switch; the state it was found in is exactly what was found, CPUs that were
     /// offline by hand included.
     ///
     /// # Errors
     /// If it did not work; everything is then as it was found, as far as that worked.
-    pub fn set(&mut self, wanted: SmtState) -> Result<(), SwitchError> {
+    pub fn set(&mut self, wanted: SmtState) -> Result<bool, SwitchError> {
         if wanted == self.now {
-            return Ok(());
+            return Ok(false);
         }
         if wanted == self.before.smt {
             self.undo()?;
@@ -97,7 +102,7 @@ impl SmtSwitch {
             return Err(SwitchError::RolledBack { wanted, source });
         }
         self.now = wanted;
-        Ok(())
+        Ok(true)
     }
 
     /// Has this process group ended, should corun die.

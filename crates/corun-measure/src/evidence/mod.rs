@@ -183,6 +183,7 @@ mod tests {
             cores: 2,
             cpus: vec![0, 1],
             idle_siblings: vec![4, 5],
+            smt: None,
         };
         assert_eq!(idle_sibling_busy(&activity(), &arm, 2.0), Some(0.01));
     }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use corun_machine::switch::SwitchError;
 use corun_record::{Actionable, Exit};
 
 /// Why an arm could not be run to its end.
@@ -106,6 +107,9 @@ pub enum ExecutionError {
         /// The value seen.
         found: u64,
     },
+    /// SMT could not be switched or brought back.
+    #[error(transparent)]
+    Switch(#[from] SwitchError),
     /// The system refused something that corun itself needs.
     #[error("could not {0}: {1}")]
     System(&'static str, io::Error),
@@ -126,6 +130,7 @@ fn last_lines(output: &str) -> String {
 impl Actionable for ExecutionError {
     fn exit(&self) -> Exit {
         match self {
+            Self::Switch(error) => error.exit(),
             Self::NotExecutable(_) => Exit::NotPermitted,
             Self::Start { error, .. }
             | Self::Execute { error, .. }
@@ -144,6 +149,7 @@ impl Actionable for ExecutionError {
 
     fn next_step(&self) -> String {
         match self {
+            Self::Switch(error) => return error.next_step(),
             Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",
             Self::NotExecutable(_) => {
                 "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."

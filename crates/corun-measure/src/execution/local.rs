@@ -1,5 +1,6 @@
 //! The executor of this machine: how one sample is taken, from launch to evidence.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use corun_machine::switch::SmtSwitch;
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{Arm, Mode, Pinning};
 
@@ -34,6 +36,8 @@ pub struct LocalExecutor {
     program: PathBuf,
     places: Places,
     interrupt: Interrupt,
+    /// The switch of SMT, where arms say in which state they run.
+    smt: Option<RefCell<SmtSwitch>>,
     evidence: EvidenceReader,
     captures: Vec<Capture>,
     /// The check value of each workload variant, from its first run.
@@ -42,11 +46,16 @@ pub struct LocalExecutor {
 }
 
 impl LocalExecutor {
-    /// An executor of `work` on these cores.
+    /// An executor of `work` on these cores, with the switch of SMT for arms that need it.
     ///
     /// # Errors
     /// If the program is not found, or its input or corun's own affinity cannot be read.
-    pub fn new(work: Work, cores: Vec<Core>, interrupt: Interrupt) -> Result<Self, ExecutionError> {
+    pub fn new(
+        work: Work,
+        cores: Vec<Core>,
+        interrupt: Interrupt,
+        smt: Option<SmtSwitch>,
+    ) -> Result<Self, ExecutionError> {
         prepare_for_children();
         open_input(&work.task)?;
         let inherited = Affinity::of(0)
@@ -57,6 +66,7 @@ impl LocalExecutor {
             program,
             places: Places::new(cores, inherited),
             interrupt,
+            smt: smt.map(RefCell::new),
             evidence: EvidenceReader::new(),
             captures: Vec::new(),
             checks: BTreeMap::new(),
@@ -76,6 +86,27 @@ impl LocalExecutor {
             self.work.operations = operations as f64;
             self.checks.clear();
         }
+    }
+
+    /// Brings SMT back as it was found.
+    ///
+    /// # Errors
+    /// If not everything came back.
+    pub fn restore_smt(&mut self) -> Result<(), ExecutionError> {
+        match self.smt.take() {
+            Some(switch) => Ok(switch.into_inner().restore()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts SMT into the state that the arm asks for.
+    fn put_smt(&mut self, arm: &Arm) -> Result<(), ExecutionError> {
+        if let (Some(switch), Some(wanted)) = (&mut self.smt, arm.smt)
+            && switch.get_mut().set(wanted)?
+        {
+            self.places.note_online(&switch.get_mut().online());
+        }
+        Ok(())
     }
 
     fn is_kernel(&self) -> bool {
@@ -105,12 +136,13 @@ impl LocalExecutor {
 
 impl Executor for LocalExecutor {
     fn run(&mut self, arm: &Arm) -> Result<Outcome, ExecutionError> {
+        self.put_smt(arm)?;
         self.places.step_aside(arm);
         self.prepare_captures(self.work.processes(arm))?;
         let gate = Gate::new(arm.workers as usize)
             .map_err(|error| ExecutionError::System("set up the common start", error))?;
         let crew = Crew::new(&self.work, &self.program, &self.places, &self.captures, arm, &gate)?;
-        let mut watch = crew.launch_all(&self.interrupt)?;
+        let mut watch = crew.launch_all(&self.interrupt, self.smt.as_ref())?;
         crew.assemble(&mut watch, &self.interrupt)?;
         if arm.cpus.is_empty() {
             watch.note_sightings(arm.workers as usize);
@@ -192,11 +224,15 @@ impl<'a> Crew<'a> {
         })
     }
 
-    fn launch_all<'w>(&self, interrupt: &'w Interrupt) -> Result<Watch<'w>, ExecutionError>
+    fn launch_all<'w>(
+        &self,
+        interrupt: &'w Interrupt,
+        smt: Option<&'w RefCell<SmtSwitch>>,
+    ) -> Result<Watch<'w>, ExecutionError>
     where
         'a: 'w,
     {
-        let mut watch = Watch::new(self.work.threads(self.arm), interrupt);
+        let mut watch = Watch::new(self.work.threads(self.arm), interrupt, smt);
         for process in 0..self.places.len() {
             watch.add(process, self.launch(process)?);
         }

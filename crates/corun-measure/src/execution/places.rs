@@ -1,6 +1,6 @@
 //! Where everything sits during a sample: workers, their memory, and corun itself.
 
-use corun_machine::{Affinity, MemoryPolicy};
+use corun_machine::{Affinity, CpuSet, MemoryPolicy};
 use corun_record::Arm;
 
 use super::work::Work;
@@ -11,6 +11,8 @@ pub(super) struct Places {
     cores: Vec<Core>,
     /// Unpinned workers get this back.
     inherited: Affinity,
+    /// The CPUs that are online, where that changes.
+    online: Option<CpuSet>,
 }
 
 /// Where a process and its memory are bound to.
@@ -21,7 +23,16 @@ pub(super) struct Place {
 
 impl Places {
     pub(super) fn new(cores: Vec<Core>, inherited: Affinity) -> Self {
-        Self { cores, inherited }
+        Self { cores, inherited, online: None }
+    }
+
+    /// From now on only these CPUs are online.
+    pub(super) fn note_online(&mut self, online: &CpuSet) {
+        self.online = Some(online.clone());
+    }
+
+    fn is_online(&self, cpu: &u32) -> bool {
+        self.online.as_ref().is_none_or(|online| online.contains(*cpu))
     }
 
     /// Moves corun itself out of the workers' way: to cores that the arm leaves idle, if any, else
@@ -33,9 +44,11 @@ impl Places {
             .iter()
             .filter(|core| !core.online_siblings.iter().any(used))
             .flat_map(|core| core.cpus.clone())
+            .filter(|cpu| self.is_online(cpu))
             .collect();
         let idle_cpus = || -> Vec<u32> {
-            self.cores.iter().flat_map(|core| core.cpus.clone()).filter(|cpu| !used(cpu)).collect()
+            let all = self.cores.iter().flat_map(|core| core.cpus.clone());
+            all.filter(|cpu| !used(cpu) && self.is_online(cpu)).collect()
         };
         let place = if idle_cores.is_empty() { idle_cpus() } else { idle_cores };
         let mask = if place.is_empty() {
@@ -54,6 +67,7 @@ impl Places {
         } else {
             arm.cpus.clone()
         };
+        cpus.retain(|cpu| self.is_online(cpu));
         cpus.sort_unstable();
         cpus.dedup();
         cpus

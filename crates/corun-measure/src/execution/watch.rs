@@ -3,11 +3,14 @@
 //! One poll over the processes' handles and the user's interrupt; it wakes in between only where
 //! there is something to look at (unpinned workers, new threads, a deadline, a flood of output).
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
+
+use corun_machine::switch::SmtSwitch;
 
 use super::clock::monotonic_ns;
 use super::error::ExecutionError;
@@ -38,6 +41,8 @@ pub(crate) struct Watch<'a> {
     /// What ended at the same moment as something already told.
     ended: VecDeque<Ended>,
     interrupt: &'a Interrupt,
+    /// Whose watchdog ends the processes' groups should corun die.
+    smt: Option<&'a RefCell<SmtSwitch>>,
     /// Workers in each process.
     threads: usize,
     sighting: Option<Sightings>,
@@ -60,11 +65,16 @@ pub(crate) enum Event {
 
 impl<'a> Watch<'a> {
     /// Watches nothing yet; processes of `threads` workers each can be added.
-    pub(crate) fn new(threads: usize, interrupt: &'a Interrupt) -> Self {
+    pub(crate) fn new(
+        threads: usize,
+        interrupt: &'a Interrupt,
+        smt: Option<&'a RefCell<SmtSwitch>>,
+    ) -> Self {
         Self {
             live: Vec::new(),
             ended: VecDeque::new(),
             interrupt,
+            smt,
             threads,
             sighting: None,
             moved_before: BTreeMap::new(),
@@ -99,6 +109,9 @@ impl<'a> Watch<'a> {
 
     /// Watches a process too; `number` is its place among those of the sample.
     pub(crate) fn add(&mut self, number: usize, process: Process) {
+        if let Some(smt) = self.smt {
+            smt.borrow_mut().watch_group(process.id.cast_unsigned());
+        }
         self.live.push((number, process));
     }
 
@@ -131,8 +144,15 @@ impl<'a> Watch<'a> {
 
     /// Kills whatever still runs; tells what it used.
     pub(crate) fn kill_rest(&mut self) -> Vec<libc::rusage> {
+        self.live.iter().for_each(|(_, process)| self.forget(process));
         let rest = self.live.drain(..);
         rest.filter_map(|(_, process)| Some(process.kill().ok()?.1)).collect()
+    }
+
+    fn forget(&self, process: &Process) {
+        if let Some(smt) = self.smt {
+            smt.borrow_mut().forget_group(process.id.cast_unsigned());
+        }
     }
 
     /// Waits for the next event.
@@ -232,6 +252,7 @@ impl<'a> Watch<'a> {
                 self.sight(position);
             }
             let (number, process) = self.live.remove(position);
+            self.forget(&process);
             let before = self.moved_before.get(&process.id).copied().flatten();
             let migrations = before
                 .zip(threads::migrations_of(process.id))

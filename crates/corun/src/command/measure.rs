@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
+use corun_machine::switch::{self, SmtSwitch};
 use corun_measure::experiment::Observer;
 use corun_measure::{CommandRequest, Forecaster, Measurement, Request, WorkRequest};
-use corun_record::{Exit, Placement, Run};
+use corun_record::{Exit, Placement, Run, SmtState};
 use corun_report::Destination;
 use regex::Regex;
 
+use super::smt::SwitchArguments;
+use crate::consent;
 use crate::interruption;
 use crate::problem::{Problem, code, say};
 use crate::progress::ProgressLine;
@@ -24,6 +27,8 @@ pub struct Arguments {
     work: WorkArguments,
     #[command(flatten)]
     arms: ArmArguments,
+    #[command(flatten)]
+    smt: SmtArguments,
     #[command(flatten)]
     surroundings: SurroundingArguments,
     #[command(flatten)]
@@ -82,6 +87,18 @@ struct ArmArguments {
     /// Use cores of this type only, on a machine that has several
     #[arg(long, value_name = "TYPE")]
     core_type: Option<String>,
+}
+
+/// Whether SMT itself is switched.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Switching SMT")]
+struct SmtArguments {
+    /// Also run with SMT switched off, in cycles on, off, off, on: switch gain, and yield by
+    /// switching (needs root; everything comes back as it was)
+    #[arg(long)]
+    smt_switch: bool,
+    #[command(flatten)]
+    switch: SwitchArguments,
 }
 
 /// What is around it.
@@ -159,9 +176,10 @@ struct OutputArguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let request = arguments.request()?;
     let exports = Exports::open(&arguments.output)?;
-    let machine = Machine::read(Path::new("/"))?;
     let interrupt = interruption::on_signals()?;
-    let measurement = Measurement::prepare(&request, &machine, interrupt)?;
+    let switch = arguments.smt.begin()?;
+    let machine = Machine::read(Path::new("/"))?;
+    let measurement = Measurement::prepare(&request, &machine, interrupt, switch)?;
     let mut progress =
         ProgressLine::new(Forecaster::new(&request, measurement.arms()), arguments.output.quiet);
     let outcome = measurement.conduct(&mut progress as &mut dyn Observer);
@@ -174,6 +192,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code(if run.is_partial() { Exit::Interrupted } else { Exit::Done }))
 }
 
+impl SmtArguments {
+    /// The switch where it is asked for, with SMT on.
+    fn begin(&self) -> Result<Option<SmtSwitch>, Problem> {
+        if !self.smt_switch {
+            return Ok(None);
+        }
+        switch::is_needed(SmtState::On)?;
+        consent::to_switch(SmtState::Off, self.switch.yes)?;
+        let mut switch = SmtSwitch::begin(&self.switch.options())?;
+        switch.set(SmtState::On)?;
+        Ok(Some(switch))
+    }
+}
+
 impl Arguments {
     /// From what was typed to what is wanted; touches nothing.
     fn request(&self) -> Result<Request, Problem> {
@@ -184,6 +216,7 @@ impl Arguments {
             core_type: self.arms.core_type.clone(),
             placements: self.arms.arms.clone(),
             steady: self.work.steady,
+            smt_switch: self.smt.smt_switch,
             timeout: self.surroundings.timeout,
             target: self.design.target,
             practical: self.design.practical,

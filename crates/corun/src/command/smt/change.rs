@@ -22,9 +22,7 @@ pub fn run(arguments: &Arguments, wanted: SmtState) -> Result<ExitCode, Problem>
         say(&format!("corun: SMT is {wanted} already, nothing was changed"));
         return Ok(code(Exit::Done));
     }
-    if !arguments.switch.yes && !consent::to_switch(wanted) {
-        return Ok(code(Exit::Interrupted));
-    }
+    consent::to_switch(wanted, arguments.switch.yes)?;
     let interrupt = interruption::on_signals()?;
     // Back to what corun itself has changed is back to exactly that.
     if switch::held_from() == Some(wanted) {

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_machine::switch::{self, SmtSwitch};
-use corun_record::{Exit, SmtState};
+use corun_record::SmtState;
 
 use super::SwitchArguments;
 use crate::consent;
 use crate::foreground::{Foreground, Signals};
-use crate::problem::{Problem, code, say};
+use crate::problem::{Problem, say};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -27,8 +27,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let wanted = arguments.state;
     let needs_switch = switch::is_needed(wanted)?;
-    if needs_switch && !arguments.switch.yes && !consent::to_switch(wanted) {
-        return Ok(code(Exit::Interrupted));
+    if needs_switch {
+        consent::to_switch(wanted, arguments.switch.yes)?;
     }
     let signals = Signals::catch()?;
     if !needs_switch {

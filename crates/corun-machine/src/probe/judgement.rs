@@ -22,8 +22,6 @@ const BUSY: f64 = 0.8;
 const TURN: f64 = 0.1;
 /// Alone, a worker must run for this part of a window for its turns to mean anything.
 const UNDISTURBED: f64 = 0.9;
-/// Alone, a worker must be this near to its best round for a slow pair to mean anything.
-const STEADY: f64 = 0.85;
 /// Windows below this are too short to see turns, in nanoseconds: a slice takes some milliseconds.
 const SEES_TURNS: u64 = 20_000_000;
 
@@ -176,18 +174,18 @@ impl Sights {
 }
 
 impl Contest {
-    /// What it shows, given the best speed of each worker alone.
+    /// What it shows, given the best speed of each worker alone in any round.
+    ///
+    /// Disturbance makes speeds alone too low and so the sum too high: to prove two cores they are
+    /// the best of all rounds, to prove one core those of the same round, at the same clock.
     fn sight(&self, best: [f64; 2]) -> Sight {
         let Together { window, running, at_once, speeds, .. } = self.together;
-        let each_alone = |is_so: &dyn Fn(usize, &Alone) -> bool| {
-            self.alone.iter().enumerate().all(|(worker, alone)| is_so(worker, alone))
-        };
         if at_once >= COMPARABLE {
-            let sum = over(speeds[0], best[0]) + over(speeds[1], best[1]);
-            let steady = each_alone(&|worker, alone| over(alone.speed, best[worker]) >= STEADY);
-            return match sum {
-                _ if sum >= APART => Sight::Apart,
-                _ if sum <= SHARED && sum > 0.0 && steady => Sight::Slowed,
+            let sum = |alone: [f64; 2]| over(speeds[0], alone[0]) + over(speeds[1], alone[1]);
+            let beside_own = sum(self.alone.map(|alone| alone.speed));
+            return match sum(best) {
+                beside_best if beside_best >= APART => Sight::Apart,
+                _ if beside_own > 0.0 && beside_own <= SHARED => Sight::Slowed,
                 _ => Sight::Nothing,
             };
         }
@@ -196,7 +194,7 @@ impl Contest {
             && at_once <= TURNS
             && somebody >= BUSY
             && running.iter().all(|&part| part >= TURN)
-            && each_alone(&|_, alone| alone.running >= UNDISTURBED);
+            && self.alone.iter().all(|alone| alone.running >= UNDISTURBED);
         if in_turns { Sight::Turns } else { Sight::Nothing }
     }
 }

@@ -15,6 +15,8 @@ mod loops;
 mod plan;
 mod record;
 mod show;
+#[cfg(test)]
+mod simulated;
 mod sysfs;
 mod threads;
 mod track;

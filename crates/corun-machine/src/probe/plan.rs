@@ -1,7 +1,7 @@
 //! Which pairs are probed, in which order.
 //!
 //! All, while they are few. On larger machines those that can contradict sysfs best: all siblings,
-//! one pair of each way in which two cores can lie to each other, then random ones while time lasts.
+//! one pair for each distance between cores, then random ones while time lasts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +39,8 @@ struct Place {
     core_type: Option<String>,
 }
 
-/// How two places lie to each other: what they share, and their core types.
-type Way = ([bool; 5], Option<String>, Option<String>);
+/// What two places share, and their core types.
+type Distance = ([bool; 5], Option<String>, Option<String>);
 
 impl Plan {
     pub(super) fn of(machine: &Machine, seed: u64) -> Self {
@@ -57,7 +57,7 @@ impl Plan {
         }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut required = siblings(machine, cpus);
-        required.extend(one_of_each_way(machine, cpus, &mut random));
+        required.extend(one_of_each_distance(machine, cpus, &mut random));
         let mut known: BTreeSet<[u32; 2]> = required.iter().copied().collect();
         let mut drawn = Vec::new();
         for _ in 0..MOST_RANDOM {
@@ -82,16 +82,16 @@ fn siblings(machine: &Machine, cpus: &[u32]) -> Vec<[u32; 2]> {
     cpus.iter().flat_map(higher).collect()
 }
 
-/// A random pair of CPUs on different cores for each way in which two can lie to each other.
-fn one_of_each_way(machine: &Machine, cpus: &[u32], random: &mut ChaCha8Rng) -> Vec<[u32; 2]> {
+/// A random pair of CPUs on different cores for each distance between places.
+fn one_of_each_distance(machine: &Machine, cpus: &[u32], random: &mut ChaCha8Rng) -> Vec<[u32; 2]> {
     let mut places: BTreeMap<Place, Vec<u32>> = BTreeMap::new();
     for &cpu in cpus {
         places.entry(Place::of(machine, cpu)).or_default().push(cpu);
     }
-    let mut ways: BTreeMap<Way, Vec<(&Vec<u32>, &Vec<u32>)>> = BTreeMap::new();
+    let mut distances: BTreeMap<Distance, Vec<(&Vec<u32>, &Vec<u32>)>> = BTreeMap::new();
     for (index, (one, ones)) in places.iter().enumerate() {
         for (other, others) in places.iter().skip(index) {
-            ways.entry(one.way_to(other)).or_default().push((ones, others));
+            distances.entry(one.distance_to(other)).or_default().push((ones, others));
         }
     }
     let draw = |candidates: Vec<(&Vec<u32>, &Vec<u32>)>| {
@@ -105,7 +105,7 @@ fn one_of_each_way(machine: &Machine, cpus: &[u32], random: &mut ChaCha8Rng) -> 
         let other = *others.choose(random)?;
         Some([one.min(other), one.max(other)])
     };
-    ways.into_values().filter_map(draw).collect()
+    distances.into_values().filter_map(draw).collect()
 }
 
 impl Place {
@@ -122,7 +122,7 @@ impl Place {
         }
     }
 
-    fn way_to(&self, other: &Self) -> Way {
+    fn distance_to(&self, other: &Self) -> Distance {
         let package = self.package == other.package;
         let shared = [
             package,

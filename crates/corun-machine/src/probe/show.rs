@@ -15,7 +15,7 @@ const CELL: usize = 7;
 
 /// The result in lines of up to `width` columns.
 pub fn describe(probe: &Probe, width: usize) -> String {
-    let mut text = head(probe);
+    let mut text = format!("\n{}\n", textwrap::fill(&head(probe), width));
     let cpus: BTreeSet<u32> = probe.pairs.iter().flat_map(|pair| pair.cpus).collect();
     if cpus.len() <= MATRIX && 4 + CELL * (cpus.len() + 1) <= width.max(80) {
         matrix(&mut text, probe, &cpus);
@@ -37,12 +37,12 @@ fn head(probe: &Probe) -> String {
         0 => format!("all {possible} pairs"),
         _ if probe.interrupted => format!("interrupted after {done} of {possible} pairs"),
         left_out => format!(
-            "{done} of {possible} pairs: siblings, a pair of each way in which cores lie to each \
-             other, and random ones (seed {}); {left_out} left out",
+            "{done} of {possible} pairs: siblings, a pair for each distance between cores, and random \
+             ones (seed {}); {left_out} left out",
             probe.seed
         ),
     };
-    format!("\nProbe: {pairs}; {:.1} s\n", probe.seconds)
+    format!("Probe: {pairs}; {:.1} s", probe.seconds)
 }
 
 fn matrix(text: &mut String, probe: &Probe, cpus: &BTreeSet<u32>) {

@@ -1,0 +1,174 @@
+//! Conclusions on machines of every kind, quiet and disturbed.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::machine::{machine, two_by_two};
+use super::{PATIENT, Seat, Simulated, Trouble};
+use crate::Machine;
+use crate::probe::Relation::{self, Farther, SharesACore, SharesAnL3};
+use crate::probe::{Probe, Sharing, Sureness, describe, probe_on};
+
+/// A seat under the first L3 cache.
+fn seat(core: u32, thread: u32) -> Seat {
+    Seat { l3: 0, core, thread }
+}
+
+fn siblings_as_sysfs_says() -> Vec<Seat> {
+    vec![seat(0, 0), seat(0, 1), seat(1, 0), seat(1, 1)]
+}
+
+fn siblings_across() -> Vec<Seat> {
+    vec![seat(0, 0), seat(1, 0), seat(0, 1), seat(1, 1)]
+}
+
+fn turns_across() -> Vec<Seat> {
+    vec![seat(0, 0), seat(1, 0), seat(0, 0), seat(1, 0)]
+}
+
+fn probed(machine: &Machine, seats: Vec<Seat>, trouble: Trouble, seed: u64) -> Probe {
+    let mut bench = Simulated::new(seats, trouble, seed);
+    probe_on(&mut bench, machine, seed, Duration::ZERO, &mut { PATIENT }).expect("a probe")
+}
+
+fn conclusions(probe: &Probe) -> Vec<Relation> {
+    probe.pairs.iter().map(|pair| pair.conclusion).collect()
+}
+
+#[test]
+fn true_siblings_are_confirmed() {
+    let probe = probed(&two_by_two(), siblings_as_sysfs_says(), Trouble::None, 1);
+    let l3 = SharesAnL3;
+    assert_eq!(conclusions(&probe), [SharesACore, l3, l3, l3, l3, SharesACore]);
+    assert_eq!(probe.pairs[0].sharing, Some(Sharing::Smt));
+    assert_eq!(probe.pairs[0].sureness, Sureness::Sure);
+    assert_eq!(probe.contradictions, []);
+}
+
+#[test]
+fn four_siblings_all_share() {
+    let machine = machine(&[&[0, 1, 2, 3]], &[&[0, 1, 2, 3]]);
+    let seats = (0..4).map(|thread| seat(0, thread)).collect();
+    assert_eq!(conclusions(&probed(&machine, seats, Trouble::None, 1)), [SharesACore; 6]);
+}
+
+#[test]
+fn siblings_that_are_elsewhere_are_found() {
+    let probe = probed(&two_by_two(), siblings_across(), Trouble::None, 1);
+    let pairs: Vec<_> = probe.contradictions.iter().map(|one| one.cpus).collect();
+    assert_eq!(pairs, [[0, 1], [0, 2], [1, 3], [2, 3]]);
+}
+
+#[test]
+fn virtual_cpus_that_take_turns_are_found() {
+    let probe = probed(&two_by_two(), turns_across(), Trouble::None, 1);
+    assert_eq!(probe.pair(2, 0).and_then(|pair| pair.sharing), Some(Sharing::TimeSlicing));
+    insta::assert_snapshot!(describe(&Probe { seconds: 1.25, ..probe }, 100));
+}
+
+#[test]
+fn without_siblings_in_sysfs_sharing_is_found_too() {
+    let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
+    for seats in [[seat(0, 0), seat(0, 1)], [seat(0, 0), seat(0, 0)]] {
+        let probe = probed(&machine, seats.to_vec(), Trouble::None, 1);
+        assert_eq!((probe.pairs[0].conclusion, probe.contradictions.len()), (SharesACore, 1));
+    }
+}
+
+#[test]
+fn neither_turbo_nor_throttling_matters() {
+    for trouble in [Trouble::Turbo(0.8), Trouble::Throttling(0.01)] {
+        let probe = probed(&two_by_two(), siblings_as_sysfs_says(), trouble, 1);
+        let shared = conclusions(&probe).iter().filter(|one| **one == SharesACore).count();
+        assert_eq!((shared, probe.contradictions.len()), (2, 0), "{trouble:?}: {probe:#?}");
+    }
+}
+
+#[test]
+fn a_hog_that_looks_for_room_is_not_taken_for_turns() {
+    let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
+    let probe = probed(&machine, vec![seat(0, 0), seat(1, 0)], Trouble::Hog, 1);
+    assert_eq!(conclusions(&probe), [SharesAnL3]);
+}
+
+#[test]
+fn a_quota_is_not_taken_for_sharing() {
+    let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
+    let probe = probed(&machine, vec![seat(0, 0), seat(1, 0)], Trouble::Quota, 1);
+    assert_eq!(conclusions(&probe), [SharesAnL3]);
+}
+
+#[test]
+fn caches_are_told_apart_by_contrast_alone() {
+    let cores: &[&[u32]] = &[&[0], &[1], &[2], &[3]];
+    let seats: Vec<Seat> = (0..4).map(|core| Seat { l3: core / 2, core, thread: 0 }).collect();
+    let truth = [SharesAnL3, Farther, Farther, Farther, Farther, SharesAnL3];
+
+    let honest = probed(&machine(cores, &[&[0, 1], &[2, 3]]), seats.clone(), Trouble::None, 1);
+    assert_eq!(conclusions(&honest), truth);
+    assert!(honest.pairs.iter().all(|pair| pair.sureness == Sureness::Sure));
+    assert_eq!(honest.contradictions, []);
+
+    let hidden = probed(&machine(cores, &[&[0, 1, 2, 3]]), seats.clone(), Trouble::None, 1);
+    assert_eq!(conclusions(&hidden), truth);
+    assert_eq!(hidden.contradictions.len(), 4);
+
+    let crossed = probed(&machine(cores, &[&[0, 2], &[1, 3]]), seats.clone(), Trouble::None, 1);
+    assert_eq!(conclusions(&crossed), truth);
+    let wrong: Vec<_> = crossed.contradictions.iter().map(|one| one.cpus).collect();
+    assert_eq!(wrong, [[0, 1], [0, 2], [1, 3], [2, 3]]);
+
+    let untold = probed(&machine(cores, &[]), seats, Trouble::None, 1);
+    assert_eq!(conclusions(&untold), truth);
+    assert!(untold.pairs.iter().all(|pair| pair.sureness == Sureness::Likely));
+    assert_eq!(untold.contradictions, []);
+}
+
+fn any_trouble() -> impl Strategy<Value = Trouble> {
+    prop_oneof![
+        Just(Trouble::None),
+        (0.0..0.9).prop_map(Trouble::Load),
+        Just(Trouble::Hog),
+        Just(Trouble::Quota),
+        (0.7..1.0).prop_map(Trouble::Turbo),
+        (0.0..0.05).prop_map(Trouble::Throttling),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn what_is_said_is_true_whatever_disturbs(
+        seats in prop::collection::vec((0_u32..3, 0_u32..2), 4),
+        trouble in any_trouble(),
+        seed in any::<u64>(),
+    ) {
+        let seats: Vec<Seat> = seats.iter().map(|&(core, thread)| seat(core, thread)).collect();
+        let probe = probed(&two_by_two(), seats.clone(), trouble, seed);
+        for pair in &probe.pairs {
+            let [one, other] = pair.cpus.map(|cpu| seats[cpu as usize]);
+            let is_true = match pair.conclusion {
+                Relation::Undecided => true,
+                relation => (relation == SharesACore) == (one.core == other.core),
+            };
+            prop_assert!(is_true, "{trouble:?} {pair:#?}");
+            if let Some(sharing) = pair.sharing {
+                prop_assert_eq!(sharing == Sharing::TimeSlicing, one == other);
+            }
+            let lies = (pair.sysfs == Some(SharesACore)) != (one.core == other.core);
+            prop_assert!(lies || !probe.is_contradicted(pair.cpus[0], pair.cpus[1]));
+        }
+    }
+
+    #[test]
+    fn a_quiet_machine_leaves_nothing_undecided(
+        seats in prop::collection::vec((0_u32..3, 0_u32..2), 4),
+        seed in any::<u64>(),
+    ) {
+        let seats: Vec<Seat> = seats.iter().map(|&(core, thread)| seat(core, thread)).collect();
+        let probe = probed(&two_by_two(), seats, Trouble::None, seed);
+        prop_assert!(!conclusions(&probe).contains(&Relation::Undecided), "{probe:#?}");
+    }
+}

@@ -54,13 +54,13 @@ impl Page {
             Some(seconds) => format!("watched for {seconds:.1} s"),
             None => "a captured tree, not watched".to_owned(),
         };
-        self.line(&format!("{cpus}, {}; {watched}", count(report.cores, "core")));
+        self.wrapped(&format!("{cpus}, {}; {watched}", count(report.cores, "core")));
         let number = |severity| {
             report.diagnoses.iter().filter(|diagnosis| diagnosis.severity == severity).count()
         };
         let parts =
             Severity::ALL.map(|severity| format!("{} {}", severity.word(), number(severity)));
-        self.line(&parts.join(" · "));
+        self.wrapped(&parts.join(" · "));
     }
 
     fn diagnosis(&mut self, diagnosis: &Diagnosis) {
@@ -117,9 +117,13 @@ impl Page {
         self.line(format!("{margin}{rest}").trim_end());
     }
 
+    fn wrapped(&mut self, text: &str) {
+        self.line(&textwrap::fill(text, self.width));
+    }
+
     fn bold(&mut self, text: &str) {
         let bold = Style::new().bold();
-        let text = printable(text);
+        let text = textwrap::fill(&printable(text), self.width);
         self.line(&if self.color { format!("{bold}{text}{bold:#}") } else { text });
     }
 

@@ -1,9 +1,10 @@
 //! The range in which the clock may move, and CPUs that have another range than their peers.
 
-use crate::CpuSet;
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::doctor::check::{Answer, CannotTell, Check};
 use crate::doctor::system::{OfEachCpu, System};
-use crate::doctor::words::ghz;
+use crate::doctor::words::{cpus, ghz};
 
 pub(super) const CHECK: Check = Check {
     name: "frequency-limits",
@@ -13,54 +14,59 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
-    let lowest = system.of_each_cpu("cpufreq/scaling_min_freq")?;
-    let highest = system.of_each_cpu("cpufreq/scaling_max_freq")?;
-    let possible = system.of_each_cpu("cpufreq/cpuinfo_max_freq")?;
-    let range = |limits: &OfEachCpu| -> Result<_, CannotTell> {
-        let numbers = limits.numbers()?;
-        let ends =
-            (numbers.iter().map(|(khz, _)| *khz).min(), numbers.iter().map(|(khz, _)| *khz).max());
-        Ok(ends.0.zip(ends.1))
-    };
-    let (Some((min, _)), Some((least, max))) = (range(&lowest)?, range(&highest)?) else {
+    let limits = ["scaling_min_freq", "scaling_max_freq", "cpuinfo_max_freq"];
+    let [lowest, highest, possible] = limits.map(|limit| format!("cpufreq/{limit}"));
+    let lowest = system.of_each_cpu(&lowest)?;
+    let highest = system.of_each_cpu(&highest)?;
+    let possible = system.of_each_cpu(&possible)?;
+    let evidence = [&lowest, &highest, &possible].into_iter().filter_map(OfEachCpu::evidence);
+    let (lowest, highest) = (by_cpu(&lowest)?, by_cpu(&highest)?);
+    let (Some(from), Some(to)) = (lowest.values().min(), highest.values().max()) else {
         return Err(CannotTell::new(
             "The kernel has no cpufreq here, and shows no limits of the clock.",
         ));
     };
-    let evidence = [&lowest, &highest, &possible].into_iter().filter_map(OfEachCpu::evidence);
-    let differing = differing(system, &highest)?;
-    if let Some(cpus) = differing {
+    if let Some(peers) = unequal_peers(system, &highest) {
+        let least = peers.values().min().unwrap_or(to);
         let sentence = format!(
-            "CPUs of one core type may run up to different clocks ({} to {}): CPUs {cpus}.",
-            ghz(least),
-            ghz(max)
+            "CPUs of one core type may run up to different clocks ({} to {}): {}.",
+            ghz(*least),
+            ghz(*peers.values().max().unwrap_or(to)),
+            cpus(&peers.keys().copied().collect())
         );
         return Ok(Answer::disturbs(sentence).seen(evidence).advise(
             "Give all CPUs the same limits, or name the cores to use.",
             [format!("sudo cpupower frequency-set --min {least}kHz --max {least}kHz")],
         ));
     }
-    Ok(if min < max {
-        let sentence = format!("The clock may move between {} and {}.", ghz(min), ghz(max));
-        Answer::note(sentence).seen(evidence).advise(
-            "To hold it still, set both limits to a clock that all cores can keep under full load.",
-            [],
-        )
-    } else {
-        Answer::fine(format!("The clock is held at {}.", ghz(max))).seen(evidence)
-    })
+    let moves = lowest.iter().any(|(cpu, low)| highest.get(cpu).is_some_and(|high| low < high));
+    if !moves {
+        let clocks: BTreeSet<String> = highest.values().map(|khz| ghz(*khz)).collect();
+        let clocks = clocks.into_iter().collect::<Vec<_>>().join(", ");
+        return Ok(Answer::fine(format!("The clock is held at {clocks}.")).seen(evidence));
+    }
+    let sentence = format!("The clock may move between {} and {}.", ghz(*from), ghz(*to));
+    Ok(Answer::note(sentence).seen(evidence).advise(
+        "To hold it still, set both limits to a clock that all cores can keep under full load.",
+        [],
+    ))
 }
 
-/// The CPUs of a core type among which the limit differs.
-fn differing(system: &System<'_>, limits: &OfEachCpu) -> Result<Option<CpuSet>, CannotTell> {
+/// The limit of each CPU, in kHz.
+type Limits = BTreeMap<u32, u64>;
+
+fn by_cpu(limits: &OfEachCpu) -> Result<Limits, CannotTell> {
+    let numbers = limits.numbers()?;
+    let each = numbers.iter().flat_map(|(khz, cpus)| cpus.iter().map(move |cpu| (cpu, *khz)));
+    Ok(each.collect())
+}
+
+/// The limits of the first core type within which they differ.
+fn unequal_peers(system: &System<'_>, limits: &Limits) -> Option<Limits> {
     let core_type = |cpu: u32| system.machine.cpu(cpu).and_then(|cpu| cpu.core_type.as_deref());
-    let limits = limits.numbers()?;
-    let of_type = |cpu: u32| {
-        let same_type = |other: &u32| core_type(*other) == core_type(cpu);
-        let sets = limits.iter().map(|(_, cpus)| cpus.iter().filter(same_type).collect::<CpuSet>());
-        sets.filter(|cpus| !cpus.is_empty()).collect::<Vec<_>>()
-    };
-    let first_of_each = limits.iter().filter_map(|(_, cpus)| cpus.first());
-    let differing = first_of_each.map(of_type).find(|sets| sets.len() > 1);
-    Ok(differing.map(|sets| sets.iter().flat_map(|cpus| cpus.as_slice().to_vec()).collect()))
+    let mut by_type: BTreeMap<Option<&str>, Limits> = BTreeMap::new();
+    for (cpu, khz) in limits {
+        by_type.entry(core_type(*cpu)).or_default().insert(*cpu, *khz);
+    }
+    by_type.into_values().find(|limits| limits.values().collect::<BTreeSet<_>>().len() > 1)
 }

@@ -31,9 +31,8 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let highest = busy.first().map_or(0.0, |(_, taken)| rate(taken.count));
     busy.retain(|(_, taken)| rate(taken.count) >= PER_SECOND);
     if busy.is_empty() {
-        return Ok(Answer::fine(format!(
-            "Devices interrupt no CPU more than {highest:.0} times a second."
-        )));
+        let sentence = format!("Devices interrupt the busiest CPU {highest:.0} times a second.");
+        return Ok(Answer::fine(sentence));
     }
     let busiest: CpuSet = busy.iter().map(|(cpu, _)| *cpu).collect();
     let texts = busy.iter().take(SHOWN).map(|(cpu, taken)| {

@@ -68,7 +68,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
             format!("({}) used {:.2} s", task.name, task.used_s),
         )
     });
-    let advice = "Stop them while measuring, or keep them on other cores.";
+    let advice = "Stop other work while measuring, or keep it on other cores.";
     Ok(answer.seen([evidence]).seen(tasks).advise(advice, []))
 }
 

@@ -1,0 +1,101 @@
+//! Settings of the kernel and of services.
+
+use corun_machine::doctor::Severity;
+
+use crate::builder::Tree;
+use crate::healthy::{CPUS, one, only, tree};
+
+#[test]
+fn pages_are_balanced_only_between_nodes() {
+    let balancing = "proc/sys/kernel/numa_balancing";
+    let nodes = |mode: u32| {
+        tree()
+            .file("sys/devices/system/node/node0/cpulist", "0,2")
+            .file("sys/devices/system/node/node1/cpulist", "1,3")
+            .file(balancing, mode)
+    };
+    let moving = only(&nodes(1), "numa-balancing", Severity::Disturbs);
+    assert_eq!(moving.advice.unwrap().commands, ["sudo sysctl kernel.numa_balancing=0"]);
+    only(&nodes(2), "numa-balancing", Severity::Disturbs);
+    assert_eq!(one(&nodes(0), "numa-balancing").severity, Severity::Fine);
+    only(&nodes(0).without(balancing), "numa-balancing", Severity::CannotTell);
+    only(&nodes(0).file(balancing, "zebra"), "numa-balancing", Severity::CannotTell);
+    assert_eq!(one(&tree().file(balancing, 1), "numa-balancing").severity, Severity::Fine);
+}
+
+#[test]
+fn irqbalance_is_found_by_its_name() {
+    let running = tree().file("proc/777/comm", "irqbalance");
+    let running = only(&running, "irqbalance", Severity::Disturbs);
+    assert_eq!(running.evidence[0].file, "proc/777/comm");
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "irqbalance").severity, Severity::CannotTell);
+}
+
+#[test]
+fn mitigations_are_a_condition_and_the_boot_line_decides() {
+    let mds = format!("{CPUS}/vulnerabilities/mds");
+    let mitigated = || tree().file(&mds, "Mitigation: Clear CPU buffers; SMT vulnerable");
+    let active = only(&mitigated(), "mitigations", Severity::Note);
+    insta::assert_snapshot!(active.sentence, @"1 mitigation is active.");
+    assert_eq!(active.evidence[0].file, mds);
+    let off =
+        tree().file("proc/cmdline", "mitigations=off").file(&mds, "Vulnerable; SMT vulnerable");
+    let off = only(&off, "mitigations", Severity::Note);
+    assert_eq!(off.evidence[0].text, "mitigations=off");
+    let nosmt = only(
+        &mitigated().file("proc/cmdline", "mitigations=auto,nosmt"),
+        "mitigations",
+        Severity::Note,
+    );
+    assert!(nosmt.advice.unwrap().sentence.contains("mitigations=auto"));
+    only(&mitigated().unreadable(&mds), "mitigations", Severity::CannotTell);
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "mitigations").severity, Severity::CannotTell);
+}
+
+#[test]
+fn counters_may_be_missing_or_forbidden() {
+    let device = "sys/bus/event_source/devices";
+    let none =
+        tree().without(&format!("{device}/cpu/type")).file(&format!("{device}/software/type"), 1);
+    std::fs::remove_dir(none.root().join(device).join("cpu")).unwrap();
+    let none = only(&none, "counters", Severity::Note);
+    assert_eq!(none.evidence[0].text, "software");
+
+    let paranoid = |capabilities: &str| {
+        tree()
+            .file("proc/sys/kernel/perf_event_paranoid", 3)
+            .file("proc/self/status", format!("Name:\tcorun\nCapEff:\t{capabilities}"))
+    };
+    let forbidden = only(&paranoid("0000000000000000"), "counters", Severity::Note);
+    assert_eq!(forbidden.advice.unwrap().commands, ["sudo sysctl kernel.perf_event_paranoid=2"]);
+    let with_perfmon = one(&paranoid("0000004000000000"), "counters");
+    assert_eq!(with_perfmon.severity, Severity::Fine);
+    only(&paranoid("zebra"), "counters", Severity::CannotTell);
+    let hybrid = tree().file(&format!("{device}/cpu_atom/type"), 10);
+    assert_eq!(one(&hybrid, "counters").evidence[0].text, "cpu cpu_atom");
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "counters").severity, Severity::CannotTell);
+}
+
+#[test]
+fn the_watchdog_huge_pages_and_a_fixed_layout_are_conditions() {
+    only(&tree().file("proc/sys/kernel/nmi_watchdog", 1), "watchdog", Severity::Note);
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "watchdog").severity, Severity::CannotTell);
+    let pages = "sys/kernel/mm/transparent_hugepage/enabled";
+    only(&tree().file(pages, "[always] madvise never"), "huge-pages", Severity::Note);
+    assert_eq!(
+        one(&tree().file(pages, "always [madvise] never"), "huge-pages").severity,
+        Severity::Fine
+    );
+    only(&tree().file("proc/sys/kernel/randomize_va_space", 0), "address-layout", Severity::Note);
+}
+
+#[test]
+fn a_hypervisor_is_told_with_its_traces() {
+    let guest = tree()
+        .file("proc/cpuinfo", "model name : x\nflags : fpu hypervisor tsc")
+        .file("sys/class/dmi/id/sys_vendor", "QEMU");
+    let guest = only(&guest, "virtual-machine", Severity::Disturbs);
+    insta::assert_snapshot!(guest.sentence, @"This is a virtual machine (hypervisor: QEMU).");
+    let texts: Vec<&str> = guest.evidence.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts, ["flags: ... hypervisor ...", "QEMU"]);
+}

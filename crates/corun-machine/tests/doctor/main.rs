@@ -1,0 +1,16 @@
+//! `corun doctor` on hand-made machines: one on which all is well, and one thing at a time that is
+//! not; on arbitrary texts, on captured machines, and on this one.
+
+#[path = "../trees/builder.rs"]
+#[allow(dead_code, reason = "the other test asks more of it")]
+mod builder;
+mod captured;
+mod clocks;
+mod cpus;
+mod drawing;
+mod healthy;
+mod kernel;
+mod live;
+mod odd_texts;
+mod other_work;
+mod vulnerabilities;

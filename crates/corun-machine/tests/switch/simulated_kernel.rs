@@ -1,0 +1,275 @@
+//! A kernel that only exists in a table: what hotplug does to CPUs, interrupts, masks and cpusets.
+//!
+//! It does to others what Linux 6.1 does: `on` brings every CPU up, an interrupt or a task whose
+//! CPUs all went away may use any, a cpuset of version 1 loses offline CPUs for good, and the tasks
+//! of a set that became empty move to its parent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use corun_machine::switch::System;
+use corun_machine::{CpuSet, FileTrouble, SystemFiles};
+
+const CPUS: &str = "sys/devices/system/cpu";
+
+/// The kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    pub cores: u32,
+    pub width: u32,
+    pub online: BTreeSet<u32>,
+    /// What `smt/control` says, where there is one.
+    pub control: Option<String>,
+    pub irqs: BTreeMap<u32, CpuSet>,
+    /// Masks by task.
+    pub tasks: BTreeMap<u32, CpuSet>,
+    /// Sets below the root one: CPUs and tasks by name; a child's name begins with its parent's.
+    pub cpusets: BTreeMap<String, (CpuSet, BTreeSet<u32>)>,
+}
+
+impl Kernel {
+    /// All CPUs online, SMT on.
+    pub fn new(cores: u32, width: u32) -> Self {
+        Self {
+            cores,
+            width,
+            online: (0..cores * width).collect(),
+            control: Some("on".to_owned()),
+            irqs: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            cpusets: BTreeMap::new(),
+        }
+    }
+
+    pub fn cpus(&self) -> CpuSet {
+        (0..self.cores * self.width).collect()
+    }
+
+    fn core_of(&self, cpu: u32) -> u32 {
+        cpu / self.width
+    }
+
+    fn is_primary(&self, cpu: u32) -> bool {
+        cpu.is_multiple_of(self.width)
+    }
+
+    /// What happens to the others when a CPU goes.
+    fn take_offline(&mut self, cpu: u32) {
+        self.online.remove(&cpu);
+        let online: CpuSet = self.online.iter().copied().collect();
+        let all = self.cpus();
+        for mask in self.irqs.values_mut().chain(self.tasks.values_mut()) {
+            if mask.is_disjoint(&online) {
+                *mask = all.clone();
+            }
+        }
+        let names: Vec<String> = self.cpusets.keys().rev().cloned().collect();
+        for name in names {
+            let Some((cpus, tasks)) = self.cpusets.get_mut(&name) else { continue };
+            *cpus = cpus.intersection(&online);
+            if cpus.is_empty() {
+                let moved = std::mem::take(tasks);
+                let parent = name.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+                if let Some((_, tasks)) = parent.and_then(|it| self.cpusets.get_mut(&it)) {
+                    tasks.extend(moved);
+                }
+            }
+        }
+    }
+
+    fn switch(&mut self, word: &str) -> io::Result<()> {
+        let Some(control) = self.control.clone() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        match (control.as_str(), word) {
+            ("on", "off") => {
+                let width = self.width;
+                let extra = self.cpus();
+                for cpu in extra.iter().filter(|cpu| !cpu.is_multiple_of(width)) {
+                    self.take_offline(cpu);
+                }
+            }
+            ("off", "on") => self.online.extend(self.cpus().iter()),
+            ("on", "on") | ("off", "off") => {}
+            _ => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        }
+        self.control = Some(word.to_owned());
+        Ok(())
+    }
+
+    fn set_online(&mut self, cpu: u32, text: &str) -> io::Result<()> {
+        match text {
+            "0" => self.take_offline(cpu),
+            "1" if self.control.as_deref() == Some("off") && !self.is_primary(cpu) => {
+                return Err(io::Error::from_raw_os_error(libc::EPERM));
+            }
+            "1" => drop(self.online.insert(cpu)),
+            _ => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        }
+        Ok(())
+    }
+
+    /// Everything there is to read.
+    fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        let mut add = |path: String, text: String| drop(files.insert(path, text));
+        let all = self.cpus();
+        let online: CpuSet = self.online.iter().copied().collect();
+        add(format!("{CPUS}/present"), all.to_string());
+        add(format!("{CPUS}/possible"), all.to_string());
+        add(format!("{CPUS}/online"), online.to_string());
+        if let Some(control) = &self.control {
+            add(format!("{CPUS}/smt/control"), control.clone());
+        }
+        for cpu in all.iter() {
+            if cpu > 0 {
+                let online = u8::from(online.contains(cpu));
+                add(format!("{CPUS}/cpu{cpu}/online"), online.to_string());
+            } else {
+                add(format!("{CPUS}/cpu{cpu}/uevent"), String::new());
+            }
+            if online.contains(cpu) {
+                let core = self.core_of(cpu);
+                let siblings: CpuSet =
+                    online.iter().filter(|other| self.core_of(*other) == core).collect();
+                let topology = format!("{CPUS}/cpu{cpu}/topology");
+                add(format!("{topology}/core_id"), core.to_string());
+                add(format!("{topology}/physical_package_id"), "0".to_owned());
+                add(format!("{topology}/thread_siblings_list"), siblings.to_string());
+            }
+        }
+        for (irq, cpus) in &self.irqs {
+            add(format!("proc/irq/{irq}/smp_affinity_list"), cpus.to_string());
+        }
+        for (task, cpus) in &self.tasks {
+            let folder = format!("proc/{task}/task/{task}");
+            add(format!("{folder}/status"), format!("Name:\tt\nCpus_allowed_list:\t{cpus}\n"));
+            let stat = format!("{task} (t) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {task} 0 0");
+            add(format!("{folder}/stat"), stat);
+        }
+        if !self.cpusets.is_empty() {
+            add("proc/mounts".to_owned(), "cpuset /cs cgroup rw,cpuset 0 0".to_owned());
+        }
+        for (name, (cpus, tasks)) in &self.cpusets {
+            add(format!("cs/{name}/cpuset.cpus"), cpus.to_string());
+            let tasks: Vec<String> = tasks.iter().map(u32::to_string).collect();
+            add(format!("cs/{name}/tasks"), tasks.join("\n"));
+        }
+        files
+    }
+
+    fn write(&mut self, path: &str, text: &str) -> io::Result<()> {
+        let list = || CpuSet::from_list(text).map_err(|_| io::ErrorKind::InvalidInput);
+        if path == format!("{CPUS}/smt/control") {
+            return self.switch(text);
+        }
+        if let Some(irq) = path.strip_prefix("proc/irq/").and_then(|rest| rest.split_once('/')) {
+            let irq = irq.0.parse().map_err(|_| io::ErrorKind::NotFound)?;
+            self.irqs.insert(irq, list()?);
+            return Ok(());
+        }
+        if let Some(name) = path.strip_prefix("cs/") {
+            let (name, file) = name.rsplit_once('/').ok_or(io::ErrorKind::NotFound)?;
+            if file == "tasks" {
+                let task: u32 = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+                for (_, tasks) in self.cpusets.values_mut() {
+                    tasks.remove(&task);
+                }
+            }
+            let set = self.cpusets.get_mut(name).ok_or(io::ErrorKind::NotFound)?;
+            match file {
+                "tasks" if set.0.is_empty() => {
+                    return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+                }
+                "tasks" => {
+                    set.1.insert(text.parse().map_err(|_| io::ErrorKind::InvalidInput)?);
+                }
+                _ => set.0 = list()?,
+            }
+            return Ok(());
+        }
+        let cpu =
+            path.strip_prefix(&format!("{CPUS}/cpu")).and_then(|it| it.strip_suffix("/online"));
+        match cpu.and_then(|cpu| cpu.parse().ok()) {
+            Some(cpu) => self.set_online(cpu, text),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// The kernel as corun meets it: every write is counted, and some may fail or never come.
+#[derive(Debug, Clone)]
+pub struct Met {
+    pub kernel: Kernel,
+    /// So many writes are still carried out; what comes later, nobody writes any more.
+    pub writes_left: usize,
+    /// The write that fails, counted from now; it may have done half of its work.
+    pub fails_at: Option<usize>,
+    pub written: Vec<String>,
+    text: String,
+}
+
+impl Met {
+    pub fn new(kernel: Kernel) -> Self {
+        Self {
+            kernel,
+            writes_left: usize::MAX,
+            fails_at: None,
+            written: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    fn may_write(&mut self, what: String) -> io::Result<bool> {
+        self.written.push(what);
+        if self.fails_at == Some(self.written.len() - 1) {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        let may = self.writes_left > 0;
+        self.writes_left = self.writes_left.saturating_sub(1);
+        Ok(may)
+    }
+}
+
+impl SystemFiles for Met {
+    fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
+        self.text = self.kernel.files().remove(path).ok_or(FileTrouble::Missing)?;
+        Ok(self.text.trim())
+    }
+
+    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+        self.read(path)
+    }
+
+    fn list(&mut self, directory: &str) -> Vec<String> {
+        let below = format!("{directory}/");
+        let files = self.kernel.files();
+        let names: BTreeSet<String> = files
+            .keys()
+            .filter_map(|path| path.strip_prefix(&below))
+            .map(|rest| rest.split('/').next().unwrap_or(rest).to_owned())
+            .collect();
+        names.into_iter().collect()
+    }
+
+    fn affinity(&mut self) -> Option<CpuSet> {
+        None
+    }
+}
+
+impl System for Met {
+    fn write(&mut self, path: &str, text: &str) -> io::Result<()> {
+        if self.may_write(format!("{path} {text}"))? {
+            self.kernel.write(path, text)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn set_affinity(&mut self, task: u32, cpus: &CpuSet) -> io::Result<()> {
+        if self.may_write(format!("affinity of {task} {cpus}"))? {
+            self.kernel.tasks.insert(task, cpus.clone());
+        }
+        Ok(())
+    }
+}

@@ -1,9 +1,9 @@
 //! From windows to a conclusion about one pair: do they share a core, and how?
 //!
-//! Other programs take time from windows, so each kind of evidence must be out of their reach: two
-//! that run at full speed *at the same time* have a core each, two that slow each other's ports and
-//! not each other's chains are siblings, and two that are always busy and never at once take turns.
-//! All else is undecided; what contradicts sysfs must be seen more often.
+//! Other programs take time from windows, so each kind of evidence must be out of their reach. Two
+//! that run at full speed *at the same time* have a core each. Two that slow each other's ports and
+//! not each other's chains are siblings. Two that would often run at once if they were independent,
+//! and never do, take turns. All else is undecided; what contradicts sysfs must be seen more often.
 
 use super::record::{Contention, Sharing};
 use super::track::{Alone, Together};
@@ -15,13 +15,12 @@ const SHARED: f64 = 1.35;
 /// Both must run for this part of a window to be compared.
 const COMPARABLE: f64 = 0.2;
 /// Two that take turns run at once for no more than this part of a window: the edges of the turns.
-const TURNS: f64 = 0.05;
-/// Of two that take turns somebody runs for at least this part of a window.
-const BUSY: f64 = 0.8;
-/// Each of them for at least this part.
-const TURN: f64 = 0.1;
-/// Alone, a worker must run for this part of a window for its turns to mean anything.
-const UNDISTURBED: f64 = 0.9;
+const EDGES: f64 = 0.02;
+/// A window without overlap counts if independent workers would have run at once for this part.
+const EXPECTED: f64 = 0.05;
+/// So much of the expected parts of all windows a round that is needed must bring: a little less
+/// than undisturbed turns do, which take half of the time each.
+const EXPECTED_A_ROUND: f64 = 0.2;
 /// Windows below this are too short to see turns, in nanoseconds: a slice takes some milliseconds.
 const SEES_TURNS: u64 = 20_000_000;
 
@@ -31,7 +30,7 @@ const ROUNDS_SHARED: usize = 3;
 /// Rounds that decide what sysfs does not say.
 const ROUNDS_AGAINST: usize = 4;
 /// Rounds after which nothing is concluded.
-const MOST_ROUNDS: usize = 10;
+const MOST_ROUNDS: usize = 12;
 
 /// Lengths of windows in nanoseconds: enough to see two run at once; enough to see turns; and for
 /// hypervisors with long slices.
@@ -54,14 +53,16 @@ pub(super) struct Round {
 }
 
 /// What one contest shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Sight {
     /// At once and at full speed.
     Apart,
     /// At once and slower.
     Slowed,
-    /// In turns.
-    Turns,
+    /// Never at once, though independent workers would have been for this part of the window.
+    Turns(f64),
+    /// At once, for whatever time: not in turns.
+    Overlap,
     /// Nothing.
     Nothing,
 }
@@ -81,14 +82,9 @@ pub(super) enum Judgement {
 pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgement> {
     let ports = Sights::of(rounds, |round| &round.ports);
     let chains = Sights::of(rounds, |round| &round.chains);
-    let needed = |shared: bool| match siblings {
-        Some(said) if said == shared => {
-            if shared {
-                ROUNDS_SHARED
-            } else {
-                ROUNDS_APART
-            }
-        }
+    let needed = |shared: bool| match (siblings, shared) {
+        (Some(true), true) => ROUNDS_SHARED,
+        (Some(false), false) => ROUNDS_APART,
         _ => ROUNDS_AGAINST,
     };
     // Virtual CPUs that their host moves about may share a core for a while.
@@ -102,9 +98,7 @@ pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgemen
     if ports.apart == 0 && ports.turns == 0 && ports.slowed >= needed(true) && chains.apart > 0 {
         return Some(Judgement::Shared(Sharing::Smt));
     }
-    let only_turns =
-        |sights: &Sights| sights.apart == 0 && sights.slowed == 0 && sights.turns >= needed(true);
-    if only_turns(&ports) && only_turns(&chains) {
+    if [&ports, &chains].iter().all(|sights| sights.are_turns(needed(true))) {
         return Some(Judgement::Shared(Sharing::TimeSlicing));
     }
     if rounds.len() < MOST_ROUNDS {
@@ -151,10 +145,20 @@ pub(super) fn contention(rounds: &[Round], of: fn(&Round) -> &Contest) -> Conten
 struct Sights {
     apart: usize,
     slowed: usize,
+    overlaps: usize,
     turns: usize,
+    /// The sum of the parts of windows in which independent workers would have run at once.
+    expected: f64,
 }
 
 impl Sights {
+    /// Whether there is nothing but turns, in this number of undisturbed rounds or more others.
+    fn are_turns(&self, rounds: usize) -> bool {
+        self.apart + self.slowed + self.overlaps == 0
+            && self.turns >= rounds
+            && self.expected >= rounds as f64 * EXPECTED_A_ROUND
+    }
+
     fn of(rounds: &[Round], of: fn(&Round) -> &Contest) -> Self {
         let best = [0, 1].map(|worker| {
             let speeds = rounds.iter().map(|round| of(round).alone[worker].speed);
@@ -165,7 +169,11 @@ impl Sights {
             match of(round).sight(best) {
                 Sight::Apart => sights.apart += 1,
                 Sight::Slowed => sights.slowed += 1,
-                Sight::Turns => sights.turns += 1,
+                Sight::Overlap => sights.overlaps += 1,
+                Sight::Turns(expected) => {
+                    sights.turns += 1;
+                    sights.expected += expected;
+                }
                 Sight::Nothing => (),
             }
         }
@@ -186,16 +194,15 @@ impl Contest {
             return match sum(best) {
                 beside_best if beside_best >= APART => Sight::Apart,
                 _ if beside_own > 0.0 && beside_own <= SHARED => Sight::Slowed,
-                _ => Sight::Nothing,
+                _ => Sight::Overlap,
             };
         }
-        let somebody = running[0] + running[1] - at_once;
-        let in_turns = window >= SEES_TURNS
-            && at_once <= TURNS
-            && somebody >= BUSY
-            && running.iter().all(|&part| part >= TURN)
-            && self.alone.iter().all(|alone| alone.running >= UNDISTURBED);
-        if in_turns { Sight::Turns } else { Sight::Nothing }
+        let expected = running[0] * running[1];
+        match at_once {
+            EDGES.. => Sight::Overlap,
+            _ if window >= SEES_TURNS && expected >= EXPECTED => Sight::Turns(expected),
+            _ => Sight::Nothing,
+        }
     }
 }
 

@@ -29,6 +29,7 @@ pub use record::{
     Contention, Contradiction, Pair, Probe, ProbedMachine, Relation, Sharing, Sureness,
 };
 pub use show::describe;
+pub(crate) use show::{findings, head};
 
 use crate::Machine;
 use bench::Bench;

@@ -15,22 +15,16 @@ const CELL: usize = 7;
 
 /// The result in lines of up to `width` columns.
 pub fn describe(probe: &Probe, width: usize) -> String {
-    let mut text = format!("\n{}\n", textwrap::fill(&head(probe), width));
+    let mut text = head(probe, width);
     let cpus: BTreeSet<u32> = probe.pairs.iter().flat_map(|pair| pair.cpus).collect();
     if cpus.len() <= MATRIX && 4 + CELL * (cpus.len() + 1) <= width.max(80) {
         matrix(&mut text, probe, &cpus);
     }
-    summary(&mut text, probe);
-    let contradictions = probe.contradictions.iter().map(|one| format!("{}.", one.sentence));
-    list(&mut text, "Contradicts sysfs", &contradictions.collect::<Vec<_>>(), width);
-    let undecided = probe.pairs.iter().filter(|pair| pair.conclusion == Relation::Undecided);
-    let sentence =
-        |pair: &Pair| format!("CPUs {} and {}: {}.", pair.cpus[0], pair.cpus[1], pair.because);
-    list(&mut text, "Undecided", &undecided.map(sentence).collect::<Vec<_>>(), width);
-    text
+    text + &findings(probe, width)
 }
 
-fn head(probe: &Probe) -> String {
+/// The head alone, for those who draw the matrix themselves.
+pub(crate) fn head(probe: &Probe, width: usize) -> String {
     let (done, possible) = (probe.pairs.len() as u64, probe.possible_pairs);
     let pairs = match possible - done.min(possible) {
         0 if possible == 1 => "the only pair".to_owned(),
@@ -42,7 +36,21 @@ fn head(probe: &Probe) -> String {
             probe.seed
         ),
     };
-    format!("Probe: {pairs}; {:.1} s", probe.seconds)
+    let head = format!("Probe: {pairs}; {:.1} s", probe.seconds);
+    format!("\n{}\n", textwrap::fill(&head, width))
+}
+
+/// What follows the matrix.
+pub(crate) fn findings(probe: &Probe, width: usize) -> String {
+    let mut text = String::new();
+    summary(&mut text, probe);
+    let contradictions = probe.contradictions.iter().map(|one| format!("{}.", one.sentence));
+    list(&mut text, "Contradicts sysfs", &contradictions.collect::<Vec<_>>(), width);
+    let undecided = probe.pairs.iter().filter(|pair| pair.conclusion == Relation::Undecided);
+    let sentence =
+        |pair: &Pair| format!("CPUs {} and {}: {}.", pair.cpus[0], pair.cpus[1], pair.because);
+    list(&mut text, "Undecided", &undecided.map(sentence).collect::<Vec<_>>(), width);
+    text
 }
 
 fn matrix(text: &mut String, probe: &Probe, cpus: &BTreeSet<u32>) {

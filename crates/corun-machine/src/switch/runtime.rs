@@ -115,6 +115,13 @@ impl Runtime {
         }
     }
 
+    /// Waits until nobody has the lock.
+    pub fn wait_until_free(&self) {
+        if let Ok(file) = File::open(self.folder.join(LOCK)) {
+            let _ = file.lock_shared();
+        }
+    }
+
     /// The change that has to be undone, if there is one.
     ///
     /// # Errors
@@ -223,5 +230,102 @@ fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use corun_record::SmtState;
+
+    use super::*;
+
+    fn runtime() -> (tempfile::TempDir, Runtime) {
+        let folder = tempfile::tempdir().unwrap();
+        let runtime = Runtime::at(&folder.path().join("corun"));
+        fs::create_dir(runtime.folder()).unwrap();
+        (folder, runtime)
+    }
+
+    fn holder(process: u32) -> Holder {
+        Holder { process, command: format!("corun {process}") }
+    }
+
+    fn state(process: u32) -> State {
+        State {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            boot: boot(),
+            taken: "2026-01-01T00:00:00Z".to_owned(),
+            by: holder(process),
+            before: Snapshot {
+                smt: SmtState::On,
+                control: Some(crate::SmtControl::Threads(4)),
+                online: BTreeMap::from([(1, true), (2, false)]),
+                irqs: BTreeMap::from([(9, "0-3".to_owned())]),
+                cpusets: Vec::new(),
+                tasks: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn what_is_written_down_is_read_back_until_it_is_finished() {
+        let (_folder, runtime) = runtime();
+        assert_eq!(runtime.unfinished().unwrap(), None);
+        runtime.begin(&state(1)).unwrap();
+        assert_eq!(runtime.unfinished().unwrap(), Some(state(1)));
+        runtime.finish().unwrap();
+        assert_eq!(runtime.unfinished().unwrap(), None);
+        runtime.finish().unwrap();
+    }
+
+    #[test]
+    fn of_several_changes_that_stay_the_first_tells_how_it_was() {
+        let (_folder, runtime) = runtime();
+        for process in [1, 2] {
+            runtime.begin(&state(process)).unwrap();
+            runtime.keep().unwrap();
+        }
+        assert_eq!(runtime.held().unwrap(), Some(state(1)));
+        assert_eq!(runtime.unfinished().unwrap(), None);
+        runtime.let_go().unwrap();
+        assert_eq!(runtime.held().unwrap(), None);
+    }
+
+    #[test]
+    fn a_state_of_another_boot_means_nothing() {
+        let (_folder, runtime) = runtime();
+        runtime.begin(&State { boot: "another".to_owned(), ..state(1) }).unwrap();
+        assert_eq!(runtime.unfinished().unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_state_is_an_error_and_stays() {
+        let (_folder, runtime) = runtime();
+        let later = State { version: VERSION + 1, ..state(1) };
+        for text in [b"half a fi".to_vec(), serde_json::to_vec(&later).unwrap()] {
+            let path = runtime.folder().join(UNFINISHED);
+            fs::write(&path, text).unwrap();
+            assert!(runtime.unfinished().is_err());
+            assert!(path.exists());
+        }
+    }
+
+    #[test]
+    fn the_lock_is_had_by_one_who_says_who_it_is() {
+        let (_folder, runtime) = runtime();
+        assert!(runtime.is_locked().is_none());
+        let lock = runtime.lock(false, &holder(7)).unwrap();
+        assert!(matches!(
+            runtime.lock(false, &holder(8)),
+            Err(LockError::Held(Some(Holder { process: 7, .. })))
+        ));
+        assert_eq!(runtime.is_locked(), Some(Some(holder(7))));
+        drop(lock);
+        assert!(runtime.is_locked().is_none());
+        let _lock = runtime.lock(true, &holder(8)).unwrap();
+        assert_eq!(runtime.is_locked(), Some(Some(holder(8))));
     }
 }

@@ -213,9 +213,20 @@ pub fn restore_left(options: &SwitchOptions) -> Result<Restored, SwitchError> {
 /// Whether it takes a switch to have SMT in `wanted`; changes nothing.
 ///
 /// # Errors
-/// If there is no SMT to speak of, or a switch is needed and not possible here or for this user.
-pub fn is_needed(wanted: SmtState) -> Result<bool, SwitchError> {
+/// If there is no SMT to speak of, a switch is needed and not possible here or for this user, or
+/// another corun is switching or has died while it did.
+pub fn is_needed(wanted: SmtState, options: &SwitchOptions) -> Result<bool, SwitchError> {
     let mut files = system_files()?;
+    let runtime = Runtime::of_system();
+    if unfinished(&runtime)?.is_some() {
+        match runtime.is_locked() {
+            Some(holder) if !options.wait => return Err(SwitchError::Busy(holder)),
+            _ => runtime.wait_until_free(),
+        }
+        if let Some(state) = unfinished(&runtime)? {
+            return Err(SwitchError::Unfinished(Box::new(state)));
+        }
+    }
     let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
     let is_there = state(&machine) == wanted;
     match refuse(&mut files, &machine) {

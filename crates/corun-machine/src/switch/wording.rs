@@ -30,7 +30,10 @@ impl SmtStatus {
             ),
         };
         let _ = match self.width {
-            1 => writeln!(text, "No core is known to have more than one logical CPU"),
+            1 if !self.offline.is_empty() => {
+                writeln!(text, "Which offline CPUs are siblings shows only while they are online")
+            }
+            1 => writeln!(text, "No core has more than one logical CPU"),
             width => writeln!(text, "Logical CPUs of a core, as far as known: {width}"),
         };
         if !self.extra_siblings.is_empty() {

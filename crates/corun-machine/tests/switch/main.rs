@@ -2,6 +2,7 @@
 //! wherever it is interrupted.
 
 mod simulated_kernel;
+mod status;
 
 use std::collections::BTreeSet;
 

@@ -21,6 +21,7 @@ pub struct Kernel {
     /// What `smt/control` says, where there is one.
     pub control: Option<String>,
     pub irqs: BTreeMap<u32, CpuSet>,
+    pub boot_line: String,
     /// Masks by task.
     pub tasks: BTreeMap<u32, CpuSet>,
     /// Sets below the root one: CPUs and tasks by name; a child's name begins with its parent's.
@@ -35,6 +36,7 @@ impl Kernel {
             width,
             online: (0..cores * width).collect(),
             control: Some("on".to_owned()),
+            boot_line: String::new(),
             irqs: BTreeMap::new(),
             tasks: BTreeMap::new(),
             cpusets: BTreeMap::new(),
@@ -138,6 +140,7 @@ impl Kernel {
                 add(format!("{topology}/thread_siblings_list"), siblings.to_string());
             }
         }
+        add("proc/cmdline".to_owned(), self.boot_line.clone());
         for (irq, cpus) in &self.irqs {
             add(format!("proc/irq/{irq}/smp_affinity_list"), cpus.to_string());
         }

@@ -198,7 +198,7 @@ impl SmtArguments {
         if !self.smt_switch {
             return Ok(None);
         }
-        switch::is_needed(SmtState::On)?;
+        switch::is_needed(SmtState::On, &self.switch.options())?;
         consent::to_switch(SmtState::Off, self.switch.yes)?;
         let mut switch = SmtSwitch::begin(&self.switch.options())?;
         switch.set(SmtState::On)?;

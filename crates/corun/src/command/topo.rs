@@ -20,6 +20,9 @@ pub struct Arguments {
     /// Write the machine as JSON to FILE instead of drawing it (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the machine as an SVG picture to FILE instead, with the probe's result if there is one
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
@@ -36,16 +39,21 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let exports = arguments.exports()?;
     let machine = Machine::read(&arguments.root)?;
     let probe = arguments.probe.then(|| arguments.probe(&machine)).transpose()?;
-    match destination {
-        Some(destination) => destination.write(&json(&machine, probe.as_ref()))?,
-        None => terminal::show(&drawing(&machine, probe.as_ref()))?,
+    if exports.is_empty() {
+        terminal::show(&drawing(&machine, probe.as_ref()))?;
+    }
+    for (destination, form) in exports {
+        destination.write(&form(&machine, probe.as_ref()))?;
     }
     let is_partial = probe.is_some_and(|probe| probe.interrupted);
     Ok(code(if is_partial { Exit::Interrupted } else { Exit::Done }))
 }
+
+/// A way to write a machine as text.
+type Form = fn(&Machine, Option<&Probe>) -> String;
 
 fn json(machine: &Machine, probe: Option<&Probe>) -> String {
     match probe {
@@ -62,6 +70,20 @@ fn drawing(machine: &Machine, probe: Option<&Probe>) -> String {
 }
 
 impl Arguments {
+    /// The files asked for, found writable before anything is measured.
+    fn exports(&self) -> Result<Vec<(Destination, Form)>, Problem> {
+        if let (Some(path), true) = (&self.json, self.json == self.svg) {
+            return Err(Problem::usage(
+                format!("expected a place of its own for each export, found {path:?} twice"),
+                "Name another file for one of them.",
+            ));
+        }
+        let wanted: [(&Option<PathBuf>, Form); 2] =
+            [(&self.json, json), (&self.svg, corun_machine::draw_svg)];
+        let wanted = wanted.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
+        wanted.map(|(path, form)| Ok((Destination::open(path)?, form))).collect()
+    }
+
     fn probe(&self, machine: &Machine) -> Result<Probe, Problem> {
         let seed = self.seed.unwrap_or_else(fresh_seed);
         let mut progress = Progress::new(interruption::on_signals()?);

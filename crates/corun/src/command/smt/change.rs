@@ -18,7 +18,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, wanted: SmtState) -> Result<ExitCode, Problem> {
     let options = arguments.switch.options();
-    if !switch::is_needed(wanted)? {
+    if !switch::is_needed(wanted, &options)? {
         say(&format!("corun: SMT is {wanted} already, nothing was changed"));
         return Ok(code(Exit::Done));
     }

@@ -26,7 +26,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let wanted = arguments.state;
-    let needs_switch = switch::is_needed(wanted)?;
+    let needs_switch = switch::is_needed(wanted, &arguments.switch.options())?;
     if needs_switch {
         consent::to_switch(wanted, arguments.switch.yes)?;
     }

@@ -145,6 +145,14 @@ pub(crate) struct Resolved {
 }
 
 impl Request {
+    /// Whether the request has a meaning: asked before anything on the machine is changed.
+    ///
+    /// # Errors
+    /// What [`crate::Measurement::prepare`] would refuse whatever the machine.
+    pub fn check(&self) -> Result<(), RequestError> {
+        self.resolve().map(drop)
+    }
+
     /// Resolves what to run.
     pub(crate) fn resolve(&self) -> Result<Resolved, RequestError> {
         if let Some(blocks) = self.blocks.filter(|&it| self.smt_switch && it < FEWEST_CYCLES) {

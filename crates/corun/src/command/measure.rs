@@ -176,6 +176,7 @@ struct OutputArguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let request = arguments.request()?;
     let exports = Exports::open(&arguments.output)?;
+    request.check()?;
     let interrupt = interruption::on_signals()?;
     let switch = arguments.smt.begin()?;
     let machine = Machine::read(Path::new("/"))?;

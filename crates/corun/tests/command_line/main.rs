@@ -10,6 +10,7 @@ mod left_behind;
 mod one_cpu;
 mod placement;
 mod schema;
+mod smt;
 mod surroundings;
 mod threads;
 mod topo;

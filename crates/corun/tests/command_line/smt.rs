@@ -4,7 +4,7 @@ use crate::common::{Outcome, corun};
 
 fn told(arguments: &[&str]) -> String {
     let outcome = Outcome::of(&mut corun(arguments));
-    let first = outcome.errors.lines().next().unwrap_or_default();
+    let first = outcome.errors.lines().next().unwrap_or_default().replace('"', "'");
     format!("exit {:?}: {first}", outcome.exit)
 }
 
@@ -34,7 +34,7 @@ fn what_has_no_meaning_is_refused_before_anything_is_looked_at() {
             told(&["measure", "--smt-switch", "--blocks", "5", "--", "true"]),
         ]
         .join("\n"), @r"
-    exit Some(2): error: invalid value 'sideways' for '--state <on|off>': expected `on` or `off`, found "sideways"
+    exit Some(2): error: invalid value 'sideways' for '--state <on|off>': expected `on` or `off`, found 'sideways'
     exit Some(2): error: the following required arguments were not provided:
     exit Some(2): error: the following required arguments were not provided:
     exit Some(2): corun: expected at least 6 blocks where SMT is switched, found 5

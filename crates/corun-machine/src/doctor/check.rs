@@ -1,7 +1,7 @@
 //! A check, and what it can answer.
 //!
-//! A check that lacks a text or a number ends with [`CannotTell`] by way of `?`, so that none passes
-//! silently because of what it could not read.
+//! A check that lacks a text or a number ends with [`CannotTell`] by way of `?`, so that none
+//! passes silently because of what it could not read.
 
 use super::report::{Advice, Diagnosis, Evidence, Severity};
 use super::system::System;

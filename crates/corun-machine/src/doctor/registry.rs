@@ -1,5 +1,5 @@
-//! The list of all checks, what matters most first. A new one is a file below `registry/`, its `mod`
-//! line, its line in [`ALL`] and its row in `docs/doctor.md`; all else is said in its own file.
+//! The list of all checks, what matters most first. A new one is a file below `registry/`, its
+//! `mod` line, its line in [`ALL`] and its row in `docs/doctor.md`; its own file says the rest.
 
 mod address_layout;
 mod allowed_cpus;

@@ -103,13 +103,13 @@ fn explain(name: String, evidence: Evidence, siblings: Siblings) -> Option<SmtVu
 const WHAT: &[(&str, &str)] = &[
     (
         "l1tf",
-        "L1 terminal fault (Intel): a guest of a virtual machine reads whatever lies in the L1 data \
-         cache, which siblings share.",
+        "L1 terminal fault (Intel): a guest of a virtual machine reads whatever lies in the L1 \
+         data cache, which siblings share.",
     ),
     (
         "mds",
-        "Microarchitectural data sampling (Intel): a program reads leftovers in store buffers, fill \
-         buffers and load ports, which siblings share.",
+        "Microarchitectural data sampling (Intel): a program reads leftovers in store buffers, \
+         fill buffers and load ports, which siblings share.",
     ),
     (
         "tsx_async_abort",
@@ -123,8 +123,8 @@ const WHAT: &[(&str, &str)] = &[
     ),
     (
         "retbleed",
-        "Retbleed (AMD up to Zen 2, Intel around Skylake): predictions that an attacker has trained \
-         lead the kernel's returns astray.",
+        "Retbleed (AMD up to Zen 2, Intel around Skylake): predictions that an attacker has \
+         trained lead the kernel's returns astray.",
     ),
     (
         "spec_rstack_overflow",
@@ -133,8 +133,8 @@ const WHAT: &[(&str, &str)] = &[
     ),
     (
         "spectre_v2",
-        "Branch target injection: a program trains the prediction of indirect branches for another; \
-         siblings may share the predictor.",
+        "Branch target injection: a program trains the prediction of indirect branches for \
+         another; siblings may share the predictor.",
     ),
 ];
 
@@ -145,20 +145,20 @@ const UNKNOWN_WHAT: &str = "A vulnerability that this version of corun does not 
 const OFF_COSTS: &str = "Cheaper than switching SMT off is to let only programs that trust each \
                          other share a core (core scheduling, whole cores for each tenant). Off \
                          costs each program its SMT yield, which `corun measure` tells.";
-const OFF_HAS_COST: &str = "The price is the SMT yield of each program; `corun measure` tells it on \
-                            a machine with siblings online.";
+const OFF_HAS_COST: &str = "The price is the SMT yield of each program; `corun measure` tells it \
+                            on a machine with siblings online.";
 const HOST_COSTS: &str = "Nothing can be chosen here: the host's operator can give the guest whole \
                           cores, or use core scheduling.";
-const STIBP_COSTS: &str = "Indirect branches are predicted less well while both siblings are active; \
-                           the SMT yield that corun measures here has that in it.";
+const STIBP_COSTS: &str = "Indirect branches are predicted less well while both siblings are \
+                           active; the SMT yield that corun measures here has that in it.";
 
 const PHRASES: &[Phrase] = &[
     Phrase {
         words: "SMT vulnerable",
         exposure: Exposure::Exposed,
-        meaning: "Siblings are active, and what the kernel does between two programs on one CPU does \
-                  not help between siblings: programs that do not trust each other should not share \
-                  a core.",
+        meaning: "Siblings are active, and what the kernel does between two programs on one CPU \
+                  does not help between siblings: programs that do not trust each other should \
+                  not share a core.",
         cost: OFF_COSTS,
     },
     Phrase {
@@ -178,8 +178,8 @@ const PHRASES: &[Phrase] = &[
     Phrase {
         words: "SMT Host state unknown",
         exposure: Exposure::Unknown,
-        meaning: "This is a virtual machine: whether the sibling of its CPU runs another guest, only \
-                  the host knows.",
+        meaning: "This is a virtual machine: whether the sibling of its CPU runs another guest, \
+                  only the host knows.",
         cost: HOST_COSTS,
     },
     Phrase {
@@ -192,8 +192,8 @@ const PHRASES: &[Phrase] = &[
     Phrase {
         words: "SMT",
         exposure: Exposure::Exposed,
-        meaning: "Siblings are active and any user may load eBPF programs: together they get around \
-                  the mitigation.",
+        meaning: "Siblings are active and any user may load eBPF programs: together they get \
+                  around the mitigation.",
         cost: "`sudo sysctl kernel.unprivileged_bpf_disabled=1` closes it, and costs no speed.",
     },
     Phrase {
@@ -220,8 +220,8 @@ const PHRASES: &[Phrase] = &[
     Phrase {
         words: "STIBP: forced",
         exposure: Exposure::Closed,
-        meaning: "Neither sibling uses branch predictions that the other has trained; the boot line \
-                  asks for it.",
+        meaning: "Neither sibling uses branch predictions that the other has trained; the boot \
+                  line asks for it.",
         cost: STIBP_COSTS,
     },
 ];
@@ -229,9 +229,9 @@ const PHRASES: &[Phrase] = &[
 const L1TF_VULNERABLE: Phrase = Phrase {
     words: "SMT vulnerable",
     exposure: Exposure::Exposed,
-    meaning: "Siblings are active, and emptying the cache before a guest runs does not help against \
-              what the sibling brings in meanwhile. Without guests that are not trusted there is no \
-              danger.",
+    meaning: "Siblings are active, and emptying the cache before a guest runs does not help \
+              against what the sibling brings in meanwhile. Without guests that are not trusted \
+              there is no danger.",
     cost: OFF_COSTS,
 };
 
@@ -245,8 +245,8 @@ const NO_SIBLINGS: Phrase = Phrase {
 const NO_SIBLINGS_KNOWN: Phrase = Phrase {
     words: "STIBP: disabled",
     exposure: Exposure::Unknown,
-    meaning: "The kernel of this virtual machine knows no siblings, and protects from none; whether \
-              another guest runs on the sibling of its CPU, only the host knows.",
+    meaning: "The kernel of this virtual machine knows no siblings, and protects from none; \
+              whether another guest runs on the sibling of its CPU, only the host knows.",
     cost: HOST_COSTS,
 };
 

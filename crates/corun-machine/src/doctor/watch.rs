@@ -39,6 +39,8 @@ pub(super) struct Watch {
     pub(super) cpus: Option<BTreeMap<u32, CpuTime>>,
     /// The tasks that used CPU time, the busiest first; corun itself is not among them.
     pub(super) tasks: Vec<TaskTime>,
+    /// How long the tasks were watched: somewhat longer than the pause, in seconds.
+    pub(super) tasks_seconds: f64,
     /// Interrupts of devices; `None` where the kernel does not tell.
     pub(super) interrupts: Option<Interrupts>,
     /// Pages that were moved from or to swap; `None` where the kernel does not tell.
@@ -54,14 +56,15 @@ impl Watch {
         pause: &mut dyn Pause,
     ) -> Self {
         let polling = Polling::find(files, machine);
-        let tasks = Tasks::read(files);
+        let (tasks, uptime) = (Tasks::read(files), uptime_s(files));
         let slow = Slow::read(files, &polling);
         let cpus = CpuTimes::read(files);
         let seconds = pause.pause().as_secs_f64().max(1e-9);
         let cpus_after = CpuTimes::read(files);
         let slow_after = Slow::read(files, &polling);
-        let tasks_after = Tasks::read(files);
+        let (tasks_after, uptime_after) = (Tasks::read(files), uptime_s(files));
 
+        let longer = uptime.zip(uptime_after).map_or(0.0, |(before, after)| after - before);
         let both = cpus.zip(cpus_after);
         let cpus = both.map(|(before, after)| {
             let since = |&cpu| Some((cpu, after.since(&before, cpu)?));
@@ -76,6 +79,7 @@ impl Watch {
         Self {
             seconds,
             cpus,
+            tasks_seconds: seconds.max(longer),
             tasks: tasks_after.since(&tasks),
             interrupts: interrupts.map(|(before, after)| after.since(&before)),
             swapped_pages: swapped.map(|(before, after)| after.saturating_sub(before)),
@@ -118,6 +122,12 @@ impl Polling {
         let time = |(cpu, file): &(u32, String)| Some((*cpu, files.read(file).ok()?.parse().ok()?));
         self.0.iter().filter_map(time).collect()
     }
+}
+
+/// The first number of `/proc/uptime`, in seconds.
+fn uptime_s(files: &mut impl SystemFiles) -> Option<f64> {
+    let text = files.read("proc/uptime").ok()?;
+    text.split(' ').next()?.parse().ok().filter(|uptime: &f64| uptime.is_finite())
 }
 
 /// `pswpin` and `pswpout` of `/proc/vmstat`.

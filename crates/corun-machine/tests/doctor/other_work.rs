@@ -38,6 +38,7 @@ fn a_little_load_disturbs_and_housekeeping_does_not() {
         report.diagnosis("load").unwrap().clone()
     };
     assert_eq!(with_ticks(1).severity, Severity::Fine);
+    assert_eq!(with_ticks(2).severity, Severity::Fine);
     let little = with_ticks(TENTH);
     assert_eq!(little.severity, Severity::Disturbs);
     assert!(little.sentence.contains("No task that can be seen"), "{}", little.sentence);

@@ -2,6 +2,7 @@
 
 mod common;
 mod counted_runs;
+mod doctor;
 mod exports;
 mod failing_commands;
 mod full_disk;

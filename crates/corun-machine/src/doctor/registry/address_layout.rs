@@ -5,8 +5,8 @@ use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
     name: "address-layout",
-    why: "Addresses decide which cache sets siblings fight over: with the same layout in every run a \
-          figure holds for that layout alone, and repeating does not show it.",
+    why: "Addresses decide which cache sets siblings fight over: with the same layout in every \
+          run a figure holds for that layout alone, and repeating does not show it.",
     examine,
 };
 

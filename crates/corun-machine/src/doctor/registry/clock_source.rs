@@ -7,8 +7,8 @@ use crate::doctor::words::write;
 
 pub(super) const CHECK: Check = Check {
     name: "clock-source",
-    why: "A clock outside of the core is slow to read, and by one CPU at a time: programs that often \
-          ask for the time wait for each other, the more of them there are.",
+    why: "A clock outside of the core is slow to read, and by one CPU at a time: programs that \
+          often ask for the time wait for each other, the more of them there are.",
     examine,
 };
 

@@ -11,8 +11,8 @@ use crate::doctor::words::{cpus, percent};
 
 pub(super) const CHECK: Check = Check {
     name: "idle-polling",
-    why: "A sibling that polls while idle still takes its share of the core, so that a worker which \
-          ought to have the core to itself does not.",
+    why: "A sibling that polls while idle still takes its share of the core, so that a worker \
+          which ought to have the core to itself does not.",
     examine,
 };
 

@@ -1,9 +1,10 @@
 //! Other work on the CPUs that a measurement may use and on their siblings, and whose it is.
 
 use crate::doctor::check::{Answer, CannotTell, Check};
-use crate::doctor::report::Evidence;
+use crate::doctor::report::{Evidence, Severity};
 use crate::doctor::system::System;
 use crate::doctor::tasks::TaskTime;
+use crate::doctor::watch::Watch;
 use crate::doctor::words::percent;
 
 pub(super) const CHECK: Check = Check {
@@ -17,6 +18,8 @@ pub(super) const CHECK: Check = Check {
 const SPOILS: f64 = 0.25;
 /// Below this share are the kernel's own housekeeping and the resolution of the account.
 const DISTURBS: f64 = 0.03;
+/// In seconds; the account advances by ticks of 10 ms as a rule, and a tick hits who is there.
+const RESOLUTION_S: f64 = 0.03;
 /// A task is named from this share of one CPU on.
 const NAMED: f64 = 0.02;
 /// So many tasks are named.
@@ -29,69 +32,59 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
         .as_ref()
         .ok_or_else(|| CannotTell::new("It takes /proc/stat, which gives no times of CPUs."))?;
     let cpus = system.cpus_and_siblings();
-    let share = |cpu| Some((cpu, times.get(&cpu)?.busy_s / watch.seconds));
+    // The account advances by ticks, so that it may be a tick ahead.
+    let share = |cpu| Some((cpu, (times.get(&cpu)?.busy_s / watch.seconds).min(1.0)));
     let shares: Vec<(u32, f64)> = cpus.iter().filter_map(share).collect();
     let Some(&(busiest, most)) = shares.iter().max_by(|one, two| one.1.total_cmp(&two.1)) else {
         return Err(CannotTell::new("/proc/stat does not name the CPUs that are allowed."));
     };
+    let disturbs = DISTURBS.max(RESOLUTION_S / watch.seconds);
+    if most < disturbs {
+        return Ok(Answer::fine(format!(
+            "The busiest CPU was busy for {} of {:.2} s.",
+            percent(most),
+            watch.seconds
+        )));
+    }
     let all: f64 = shares.iter().map(|(_, share)| share).sum();
-    let busy: Vec<String> = shares
-        .iter()
-        .filter(|(_, share)| *share >= DISTURBS)
-        .map(|(cpu, share)| format!("cpu{cpu} {} busy", percent(*share)))
-        .collect();
-    let evidence =
-        Evidence::new("proc/stat", format!("in {:.2} s: {}", watch.seconds, busy.join(", ")));
     let sentence = format!(
-        "Other work kept CPU {busiest} busy for {} of the time, and {all:.2} of {} CPUs in all.",
+        "Other work kept CPU {busiest} busy for {} of the time, and {all:.2} of {} CPUs in all. {}",
         percent(most),
         shares.len(),
+        who(watch, all)
     );
-    let answer = match most {
-        most if most >= SPOILS => {
-            Answer::spoils(format!("{sentence} {}", who(&watch.tasks, watch.seconds, all)))
-        }
-        most if most >= DISTURBS => {
-            Answer::disturbs(format!("{sentence} {}", who(&watch.tasks, watch.seconds, all)))
-        }
-        _ => {
-            return Ok(Answer::fine(format!(
-                "The busiest CPU was busy for {} of {:.2} s.",
-                percent(most),
-                watch.seconds
-            )));
-        }
-    };
-    let tasks = named(&watch.tasks, watch.seconds).map(|task| {
-        Evidence::new(
-            format!("proc/{}/stat", task.id),
-            format!("({}) used {:.2} s", task.name, task.used_s),
-        )
+    let severity = if most >= SPOILS { Severity::Spoils } else { Severity::Disturbs };
+    let busy = shares.iter().filter(|(_, share)| *share >= disturbs);
+    let busy: Vec<String> =
+        busy.map(|(cpu, share)| format!("cpu{cpu} {} busy", percent(*share))).collect();
+    let text = format!("in {:.2} s: {}", watch.seconds, busy.join(", "));
+    let tasks = named(watch).map(|task| {
+        let text = format!("({}) used {:.2} s", task.name, task.used_s);
+        Evidence::new(format!("proc/{}/stat", task.id), text)
     });
-    let advice = "Stop other work while measuring, or keep it on other cores.";
-    Ok(answer.seen([evidence]).seen(tasks).advise(advice, []))
+    Ok(Answer::new(severity, sentence)
+        .seen([Evidence::new("proc/stat", text)])
+        .seen(tasks)
+        .advise("Stop other work while measuring, or keep it on other cores.", []))
 }
 
-fn named(tasks: &[TaskTime], seconds: f64) -> impl Iterator<Item = &TaskTime> {
-    tasks.iter().filter(move |task| task.used_s >= NAMED * seconds).take(TASKS)
+fn named(watch: &Watch) -> impl Iterator<Item = &TaskTime> {
+    let least = NAMED * watch.tasks_seconds;
+    watch.tasks.iter().filter(move |task| task.used_s >= least).take(TASKS)
 }
 
 /// Whose work it was: names with shares of one CPU.
-fn who(tasks: &[TaskTime], seconds: f64, all: f64) -> String {
-    let shown: Vec<String> = named(tasks, seconds)
-        .map(|task| format!("{} ({})", task.name, percent(task.used_s / seconds)))
-        .collect();
-    let seen: f64 = tasks.iter().map(|task| task.used_s / seconds).sum();
-    match (shown.is_empty(), seen < all / 2.0) {
-        (true, _) => {
-            "No task that can be seen from here did it: look for short-lived ones, and outside \
-                      of a container."
-                .to_owned()
-        }
-        (false, true) => format!(
-            "Busiest: {}. Most of it came from tasks that cannot be seen from here.",
-            shown.join(", ")
-        ),
-        (false, false) => format!("Busiest: {}.", shown.join(", ")),
+fn who(watch: &Watch, all: f64) -> String {
+    let share = |task: &TaskTime| task.used_s / watch.tasks_seconds;
+    let shown: Vec<String> =
+        named(watch).map(|task| format!("{} ({})", task.name, percent(share(task)))).collect();
+    let seen: f64 = watch.tasks.iter().map(share).sum();
+    if shown.is_empty() {
+        return "No task that can be seen from here did it: look for short-lived ones, and outside \
+                of a container."
+            .to_owned();
     }
+    let rest =
+        if seen < all / 2.0 { " Most came from tasks that cannot be seen from here." } else { "" };
+    format!("Busiest: {}.{rest}", shown.join(", "))
 }

@@ -8,8 +8,8 @@ use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
     name: "memory-pressure",
-    why: "Arms with more process copies need more memory: where it is short they wait for the disk, \
-          not for the core.",
+    why: "Arms with more process copies need more memory: where it is short they wait for the \
+          disk, not for the core.",
     examine,
 };
 

@@ -7,8 +7,8 @@ use crate::doctor::words::count;
 
 pub(super) const CHECK: Check = Check {
     name: "numa-balancing",
-    why: "Pages that move during a sample, and the page faults that find out where to, cost arms on \
-          several nodes more than arms on one.",
+    why: "Pages that move during a sample, and the page faults that find out where to, cost arms \
+          on several nodes more than arms on one.",
     examine,
 };
 

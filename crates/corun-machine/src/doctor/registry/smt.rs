@@ -120,8 +120,8 @@ fn back_online(offline: &CpuSet) -> Vec<String> {
 
 fn without_smt(virtual_machine: bool) -> &'static str {
     if virtual_machine {
-        "Give the virtual machine cores with two threads, each held on a sibling of one core of the \
-         host."
+        "Give the virtual machine cores with two threads, each held on a sibling of one core of \
+         the host."
     } else {
         "If the processor has SMT, the firmware's settings may switch it on."
     }

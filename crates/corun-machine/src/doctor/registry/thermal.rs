@@ -5,7 +5,8 @@ use crate::doctor::system::{OfEachCpu, System};
 
 pub(super) const CHECK: Check = Check {
     name: "thermal",
-    why: "A full core is warmer than one with an idle sibling: throttling slows down the fuller arm.",
+    why: "A full core is warmer than one with an idle sibling: throttling slows down the fuller \
+          arm.",
     examine,
 };
 

@@ -6,8 +6,8 @@ use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
     name: "watchdog",
-    why: "With a counter fewer, events must take turns, and corun leaves out what it could not count \
-          all the time.",
+    why: "With a counter fewer, events must take turns, and corun leaves out what it could not \
+          count all the time.",
     examine,
 };
 

@@ -1,6 +1,6 @@
 //! `corun doctor` on a real kernel: what is wrong is named, and what is not is left alone.
 
-use corun_guest_tests::{Cpu, Guest, Host, Outcome, Scenario, Shape};
+use corun_guest_tests::{Cpu, Guest, Host, Scenario, Shape};
 use serde_json::Value;
 
 /// How many host CPUs others may keep busy, on average, during a boot that counts as quiet.

@@ -80,20 +80,25 @@ pub fn pressure(average: &str) -> String {
     )
 }
 
-/// Lets something happen in a tree, for which a second passes.
-struct Meanwhile<F>(F);
+/// Lets something happen in a tree, for which this time passes.
+struct Meanwhile<F>(Duration, F);
 
 impl<F: FnMut()> Pause for Meanwhile<F> {
     fn pause(&mut self) -> Duration {
-        (self.0)();
-        Duration::from_secs(1)
+        (self.1)();
+        self.0
     }
 }
 
-/// What becomes of a machine on which `happens` happens while it is watched.
+/// What becomes of a machine on which `happens` happens in the second for which it is watched.
 pub fn watched(tree: &Tree, happens: impl FnMut()) -> Report {
+    watched_for(Duration::from_secs(1), tree, happens)
+}
+
+/// As [`watched`], for another time.
+pub fn watched_for(time: Duration, tree: &Tree, happens: impl FnMut()) -> Report {
     let mut files = RootFiles::open(tree.root()).unwrap();
-    Report::from_files(&mut files, Some(&mut Meanwhile(happens))).unwrap()
+    Report::from_files(&mut files, Some(&mut Meanwhile(time, happens))).unwrap()
 }
 
 /// Writes a file of a tree while it is watched.

@@ -5,7 +5,7 @@ use corun_machine::doctor::{Report, Severity};
 
 use crate::builder::Tree;
 use crate::healthy::{
-    CPUS, interrupts, one, only, only_in, pressure, rewrite, stat, task, tree, watched,
+    CPUS, interrupts, one, only, only_in, pressure, rewrite, stat, task, tree, watched, watched_for,
 };
 
 /// Ticks of a tenth of a second; a test that assumes another resolution fails everywhere alike.
@@ -42,6 +42,12 @@ fn a_little_load_disturbs_and_housekeeping_does_not() {
     let little = with_ticks(TENTH);
     assert_eq!(little.severity, Severity::Disturbs);
     assert!(little.sentence.contains("No task that can be seen"), "{}", little.sentence);
+}
+
+#[test]
+fn a_glance_is_too_short_to_see_load() {
+    let glance = std::time::Duration::from_millis(50);
+    only_in(&watched_for(glance, &tree(), || ()), "load", Severity::CannotTell);
 }
 
 #[test]

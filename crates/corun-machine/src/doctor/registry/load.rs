@@ -31,6 +31,13 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
         .cpus
         .as_ref()
         .ok_or_else(|| CannotTell::new("It takes /proc/stat, which gives no times of CPUs."))?;
+    let disturbs = DISTURBS.max(RESOLUTION_S / watch.seconds);
+    if disturbs > SPOILS {
+        return Err(CannotTell::new(format!(
+            "{:.2} s were too short to tell: CPU time is counted in ticks.",
+            watch.seconds
+        )));
+    }
     let cpus = system.cpus_and_siblings();
     // The account advances by ticks, so that it may be a tick ahead.
     let share = |cpu| Some((cpu, (times.get(&cpu)?.busy_s / watch.seconds).min(1.0)));
@@ -38,7 +45,6 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let Some(&(busiest, most)) = shares.iter().max_by(|one, two| one.1.total_cmp(&two.1)) else {
         return Err(CannotTell::new("/proc/stat does not name the CPUs that are allowed."));
     };
-    let disturbs = DISTURBS.max(RESOLUTION_S / watch.seconds);
     if most < disturbs {
         return Ok(Answer::fine(format!(
             "The busiest CPU was busy for {} of {:.2} s.",

@@ -48,6 +48,19 @@ fn without_the_kernels_switch_siblings_go_one_by_one() {
 }
 
 #[test]
+fn a_number_of_threads_comes_back_as_a_number() {
+    let mut kernel = Kernel::new(2, 4);
+    kernel.control = Some("2".to_owned());
+    kernel.online = BTreeSet::from([0, 1, 4, 5]);
+    let mut met = Met::new(kernel.clone());
+    let before = snapshot(&mut met);
+    change(&mut met, SmtState::Off, &before).unwrap();
+    assert_eq!(met.kernel.online, BTreeSet::from([0, 4]));
+    assert_eq!(restore(&mut met, &before), []);
+    assert_eq!(met.kernel, kernel);
+}
+
+#[test]
 fn siblings_that_are_offline_by_hand_come_up_one_by_one() {
     // Writing `on` succeeds and changes nothing: the switch says `on` already.
     let kernel = Kernel { online: BTreeSet::from([0, 2]), ..Kernel::new(2, 2) };
@@ -140,7 +153,7 @@ fn a_later_task_of_the_same_number_is_left_alone() {
 
 /// A kernel in any state that one can be found in.
 fn any_kernel() -> impl Strategy<Value = Kernel> {
-    let shape = (1_u32..4, 2_u32..5, 0_u8..3);
+    let shape = (1_u32..4, 2_u32..5, 0_u8..4);
     let sets = proptest::collection::vec(proptest::collection::btree_set(0_u32..16, 1..4), 8);
     (shape, proptest::collection::btree_set(1_u32..16, 0..5), sets).prop_map(
         |((cores, width, control), offline, sets)| {
@@ -149,12 +162,11 @@ fn any_kernel() -> impl Strategy<Value = Kernel> {
             kernel.control = match control {
                 0 => None,
                 1 => Some("off".to_owned()),
+                2 if width > 2 => Some("2".to_owned()),
                 _ => Some("on".to_owned()),
             };
-            let is_primary = |cpu: u32| cpu.is_multiple_of(width);
-            kernel
-                .online
-                .retain(|&cpu| !offline.contains(&cpu) && (control != 1 || is_primary(cpu)));
+            let threads = kernel.allowed_threads();
+            kernel.online.retain(|&cpu| !offline.contains(&cpu) && cpu % width < threads);
             let online = kernel.online.clone();
             let within: Vec<CpuSet> = sets
                 .iter()

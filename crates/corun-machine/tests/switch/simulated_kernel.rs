@@ -51,10 +51,6 @@ impl Kernel {
         cpu / self.width
     }
 
-    fn is_primary(&self, cpu: u32) -> bool {
-        cpu.is_multiple_of(self.width)
-    }
-
     /// What happens to the others when a CPU goes.
     fn take_offline(&mut self, cpu: u32) {
         self.online.remove(&cpu);
@@ -79,30 +75,53 @@ impl Kernel {
         }
     }
 
-    fn switch(&mut self, word: &str) -> io::Result<()> {
-        let Some(control) = self.control.clone() else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
-        match (control.as_str(), word) {
-            ("on", "off") => {
-                let width = self.width;
-                let extra = self.cpus();
-                for cpu in extra.iter().filter(|cpu| !cpu.is_multiple_of(width)) {
-                    self.take_offline(cpu);
-                }
-            }
-            ("off", "on") => self.online.extend(self.cpus().iter()),
-            ("on", "on") | ("off", "off") => {}
-            _ => return Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    /// Threads of each core that the switch allows.
+    pub fn allowed_threads(&self) -> u32 {
+        match self.control.as_deref() {
+            Some("off") => 1,
+            Some(number) => number.parse().unwrap_or(self.width),
+            None => self.width,
         }
-        self.control = Some(word.to_owned());
+    }
+
+    /// `on`, `off` and, as on powerpc, a number of threads; `half` gives up half-way.
+    fn switch(&mut self, word: &str, half: bool) -> io::Result<()> {
+        if self.control.is_none() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let threads = match word {
+            "on" => self.width,
+            "off" => 1,
+            number => number.parse().map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?,
+        };
+        let (width, before) = (self.width, self.allowed_threads());
+        let goes = |cpu: &u32| cpu % width >= threads;
+        // What the switch allows already, it does not bring up.
+        let comes = |cpu: &u32| cpu % width < threads && threads > before;
+        let all = self.cpus();
+        let count = if half { all.len() / 2 } else { all.len() };
+        for cpu in all.iter().take(count) {
+            if goes(&cpu) && self.online.contains(&cpu) {
+                self.take_offline(cpu);
+            } else if comes(&cpu) {
+                self.online.insert(cpu);
+            }
+        }
+        if half {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        self.control = Some(match threads {
+            1 => "off".to_owned(),
+            all if all == width => "on".to_owned(),
+            some => some.to_string(),
+        });
         Ok(())
     }
 
     fn set_online(&mut self, cpu: u32, text: &str) -> io::Result<()> {
         match text {
             "0" => self.take_offline(cpu),
-            "1" if self.control.as_deref() == Some("off") && !self.is_primary(cpu) => {
+            "1" if cpu % self.width >= self.allowed_threads() => {
                 return Err(io::Error::from_raw_os_error(libc::EPERM));
             }
             "1" => drop(self.online.insert(cpu)),
@@ -164,7 +183,7 @@ impl Kernel {
     fn write(&mut self, path: &str, text: &str) -> io::Result<()> {
         let list = || CpuSet::from_list(text).map_err(|_| io::ErrorKind::InvalidInput);
         if path == format!("{CPUS}/smt/control") {
-            return self.switch(text);
+            return self.switch(text, false);
         }
         if let Some(irq) = path.strip_prefix("proc/irq/").and_then(|rest| rest.split_once('/')) {
             let irq = irq.0.parse().map_err(|_| io::ErrorKind::NotFound)?;
@@ -206,7 +225,7 @@ pub struct Met {
     pub kernel: Kernel,
     /// So many writes are still carried out; what comes later, nobody writes any more.
     pub writes_left: usize,
-    /// The write that fails, counted from now; it may have done half of its work.
+    /// The write that fails, counted from now; the switch has then done half of its work.
     pub fails_at: Option<usize>,
     pub written: Vec<String>,
     text: String,
@@ -223,14 +242,16 @@ impl Met {
         }
     }
 
-    fn may_write(&mut self, what: String) -> io::Result<bool> {
+    /// Whether this write is the one that fails.
+    fn fails(&self) -> bool {
+        self.fails_at == Some(self.written.len() - 1)
+    }
+
+    fn may_write(&mut self, what: String) -> bool {
         self.written.push(what);
-        if self.fails_at == Some(self.written.len() - 1) {
-            return Err(io::Error::from_raw_os_error(libc::EBUSY));
-        }
         let may = self.writes_left > 0;
         self.writes_left = self.writes_left.saturating_sub(1);
-        Ok(may)
+        may
     }
 }
 
@@ -262,15 +283,21 @@ impl SystemFiles for Met {
 
 impl System for Met {
     fn write(&mut self, path: &str, text: &str) -> io::Result<()> {
-        if self.may_write(format!("{path} {text}"))? {
-            self.kernel.write(path, text)
-        } else {
-            Ok(())
+        let may = self.may_write(format!("{path} {text}"));
+        match (self.fails(), path.ends_with("smt/control")) {
+            (true, true) => self.kernel.switch(text, true),
+            (true, false) => Err(io::Error::from_raw_os_error(libc::EBUSY)),
+            (false, _) if may => self.kernel.write(path, text),
+            (false, _) => Ok(()),
         }
     }
 
     fn set_affinity(&mut self, task: u32, cpus: &CpuSet) -> io::Result<()> {
-        if self.may_write(format!("affinity of {task} {cpus}"))? {
+        let may = self.may_write(format!("affinity of {task} {cpus}"));
+        if self.fails() {
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        if may {
             self.kernel.tasks.insert(task, cpus.clone());
         }
         Ok(())

@@ -20,7 +20,7 @@ pub mod switch;
 
 pub use affinity::Affinity;
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
-pub use drawing::draw;
+pub use drawing::{draw, draw_svg};
 pub use error::MachineError;
 pub use files::{FileTrouble, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};

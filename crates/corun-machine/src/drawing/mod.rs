@@ -7,6 +7,9 @@ mod grid;
 mod groups;
 mod shelf;
 mod summary;
+mod svg;
+
+pub use svg::draw_svg;
 
 use std::fmt::Write as _;
 

@@ -96,11 +96,7 @@ fn caches(text: &mut String, machine: &Machine) {
         text.push_str("\nCaches\n");
     }
     for ((level, cache_type, bytes, ways, line, cpus), number) in kinds {
-        let name = match cache_type {
-            CacheType::Data => format!("L{level} data"),
-            CacheType::Instruction => format!("L{level} instruction"),
-            CacheType::Unified => format!("L{level}"),
-        };
+        let name = cache_name(level, cache_type);
         let ways = ways.map(|ways| match ways {
             0 => "fully associative".to_owned(),
             _ => format!("{ways} ways"),
@@ -110,6 +106,15 @@ fn caches(text: &mut String, machine: &Machine) {
         let details: Vec<String> = [ways, line, sharers].into_iter().flatten().collect();
         let amount = format!("{number} × {}", size(bytes));
         let _ = writeln!(text, "  {name:<14} {amount:>14}  {}", details.join(", "));
+    }
+}
+
+/// What a cache of this level and type is called.
+pub(super) fn cache_name(level: u32, cache_type: CacheType) -> String {
+    match cache_type {
+        CacheType::Data => format!("L{level} data"),
+        CacheType::Instruction => format!("L{level} instruction"),
+        CacheType::Unified => format!("L{level}"),
     }
 }
 

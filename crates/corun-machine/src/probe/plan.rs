@@ -88,14 +88,14 @@ fn one_of_each_distance(machine: &Machine, cpus: &[u32], random: &mut ChaCha8Rng
     for &cpu in cpus {
         places.entry(Place::of(machine, cpu)).or_default().push(cpu);
     }
-    let mut distances: BTreeMap<Distance, Vec<(&Vec<u32>, &Vec<u32>)>> = BTreeMap::new();
+    let mut distances: BTreeMap<Distance, Vec<[&Vec<u32>; 2]>> = BTreeMap::new();
     for (index, (one, ones)) in places.iter().enumerate() {
         for (other, others) in places.iter().skip(index) {
-            distances.entry(one.distance_to(other)).or_default().push((ones, others));
+            distances.entry(one.distance_to(other)).or_default().push([ones, others]);
         }
     }
-    let draw = |candidates: Vec<(&Vec<u32>, &Vec<u32>)>| {
-        let (ones, others) = candidates.choose(random)?;
+    let draw = |candidates: Vec<[&Vec<u32>; 2]>| {
+        let [ones, others] = candidates.choose(random)?;
         let one = *ones.choose(random)?;
         let core = machine.cpu(one).and_then(|cpu| cpu.core);
         let is_elsewhere = |other: &u32| {

@@ -1,8 +1,11 @@
 //! `corun topo`: a drawing for people, JSON for programs.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
+use crate::one_cpu::on_one_cpu;
 
 #[test]
 fn the_drawing_counts_the_cpus_of_this_machine() {
@@ -102,6 +105,84 @@ fn the_json_goes_to_a_file_whole_or_not_at_all() {
     assert!(serde_json::from_str::<Value>(&scratch.read("machine.json")).is_ok());
     let outcome = Outcome::of(corun(["topo", "--json"]).arg(scratch.file("missing/machine.json")));
     assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
+}
+
+#[test]
+fn the_picture_goes_to_a_file_beside_the_json() {
+    let scratch = Scratch::new();
+    let (json, picture) = (scratch.file("machine.json"), scratch.file("machine.svg"));
+    let outcome = Outcome::of(corun(["topo", "--json"]).arg(json).arg("--svg").arg(picture));
+    assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), ""));
+    let picture = scratch.read("machine.svg");
+    assert!(picture.contains("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+    let outcome = Outcome::of(&mut corun(["topo", "--json=-", "--svg=-"]));
+    insta::assert_snapshot!(outcome.told(scratch.path()), @r#"
+    exit 2
+    corun: expected a place of its own for each export, found "-" twice
+      Name another file for one of them.
+    "#);
+}
+
+#[test]
+fn a_probe_tells_of_every_pair_beside_the_machine() {
+    if several_cpus().is_none() {
+        return;
+    }
+    let probed = json(&["topo", "--probe", "--probe-time=1ms", "--seed=7", "--json=-"]);
+    let machine = json(&["topo", "--json=-"]);
+    for (field, value) in machine.as_object().expect("an object") {
+        assert_eq!(probed[field], *value, "{field}");
+    }
+    let probe = &probed["probe"];
+    assert_eq!((&probe["seed"], &probe["interrupted"]), (&Value::from(7), &Value::from(false)));
+    let pairs = probe["pairs"].as_array().expect("a list");
+    assert!(!pairs.is_empty());
+    for pair in pairs {
+        for field in ["conclusion", "sureness", "because", "sysfs", "ports", "round_trip_ns"] {
+            assert!(pair.get(field).is_some(), "{field}: {pair}");
+        }
+        let known = ["shares_a_core", "shares_an_l3", "farther", "undecided"];
+        assert!(known.iter().any(|known| pair["conclusion"] == *known), "{pair}");
+    }
+    assert!(probe["contradictions"].is_array());
+}
+
+#[test]
+fn a_probe_is_shown_below_the_drawing() {
+    if several_cpus().is_none() {
+        return;
+    }
+    let outcome = Outcome::of(&mut corun(["topo", "--probe", "--probe-time=1ms"]));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    assert!(outcome.output.contains("\nProbe: "), "{}", outcome.output);
+    assert!(outcome.output.contains("conclusion       pairs"), "{}", outcome.output);
+}
+
+#[test]
+fn another_machine_cannot_be_probed() {
+    let outcome = Outcome::of(&mut corun(["topo", "--probe", "--root=/elsewhere"]));
+    assert_eq!(outcome.exit, Some(2));
+    assert!(outcome.errors.contains("'--probe' cannot be used with '--root"), "{}", outcome.errors);
+}
+
+#[test]
+fn one_cpu_has_nothing_to_compare() {
+    let outcome = on_one_cpu(&["topo", "--probe"]);
+    insta::assert_snapshot!(outcome.told(Path::new("/nowhere")), @r"
+    exit 3
+    corun: expected two logical CPUs or more that this process may use, found 1
+      Allow this process more CPUs (taskset, cpuset), or leave --probe out.
+    ");
+}
+
+/// `None`, after recording the skip, where there is one CPU only.
+fn several_cpus() -> Option<()> {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if cpus < 2 {
+        corun_testing::skip("probe", "a probe needs two CPUs");
+        return None;
+    }
+    Some(())
 }
 
 fn json(arguments: &[&str]) -> Value {

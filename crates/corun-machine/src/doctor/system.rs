@@ -11,6 +11,9 @@ use crate::{CpuSet, FileTrouble, Machine, SystemFiles};
 /// The folder of the CPUs, below the root.
 pub(super) const CPUS: &str = "sys/devices/system/cpu";
 
+/// So many different texts of one file are shown.
+const SHOWN: usize = 8;
+
 /// A machine under examination.
 pub(super) struct System<'a> {
     files: &'a mut dyn SystemFiles,
@@ -121,14 +124,22 @@ impl OfEachCpu {
         self.values.iter().map(number).collect()
     }
 
-    /// All texts with their CPUs, as evidence; none where no CPU has the file.
+    /// The texts with their CPUs, as evidence; none where no CPU has the file.
     pub(super) fn evidence(&self) -> Option<Evidence> {
-        let texts: Vec<String> = match &self.values[..] {
+        let text = match &self.values[..] {
             [] => return None,
-            [(text, _)] => vec![text.clone()],
-            several => several.iter().map(|(text, cpus)| format!("{text} (CPUs {cpus})")).collect(),
+            [(text, _)] => text.clone(),
+            several => {
+                let shown = several.iter().take(SHOWN);
+                let mut texts: Vec<String> =
+                    shown.map(|(text, cpus)| format!("{text} (CPUs {cpus})")).collect();
+                if several.len() > SHOWN {
+                    texts.push(format!("and {} others", several.len() - SHOWN));
+                }
+                texts.join(", ")
+            }
         };
-        Some(Evidence::new(self.file.clone(), texts.join(", ")))
+        Some(Evidence::new(self.file.clone(), text))
     }
 }
 

@@ -35,6 +35,7 @@ fn governors_that_follow_the_load_disturb() {
         ("powersave", "intel_pstate", Severity::Disturbs),
         ("powersave", "amd-pstate-epp", Severity::Disturbs),
         ("powersave", "acpi-cpufreq", Severity::Note),
+        ("powersave", "amd-pstate", Severity::Note),
         ("userspace", "acpi-cpufreq", Severity::Note),
     ] {
         let tree = ALL.iter().fold(with(&ALL, GOVERNOR, governor), |tree, cpu| {

@@ -72,6 +72,9 @@ fn counters_may_be_missing_or_forbidden() {
     assert_eq!(with_perfmon.severity, Severity::Fine);
     only(&paranoid("zebra"), "counters", Severity::CannotTell);
     let hybrid = tree().file(&format!("{device}/cpu_atom/type"), 10);
+    let arm = tree().file(&format!("{device}/armv8_pmuv3_0/type"), 10);
+    let arm = arm.file(&format!("{device}/arm_cspmu_0/type"), 11);
+    assert_eq!(one(&arm, "counters").evidence[0].text, "armv8_pmuv3_0 cpu");
     assert_eq!(one(&hybrid, "counters").evidence[0].text, "cpu cpu_atom");
     assert_eq!(one(&Tree::of_cores(&[&[0]]), "counters").severity, Severity::CannotTell);
 }
@@ -96,6 +99,10 @@ fn a_hypervisor_is_told_with_its_traces() {
         .file("sys/class/dmi/id/sys_vendor", "QEMU");
     let guest = only(&guest, "virtual-machine", Severity::Disturbs);
     insta::assert_snapshot!(guest.sentence, @"This is a virtual machine (hypervisor: QEMU).");
+    assert_eq!(
+        one(&tree().file("proc/cpuinfo", "flags : hypervisor"), "virtual-machine").severity,
+        Severity::Disturbs
+    );
     let texts: Vec<&str> = guest.evidence.iter().map(|it| it.text.as_str()).collect();
     assert_eq!(texts, ["flags: ... hypervisor ...", "QEMU"]);
 }

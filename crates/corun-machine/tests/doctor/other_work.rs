@@ -90,6 +90,14 @@ fn a_device_that_interrupts_often_is_named() {
 }
 
 #[test]
+fn a_few_interrupts_in_a_moment_are_no_rate() {
+    let tree = tree();
+    let moment = std::time::Duration::from_millis(10);
+    let report = watched_for(moment, &tree, || rewrite(&tree, "proc/interrupts", &interrupts(150)));
+    assert_eq!(report.diagnosis("interrupts").unwrap().severity, Severity::Fine);
+}
+
+#[test]
 fn interrupts_go_to_cpus_that_are_not_measured_if_there_are_any() {
     let tree = tree()
         .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu")
@@ -107,6 +115,8 @@ fn swapping_and_waiting_for_memory_disturb() {
     let tree = tree();
     let report = watched(&tree, || rewrite(&tree, "proc/vmstat", "pswpin 5\npswpout 99"));
     only_in(&report, "memory-pressure", Severity::Disturbs);
+    let hardly = crate::healthy::tree().file("proc/pressure/memory", pressure("0.05"));
+    assert_eq!(one(&hardly, "memory-pressure").severity, Severity::Fine);
     let waiting = crate::healthy::tree().file("proc/pressure/memory", pressure("1.25"));
     let waiting = only(&waiting, "memory-pressure", Severity::Disturbs);
     assert!(waiting.sentence.contains("1.25 %"), "{}", waiting.sentence);

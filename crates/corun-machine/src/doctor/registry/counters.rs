@@ -24,7 +24,8 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
         return Err(CannotTell::new(format!("/{DEVICES} shows nothing.")));
     }
     let is_core = |name: &&String| {
-        ["cpu", "cpu_core", "cpu_atom", "cpum_cf"].contains(&name.as_str()) || name.contains("pmu")
+        ["cpu", "cpu_core", "cpu_atom", "cpum_cf"].contains(&name.as_str())
+            || ["armv", "apple_"].iter().any(|vendor| name.starts_with(vendor))
     };
     let cores: Vec<&str> = devices.iter().filter(is_core).map(String::as_str).collect();
     if cores.is_empty() {

@@ -22,10 +22,8 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     };
     let driver = system.of_each_cpu("cpufreq/scaling_driver")?;
     // With these drivers `powersave` is the name of a governor that follows the load.
-    let follows = driver
-        .values
-        .iter()
-        .any(|(name, _)| name == "intel_pstate" || name.starts_with("amd-pstate"));
+    let follows =
+        driver.values.iter().any(|(name, _)| name == "intel_pstate" || name == "amd-pstate-epp");
     let answer = match governors.only() {
         Some("performance") => {
             return Ok(Answer::fine("All CPUs ask for their highest clock.")

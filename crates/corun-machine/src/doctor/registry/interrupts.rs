@@ -4,7 +4,7 @@ use crate::CpuSet;
 use crate::doctor::check::{Answer, CannotTell, Check};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
-use crate::doctor::words::write;
+use crate::doctor::words::{cpus as cpus_of, write};
 
 pub(super) const CHECK: Check = Check {
     name: "interrupts",
@@ -15,6 +15,8 @@ pub(super) const CHECK: Check = Check {
 
 /// A thousand a second, at a few microseconds each with what follows, is about half a per cent.
 const PER_SECOND: f64 = 1000.0;
+/// Fewer than this in a short while tell no rate.
+const FEWEST: u64 = 100;
 /// So many CPUs are named.
 const SHOWN: usize = 4;
 
@@ -29,7 +31,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let mut busy: Vec<_> = cpus.iter().map(|cpu| (cpu, interrupts.of_cpu(cpu))).collect();
     busy.sort_by_key(|(_, taken)| std::cmp::Reverse(taken.count));
     let highest = busy.first().map_or(0.0, |(_, taken)| rate(taken.count));
-    busy.retain(|(_, taken)| rate(taken.count) >= PER_SECOND);
+    busy.retain(|(_, taken)| taken.count >= FEWEST && rate(taken.count) >= PER_SECOND);
     if busy.is_empty() {
         let sentence = format!("Devices interrupt the busiest CPU {highest:.0} times a second.");
         return Ok(Answer::fine(sentence));
@@ -43,7 +45,8 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
             format!("CPU{cpu}: {:.0} a second{}", rate(taken.count), most.collect::<String>());
         Evidence::new("proc/interrupts", text)
     });
-    let sentence = format!("Devices interrupt CPUs {busiest} up to {highest:.0} times a second.");
+    let sentence =
+        format!("Devices interrupt {} up to {highest:.0} times a second.", cpus_of(&busiest));
     let evidence: Vec<Evidence> = texts.collect();
     let others = system.machine.online().difference(&cpus);
     let commands = busy.iter().take(SHOWN).filter_map(|(_, taken)| {

@@ -22,8 +22,9 @@ const DISTURBS: f64 = 0.03;
 const RESOLUTION_S: f64 = 0.03;
 /// A task is named from this share of one CPU on.
 const NAMED: f64 = 0.02;
-/// So many tasks are named.
+/// So many tasks, and so many CPUs, are named.
 const TASKS: usize = 5;
+const CPUS: usize = 8;
 
 fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let watch = system.watch()?;
@@ -60,7 +61,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
         who(watch, all)
     );
     let severity = if most >= SPOILS { Severity::Spoils } else { Severity::Disturbs };
-    let busy = shares.iter().filter(|(_, share)| *share >= disturbs);
+    let busy = shares.iter().filter(|(_, share)| *share >= disturbs).take(CPUS);
     let busy: Vec<String> =
         busy.map(|(cpu, share)| format!("cpu{cpu} {} busy", percent(*share))).collect();
     let text = format!("in {:.2} s: {}", watch.seconds, busy.join(", "));

@@ -13,6 +13,8 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
+/// In per cent of the time; less is gone before a run begins.
+const WAITED: f64 = 0.1;
 /// The averages that tell of now: of 10 seconds and of a minute, in per cent of the time.
 const AVERAGES: [&str; 2] = ["avg10=", "avg60="];
 
@@ -38,12 +40,11 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let waited = waited(&pressure).ok_or_else(|| pressure.unexpected("averages of `some`"))?;
     let line = pressure.text.lines().next().unwrap_or_default();
     let evidence = [Evidence::new(pressure.file.clone(), line)];
-    Ok(if waited > 0.0 {
-        let sentence =
-            format!("Tasks waited for memory for up to {waited:.2} % of the last minute.");
+    let sentence = format!("Tasks waited for memory for {waited:.2} % of the last minute.");
+    Ok(if waited >= WAITED {
         Answer::disturbs(sentence).seen(evidence).advise(advice, [])
     } else {
-        Answer::fine("No task waited for memory in the last minute.").seen(evidence)
+        Answer::fine(sentence).seen(evidence)
     })
 }
 

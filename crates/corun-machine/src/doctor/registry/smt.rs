@@ -31,11 +31,12 @@ const COMMANDS: usize = 8;
 fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let machine = system.machine;
     let online = machine.online();
-    let together = |core: &&Core| core.cpus.intersection(&online).len() > 1;
-    let pairs = machine.cores.iter().filter(together).count();
+    let siblings = |core: &Core| core.cpus.intersection(&online).len();
+    let siblings: Vec<usize> = machine.cores.iter().map(siblings).filter(|&it| it > 1).collect();
+    let pairs = siblings.len();
     let present = machine.logical_cpus.iter().filter(|cpu| cpu.present).map(|cpu| cpu.id);
     let offline = present.collect::<CpuSet>().difference(&online);
-    let mut evidence = evidence(system, &offline)?;
+    let mut evidence = evidence(system, &offline);
     let control = machine.smt.control.as_ref();
     if pairs == 0 {
         let answer = match control {
@@ -79,19 +80,22 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
         return Ok(Answer::disturbs(sentence).seen(evidence).advise(advice, back_online(&offline)));
     }
     evidence.truncate(2);
-    let sentence = format!(
-        "{} up to {} siblings online.",
-        if pairs == 1 { "1 core has".to_owned() } else { format!("{pairs} cores have") },
-        machine.smt.width
-    );
+    let width = siblings.iter().max().unwrap_or(&0);
+    let upto = if siblings.iter().all(|it| it == width) { "" } else { "up to " };
+    let sentence = if pairs == 1 {
+        format!("1 core has {width} siblings online.")
+    } else {
+        format!("{pairs} cores have {upto}{width} siblings online each.")
+    };
     Ok(Answer::fine(sentence).seen(evidence))
 }
 
 /// The switch, the CPUs that are offline, and what the boot line says of it.
-fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Result<Vec<Evidence>, CannotTell> {
+fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     for file in ["control", "active"] {
-        evidence.extend(system.find(&format!("{CPUS}/smt/{file}"))?);
+        // The lists of siblings decide; what cannot be read here is told of as a contradiction.
+        evidence.extend(system.find(&format!("{CPUS}/smt/{file}")).ok().flatten());
     }
     if !offline.is_empty() {
         evidence.push(Evidence::new(format!("{CPUS}/cpu*/online"), format!("0 (CPUs {offline})")));
@@ -100,7 +104,7 @@ fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Result<Vec<Evidence>, 
         let words = BOOT_WORDS.iter().filter_map(|word| boot_line.find(word));
         evidence.extend(words.filter(limits_cpus));
     }
-    Ok(evidence)
+    evidence
 }
 
 /// Whether a word of the boot line takes CPUs away (`kernel-parameters.rst`).

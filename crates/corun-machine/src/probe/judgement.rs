@@ -210,3 +210,114 @@ impl Contest {
 fn over(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both workers alike: the part of the window each runs, the part both run, and the speed of
+    /// each at once as a part of its speed alone.
+    fn contest(running: f64, at_once: f64, speed: f64) -> Contest {
+        let alone = Alone { speed: 1.0, running: 1.0, work: 1.0 };
+        let together = Together {
+            window: LONG,
+            running: [running; 2],
+            at_once,
+            speeds: [if at_once > 0.0 { speed } else { 0.0 }; 2],
+            work: [running * speed; 2],
+        };
+        Contest { alone: [alone; 2], together }
+    }
+
+    fn judged(rounds: &[(Contest, Contest)], siblings: Option<bool>) -> Option<Judgement> {
+        let round = |&(ports, chains): &(Contest, Contest)| Round { ports, chains };
+        judge(&rounds.iter().map(round).collect::<Vec<_>>(), siblings)
+    }
+
+    /// The same round again and again, until it is judged.
+    fn settled(ports: Contest, chains: Contest, siblings: Option<bool>) -> (usize, Judgement) {
+        let judged = |rounds| Some((rounds, judged(&vec![(ports, chains); rounds], siblings)?));
+        (1..).find_map(judged).expect("a judgement in the end")
+    }
+
+    const SMT: Judgement = Judgement::Shared(Sharing::Smt);
+    const SLICED: Judgement = Judgement::Shared(Sharing::TimeSlicing);
+
+    fn free() -> Contest {
+        contest(1.0, 1.0, 1.0)
+    }
+
+    fn turns() -> Contest {
+        contest(0.5, 0.0, 1.0)
+    }
+
+    #[test]
+    fn each_kind_takes_its_number_of_rounds() {
+        let halved = contest(1.0, 1.0, 0.5);
+        for (ports, chains, judgement, rounds) in [
+            (free(), free(), Judgement::Apart, [4, 2, 4]),
+            (halved, free(), SMT, [3, 4, 4]),
+            (turns(), turns(), SLICED, [3, 4, 4]),
+        ] {
+            let settled =
+                [Some(true), Some(false), None].map(|siblings| settled(ports, chains, siblings));
+            assert_eq!(settled, rounds.map(|rounds| (rounds, judgement)));
+        }
+    }
+
+    #[test]
+    fn between_one_core_and_two_nothing_is_concluded() {
+        let (rounds, judgement) = settled(contest(1.0, 1.0, 0.71), free(), Some(true));
+        assert!(matches!(judgement, Judgement::Undecided(_)), "{judgement:?}");
+        assert_eq!(rounds, MOST_ROUNDS);
+    }
+
+    #[test]
+    fn a_clock_that_falls_by_half_is_no_sharing() {
+        let halved = contest(1.0, 1.0, 0.5);
+        let (_, judgement) = settled(halved, halved, Some(false));
+        let Judgement::Undecided(why) = judgement else { panic!("{judgement:?}") };
+        assert!(why.contains("without taking turns"), "{why}");
+    }
+
+    #[test]
+    fn a_single_overlap_refutes_turns() {
+        let mut rounds = vec![(turns(), turns()); 6];
+        assert_eq!(judged(&rounds, Some(false)), Some(SLICED));
+        rounds[2].1 = contest(0.5, 0.1, 1.0);
+        assert_eq!(judged(&rounds, Some(false)), None);
+    }
+
+    #[test]
+    fn turns_of_workers_that_hardly_run_mean_little() {
+        let (rounds, judgement) = settled(contest(0.3, 0.0, 1.0), turns(), Some(false));
+        assert_eq!((rounds > ROUNDS_AGAINST, judgement), (true, SLICED));
+        let (_, judgement) = settled(contest(0.2, 0.0, 1.0), turns(), Some(false));
+        assert!(matches!(judgement, Judgement::Undecided(_)), "{judgement:?}");
+    }
+
+    #[test]
+    fn virtual_cpus_that_are_moved_about_contradict_nothing() {
+        let moved = [(free(), free()), (turns(), turns())].repeat(MOST_ROUNDS / 2);
+        let judgement = judged(&moved, Some(true));
+        let Some(Judgement::Undecided(why)) = judgement else { panic!("{judgement:?}") };
+        assert!(why.contains("at times"), "{why}");
+    }
+
+    #[test]
+    fn windows_in_which_hardly_anything_ran_veto_nothing() {
+        let hardly = contest(0.1, 0.0, 1.0);
+        let mut rounds = vec![(free(), free()); 4];
+        rounds.extend([(hardly, hardly); 3]);
+        assert_eq!(judged(&rounds, Some(true)), Some(Judgement::Apart));
+    }
+
+    #[test]
+    fn windows_grow_until_they_tell() {
+        let round = |contest| Round { ports: contest, chains: contest };
+        assert_eq!(next_window(&[]), SHORT);
+        assert_eq!(next_window(&[round(free())]), SHORT);
+        assert_eq!(next_window(&[round(turns())]), LONG);
+        assert_eq!(next_window(&[round(turns()); 6]), LONGEST);
+    }
+}

@@ -131,7 +131,7 @@ fn any_trouble() -> impl Strategy<Value = Trouble> {
         (0.0..0.9).prop_map(Trouble::Load),
         Just(Trouble::Hog),
         Just(Trouble::Quota),
-        (0.7..1.0).prop_map(Trouble::Turbo),
+        (0.45..1.0).prop_map(Trouble::Turbo),
         (0.0..0.05).prop_map(Trouble::Throttling),
     ]
 }

@@ -8,7 +8,8 @@ use crate::tables::{self, Table};
 
 /// The run as Markdown.
 pub fn to_markdown(run: &Run) -> String {
-    let mut text = format!("# {}\n\n", prose::heading(run).join("\n\n"));
+    let heading: Vec<String> = prose::heading(run).iter().map(|line| literal(line)).collect();
+    let mut text = format!("# {}\n\n", heading.join("\n\n"));
     if run.is_partial() {
         text.push_str("**Partial result: the experiment was cut short.**\n\n");
     }
@@ -35,6 +36,18 @@ pub fn to_markdown(run: &Run) -> String {
     text
 }
 
+/// The text with everything escaped that Markdown would take for markup.
+fn literal(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if "\\`*_[]<>#|~".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
 fn grid(table: &Table) -> String {
     let cell = |text: &String| text.replace('|', "\\|");
     let mut grid = Grid::new();
@@ -42,4 +55,14 @@ fn grid(table: &Table) -> String {
         .set_header(table.header.clone())
         .add_rows(table.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>()));
     grid.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_user_typed_is_no_markup() {
+        assert_eq!(literal("a `b` *c* <d> \\"), "a \\`b\\` \\*c\\* \\<d\\> \\\\");
+    }
 }

@@ -12,7 +12,7 @@ pub(crate) fn heading(run: &Run) -> Vec<String> {
     let what = if run.workload.command.is_empty() {
         format!("workload {} {}", run.workload.name, parameters.join(" "))
     } else {
-        run.workload.command.join(" ")
+        on_one_line(&shell_words::join(&run.workload.command))
     };
     let how = match run.workload.mode {
         Mode::Copies => "a process for each worker",
@@ -21,6 +21,15 @@ pub(crate) fn heading(run: &Run) -> Vec<String> {
     };
     let steady = if run.workload.steady { ", restarted until all have a window" } else { "" };
     vec![format!("{} ({how}{steady})", what.trim_end()), machine(&run.machine)]
+}
+
+/// The text with line ends and other control characters written as escapes.
+fn on_one_line(text: &str) -> String {
+    let show = |character: char| match character.is_control() {
+        true => character.escape_default().collect::<String>(),
+        false => character.to_string(),
+    };
+    text.chars().map(show).collect()
 }
 
 fn machine(machine: &MachineSummary) -> String {

@@ -91,7 +91,12 @@ pub(crate) fn comparisons(run: &Run) -> Table {
 }
 
 fn with_spread(seen: &Observation) -> String {
-    format!("{} ± {}", seconds(seen.estimate.value), percent(seen.estimate.half_width()))
+    let (value, half_width) = (seconds(seen.estimate.value), seen.estimate.half_width());
+    match half_width {
+        // An interval beyond ten times the value says that there is none to speak of.
+        10.0.. => format!("{value} (unsure)"),
+        _ => format!("{value} ± {}", percent(half_width)),
+    }
 }
 
 fn none() -> String {

@@ -10,12 +10,15 @@ use super::ProbeError;
 use super::bench::Bench;
 use super::conclusion::Observed;
 use super::distance::Trips;
-use super::judgement::{Contest, Round, judge, next_window};
+use super::judgement::{Contest, Judgement, Round, give_up, judge, next_window};
 use super::loops::Loop;
 use super::plan::Plan;
 use super::sysfs::Says;
-use super::track::{Alone, Together};
+use super::track::{Together, Track};
 use crate::Machine;
+
+/// No pair is measured for longer, however busy the machine is.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Sees how the probe goes and may end it.
 pub trait ProbeObserver {
@@ -53,6 +56,10 @@ pub(super) fn conduct(
             None => return Ok(Observations { pairs, interrupted: true }),
         }
     }
+    // Once more, later: the host of virtual CPUs may have moved them to other caches.
+    for pair in pairs.iter_mut().filter(|pair| pair.judgement == Judgement::Apart) {
+        rally(bench, &mut pair.trips)?;
+    }
     Ok(Observations { pairs, interrupted: false })
 }
 
@@ -63,6 +70,7 @@ fn probe_pair(
     says: Says,
     observer: &mut dyn ProbeObserver,
 ) -> Result<Option<Observed>, ProbeError> {
+    let begin = bench.elapsed();
     let mut rounds = Vec::new();
     let mut trips = Trips { cpus, rallies: Vec::new() };
     loop {
@@ -75,7 +83,9 @@ fn probe_pair(
         let chains = contest(bench, Loop::Chain, cpus, window, rounds.len())?;
         rounds.push(Round { ports, chains });
         rally(bench, &mut trips)?;
-        if let Some(judgement) = judge(&rounds, says.siblings) {
+        let is_late = bench.elapsed().saturating_sub(begin) >= LONGEST;
+        let judgement = judge(&rounds, says.siblings).or_else(|| is_late.then(|| give_up(&rounds)));
+        if let Some(judgement) = judgement {
             return Ok(Some(Observed { says, judgement, rounds, trips }));
         }
     }
@@ -104,7 +114,8 @@ fn contest(
     Ok(Contest { alone, together: Together::of([one, other]) })
 }
 
-fn alone(bench: &mut impl Bench, which: Loop, cpu: u32, window: u64) -> Result<Alone, ProbeError> {
+/// The speed of one worker, nothing else at work.
+fn alone(bench: &mut impl Bench, which: Loop, cpu: u32, window: u64) -> Result<f64, ProbeError> {
     let tracks = bench.window(which, &[cpu], window)?;
-    tracks.first().map(Alone::of).ok_or(ProbeError::Silent { cpu })
+    tracks.first().map(Track::speed).ok_or(ProbeError::Silent { cpu })
 }

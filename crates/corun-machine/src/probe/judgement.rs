@@ -6,7 +6,7 @@
 //! and never do, take turns. All else is undecided; what contradicts sysfs must be seen more often.
 
 use super::record::{Contention, Sharing};
-use super::track::{Alone, Together};
+use super::track::Together;
 
 /// From this on the speeds add up to more than one core has.
 const APART: f64 = 1.5;
@@ -41,7 +41,8 @@ const LONGEST: u64 = 60_000_000;
 /// One loop in one round: each worker alone, and both together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Contest {
-    pub(super) alone: [Alone; 2],
+    /// Chunks per nanosecond of each while it ran alone.
+    pub(super) alone: [f64; 2],
     pub(super) together: Together,
 }
 
@@ -101,16 +102,20 @@ pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgemen
     if [&ports, &chains].iter().all(|sights| sights.are_turns(needed(true))) {
         return Some(Judgement::Shared(Sharing::TimeSlicing));
     }
-    if rounds.len() < MOST_ROUNDS {
-        return None;
-    }
-    Some(Judgement::Undecided(if ports.apart > 0 && ports.slowed + ports.turns > 0 {
+    (rounds.len() >= MOST_ROUNDS).then(|| give_up(rounds))
+}
+
+/// Why rounds that do not tell do not tell.
+pub(super) fn give_up(rounds: &[Round]) -> Judgement {
+    let ports = Sights::of(rounds, |round| &round.ports);
+    let chains = Sights::of(rounds, |round| &round.chains);
+    Judgement::Undecided(if ports.apart > 0 && ports.slowed + ports.turns > 0 {
         "they share a core at times, as virtual CPUs do that their host moves about"
     } else if ports.slowed > 0 && chains.slowed > 0 {
         "both loops slow each other without taking turns, as neither siblings nor time slices do"
     } else {
         "other work took too much of the time"
-    }))
+    })
 }
 
 /// How long the windows of the next round should be, in nanoseconds.
@@ -127,17 +132,28 @@ pub(super) fn next_window(rounds: &[Round]) -> u64 {
 /// What is told of the contests besides the conclusion: the best round of each figure, since
 /// disturbance only takes away.
 pub(super) fn contention(rounds: &[Round], of: fn(&Round) -> &Contest) -> Contention {
-    let best = |value: &dyn Fn(&Contest) -> f64| {
+    let best = best_alone(rounds, of);
+    let figure = |value: &dyn Fn(&Contest) -> f64| {
         rounds.iter().map(|round| value(of(round))).fold(0.0, f64::max)
     };
-    let alone = [0, 1].map(|worker| best(&|contest| contest.alone[worker].work));
-    let ratio = best(&|contest| {
-        [0, 1].iter().map(|&worker| over(contest.together.work[worker], alone[worker])).sum()
+    let ratio = figure(&|contest| {
+        let Together { at_once, speeds, work, .. } = contest.together;
+        // Beside each other where they were, else in the window as a whole.
+        let together = if at_once >= COMPARABLE { speeds } else { work };
+        over(together[0], best[0]) + over(together[1], best[1])
     });
     Contention {
-        work_ratio: (alone.iter().all(|&work| work > 0.0) && ratio > 0.0).then_some(ratio),
-        at_once: best(&|contest| contest.together.at_once),
+        work_ratio: (ratio > 0.0).then_some(ratio),
+        at_once: figure(&|contest| contest.together.at_once),
     }
+}
+
+/// The best speed of each worker alone in any round.
+fn best_alone(rounds: &[Round], of: fn(&Round) -> &Contest) -> [f64; 2] {
+    [0, 1].map(|worker| {
+        let speeds = rounds.iter().map(|round| of(round).alone[worker]);
+        speeds.fold(0.0, f64::max)
+    })
 }
 
 /// How many rounds show what.
@@ -160,10 +176,7 @@ impl Sights {
     }
 
     fn of(rounds: &[Round], of: fn(&Round) -> &Contest) -> Self {
-        let best = [0, 1].map(|worker| {
-            let speeds = rounds.iter().map(|round| of(round).alone[worker].speed);
-            speeds.fold(0.0, f64::max)
-        });
+        let best = best_alone(rounds, of);
         let mut sights = Self::default();
         for round in rounds {
             match of(round).sight(best) {
@@ -190,7 +203,7 @@ impl Contest {
         let Together { window, running, at_once, speeds, .. } = self.together;
         if at_once >= COMPARABLE {
             let sum = |alone: [f64; 2]| over(speeds[0], alone[0]) + over(speeds[1], alone[1]);
-            let beside_own = sum(self.alone.map(|alone| alone.speed));
+            let beside_own = sum(self.alone);
             return match sum(best) {
                 beside_best if beside_best >= APART => Sight::Apart,
                 _ if beside_own > 0.0 && beside_own <= SHARED => Sight::Slowed,
@@ -218,7 +231,6 @@ mod tests {
     /// Both workers alike: the part of the window each runs, the part both run, and the speed of
     /// each at once as a part of its speed alone.
     fn contest(running: f64, at_once: f64, speed: f64) -> Contest {
-        let alone = Alone { speed: 1.0, running: 1.0, work: 1.0 };
         let together = Together {
             window: LONG,
             running: [running; 2],
@@ -226,7 +238,7 @@ mod tests {
             speeds: [if at_once > 0.0 { speed } else { 0.0 }; 2],
             work: [running * speed; 2],
         };
-        Contest { alone: [alone; 2], together }
+        Contest { alone: [1.0; 2], together }
     }
 
     fn judged(rounds: &[(Contest, Contest)], siblings: Option<bool>) -> Option<Judgement> {

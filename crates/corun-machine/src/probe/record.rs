@@ -93,8 +93,9 @@ pub enum Sharing {
 /// What one loop on each of two CPUs did together, beside what it did alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contention {
-    /// Work together over work alone, the best round: 1 if they share, 2 if they do not; `null` if
-    /// either never ran.
+    /// The work of both at once over the work of one alone, the best round: 1 if they share, 2 if
+    /// they do not; `null` if there was none. Where both run at once, time that others took does not
+    /// count.
     pub work_ratio: Option<f64>,
     /// The part of the time in which both ran, the best round: 0 if they run in turns.
     pub at_once: f64,

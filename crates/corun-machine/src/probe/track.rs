@@ -19,17 +19,6 @@ pub(super) struct Track {
     pub(super) marks: Vec<u64>,
 }
 
-/// One worker alone in a window.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Alone {
-    /// Chunks per nanosecond while it ran; 0 if it never did.
-    pub(super) speed: f64,
-    /// The part of the window in which it ran.
-    pub(super) running: f64,
-    /// Chunks per nanosecond of the whole window.
-    pub(super) work: f64,
-}
-
 /// Two workers in one window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Together {
@@ -47,17 +36,6 @@ pub(super) struct Together {
 
 /// From here to there, in nanoseconds.
 type Span = (u64, u64);
-
-impl Alone {
-    pub(super) fn of(track: &Track) -> Self {
-        let running = track.running();
-        Self {
-            speed: speed(&running),
-            running: part(&joined(&running), track.window),
-            work: track.work(),
-        }
-    }
-}
 
 impl Together {
     pub(super) fn of(tracks: [&Track; 2]) -> Self {
@@ -77,6 +55,11 @@ impl Together {
 }
 
 impl Track {
+    /// Chunks per nanosecond while it ran; 0 if it never did.
+    pub(super) fn speed(&self) -> f64 {
+        speed(&self.running())
+    }
+
     /// The chunks that were not interrupted.
     fn running(&self) -> Vec<Span> {
         let longest = self.nominal.saturating_mul(RUNNING);
@@ -165,10 +148,9 @@ mod tests {
 
     #[test]
     fn time_away_does_not_slow_what_runs() {
-        let whole = Alone::of(&track(10_000, 20, &[(0, 10_000)]));
-        let half = Alone::of(&track(10_000, 20, &[(0, 3000), (8000, 10_000)]));
-        assert_eq!(whole, Alone { speed: 0.05, running: 1.0, work: 0.05 });
-        assert_eq!((half.speed, half.running), (0.05, 0.5));
+        let whole = track(10_000, 20, &[(0, 10_000)]);
+        let half = track(10_000, 20, &[(0, 3000), (8000, 10_000)]);
+        assert_eq!((whole.speed(), half.speed()), (0.05, 0.05));
     }
 
     #[test]
@@ -193,7 +175,7 @@ mod tests {
     #[test]
     fn a_worker_that_never_ran_is_nowhere() {
         let empty = Track { window: 1000, nominal: NOMINAL, marks: Vec::new() };
-        assert_eq!(Alone::of(&empty), Alone { speed: 0.0, running: 0.0, work: 0.0 });
+        assert_eq!(empty.speed(), 0.0);
         let other = track(1000, 20, &[(0, 1000)]);
         assert_eq!(Together::of([&empty, &other]).running, [0.0, 1.0]);
     }

@@ -17,30 +17,37 @@ pub fn restore(system: &mut impl System, before: &Snapshot) -> Vec<Difference> {
         if left.is_empty() {
             break;
         }
-        restore_cpus(system, before);
+        bring_up(system, before);
         restore_cpusets(system, before);
         restore_irqs(system, before);
         restore_tasks(system, before);
+        take_down(system, before);
         left = before.differences(system);
     }
     left
 }
 
-/// First the switch, which moves all siblings at once; then single CPUs, up before down, so that
-/// the last CPU of anything is never asked to go.
-fn restore_cpus(system: &mut impl System, before: &Snapshot) {
+/// The switch moves all siblings at once. What was offline goes last: the kernel leaves offline CPUs
+/// out of a mask that is set, and the last CPU of anything is never asked to go.
+fn bring_up(system: &mut impl System, before: &Snapshot) {
     if let Some(control) = &before.control
         && cpus::control(system).as_ref() != Some(control)
     {
         let _ = system.write(cpus::CONTROL, &control.to_string());
     }
-    for wanted in [true, false] {
-        let now = cpus::online(system);
-        let differs = |cpu: &u32| now.get(cpu).is_some_and(|&online| online != wanted);
-        let text = if wanted { "1" } else { "0" };
-        for (&cpu, _) in before.online.iter().filter(|(cpu, was)| **was == wanted && differs(cpu)) {
-            let _ = system.write(&cpus::online_file(cpu), text);
-        }
+    restore_cpus(system, before, true);
+}
+
+fn take_down(system: &mut impl System, before: &Snapshot) {
+    restore_cpus(system, before, false);
+}
+
+fn restore_cpus(system: &mut impl System, before: &Snapshot, wanted: bool) {
+    let now = cpus::online(system);
+    let differs = |cpu: &u32| now.get(cpu).is_some_and(|&online| online != wanted);
+    let text = if wanted { "1" } else { "0" };
+    for (&cpu, _) in before.online.iter().filter(|(cpu, was)| **was == wanted && differs(cpu)) {
+        let _ = system.write(&cpus::online_file(cpu), text);
     }
 }
 

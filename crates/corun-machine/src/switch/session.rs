@@ -1,6 +1,6 @@
 //! One use of the switch, from taking the lock to giving everything back.
 //!
-//! The order is what makes it safe: lock, look, write down, start the watchdog, change, verify; and
+//! The order is what makes it safe: lock, look, start the watchdog, write down, change, verify; and
 //! whatever ends the use (its normal end, an error, a panic, a signal, SIGKILL) leads to restoring,
 //! here or in the watchdog.
 
@@ -43,7 +43,7 @@ pub struct SmtSwitch {
 }
 
 impl SmtSwitch {
-    /// Takes the lock, writes down how everything is and starts the watchdog; changes nothing yet.
+    /// Takes the lock, starts the watchdog and writes down how everything is; changes nothing yet.
     ///
     /// # Errors
     /// If SMT cannot be switched here, by this user, or now.
@@ -64,15 +64,14 @@ impl SmtSwitch {
             refuse_damage(&before, &machine)?;
         }
         let now = before.smt;
-        runtime.begin(&written_down(before.clone(), holder)).map_err(|source| {
+        // First, so that a corun that dies right after writing leaves no file behind.
+        let watchdog = Watchdog::start(&runtime, &lock).map_err(SwitchError::Watchdog)?;
+        if let Err(source) = runtime.begin(&written_down(before.clone(), holder)) {
             // What is half written must not look like something to undo.
             let _ = runtime.finish();
-            SwitchError::State { file: runtime.folder().to_owned(), source }
-        })?;
-        let watchdog = Watchdog::start(&runtime, &lock).map_err(|error| {
-            let _ = runtime.finish();
-            SwitchError::Watchdog(error)
-        })?;
+            watchdog.dismiss();
+            return Err(SwitchError::State { file: runtime.folder().to_owned(), source });
+        }
         Ok(Self { files, runtime, before, now, watchdog: Some(watchdog), _lock: lock })
     }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cpusets::{self, CpusetMembers};
 use super::tasks::{self, TaskMask};
 use super::{cpus, irqs};
-use crate::{Machine, SmtControl, SystemFiles};
+use crate::{CpuSet, Machine, SmtControl, SystemFiles};
 
 /// The state that comes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +72,17 @@ impl Snapshot {
             let now = crate::switch::system::text(files, &irqs::file(irq));
             found.extend(Difference::of(irqs::file(irq), before, now));
         }
+        let offline = self.offline();
         for task in &self.tasks {
-            let now = tasks::mask_of(files, task);
+            let now = tasks::mask_of(files, task).filter(|now| !task.is_back(now, &offline));
             let file = format!("affinity of task {} ({})", task.task, task.name);
             found.extend(Difference::of(file, &task.cpus, now));
         }
         found
+    }
+
+    fn offline(&self) -> CpuSet {
+        self.online.iter().filter(|(_, online)| !**online).map(|(&cpu, _)| cpu).collect()
     }
 }
 

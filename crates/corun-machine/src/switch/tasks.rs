@@ -25,12 +25,22 @@ pub struct TaskMask {
     pub cpus: CpuSet,
 }
 
-/// The tasks that may not run on all of `online`, but for those that the kernel itself has bound.
+impl TaskMask {
+    /// Whether a mask is what it was, or as much of it as can be set where `offline` are: the kernel
+    /// leaves those out.
+    pub(super) fn is_back(&self, now: &CpuSet, offline: &CpuSet) -> bool {
+        *now == self.cpus || *now == self.cpus.difference(offline)
+    }
+}
+
+/// The tasks that may not run on all of `online`, but for those that the kernel itself has bound,
+/// and those that may run on none of them: these lose their mask without any switch.
 pub(super) fn with_masks(files: &mut impl SystemFiles, online: &CpuSet) -> Vec<TaskMask> {
     let mut found = Vec::new();
     for process in numbers(files, "proc") {
         for task in numbers(files, &format!("proc/{process}/task")) {
-            let narrow = mask(files, process, task).filter(|cpus| !online.is_subset(cpus));
+            let narrow = mask(files, process, task)
+                .filter(|cpus| !online.is_subset(cpus) && !online.is_disjoint(cpus));
             let Some(cpus) = narrow else { continue };
             if let Some(about) = about(files, process, task).filter(|about| !about.is_bound) {
                 let About { name, started, .. } = about;

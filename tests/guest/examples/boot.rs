@@ -34,7 +34,10 @@ fn boot() -> Result<(), Box<dyn Error>> {
     for argument in kernel_arguments {
         guest = guest.kernel_argument(argument);
     }
-    let outcome = guest.boot(Host::get()?, &Scenario::new(fs::read_to_string(script)?))?;
+    let host = Host::get()?;
+    let scenario =
+        Scenario::new(fs::read_to_string(script)?).file("/bin/kill-at-step", host.kill_at_step());
+    let outcome = guest.boot(host, &scenario)?;
     println!("{}", outcome.console);
     for (name, content) in &outcome.results.files {
         println!("=== {name}\n{}", String::from_utf8_lossy(content));

@@ -18,6 +18,7 @@ pub struct Host {
     pub(crate) kernel: PathBuf,
     /// Busybox, corun and the first process, as a cpio archive.
     pub(crate) initramfs: PathBuf,
+    kill_at_step: PathBuf,
     /// One allowed logical CPU of each core.
     pub(crate) cores: Vec<usize>,
 }
@@ -69,6 +70,12 @@ impl Host {
         self.cores.len()
     }
 
+    /// A program for guests that kills another one at each step by which that changes something;
+    /// `kill-at-step --help` says how.
+    pub fn kill_at_step(&self) -> &Path {
+        &self.kill_at_step
+    }
+
     fn prepare() -> Result<Self, Unavailable> {
         if !cfg!(target_arch = "x86_64") {
             return Err(Unavailable::Missing("the guest is an x86-64 machine, this is not".into()));
@@ -81,10 +88,11 @@ impl Host {
         let lock = File::create(cache.join("lock"))?;
         lock.lock()?;
         let kernel = kernel::obtain(&cache)?;
-        let corun = program::build(&cache)?;
+        let corun = program::build(&cache, "corun", "corun")?;
+        let kill_at_step = program::build(&cache, env!("CARGO_PKG_NAME"), "kill-at-step")?;
         let initramfs = initramfs::base(&busybox, &corun, &cache)?;
         let cores = crate::pinning::one_cpu_per_core(Path::new("/"))?;
-        Ok(Self { qemu, busybox, kernel, initramfs, cores })
+        Ok(Self { qemu, busybox, kernel, initramfs, kill_at_step, cores })
     }
 }
 

@@ -1,4 +1,4 @@
-//! corun as the guest runs it: linked statically, because the guest has no C library.
+//! Programs as the guest runs them: linked statically, because the guest has no C library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,11 +8,13 @@ use crate::Unavailable;
 /// Naming the target keeps the flags below away from build scripts and procedural macros.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds corun in its own target folder `cache`, if it is out of date, and returns its path.
-pub(crate) fn build(cache: &Path) -> Result<PathBuf, Unavailable> {
+/// Builds a program of a package in the target folder `cache`, if it is out of date, and returns its
+/// path.
+pub(crate) fn build(cache: &Path, package: &str, name: &str) -> Result<PathBuf, Unavailable> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--locked", "-p", "corun", "--target", TARGET])
+        .args(["build", "--quiet", "--release", "--locked", "--target", TARGET])
+        .args(["--package", package, "--bin", name])
         .arg("--target-dir")
         .arg(cache)
         .current_dir(corun_testing::repository())
@@ -23,9 +25,9 @@ pub(crate) fn build(cache: &Path) -> Result<PathBuf, Unavailable> {
         .map_err(|error| Unavailable::Broken(format!("cannot run cargo: {error}")))?;
     if !output.status.success() {
         return Err(Unavailable::Broken(format!(
-            "cannot build corun for the guest:\n{}",
+            "cannot build {name} for the guest:\n{}",
             String::from_utf8_lossy(&output.stderr)
         )));
     }
-    Ok(cache.join(TARGET).join("release/corun"))
+    Ok(cache.join(TARGET).join("release").join(name))
 }

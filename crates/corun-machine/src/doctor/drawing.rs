@@ -1,4 +1,4 @@
-//! A report for a person: what matters most first, what is fine in a line each.
+//! A report for a person: what matters most first, what is fine or cannot be told in brief.
 
 use anstyle::{AnsiColor, Style};
 use textwrap::Options;
@@ -15,19 +15,13 @@ const MARGIN: usize = 13;
 pub fn draw(report: &Report, width: usize, color: bool) -> String {
     let mut page = Page { text: String::new(), width: width.max(MARGIN + 20), color };
     page.heading(report);
-    for diagnosis in &report.diagnoses {
-        match diagnosis.severity {
-            Severity::Fine => {}
-            _ => page.diagnosis(diagnosis),
+    for severity in Severity::ALL {
+        let of_severity = |diagnosis: &&Diagnosis| diagnosis.severity == severity;
+        let diagnoses = report.diagnoses.iter().filter(of_severity);
+        match severity {
+            Severity::CannotTell | Severity::Fine => page.in_brief(severity, diagnoses),
+            _ => diagnoses.for_each(|diagnosis| page.diagnosis(diagnosis)),
         }
-    }
-    let fine = report.diagnoses.iter().filter(|one| one.severity == Severity::Fine);
-    for (position, diagnosis) in fine.enumerate() {
-        if position == 0 {
-            page.line("");
-        }
-        let sentence = format!("{}: {}", diagnosis.check, diagnosis.sentence);
-        page.item(Severity::Fine.word(), style(Severity::Fine), &sentence);
     }
     if !report.smt_vulnerabilities.is_empty() {
         page.line("");
@@ -67,9 +61,7 @@ impl Page {
         let Diagnosis { check, severity, sentence, why, evidence, advice } = diagnosis;
         self.line("");
         self.item(severity.word(), style(*severity), &format!("{check}: {sentence}"));
-        if *severity != Severity::CannotTell {
-            self.item("  why", Style::new(), why);
-        }
+        self.item("  why", Style::new(), why);
         self.evidence(evidence);
         let Some(advice) = advice else { return };
         self.item("  do", Style::new(), &advice.sentence);
@@ -77,6 +69,19 @@ impl Page {
             // Never broken, so that it can be copied.
             let command = printable(command);
             self.line(&format!("{:MARGIN$}  {command}", ""));
+        }
+    }
+
+    /// Diagnoses of which only the sentence matters, one below the other.
+    fn in_brief<'a>(&mut self, severity: Severity, diagnoses: impl Iterator<Item = &'a Diagnosis>) {
+        for (position, Diagnosis { check, sentence, evidence, .. }) in diagnoses.enumerate() {
+            if position == 0 {
+                self.line("");
+            }
+            self.item(severity.word(), style(severity), &format!("{check}: {sentence}"));
+            if severity != Severity::Fine {
+                self.evidence(evidence);
+            }
         }
     }
 

@@ -58,6 +58,8 @@ struct Simulated {
     trouble: Trouble,
     /// Nanoseconds of a turn on a hardware thread.
     slice: u64,
+    /// How many times longer than its windows everything takes.
+    lag: u64,
     random: ChaCha8Rng,
     elapsed: u64,
     calls: Vec<Call>,
@@ -66,7 +68,7 @@ struct Simulated {
 impl Simulated {
     fn new(seats: Vec<Seat>, trouble: Trouble, seed: u64) -> Self {
         let random = ChaCha8Rng::seed_from_u64(seed);
-        Self { seats, trouble, slice: 3_000_000, random, elapsed: 0, calls: Vec::new() }
+        Self { seats, trouble, slice: 3_000_000, lag: 1, random, elapsed: 0, calls: Vec::new() }
     }
 
     fn seat(&self, cpu: u32) -> Seat {
@@ -168,7 +170,7 @@ impl Bench for Simulated {
         nanoseconds: u64,
     ) -> Result<Vec<Track>, ProbeError> {
         self.calls.push(Call::Window(which, cpus.to_owned()));
-        self.elapsed += nanoseconds;
+        self.elapsed += nanoseconds * self.lag;
         let phase = self.random.random_range(0..self.slice);
         let track = |place| self.track(which, nanoseconds, place, cpus, phase);
         Ok((0..cpus.len()).map(track).collect())

@@ -8,7 +8,7 @@ use super::{Call, Ending, PATIENT, Seat, Simulated, Trouble};
 use crate::Machine;
 use crate::probe::loops::Loop::{Chain, Ports};
 use crate::probe::plan::Plan;
-use crate::probe::{Probe, describe, probe_on};
+use crate::probe::{Probe, Relation, describe, probe_on};
 
 /// 64 cores of two siblings, n and n + 64, under four L3 caches.
 fn large() -> Machine {
@@ -94,6 +94,21 @@ fn what_contradicts_sysfs_is_measured_longer() {
         probe.expect("a probe").pairs[0].rounds
     };
     assert_eq!((rounds(&[&[0], &[1]]), rounds(&[&[0, 1]])), (2, 4));
+}
+
+#[test]
+fn a_pair_that_does_not_tell_does_not_take_for_ever() {
+    let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
+    let rounds = |lag| {
+        let seats = [0, 1].map(|core| Seat { l3: 0, core, thread: 0 }).to_vec();
+        let mut bench = Simulated { lag, ..Simulated::new(seats, Trouble::Load(0.95), 3) };
+        let probe = probe_on(&mut bench, &machine, 0, Duration::ZERO, &mut { PATIENT });
+        let pair = probe.expect("a probe").pairs.remove(0);
+        assert_eq!(pair.conclusion, Relation::Undecided);
+        pair.rounds
+    };
+    assert_eq!(rounds(1), 12);
+    assert!((2..12).contains(&rounds(10)), "{}", rounds(10));
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub(super) trait Bench {
     /// single one was finished in time.
     fn round_trips(&mut self, cpus: [u32; 2]) -> Result<Vec<f64>, ProbeError>;
 
+    /// Does nothing for this long.
+    fn wait(&mut self, time: Duration);
+
     /// Time since the probe began.
     fn elapsed(&self) -> Duration;
 }

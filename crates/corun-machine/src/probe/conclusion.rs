@@ -92,6 +92,16 @@ impl Caches {
 }
 
 impl Observed {
+    /// Whether what was judged may be true for a moment only: sharing on a virtual machine, and
+    /// whatever contradicts sysfs.
+    pub(super) fn needs_second_look(&self, is_virtual: bool) -> bool {
+        match self.judgement {
+            Judgement::Shared(_) => is_virtual || self.says.siblings != Some(true),
+            Judgement::Apart => self.says.siblings == Some(true),
+            Judgement::Undecided(_) => false,
+        }
+    }
+
     fn conclusion(&self, caches: &Caches) -> Conclusion {
         let of_core = |because: &str| Conclusion {
             relation: Relation::SharesACore,

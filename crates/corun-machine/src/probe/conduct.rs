@@ -10,7 +10,7 @@ use super::ProbeError;
 use super::bench::Bench;
 use super::conclusion::Observed;
 use super::distance::Trips;
-use super::judgement::{Contest, Judgement, Round, give_up, judge, next_window};
+use super::judgement::{Contest, Judgement, Round, confirms, give_up, judge, next_window};
 use super::loops::Loop;
 use super::plan::Plan;
 use super::sysfs::Says;
@@ -19,6 +19,10 @@ use crate::Machine;
 
 /// No pair is measured for longer, however busy the machine is.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// How often a pair in doubt is looked at again, and how long after the time before at least.
+const VISITS: usize = 3;
+const BETWEEN_VISITS: Duration = Duration::from_millis(700);
 
 /// Sees how the probe goes and may end it.
 pub trait ProbeObserver {
@@ -56,11 +60,52 @@ pub(super) fn conduct(
             None => return Ok(Observations { pairs, interrupted: true }),
         }
     }
-    // Once more, later: the host of virtual CPUs may have moved them to other caches.
+    let interrupted = !revisit(machine, &mut pairs, bench, observer)?;
+    Ok(Observations { pairs, interrupted })
+}
+
+/// Looks again, later, since the host of virtual CPUs may move them about: for a while two of them
+/// share a core, or are near to each other's caches, and then no longer. False if it was ended.
+fn revisit(
+    machine: &Machine,
+    pairs: &mut [Observed],
+    bench: &mut impl Bench,
+    observer: &mut dyn ProbeObserver,
+) -> Result<bool, ProbeError> {
     for pair in pairs.iter_mut().filter(|pair| pair.judgement == Judgement::Apart) {
         rally(bench, &mut pair.trips)?;
     }
-    Ok(Observations { pairs, interrupted: false })
+    let is_virtual = machine.hypervisor.is_some();
+    let mut doubtful: Vec<(usize, &mut Observed)> = pairs
+        .iter_mut()
+        .filter(|pair| pair.needs_second_look(is_virtual))
+        .map(|pair| (pair.rounds.len(), pair))
+        .collect();
+    for _ in 0..VISITS {
+        if doubtful.is_empty() {
+            break;
+        }
+        bench.wait(BETWEEN_VISITS);
+        for place in 0..doubtful.len() {
+            if observer.wants_end() {
+                for (_, pair) in &mut doubtful {
+                    pair.judgement = Judgement::Undecided("interrupted before a second look");
+                }
+                return Ok(false);
+            }
+            let pair = &mut doubtful[place].1;
+            let round = round(bench, pair.trips.cpus, &pair.rounds)?;
+            pair.rounds.push(round);
+        }
+    }
+    for (first_visit, pair) in doubtful {
+        let again = judge(&pair.rounds, pair.says.siblings);
+        let is_confirmed = |judgement: &Judgement| {
+            *judgement != pair.judgement || confirms(&pair.rounds[first_visit..], *judgement)
+        };
+        pair.judgement = again.filter(is_confirmed).unwrap_or_else(|| give_up(&pair.rounds));
+    }
+    Ok(true)
 }
 
 /// Measures one pair; `None` if the observer ended it.
@@ -78,10 +123,7 @@ fn probe_pair(
             return Ok(None);
         }
         rally(bench, &mut trips)?;
-        let window = next_window(&rounds);
-        let ports = contest(bench, Loop::Ports, cpus, window, rounds.len())?;
-        let chains = contest(bench, Loop::Chain, cpus, window, rounds.len())?;
-        rounds.push(Round { ports, chains });
+        rounds.push(round(bench, cpus, &rounds)?);
         rally(bench, &mut trips)?;
         let is_late = bench.elapsed().saturating_sub(begin) >= LONGEST;
         let judgement = judge(&rounds, says.siblings).or_else(|| is_late.then(|| give_up(&rounds)));
@@ -89,6 +131,14 @@ fn probe_pair(
             return Ok(Some(Observed { says, judgement, rounds, trips }));
         }
     }
+}
+
+/// The round after these.
+fn round(bench: &mut impl Bench, cpus: [u32; 2], rounds: &[Round]) -> Result<Round, ProbeError> {
+    let window = next_window(rounds);
+    let ports = contest(bench, Loop::Ports, cpus, window, rounds.len())?;
+    let chains = contest(bench, Loop::Chain, cpus, window, rounds.len())?;
+    Ok(Round { ports, chains })
 }
 
 fn rally(bench: &mut impl Bench, trips: &mut Trips) -> Result<(), ProbeError> {

@@ -118,6 +118,18 @@ pub(super) fn give_up(rounds: &[Round]) -> Judgement {
     })
 }
 
+/// Whether most of some rounds show again what was judged before.
+pub(super) fn confirms(later: &[Round], judgement: Judgement) -> bool {
+    let ports = Sights::of(later, |round| &round.ports);
+    let again = match judgement {
+        Judgement::Apart => ports.apart,
+        Judgement::Shared(Sharing::Smt) => ports.slowed,
+        Judgement::Shared(Sharing::TimeSlicing) => ports.turns,
+        Judgement::Undecided(_) => 0,
+    };
+    2 * again > later.len()
+}
+
 /// How long the windows of the next round should be, in nanoseconds.
 pub(super) fn next_window(rounds: &[Round]) -> u64 {
     let ports = Sights::of(rounds, |round| &round.ports);

@@ -95,6 +95,10 @@ impl Bench for Threads {
         Ok(answers.iter().flatten().collect())
     }
 
+    fn wait(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
     fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }

@@ -41,6 +41,8 @@ enum Trouble {
     Quota,
     /// The clock falls to this part while two cores work.
     Turbo(f64),
+    /// For so many windows and rallies all CPUs are siblings.
+    MovedAfter(usize),
     /// The clock of all loses this part of itself from window to window.
     Throttling(f64),
 }
@@ -72,7 +74,12 @@ impl Simulated {
     }
 
     fn seat(&self, cpu: u32) -> Seat {
-        self.seats[cpu as usize]
+        match self.trouble {
+            Trouble::MovedAfter(calls) if self.calls.len() <= calls => {
+                Seat { l3: 0, core: 0, thread: cpu }
+            }
+            _ => self.seats[cpu as usize],
+        }
     }
 
     /// How many times longer a chunk takes beside the others of the window.
@@ -186,6 +193,10 @@ impl Bench for Simulated {
             () => 120.0,
         };
         Ok((0..12).map(|_| nanoseconds * self.random.random_range(1.0..1.3)).collect())
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.elapsed += time.as_nanos() as u64;
     }
 
     fn elapsed(&self) -> Duration {

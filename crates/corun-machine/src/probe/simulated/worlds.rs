@@ -100,6 +100,22 @@ fn a_quota_is_not_taken_for_sharing() {
 }
 
 #[test]
+fn sharing_for_a_moment_is_no_sharing() {
+    // Long enough for the rounds that would have proved it.
+    let moved = Trouble::MovedAfter(33);
+    let apart = vec![seat(0, 0), seat(1, 0)];
+    let honest = machine(&[&[0], &[1]], &[&[0, 1]]);
+    let probe = probed(&honest, apart.clone(), moved, 1);
+    assert_eq!((conclusions(&probe), probe.contradictions.len()), (vec![SharesAnL3], 0));
+
+    let hypervisor = Some("some".to_owned());
+    let lying = Machine { hypervisor, ..machine(&[&[0, 1]], &[&[0, 1]]) };
+    let probe = probed(&lying, apart, moved, 1);
+    assert_eq!(conclusions(&probe), [Relation::Undecided]);
+    assert!(probe.pairs[0].because.contains("at times"), "{}", probe.pairs[0].because);
+}
+
+#[test]
 fn caches_are_told_apart_by_contrast_alone() {
     let cores: &[&[u32]] = &[&[0], &[1], &[2], &[3]];
     let seats: Vec<Seat> = (0..4).map(|core| Seat { l3: core / 2, core, thread: 0 }).collect();

@@ -49,11 +49,19 @@ fn assert_truth(pins: &[usize], sharing: &[Cpus], lies: &[Cpus]) {
         if complete == PROBES {
             return;
         }
-        assert!(load > QUIET, "{complete} of {PROBES} probes found all on a quiet host");
+        let moved =
+            outcome.results.files.values().any(|file| says(file, "they share a core at times"));
+        let is_quiet = load <= QUIET && !moved;
+        assert!(!is_quiet, "{complete} of {PROBES} probes found all on a quiet host");
         loads.push(format!("{load:.1}"));
     }
     let reason = format!("others kept {} host CPUs busy in {ATTEMPTS} attempts", loads.join(", "));
     corun_testing::skip("guest timing", &reason);
+}
+
+/// A host that is a virtual machine itself may be moved to siblings while its guest is probed.
+fn says(file: &[u8], words: &str) -> bool {
+    String::from_utf8_lossy(file).contains(words)
 }
 
 fn scenario() -> Scenario {

@@ -4,6 +4,8 @@
 //! system, and every parser is a pure function of the text that the kernel gave.
 
 mod affinity;
+mod boot_line;
+mod control_groups;
 mod cpu_set;
 pub mod doctor;
 mod drawing;

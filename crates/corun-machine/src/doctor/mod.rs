@@ -3,7 +3,6 @@
 //! A check is a function of texts that the kernel gave, so a captured tree can be examined too;
 //! only what has to be watched for a moment (load, interrupts) needs the live machine.
 
-mod boot_line;
 mod check;
 mod control_groups;
 mod drawing;

@@ -22,6 +22,7 @@ mod smt;
 mod steal;
 mod thermal;
 mod turbo;
+mod unfinished_switch;
 mod virtual_machine;
 mod watchdog;
 
@@ -31,6 +32,7 @@ use super::check::Check;
 #[rustfmt::skip]
 pub(super) const ALL: &[Check] = &[
     smt::CHECK,
+    unfinished_switch::CHECK,
     allowed_cpus::CHECK,
     quota::CHECK,
     load::CHECK,

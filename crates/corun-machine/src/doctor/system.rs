@@ -2,10 +2,11 @@
 
 use std::str::FromStr;
 
-use super::boot_line::BootLine;
 use super::check::CannotTell;
 use super::report::Evidence;
 use super::watch::Watch;
+use crate::boot_line::{self, BootLine};
+use crate::control_groups::{Mount, mounts};
 use crate::{CpuSet, FileTrouble, Machine, SystemFiles};
 
 /// The folder of the CPUs, below the root.
@@ -62,9 +63,14 @@ impl<'a> System<'a> {
         })
     }
 
+    /// The mounts of control groups.
+    pub(super) fn mounts(&mut self) -> Result<Vec<Mount>, CannotTell> {
+        mounts(self.files).map_err(|(file, trouble)| cannot_read(file, trouble))
+    }
+
     /// The kernel's command line.
     pub(super) fn boot_line(&mut self) -> Result<BootLine, CannotTell> {
-        self.read("proc/cmdline").map(BootLine::new)
+        self.read(boot_line::FILE).map(|line| BootLine::new(&line.text))
     }
 
     /// The CPUs that a measurement may use.
@@ -148,6 +154,11 @@ impl Evidence {
         Self { file: file.into(), text: text.into() }
     }
 
+    /// A word of the kernel's command line.
+    pub(super) fn boot_word(word: &str) -> Self {
+        Self::new(boot_line::FILE, word)
+    }
+
     /// The text as a number.
     pub(super) fn number<N: FromStr>(&self) -> Result<N, CannotTell> {
         self.text.parse().map_err(|_| self.unexpected("a number"))
@@ -163,11 +174,15 @@ impl Evidence {
 }
 
 fn evidence(file: &str, text: Result<&str, FileTrouble>) -> Result<Evidence, CannotTell> {
-    text.map(|text| Evidence::new(file, text)).map_err(|trouble| match trouble {
+    text.map(|text| Evidence::new(file, text)).map_err(|trouble| cannot_read(file, trouble))
+}
+
+fn cannot_read(file: &str, trouble: FileTrouble) -> CannotTell {
+    match trouble {
         FileTrouble::Missing => CannotTell::new(format!("It takes /{file}, which is missing.")),
         FileTrouble::Unreadable(why) => CannotTell {
             sentence: format!("It takes /{file}, which cannot be read."),
             evidence: vec![Evidence::new(file, why)],
         },
-    })
+    }
 }

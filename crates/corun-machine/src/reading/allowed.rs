@@ -3,8 +3,8 @@
 //! The files are described in the kernel's `Documentation/admin-guide/cgroup-v1/cpusets.rst` and
 //! `Documentation/admin-guide/cgroup-v2.rst`.
 
-use super::mounts::{CgroupVersion, mounts};
 use super::source::Source;
+use crate::control_groups::{self, Mount, group_of};
 use crate::machine::AllowedBy;
 use crate::{Cpuset, SystemFiles};
 
@@ -21,46 +21,39 @@ pub(super) fn allows(allowed: &AllowedBy, cpu: u32) -> bool {
 }
 
 fn cpuset<F: SystemFiles>(source: &mut Source<'_, F>) -> Option<Cpuset> {
-    let mounts = mounts(source.files);
+    let mounts = mounts(source);
     let groups = source.text("proc/self/cgroup").unwrap_or_default().to_owned();
     // Captured trees often keep only this older file.
     let group = source.text("proc/self/cpuset").map(str::to_owned);
-    let first = mounts.iter().filter(|mount| mount.version == CgroupVersion::One);
-    let second = mounts.iter().filter(|mount| mount.version == CgroupVersion::Two);
-    first.chain(second).find_map(|mount| {
-        let group = group_of(&groups, mount.version).or(group.as_deref())?;
-        match mount.version {
-            // In version 1 the effective set differs from this one by offline CPUs at most.
-            CgroupVersion::One => {
-                let prefix = if mount.prefixed { "cpuset." } else { "" };
-                let folder = mount.folder(group);
-                at(source, &folder, &format!("{prefix}cpus"), &format!("{prefix}mems"))
-            }
-            CgroupVersion::Two => {
-                let controllers = source.text(&format!("{}/cgroup.controllers", mount.point))?;
-                if !controllers.split_whitespace().any(|controller| controller == "cpuset") {
-                    return None;
-                }
-                nearest(source, &mount.point, &mount.folder(group))
-            }
+    let of_version_1 = mounts.iter().filter(|mount| mount.is_version_1_of("cpuset"));
+    let first = of_version_1.into_iter().find_map(|mount| {
+        let group = group_of(&groups, Some("cpuset")).or(group.as_deref())?;
+        // In version 1 the effective set differs from this one by offline CPUs at most.
+        let [cpus, mems] = ["cpus", "mems"].map(|name| mount.cpuset_file(name));
+        at(source, &mount.folders(group)[0], &cpus, &mems)
+    });
+    first.or_else(|| {
+        let mount = mounts.iter().find(|mount| mount.is_version_2())?;
+        let group = group_of(&groups, None).or(group.as_deref())?;
+        let controllers = source.text(&format!("{}/cgroup.controllers", mount.point))?;
+        if !controllers.split_whitespace().any(|controller| controller == "cpuset") {
+            return None;
         }
+        // A group without the controller has the set of its nearest ancestor that has it.
+        let effective = ["cpuset.cpus.effective", "cpuset.mems.effective"];
+        mount
+            .folders(group)
+            .iter()
+            .find_map(|folder| at(source, folder, effective[0], effective[1]))
     })
 }
 
-/// In version 2 a group without the controller has the set of its nearest ancestor that has it.
-fn nearest<F: SystemFiles>(
-    source: &mut Source<'_, F>,
-    point: &str,
-    folder: &str,
-) -> Option<Cpuset> {
-    let mut folder = folder;
-    loop {
-        let found = at(source, folder, "cpuset.cpus.effective", "cpuset.mems.effective");
-        if found.is_some() || folder.len() <= point.len() {
-            return found;
-        }
-        folder = folder.rsplit_once('/')?.0;
-    }
+/// The mounts of control groups; a table that is there and cannot be read is a finding.
+fn mounts<F: SystemFiles>(source: &mut Source<'_, F>) -> Vec<Mount> {
+    control_groups::mounts(source.files).unwrap_or_else(|(file, _)| {
+        let _ = source.text(file);
+        Vec::new()
+    })
 }
 
 fn at<F: SystemFiles>(
@@ -72,30 +65,4 @@ fn at<F: SystemFiles>(
     let file = format!("{folder}/{cpus}");
     let cpus = source.list(&file)?;
     Some(Cpuset { file, cpus, memory_nodes: source.list(&format!("{folder}/{memory_nodes}")) })
-}
-
-/// The group of this process, from lines such as `3:cpuset:/jobs` and `0::/user.slice`.
-fn group_of(groups: &str, version: CgroupVersion) -> Option<&str> {
-    groups.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':');
-        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let matches = match version {
-            CgroupVersion::One => controllers.split(',').any(|controller| controller == "cpuset"),
-            CgroupVersion::Two => number == "0" && controllers.is_empty(),
-        };
-        matches.then_some(path)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_group_of_each_version_is_found() {
-        let groups = "4:cpuacct,cpuset:/jobs:7\n1:name=systemd:/\n0::/user.slice";
-        assert_eq!(group_of(groups, CgroupVersion::One), Some("/jobs:7"));
-        assert_eq!(group_of(groups, CgroupVersion::Two), Some("/user.slice"));
-        assert_eq!(group_of("nonsense", CgroupVersion::Two), None);
-    }
 }

@@ -9,7 +9,6 @@ mod core_types;
 mod cores;
 mod cpus;
 mod identity;
-mod mounts;
 mod nodes;
 mod places;
 mod smt_state;
@@ -19,7 +18,6 @@ use std::collections::HashMap;
 
 use crate::machine::{FORMAT, VERSION};
 use crate::{CpuSet, LogicalCpu, Machine, SystemFiles};
-pub(crate) use mounts::{CgroupVersion, Mount, mounts};
 use source::Source;
 
 /// Reads everything; `None` if there is no CPU.

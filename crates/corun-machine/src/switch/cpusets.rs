@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::system::text;
 use super::tasks;
-use crate::reading::{CgroupVersion, Mount, mounts};
+use crate::control_groups::mounts;
 use crate::{CpuSet, SystemFiles};
 
 /// A cpuset of version 1 below the root one.
@@ -40,11 +40,10 @@ impl CpusetMembers {
 /// Every cpuset of version 1 but the root one, parents before children.
 pub(super) fn of_version_1(files: &mut impl SystemFiles) -> Vec<CpusetMembers> {
     let mut found: Vec<CpusetMembers> = Vec::new();
-    for Mount { version, prefixed, point, .. } in mounts(files) {
-        let is_known = |set: &CpusetMembers| set.folder.starts_with(&format!("{point}/"));
-        if version == CgroupVersion::One && !found.iter().any(is_known) {
-            let cpus_file = if prefixed { "cpuset.cpus" } else { "cpus" };
-            below(files, &point, cpus_file, &mut found);
+    for mount in mounts(files).unwrap_or_default() {
+        let is_known = |set: &CpusetMembers| set.folder.starts_with(&format!("{}/", mount.point));
+        if mount.is_version_1_of("cpuset") && !found.iter().any(is_known) {
+            below(files, &mount.point, &mount.cpuset_file("cpus"), &mut found);
         }
     }
     found

@@ -4,7 +4,6 @@
 //! process stands by, and what comes back is verified by reading it. [`change`], [`restore`] and
 //! [`Snapshot`] work on any [`System`], so that tests can switch a simulated kernel.
 
-mod boot_line;
 mod change;
 mod cpus;
 mod cpusets;
@@ -20,12 +19,12 @@ mod tasks;
 mod watchdog;
 mod wording;
 
-pub use boot_line::BootArgument;
+pub use crate::boot_line::BootArgument;
 pub use change::{ChangeError, change};
 pub use cpusets::CpusetMembers;
 pub use error::SwitchError;
 pub use restore::restore;
-pub use runtime::{Holder, Runtime, State};
+pub use runtime::{Holder, Runtime, State, UNFINISHED};
 pub use session::{Restored, SmtSwitch, SwitchOptions, held_from, is_needed, restore_left};
 pub use snapshot::{Difference, Snapshot};
 pub use status::{

@@ -62,8 +62,11 @@ pub enum LockError {
     Io(io::Error),
 }
 
+/// The state file of a switch that has to be undone, below the root.
+pub const UNFINISHED: &str = "run/corun/smt-unfinished.json";
+
 const LOCK: &str = "smt-switch.lock";
-const UNFINISHED: &str = "smt-unfinished.json";
+const UNFINISHED_NAME: &str = "smt-unfinished.json";
 const HELD: &str = "smt-held.json";
 
 impl Runtime {
@@ -127,7 +130,7 @@ impl Runtime {
     /// # Errors
     /// If its file cannot be read or understood.
     pub fn unfinished(&self) -> io::Result<Option<State>> {
-        load(&self.folder.join(UNFINISHED))
+        load(&self.folder.join(UNFINISHED_NAME))
     }
 
     /// The change that was asked to stay until it is restored, if there is one.
@@ -143,8 +146,8 @@ impl Runtime {
     /// # Errors
     /// If the file system gives trouble; then no file is there.
     pub fn begin(&self, state: &State) -> io::Result<()> {
-        let path = self.folder.join(UNFINISHED);
-        let beside = self.folder.join(format!("{UNFINISHED}.new"));
+        let path = self.folder.join(UNFINISHED_NAME);
+        let beside = self.folder.join(format!("{UNFINISHED_NAME}.new"));
         let text = serde_json::to_vec_pretty(state)?;
         let mut file = File::create(&beside)?;
         file.write_all(&text)?;
@@ -162,7 +165,7 @@ impl Runtime {
         if self.folder.join(HELD).exists() {
             return self.finish();
         }
-        fs::rename(self.folder.join(UNFINISHED), self.folder.join(HELD))?;
+        fs::rename(self.folder.join(UNFINISHED_NAME), self.folder.join(HELD))?;
         self.flush()
     }
 
@@ -171,7 +174,7 @@ impl Runtime {
     /// # Errors
     /// If the file system gives trouble.
     pub fn finish(&self) -> io::Result<()> {
-        remove(&self.folder.join(UNFINISHED))?;
+        remove(&self.folder.join(UNFINISHED_NAME))?;
         self.flush()
     }
 
@@ -306,7 +309,7 @@ mod tests {
         let (_folder, runtime) = runtime();
         let later = State { version: VERSION + 1, ..state(1) };
         for text in [b"half a fi".to_vec(), serde_json::to_vec(&later).unwrap()] {
-            let path = runtime.folder().join(UNFINISHED);
+            let path = runtime.folder().join(UNFINISHED_NAME);
             fs::write(&path, text).unwrap();
             assert!(runtime.unfinished().is_err());
             assert!(path.exists());

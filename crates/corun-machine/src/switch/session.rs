@@ -17,8 +17,9 @@ use super::error::SwitchError;
 use super::restore::restore;
 use super::runtime::{FORMAT, Holder, Lock, LockError, Runtime, State, VERSION, boot};
 use super::snapshot::{Snapshot, state};
+use super::system::text;
 use super::watchdog::Watchdog;
-use crate::switch::boot_line;
+use crate::boot_line::{self, BootLine};
 use crate::{CpuSet, Machine, RootFiles, SmtControl};
 
 /// How a use of the switch is to go.
@@ -254,7 +255,8 @@ fn refuse(files: &mut RootFiles, machine: &Machine) -> Result<(), SwitchError> {
     let control = machine.smt.control.as_ref();
     match control {
         Some(SmtControl::ForceOff) => {
-            let by = boot_line::read(files).into_iter().find(|argument| argument.forces_off);
+            let line = BootLine::new(&text(files, boot_line::FILE).unwrap_or_default());
+            let by = line.about_siblings().into_iter().find(|argument| argument.forces_off);
             return Err(SwitchError::ForcedOff { by: by.map(|argument| argument.text) });
         }
         Some(SmtControl::NotSupported) => {

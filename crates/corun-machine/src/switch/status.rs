@@ -5,10 +5,11 @@ use corun_record::SmtState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::boot_line::{self, BootArgument};
 use super::runtime::{Runtime, State};
 use super::snapshot::{Snapshot, state};
+use super::system::text;
 use super::{cpus, irqs};
+use crate::boot_line::{self, BootArgument, BootLine};
 use crate::{CpuSet, Machine, SmtControl, SystemFiles};
 
 /// The `format` of a status in JSON.
@@ -149,7 +150,8 @@ impl SmtStatus {
         let machine = Machine::from_files(files)?;
         let now = Snapshot::take(files, &machine);
         let (left, snapshot) = left_by_corun(runtime).unzip();
-        let boot_line = boot_line::read(files);
+        let boot_line =
+            BootLine::new(&text(files, boot_line::FILE).unwrap_or_default()).about_siblings();
         let siblings = cpus::extra_siblings(&machine);
         let offline = machine.logical_cpus.iter().filter(|cpu| cpu.present && !cpu.online);
         let offline = offline

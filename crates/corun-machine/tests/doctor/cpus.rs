@@ -32,6 +32,15 @@ fn the_switch_is_told_from_the_boot_line_and_from_offlining_by_hand() {
 }
 
 #[test]
+fn a_switch_that_nobody_has_undone_is_told() {
+    let left = tree().file("run/corun/smt-unfinished.json", "{}");
+    let left = one(&left, "unfinished-switch");
+    assert_eq!(left.severity, Severity::Spoils);
+    assert_eq!(left.advice.unwrap().commands, ["sudo corun smt restore"]);
+    assert_eq!(one(&tree(), "unfinished-switch").severity, Severity::Fine);
+}
+
+#[test]
 fn a_machine_without_siblings_has_nothing_to_compare() {
     for tree in
         [Tree::of_cores(&[&[0], &[1]]).smt("notsupported", "0"), Tree::of_cores(&[&[0], &[1]])]

@@ -82,7 +82,7 @@ proptest! {
         let mut time = NoTime;
         let pause = live.then_some(&mut time as &mut dyn Pause);
         let report = Report::from_files(&mut nonsense.clone(), pause).unwrap();
-        prop_assert_eq!(report.diagnoses.len(), 23);
+        prop_assert_eq!(report.diagnoses.len(), 24);
         for diagnosis in &report.diagnoses {
             prop_assert!(!diagnosis.sentence.is_empty(), "{:?}", diagnosis);
         }

@@ -23,9 +23,9 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let advice = "Let idle CPUs rest while measuring: boot without `idle=poll`, enable the idle \
                   states, end what holds /dev/cpu_dma_latency (tuned's latency profiles do).";
     let boot_line = system.boot_line()?;
-    if let Some(word) = boot_line.find("idle").filter(|word| word.text == "idle=poll") {
+    if let Some(word) = boot_line.find("idle").filter(|word| *word == "idle=poll") {
         let sentence = "The boot line makes idle CPUs poll.";
-        return Ok(Answer::spoils(sentence).seen([word]).advise(advice, []));
+        return Ok(Answer::spoils(sentence).seen([Evidence::boot_word(word)]).advise(advice, []));
     }
     let watch = system.watch()?;
     if watch.polling_s.is_empty() {

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let folder = format!("{CPUS}/vulnerabilities");
     let boot_line = system.boot_line();
-    let word = boot_line.ok().and_then(|line| line.find("mitigations"));
+    let word = boot_line.ok().and_then(|line| line.find("mitigations").map(Evidence::boot_word));
     let mut active = Vec::new();
     for name in system.list(&folder) {
         let found = system.read(&format!("{folder}/{name}"))?;

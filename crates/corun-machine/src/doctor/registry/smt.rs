@@ -13,18 +13,6 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-/// Words of the boot line that take CPUs away, some only with certain values.
-const BOOT_WORDS: [&str; 9] = [
-    "nosmt",
-    "smt_enabled",
-    "maxcpus",
-    "nr_cpus",
-    "mitigations",
-    "l1tf",
-    "mds",
-    "tsx_async_abort",
-    "mmio_stale_data",
-];
 /// More commands than this are not shown.
 const COMMANDS: usize = 8;
 
@@ -101,20 +89,10 @@ fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Vec<Evidence> {
         evidence.push(Evidence::new(format!("{CPUS}/cpu*/online"), format!("0 (CPUs {offline})")));
     }
     if let Ok(boot_line) = system.boot_line() {
-        let words = BOOT_WORDS.iter().filter_map(|word| boot_line.find(word));
-        evidence.extend(words.filter(limits_cpus));
+        let words = boot_line.about_siblings();
+        evidence.extend(words.iter().map(|word| Evidence::boot_word(&word.text)));
     }
     evidence
-}
-
-/// Whether a word of the boot line takes CPUs away (`kernel-parameters.rst`).
-fn limits_cpus(word: &Evidence) -> bool {
-    let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
-    match name {
-        "mitigations" | "mds" | "tsx_async_abort" | "mmio_stale_data" => value.contains("nosmt"),
-        "l1tf" => value.contains("nosmt") || value.starts_with("full"),
-        _ => true,
-    }
 }
 
 fn back_online(offline: &CpuSet) -> Vec<String> {

@@ -1,0 +1,26 @@
+//! A switch of SMT that is under way, or that a killed corun has left.
+
+use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::system::System;
+use crate::switch::UNFINISHED;
+
+pub(super) const CHECK: Check = Check {
+    name: "unfinished-switch",
+    why: "Siblings that come and go, or are gone although nobody wants that, are not the machine \
+          that is to be measured.",
+    examine,
+};
+
+fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+    let Some(found) = system.find(UNFINISHED)? else {
+        return Ok(Answer::fine("No corun has left SMT switched."));
+    };
+    // The whole snapshot is no evidence that a person reads.
+    let mut seen = found;
+    seen.text = "there".to_owned();
+    let sentence = "A corun is switching SMT right now, or was killed while it did.";
+    Ok(Answer::spoils(sentence).seen([seen]).advise(
+        "Wait for it; if it is gone, bring everything back.",
+        ["sudo corun smt restore".to_owned()],
+    ))
+}

@@ -15,6 +15,7 @@ mod program;
 mod qmp;
 mod results;
 mod scenario;
+mod truth;
 
 pub use guest::{Cpu, Guest, Shape};
 pub use host::{Host, Unavailable};

@@ -6,10 +6,6 @@
 use corun_guest_tests::{Guest, Host, Scenario, Shape};
 use corun_record::{Answer, Metric, Run};
 
-/// How many host CPUs others may keep busy, on average, during a boot that counts as quiet.
-const QUIET: f64 = 0.1;
-const ATTEMPTS: usize = 4;
-
 /// Runs as a user who may not open performance events: opening and closing them makes the kernel
 /// patch its code all the time, by which guests freeze (see the harness). Giving a parameter leaves
 /// out the arms whose data share a cache line.
@@ -21,23 +17,10 @@ fn scenario(blocks: usize, arms: &str) -> Scenario {
     ))
 }
 
-/// Boots until the run bears out the truth, or contradicts it on a quiet host.
 fn assert_truth(host: &Host, guest: &Guest, scenario: &Scenario, truth: fn(&Run) -> bool) {
-    let mut loads = Vec::new();
-    for _ in 0..ATTEMPTS {
-        let outcome = guest.boot(host, scenario).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(outcome.results.exit, 0, "{}", outcome.console);
-        let run = corun_record::from_json(outcome.text("run")).unwrap();
-        let load = outcome.load.cpus();
-        eprintln!("others kept {load:.2} host CPUs busy; {}", outcome.console);
-        if truth(&run) {
-            return;
-        }
-        assert!(load > QUIET, "wrong on a quiet host:\n{}", outcome.console);
-        loads.push(format!("{load:.1}"));
-    }
-    let reason = format!("others kept {} host CPUs busy in {ATTEMPTS} attempts", loads.join(", "));
-    corun_testing::skip("guest timing", &reason);
+    guest.assert_truth(host, scenario, |outcome| {
+        truth(&corun_record::from_json(outcome.text("run")).unwrap())
+    });
 }
 
 fn smt_yield(run: &Run, arm: &str) -> f64 {

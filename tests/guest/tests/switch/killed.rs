@@ -5,66 +5,12 @@ use corun_guest_tests::Guest;
 
 use crate::{Switched, TWO_BY_TWO, boot};
 
-/// A machine with much to lose: a CPU offline by hand, which the switch brings up; tasks and an
-/// interrupt on the sibling that goes.
-const MUCH_TO_LOSE: &str = "
-    echo 0 >$cpus/cpu3/online
-    bind 2; bind 3; bind 7
-    echo 1 >/proc/irq/12/smp_affinity_list
-    mkdir -p $runtime
-    before
-    corun smt run --yes --state off -- wake true
-    restored unharmed
-
-    # Kills a command right after each of its steps, `$kill` saying how, and notes what `$check` finds
-    # wrong each time. On one CPU: see the program.
-    at_each_step() {
-        number=0
-        while number=$((number + 1)); do
-            killed=$(taskset 1 kill-at-step kill $number $kill --from smt-switch.lock -- \"$@\")
-            printf '%s\\t%s\\n' \"$killed\" \"$($check)\" >>/results/steps
-            [ \"${killed%%\t*}\" = killed ] || break
-        done
-    }
-
-    # Kills commands at 50 times, evenly spread over how long they take, in hundredths of a second.
-    at_many_times() {
-        begun=$(hundredths)
-        \"$@\"
-        took=$(($(hundredths) - begun))
-        for number in $(seq 50); do
-            \"$@\" &
-            corun=$!
-            usleep $((number * took * 10000 / 50))
-            $kill $corun 2>/dev/null || true
-            wait $corun 2>/dev/null || true
-            printf '%s\\t%s\\n' \"time $number\" \"$($check)\" >>/results/times
-        done
-    }
-
-    hundredths() {
-        read seconds rest </proc/uptime
-        echo ${seconds%.*}${seconds#*.}
-    }
-
-    # Does what a user does who is told, and prints what went wrong with that or was lost.
-    mended() {
-        if [ -e $runtime/smt-unfinished.json ]; then
-            corun topo 2>&1 >/dev/null | grep -q 'corun smt restore' || printf 'not reported; '
-            corun smt restore 2>/dev/null || printf 'not mended; '
-        fi
-        lost
-    }
-
-    # The same for a change that was asked to stay.
-    let_go() {
-        kill-at-step unlocked $runtime/smt-switch.lock
-        [ ! -e $runtime/smt-held.json ] || corun smt restore 2>/dev/null || printf 'not mended; '
-        lost
-    }
-";
+const MUCH_TO_LOSE: &str = include_str!("killed.sh");
 
 const RUN: &str = "corun smt run --yes --state off -- wake true";
+
+const MEASURE: &str =
+    "corun measure --smt-switch --yes --quiet --blocks 6 --arms free --copies 1 -- wake true";
 
 /// The steps of the whole use of the switch, in their order, by what their names contain.
 const STEPS: [&str; 14] = [
@@ -99,16 +45,19 @@ impl Switched {
             expected.next_if(|expected| step.starts_with(**expected));
         }
         assert_eq!(expected.next(), None, "{steps}");
-        assert!(
-            steps.lines().last().is_some_and(|end| end.starts_with("ended\texit 0")),
-            "{steps}"
-        );
     }
 
-    /// Asserts that nothing was lost at any of the times.
+    /// Asserts that in the end nothing was left to kill.
+    fn assert_ended(&self) {
+        let steps = self.0.text("steps");
+        assert!(steps.ends_with("ended\texit 0\t\n"), "{steps}");
+    }
+
+    /// Asserts that nothing was lost at any of the times, and that a switch was under way at many.
     fn assert_times(&self) {
         let times = self.notes("times");
         assert_eq!(times.len(), 50);
+        assert!(self.notes("under-way").len() >= 10, "{}", self.0.console);
         for (time, lost) in times {
             assert_eq!(lost, "", "{time}; {}", self.0.console);
         }
@@ -127,6 +76,7 @@ fn at_each_step_of_run() {
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
     outcome.assert_restored(&["unharmed"]);
     outcome.assert_steps(&STEPS);
+    outcome.assert_ended();
 }
 
 /// corun killed at many times of `smt run`, also within a step: the same.
@@ -143,6 +93,8 @@ fn with_the_watchdog_at_each_step() {
     let script = format!("{MUCH_TO_LOSE}\nkill=--children check=mended\nat_each_step {RUN}");
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
     outcome.assert_steps(&STEPS);
+    outcome.assert_ended();
+    assert!(outcome.notes("mended").len() >= 10, "{}", outcome.0.console);
 }
 
 /// corun killed, and its watchdog in the middle of restoring: the same.
@@ -150,12 +102,13 @@ fn with_the_watchdog_at_each_step() {
 fn with_the_watchdog_while_it_restores() {
     let script = format!(
         "{MUCH_TO_LOSE}
-        kill_both() {{ kill -9 $1; usleep $((number * 1000)); killall -9 corun; }}
+        kill_both() {{ kill -9 $1; usleep $((number * 5000)); killall -9 corun; }}
         kill=kill_both check=mended
         at_many_times {RUN}"
     );
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
     outcome.assert_times();
+    assert!(!outcome.notes("mended").is_empty(), "{}", outcome.0.console);
 }
 
 /// A change that is to stay, killed at each step, is either brought back or waits for `restore`.
@@ -169,6 +122,7 @@ fn at_each_step_of_off() {
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
     let change = STEPS.iter().take(7).copied();
     outcome.assert_steps(&change.chain(["rename to /run/corun/smt-held.json"]).collect::<Vec<_>>());
+    outcome.assert_ended();
 }
 
 /// `smt restore` killed at each step can be called again.
@@ -176,11 +130,43 @@ fn at_each_step_of_off() {
 fn at_each_step_of_restore() {
     let script = format!(
         "{MUCH_TO_LOSE}
-        corun smt off --yes
-        off_again() {{ let_go; corun smt off --yes 2>/dev/null || printf 'not off again; '; }}
+        off() {{ corun smt off --yes 2>/dev/null || printf 'not off; '; wake true; }}
+        off_again() {{ let_go; off; }}
+        off
         kill= check=off_again
         at_each_step corun smt restore"
     );
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
-    outcome.assert_steps(&["flock", STEPS[8], STEPS[9], "unlink /run/corun/smt-held.json"]);
+    let change_back = &STEPS[8..12];
+    outcome
+        .assert_steps(&[&STEPS[..1], change_back, &["unlink /run/corun/smt-held.json"]].concat());
+    outcome.assert_ended();
+}
+
+/// `measure --smt-switch` killed at each step up to the end of its first transition back.
+#[test]
+fn at_each_step_of_measure() {
+    let script = format!(
+        "{MUCH_TO_LOSE}
+        # Of steps that others do not see the first of each kind.
+        numbers=$(taskset 1 kill-at-step list --from smt-switch.lock -- {MEASURE} |
+            awk '/corun|another/ || $3 ~ /^.(sys|proc)/ || !seen[$2]++ {{ print $1 }}
+                $2 == \"write\" && /cpu3/ {{ exit }}')
+        kill= check=lost
+        at_each_step {MEASURE}"
+    );
+    let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
+    outcome.assert_steps(&[&STEPS[..7], &STEPS[8..12]].concat());
+}
+
+/// `measure --smt-switch` killed at many times of its first cycles.
+#[test]
+fn at_many_times_of_measure() {
+    let script = format!(
+        "{MUCH_TO_LOSE}
+        kill='kill -9' check=lost part=3
+        at_many_times {MEASURE}"
+    );
+    let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };
+    outcome.assert_times();
 }

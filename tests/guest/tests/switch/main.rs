@@ -6,6 +6,7 @@
 mod boots;
 mod cpu_by_cpu;
 mod cpusets;
+mod gain;
 mod killed;
 mod running;
 mod states;

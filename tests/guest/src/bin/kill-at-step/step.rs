@@ -59,14 +59,15 @@ fn changes(flags: u64) -> bool {
     flags & u64::from(wanted.cast_unsigned()) != 0
 }
 
-/// A file or socket; `None` for a device, a pipe and the like, in which nothing is kept.
+/// A file or socket; `None` for a device, a pipe, memory and the like, in which nothing is kept.
 fn file(descriptor: i64, process: &impl Process) -> Option<String> {
-    let path = process.file(descriptor);
-    if path.to_string_lossy().starts_with("socket:") {
+    let path = process.file(descriptor).to_string_lossy().into_owned();
+    if path.starts_with("socket:") {
         return Some("socket".to_owned());
     }
-    let is_kept = path.is_absolute() && !path.starts_with("/dev");
-    is_kept.then(|| path.to_string_lossy().into_owned())
+    let is_kept =
+        path.starts_with('/') && !path.starts_with("/dev/") && !path.starts_with("/memfd:");
+    is_kept.then_some(path)
 }
 
 #[cfg(test)]
@@ -77,7 +78,9 @@ mod tests {
 
     impl Process for Fake {
         fn file(&self, descriptor: i64) -> PathBuf {
-            ["/sys/control", "/dev/console", "pipe:[7]", "socket:[8]"][descriptor as usize].into()
+            ["/sys/control", "/dev/console", "pipe:[7]", "socket:[8]", "/memfd:x"]
+                [descriptor as usize]
+                .into()
         }
 
         fn memory(&self, address: u64, length: usize) -> Vec<u8> {
@@ -95,6 +98,7 @@ mod tests {
             (write(1, 3), None),
             (write(2, 3), None),
             (write(3, 3), Some("write socket off")),
+            (write(4, 3), None),
             (Call::Rename { to: 0 }, Some("rename to /run/state")),
             (Call::Open(Flags::Given(libc::O_WRONLY as u64)), Some("open /sys/control")),
             (Call::Open(Flags::Given(libc::O_RDONLY as u64)), None),

@@ -1,0 +1,55 @@
+//! `corun measure --smt-switch` where the truth is known: host pinning decides what siblings share.
+//!
+//! Siblings on one host CPU gain nothing; siblings with a host CPU each, where cores share one, gain
+//! a whole core. Switching must tell so, and idle siblings must say the same.
+
+use corun_guest_tests::{Guest, Host, Outcome, Scenario};
+use corun_record::{Metric, Run, SmtState};
+
+use crate::TWO_BY_TWO;
+
+/// Giving a parameter leaves out the arms whose data share a cache line.
+const MEASURE: &str = "
+    corun measure --smt-switch --yes --workload fib --param granularity=128 --sample-time 100ms \
+        --practical 15% --blocks 6 --arms spread,full,free --quiet --json /results/run </dev/null
+    cat /sys/devices/system/cpu/online >/results/online
+";
+
+/// The switch gain, and the yield by switching and by idle siblings.
+fn gains(outcome: &Outcome) -> [f64; 3] {
+    assert_eq!(outcome.text("online").trim(), "0-3");
+    let run: Run = corun_record::from_json(outcome.text("run")).unwrap();
+    assert!(run.arms.iter().any(|arm| arm.smt == Some(SmtState::Off)), "{:?}", run.arms);
+    let value = |metric, arm| {
+        let observation = run.observation(metric, arm);
+        observation.unwrap_or_else(|| panic!("no {metric:?} of {arm}")).estimate.value
+    };
+    let gains = [
+        value(Metric::SwitchGain, "free"),
+        value(Metric::SwitchYield, "full"),
+        value(Metric::SmtYield, "full"),
+    ];
+    eprintln!("switch gain, yield by switching, yield by idle siblings: {gains:.2?}");
+    gains
+}
+
+fn assert_truth(pins: &[usize], truth: fn(f64) -> bool) {
+    let Some(host) = Host::or_skip() else { return };
+    if host.cores() < 2 {
+        return corun_testing::skip("guest", "telling two cores from one needs two host cores");
+    }
+    let guest = Guest::new(TWO_BY_TWO).pins(pins);
+    guest.assert_truth(host, &Scenario::new(MEASURE), |outcome| {
+        gains(outcome).into_iter().all(truth)
+    });
+}
+
+#[test]
+fn siblings_that_share_a_host_cpu_gain_nothing() {
+    assert_truth(&[0, 0, 1, 1], |gain| (0.7..1.3).contains(&gain));
+}
+
+#[test]
+fn siblings_with_a_host_cpu_each_gain_a_core() {
+    assert_truth(&[0, 1, 0, 1], |gain| gain > 1.6);
+}

@@ -1,0 +1,63 @@
+# What scenarios of SIGKILL begin with: a machine with much to lose, and ways to kill.
+#
+# A CPU is offline by hand, which the switch brings up; tasks and an interrupt are bound to the
+# sibling that goes.
+echo 0 >$cpus/cpu3/online
+bind 2; bind 3; bind 7
+echo 1 >/proc/irq/12/smp_affinity_list
+mkdir -p $runtime
+before
+corun smt run --yes --state off -- wake true
+restored unharmed
+
+# Kills a command right after each of its steps, or those of these numbers, `$kill` saying how,
+# and notes what `$check` finds wrong each time. On one CPU: see the program.
+numbers=$(seq 999)
+at_each_step() {
+    for number in $numbers; do
+        killed=$(taskset 1 kill-at-step kill $number $kill --from smt-switch.lock -- "$@")
+        printf '%s\t%s\n' "$killed" "$($check)" >>/results/steps
+        case $killed in killed*) ;; *) break ;; esac
+    done
+}
+
+# Kills a command at 50 times, evenly spread over how long it takes, or a part of that.
+part=1
+at_many_times() {
+    begun=$(hundredths)
+    "$@"
+    took=$((($(hundredths) - begun) / part))
+    for number in $(seq 50); do
+        "$@" &
+        corun=$!
+        usleep $((number * took * 10000 / 50))
+        [ ! -e $runtime/smt-unfinished.json ] || echo $number >>/results/under-way
+        $kill $corun 2>/dev/null || true
+        wait $corun 2>/dev/null || true
+        printf '%s\t%s\n' "time $number" "$($check)" >>/results/times
+    done
+}
+
+# The time since the boot, in hundredths of a second.
+hundredths() {
+    read seconds rest </proc/uptime
+    echo ${seconds%.*}${seconds#*.}
+}
+
+# Does what a user does who is told, and prints what went wrong with that or was lost.
+mended() {
+    kill-at-step unlocked $runtime/smt-switch.lock
+    if [ -e $runtime/smt-unfinished.json ]; then
+        echo $number >>/results/mended
+        corun topo 2>&1 >/dev/null | grep -q 'corun smt restore' || printf 'not reported; '
+        corun smt restore 2>/dev/null || printf 'not mended; '
+    fi
+    lost
+}
+
+# The same for a change that was asked to stay.
+let_go() {
+    kill-at-step unlocked $runtime/smt-switch.lock
+    [ ! -e $runtime/smt-held.json ] || corun smt restore 2>/dev/null || printf 'not mended; '
+    lost
+}

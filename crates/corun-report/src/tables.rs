@@ -110,7 +110,11 @@ fn cpus(run: &Run, arm: &Arm) -> String {
         let samples = run.samples.iter().filter(|sample| sample.arm == arm.id);
         let workers = samples.flat_map(|sample| &sample.workers);
         let seen: BTreeSet<u32> = workers.flat_map(|it| it.cpus.keys().copied()).collect();
-        return format!("any: {}", list(&seen.into_iter().collect::<Vec<_>>()));
+        return match seen.is_empty() {
+            // Runs too short to look where they are.
+            true => "any".to_owned(),
+            false => format!("any: {}", list(&seen.into_iter().collect::<Vec<_>>())),
+        };
     }
     let mut distinct = arm.cpus.clone();
     distinct.sort_unstable();

@@ -22,7 +22,7 @@ fn siblings_are_switched_one_by_one_where_there_is_no_switch() {
             try $by_hand-off-again corun smt off --yes
             try $by_hand-on corun smt on --yes
             restored $by_hand-on
-            try $by_hand-killed kill-at-step kill 2 --from 'cpu1/online' -- \
+            try $by_hand-killed taskset 1 kill-at-step kill 2 --from 'cpu1/online' -- \
                 corun smt run --yes --state off -- true
             restored $by_hand-killed
         done

@@ -64,7 +64,7 @@ fn sets_are_repaired_with_their_tasks() {
         try lost cat /cpuset/all/cpuset.cpus
         try restore corun smt restore
         restored restore
-        try killed kill-at-step kill 1 --from 'smt/control off' -- \
+        try killed taskset 1 kill-at-step kill 1 --from 'smt/control off' -- \
             corun smt run --yes --repair-cpusets --state off -- true
         restored killed"
     );

@@ -164,7 +164,7 @@ fn at_each_step_of_measure() {
 fn at_many_times_of_measure() {
     let script = format!(
         "{MUCH_TO_LOSE}
-        kill='kill -9' check=lost part=3
+        kill='kill -9' check=lost part=4
         at_many_times {MEASURE}"
     );
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), &script) else { return };

@@ -90,3 +90,22 @@ fn a_killed_corun_takes_its_command_along() {
     assert_eq!(outcome.0.text("commands").trim(), "2");
     outcome.assert_restored(&["killed"]);
 }
+
+/// A watchdog that was killed is not needed as long as corun lives.
+#[test]
+fn a_watchdog_that_is_gone_is_not_missed() {
+    let script = "
+        bind 2
+        before
+        try run corun smt run --yes --state off -- wake sh -c '
+            kill -9 $(grep -l smt-watch[d]og /proc/[0-9]*/cmdline | cut -d / -f 3)
+            cat $cpus/online
+            exit 3'
+        restored run
+    ";
+    let Some(outcome) = boot(Guest::new(TWO_BY_TWO), script) else { return };
+    outcome.assert_status("run", 3);
+    assert_eq!(outcome.printed("run"), "0,2");
+    assert_eq!(outcome.said("run"), "");
+    outcome.assert_restored(&["run"]);
+}

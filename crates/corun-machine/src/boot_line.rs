@@ -36,7 +36,9 @@ impl BootLine {
 
     /// The words that decide about siblings and count.
     pub(crate) fn about_siblings(&self) -> Vec<BootArgument> {
-        let counts = |word: &&str| self.find(&name_of(word)) == Some(*word);
+        // The kernel takes back no `nosmt=force`.
+        let counts =
+            |word: &&str| *word == "nosmt=force" || self.find(&name_of(word)) == Some(*word);
         words(&self.0).filter(counts).filter_map(about_siblings).collect()
     }
 }

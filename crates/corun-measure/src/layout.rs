@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use corun_machine::CpuSet;
 use corun_record::{Actionable, Arm, Exit, Impossible, Placement, SmtState, Variant};
 
 use crate::cores::{Core, core_types};
@@ -20,9 +21,9 @@ pub struct LayoutRequest {
     pub core_type: Option<String>,
     /// An extra variant of every arm with several workers, for instance data sharing a line.
     pub variant: Option<Variant>,
-    /// SMT is switched: arms say in which state they run, and those that leave siblings alone also
-    /// run with SMT off.
-    pub smt_switch: bool,
+    /// Where SMT is switched: the logical CPUs that SMT off takes away. Arms then say in which state
+    /// they run, and those that leave siblings alone also run with SMT off.
+    pub taken_by_smt_off: Option<CpuSet>,
     /// Why cores have a single usable logical CPU, where they do.
     pub no_siblings: String,
 }
@@ -67,6 +68,11 @@ pub enum LayoutError {
         /// The types of this machine.
         known: String,
     },
+    /// No arm can run with SMT off.
+    #[error(
+        "expected an arm that can run with SMT off too (spread, stacked or free on logical CPUs that stay), found none"
+    )]
+    NothingWithSmtOff,
     /// A placement that was asked for by name is not possible.
     #[error("the placement {placement} is not possible here: {reason}")]
     Impossible {
@@ -88,6 +94,9 @@ impl Actionable for LayoutError {
     fn next_step(&self) -> String {
         match self {
             Self::NoCpu => "Run corun in a cpuset or with an affinity that has an online CPU.",
+            Self::NothingWithSmtOff => {
+                "Add one of them to --arms, or allow corun more logical CPUs."
+            }
             Self::NoWorker => "Ask for one worker or more.",
             Self::TooManyCores { .. } => "Ask for fewer; `corun topo` shows the cores.",
             Self::UnknownCoreType { .. } => "Name one of these; `corun topo` shows them.",
@@ -134,8 +143,8 @@ impl Layout {
             return Err(LayoutError::NoCpu);
         }
         layout.add_free(free_workers, request);
-        if request.smt_switch {
-            layout.add_switched(cores);
+        if let Some(taken) = &request.taken_by_smt_off {
+            layout.add_switched(cores, taken)?;
         }
         layout.refuse_what_was_named(request)?;
         Ok(layout)
@@ -195,9 +204,10 @@ impl Layout {
     }
 
     /// Has every arm run with SMT on, and those that need no siblings with SMT off too.
-    fn add_switched(&mut self, cores: &[Core]) {
+    fn add_switched(&mut self, cores: &[Core], taken: &CpuSet) -> Result<(), LayoutError> {
         self.arms.iter_mut().for_each(|arm| arm.smt = Some(SmtState::On));
-        let stays = |cpu: &u32| cores.iter().any(|core| core.online_siblings.first() == Some(cpu));
+        let stays = |cpu: &u32| !taken.contains(*cpu);
+        let any_stays = cores.iter().flat_map(|core| &core.cpus).any(stays);
         let needs_no_siblings = |arm: &&Arm| {
             let placements = [Placement::Spread(None), Placement::Stacked];
             let is_free = matches!(arm.placement, Placement::Free(_));
@@ -206,7 +216,7 @@ impl Layout {
                 && arm.variant.is_none()
         };
         for arm in self.arms.iter().filter(needs_no_siblings).cloned().collect::<Vec<_>>() {
-            if arm.cpus.iter().all(stays) {
+            if any_stays && arm.cpus.iter().all(stays) {
                 self.push_with_twin(Arm {
                     id: format!("{}/smt-off", arm.id),
                     idle_siblings: Vec::new(),
@@ -217,9 +227,13 @@ impl Layout {
                 self.impossible.push(Impossible {
                     placement: arm.placement,
                     core_type: arm.core_type,
-                    reason: "SMT off takes away the logical CPUs that this process may use".into(),
+                    reason: "SMT off takes away the logical CPUs that it would use".into(),
                 });
             }
+        }
+        match self.arms.iter().any(|arm| arm.smt == Some(SmtState::Off)) {
+            true => Ok(()),
+            false => Err(LayoutError::NothingWithSmtOff),
         }
     }
 

@@ -13,7 +13,9 @@ use corun_record::{
 use crate::analysis::{self, Question};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
-use crate::experiment::{Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, Schedule, conduct};
+use crate::experiment::{
+    Conducted, Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, Schedule, conduct,
+};
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
 use crate::stopping::PlannedLooks;
@@ -72,7 +74,7 @@ impl<'a> Measurement<'a> {
         request: &'a Request,
         machine: &'a Machine,
         interrupt: Interrupt,
-        smt: Option<SmtSwitch>,
+        mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let resolved = request.resolve()?;
         let cores: Vec<Core> = usable_cores(machine);
@@ -83,7 +85,7 @@ impl<'a> Measurement<'a> {
                 cores: request.cores,
                 core_type: request.core_type.clone(),
                 variant: resolved.variant,
-                smt_switch: request.smt_switch,
+                taken_by_smt_off: smt.as_mut().map(SmtSwitch::taken_by_off),
                 no_siblings: why_no_siblings(machine, &cores),
             },
         )?;
@@ -124,8 +126,16 @@ impl<'a> Measurement<'a> {
         };
         let mut looks = PlannedLooks::new(self.request, &self.layout.arms);
         let conducted =
-            conduct(&self.layout.arms, &schedule, &mut looks, &mut self.executor, observer)?;
+            conduct(&self.layout.arms, &schedule, &mut looks, &mut self.executor, observer);
         let not_restored = self.executor.restore_smt().err();
+        let conducted = match (conducted, not_restored) {
+            // A machine that did not come back matters more than why the experiment failed.
+            (Err(_), Some(not_restored)) => return Err(not_restored.into()),
+            (Err(failed), None) => return Err(failed.into()),
+            (Ok(conducted), not_restored) => {
+                Conducted { failure: not_restored.or(conducted.failure), ..conducted }
+            }
+        };
         let level = looks.level_at(conducted.blocks);
         let question = Question { practical: self.request.practical, level, seed };
         let analysis = analysis::analyse(
@@ -163,7 +173,7 @@ impl<'a> Measurement<'a> {
             caveats: analysis.caveats,
             samples: conducted.samples,
         };
-        Ok((run, not_restored.or(conducted.failure)))
+        Ok((run, conducted.failure))
     }
 }
 

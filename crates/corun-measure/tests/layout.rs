@@ -1,5 +1,6 @@
 //! Arms on machines of many shapes: which logical CPU each worker gets, and what is not possible.
 
+use corun_machine::CpuSet;
 use corun_measure::comparison::{comparisons, headline};
 use corun_measure::cores::Core;
 use corun_measure::layout::{Layout, LayoutError, LayoutRequest};
@@ -209,8 +210,7 @@ fn comparisons_name_their_arms() {
 
 #[test]
 fn a_switched_experiment_runs_again_what_leaves_siblings_alone() {
-    let switched = LayoutRequest { smt_switch: true, ..request() };
-    let layout = Layout::new(&cores(2, 2), &switched).unwrap();
+    let layout = Layout::new(&cores(2, 2), &switched()).unwrap();
     let states = layout.arms.iter().filter(|arm| arm.twin_of.is_none());
     let states: Vec<String> = states
         .map(|arm| {
@@ -252,16 +252,29 @@ fn a_switched_experiment_runs_again_what_leaves_siblings_alone() {
 
 #[test]
 fn switched_arms_need_the_logical_cpus_that_stay() {
-    // This process may use the second sibling of each core only.
-    let mut second = cores(2, 2);
-    for core in &mut second {
-        core.cpus.remove(0);
-    }
-    let switched = LayoutRequest { smt_switch: true, ..request() };
-    let layout = Layout::new(&second, &switched).unwrap();
+    // This process may use both siblings of core 0, and the second one of core 1.
+    let mut some = cores(2, 2);
+    some[1].cpus.remove(0);
+    let named = |placements: &[Placement]| LayoutRequest {
+        placements: placements.to_vec(),
+        cores: Some(1),
+        ..switched()
+    };
+    let both = named(&[Placement::Spread(None), Placement::Full(None)]);
+    let layout = Layout::new(&some, &both).unwrap();
     let off = layout.arms.iter().filter(|arm| arm.smt == Some(SmtState::Off));
     let off: Vec<&str> = off.map(|arm| arm.id.as_str()).collect();
-    assert_eq!(off, ["free/smt-off", "free/smt-off.aa"]);
-    let no = layout.impossible.iter().find(|no| no.placement == Placement::Stacked).unwrap();
-    assert!(no.reason.starts_with("SMT off takes away"), "{}", no.reason);
+    assert_eq!(off, ["spread/smt-off", "spread/smt-off.aa"]);
+
+    // Nothing is left of what the process may use, for pinned workers and free ones alike.
+    let only_second = [some.remove(1)];
+    let nothing = Layout::new(&only_second, &switched());
+    assert_eq!(nothing, Err(LayoutError::NothingWithSmtOff));
+    let full = Layout::new(&cores(2, 2), &named(&[Placement::Full(None)]));
+    assert_eq!(full, Err(LayoutError::NothingWithSmtOff));
+}
+
+/// The second sibling of each of two cores goes.
+fn switched() -> LayoutRequest {
+    LayoutRequest { taken_by_smt_off: Some(CpuSet::from([2, 3])), ..request() }
 }

@@ -103,10 +103,12 @@ impl Foreground {
 
     /// Waits for the end; when the command is stopped, so is corun, as a shell expects of a job.
     fn wait(&self) -> Result<Ended, Problem> {
+        // Without a terminal there is no shell that would continue corun.
+        let options = if self.has_terminal { libc::WUNTRACED } else { 0 };
         loop {
             let mut status = 0;
             // SAFETY: waits for a child that has not been collected.
-            if unsafe { libc::waitpid(self.process, &mut status, libc::WUNTRACED) } < 0 {
+            if unsafe { libc::waitpid(self.process, &mut status, options) } < 0 {
                 let error = io::Error::last_os_error();
                 if error.kind() == io::ErrorKind::Interrupted {
                     continue;

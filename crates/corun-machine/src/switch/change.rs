@@ -96,7 +96,7 @@ fn verify(system: &mut impl System, wanted: SmtState) -> Result<(), ChangeError>
             SmtState::Off => matches!(control, SmtControl::Off | SmtControl::Threads(1)),
         };
         if !fits {
-            return not_reached(cpus::CONTROL, control.to_string());
+            return not_reached("/sys/devices/system/cpu/smt/control", control.to_string());
         }
     }
     match state(&machine) {

@@ -55,13 +55,44 @@ pub enum SwitchError {
     /// Another corun is switching.
     #[error("another corun is switching SMT right now{}", named(.0.as_ref()))]
     Busy(Option<Holder>),
+    /// This process was started by a corun that switches.
+    #[error("this runs inside a corun that has switched SMT{}", named(Some(.0)))]
+    Nested(Holder),
+    /// A state file cannot be read.
+    #[error(
+        "expected in {} how everything was before corun switched SMT, found a file that cannot be read: {source}",
+        file.display()
+    )]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: io::Error,
+    },
+    /// Somebody else switched meanwhile.
+    #[error("somebody else has changed which CPUs are online: corun left {left}, found {found}")]
+    Disturbed {
+        /// What it was.
+        left: String,
+        /// What it is.
+        found: String,
+    },
+    /// Everything came back, and it cannot be written down that it did.
+    #[error(
+        "everything is as it was, but the state files in {} cannot be removed: {source}",
+        folder.display()
+    )]
+    NotForgotten {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A corun that died has left SMT switched.
     #[error("a corun that was killed has left SMT switched{}", since(.0))]
     Unfinished(Box<State>),
     /// There is nothing to restore.
-    #[error(
-        "expected a switch to undo, found none: corun has not switched SMT since the last boot"
-    )]
+    #[error("expected a switch to undo, found none: nothing that corun has switched is left")]
     NothingToRestore,
     /// The change failed; everything is as it was before.
     #[error("SMT could not be switched {wanted}, and everything is again as it was: {source}")]
@@ -144,6 +175,18 @@ impl Actionable for SwitchError {
                  down and puts them back afterwards."
                 .to_owned(),
             Self::Busy(_) => "Wait until it is done, or add --wait.".to_owned(),
+            Self::Nested(_) => "A command cannot switch SMT while it runs in a state that was \
+                 asked for it; run it outside."
+                .to_owned(),
+            Self::Unreadable { file, .. } => format!(
+                "Nothing was changed. Look at `corun smt status`; once SMT is as it should be, \
+                 remove {}.",
+                file.display()
+            ),
+            Self::Disturbed { .. } => {
+                "Let nothing else switch SMT or take CPUs offline meanwhile.".to_owned()
+            }
+            Self::NotForgotten { .. } => "Remove them by hand.".to_owned(),
             Self::Unfinished(_) => "Bring everything back first: corun smt restore".to_owned(),
             Self::NothingToRestore => "`corun smt status` shows the state.".to_owned(),
             Self::RolledBack { .. } => "See what the kernel says about it: dmesg | tail".to_owned(),
@@ -151,7 +194,7 @@ impl Actionable for SwitchError {
                 "Look at what is named, then try again: corun smt restore".to_owned()
             }
             Self::State { .. } => "Nothing was changed. See that the folder can be written and \
-                 its file system has room; a state file that cannot be read may be removed."
+                 its file system has room."
                 .to_owned(),
             Self::Watchdog(_) => {
                 "Nothing was changed. See what limits this process (memory, processes).".to_owned()

@@ -25,7 +25,7 @@ pub use cpusets::CpusetMembers;
 pub use error::SwitchError;
 pub use restore::restore;
 pub use runtime::{Holder, Runtime, State, UNFINISHED};
-pub use session::{Restored, SmtSwitch, SwitchOptions, held_from, is_needed, restore_left};
+pub use session::{Restored, SmtSwitch, SwitchOptions, check, held_from, is_needed, restore_left};
 pub use snapshot::{Difference, Snapshot};
 pub use status::{
     DependentCpuset, DependentIrq, DependentTask, Dependents, LeftBecause, LeftByCorun, OfflineBy,

@@ -23,6 +23,9 @@ pub fn restore(system: &mut impl System, before: &Snapshot) -> Vec<Difference> {
         restore_tasks(system, before);
         take_down(system, before);
         left = before.differences(system);
+        if !left.is_empty() {
+            system.pause();
+        }
     }
     left
 }

@@ -6,8 +6,10 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::snapshot::Snapshot;
@@ -35,7 +37,7 @@ pub const FORMAT: &str = "corun-smt-state";
 pub const VERSION: u32 = 1;
 
 /// A corun that switches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     /// Its process.
     pub process: u32,
@@ -85,12 +87,22 @@ impl Runtime {
         &self.folder
     }
 
+    /// The file of the change that has to be undone.
+    pub fn unfinished_file(&self) -> PathBuf {
+        self.folder.join(UNFINISHED_NAME)
+    }
+
+    /// The file of the change that stays.
+    pub fn held_file(&self) -> PathBuf {
+        self.folder.join(HELD)
+    }
+
     /// Takes the lock, or waits for it.
     ///
     /// # Errors
     /// If another has it and this is not to wait, or the folder cannot be used.
     pub fn lock(&self, wait: bool, holder: &Holder) -> Result<Lock, LockError> {
-        fs::create_dir_all(&self.folder).map_err(LockError::Io)?;
+        self.make_folder().map_err(LockError::Io)?;
         let path = self.folder.join(LOCK);
         let open =
             || File::options().read(true).write(true).create(true).truncate(false).open(&path);
@@ -149,24 +161,33 @@ impl Runtime {
         let path = self.folder.join(UNFINISHED_NAME);
         let beside = self.folder.join(format!("{UNFINISHED_NAME}.new"));
         let text = serde_json::to_vec_pretty(state)?;
-        let mut file = File::create(&beside)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&beside, &path)?;
-        self.flush()
+        let written = File::create(&beside).and_then(|mut file| {
+            file.set_permissions(fs::Permissions::from_mode(0o644))?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        written.and_then(|()| self.flush())
     }
 
-    /// The change is to stay: its state is what a later restoring goes back to, unless an earlier
-    /// change stays already.
+    /// The change is to stay: how it was before, `before`, is what a later restoring goes back to,
+    /// unless an earlier change is still in force.
     ///
     /// # Errors
-    /// If the file system gives trouble.
-    pub fn keep(&self) -> io::Result<()> {
-        if self.folder.join(HELD).exists() {
+    /// If the file system gives trouble; then the change is still one that has to be undone.
+    pub fn keep(&self, before: &Snapshot) -> io::Result<()> {
+        // Where SMT was found as it had been before the earlier change, somebody has undone that.
+        let in_force = |earlier: &State| earlier.before.smt != before.smt;
+        if self.held()?.is_some_and(|earlier| in_force(&earlier)) {
             return self.finish();
         }
         fs::rename(self.folder.join(UNFINISHED_NAME), self.folder.join(HELD))?;
-        self.flush()
+        // Renamed it is; only a loss of power could still undo that, and would empty the folder.
+        let _ = self.flush();
+        Ok(())
     }
 
     /// The change was undone.
@@ -187,14 +208,29 @@ impl Runtime {
         self.flush()
     }
 
+    /// For everybody to read: any corun says what one of them has left.
+    fn make_folder(&self) -> io::Result<()> {
+        if !self.folder.is_dir() {
+            fs::create_dir_all(&self.folder)?;
+            fs::set_permissions(&self.folder, fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(())
+    }
+
     fn flush(&self) -> io::Result<()> {
-        File::open(&self.folder)?.sync_all()
+        match File::open(&self.folder) {
+            // With the folder everything in it is gone.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            folder => folder?.sync_all(),
+        }
     }
 
     fn holder(&self) -> Option<Holder> {
         let mut text = String::new();
         File::open(self.folder.join(LOCK)).ok()?.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
+        let holder: Holder = serde_json::from_str(&text).ok()?;
+        // Somebody else may have the lock without having said so yet.
+        Path::new("/proc").join(holder.process.to_string()).exists().then_some(holder)
     }
 }
 
@@ -255,6 +291,10 @@ mod tests {
         Holder { process, command: format!("corun {process}") }
     }
 
+    fn own() -> u32 {
+        std::process::id()
+    }
+
     fn state(process: u32) -> State {
         State {
             format: FORMAT.to_owned(),
@@ -287,12 +327,17 @@ mod tests {
     #[test]
     fn of_several_changes_that_stay_the_first_tells_how_it_was() {
         let (_folder, runtime) = runtime();
-        for process in [1, 2] {
+        let off = Snapshot { smt: SmtState::Off, ..state(2).before };
+        for (process, before) in [(1, state(1).before), (2, off)] {
             runtime.begin(&state(process)).unwrap();
-            runtime.keep().unwrap();
+            runtime.keep(&before).unwrap();
         }
         assert_eq!(runtime.held().unwrap(), Some(state(1)));
         assert_eq!(runtime.unfinished().unwrap(), None);
+        // Somebody has undone it by hand.
+        runtime.begin(&state(3)).unwrap();
+        runtime.keep(&state(3).before).unwrap();
+        assert_eq!(runtime.held().unwrap(), Some(state(3)));
         runtime.let_go().unwrap();
         assert_eq!(runtime.held().unwrap(), None);
     }
@@ -320,15 +365,15 @@ mod tests {
     fn the_lock_is_had_by_one_who_says_who_it_is() {
         let (_folder, runtime) = runtime();
         assert!(runtime.is_locked().is_none());
-        let lock = runtime.lock(false, &holder(7)).unwrap();
+        let lock = runtime.lock(false, &holder(own())).unwrap();
         assert!(matches!(
-            runtime.lock(false, &holder(8)),
-            Err(LockError::Held(Some(Holder { process: 7, .. })))
+            runtime.lock(false, &holder(own())),
+            Err(LockError::Held(Some(found))) if found == holder(own())
         ));
-        assert_eq!(runtime.is_locked(), Some(Some(holder(7))));
+        assert_eq!(runtime.is_locked(), Some(Some(holder(own()))));
         drop(lock);
         assert!(runtime.is_locked().is_none());
-        let _lock = runtime.lock(true, &holder(8)).unwrap();
-        assert_eq!(runtime.is_locked(), Some(Some(holder(8))));
+        let _lock = runtime.lock(true, &holder(own())).unwrap();
+        assert_eq!(runtime.is_locked(), Some(Some(holder(own()))));
     }
 }

@@ -11,14 +11,14 @@ use std::time::SystemTime;
 use corun_record::SmtState;
 
 use super::change::change;
-use super::cpus::{CONTROL, extra_siblings, online_file};
-use super::cpusets;
+use super::cpus::{self, CONTROL, online_file};
 use super::error::SwitchError;
 use super::restore::restore;
 use super::runtime::{FORMAT, Holder, Lock, LockError, Runtime, State, VERSION, boot};
 use super::snapshot::{Snapshot, state};
 use super::system::text;
 use super::watchdog::Watchdog;
+use super::{cpusets, tasks};
 use crate::boot_line::{self, BootLine};
 use crate::{CpuSet, Machine, RootFiles, SmtControl};
 
@@ -38,6 +38,8 @@ pub struct SmtSwitch {
     runtime: Runtime,
     before: Snapshot,
     now: SmtState,
+    /// What the kernel said right after the last change.
+    seen: Seen,
     watchdog: Option<Watchdog>,
     /// Dropped last: until then nobody else switches.
     _lock: Lock,
@@ -58,22 +60,25 @@ impl SmtSwitch {
         if let Some(state) = unfinished(&runtime)? {
             return Err(SwitchError::Unfinished(Box::new(state)));
         }
+        held(&runtime)?;
         // Another corun may have switched while this one waited.
         let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
         let before = Snapshot::take(&mut files, &machine);
         if !options.repair_cpusets {
-            refuse_damage(&before, &machine)?;
+            refuse_damage(&before, &cpus::taken_by_off(&mut files, &machine))?;
         }
         let now = before.smt;
         // First, so that a corun that dies right after writing leaves no file behind.
-        let watchdog = Watchdog::start(&runtime, &lock).map_err(SwitchError::Watchdog)?;
+        let mut watchdog = Watchdog::start(&runtime, &lock).map_err(SwitchError::Watchdog)?;
         if let Err(source) = runtime.begin(&written_down(before.clone(), holder)) {
             // What is half written must not look like something to undo.
             let _ = runtime.finish();
             watchdog.dismiss();
             return Err(SwitchError::State { file: runtime.folder().to_owned(), source });
         }
-        Ok(Self { files, runtime, before, now, watchdog: Some(watchdog), _lock: lock })
+        watchdog.begin();
+        let seen = Seen::now(&mut files);
+        Ok(Self { files, runtime, before, now, seen, watchdog: Some(watchdog), _lock: lock })
     }
 
     /// The state SMT was found in.
@@ -86,8 +91,27 @@ impl SmtSwitch {
         Machine::from_files(&mut self.files).map(|machine| machine.online()).unwrap_or_default()
     }
 
-    /// Puts SMT into `wanted`, and returns whether that took a switch; the state it was found in is exactly what was found, CPUs that were
-    /// offline by hand included.
+    /// The online CPUs that SMT off takes away; asked for with SMT on.
+    pub fn taken_by_off(&mut self) -> CpuSet {
+        let machine = Machine::from_files(&mut self.files);
+        machine.map(|machine| cpus::taken_by_off(&mut self.files, &machine)).unwrap_or_default()
+    }
+
+    /// Looks whether everything is as this switch has left it.
+    ///
+    /// # Errors
+    /// If somebody else has switched SMT or a CPU meanwhile.
+    pub fn verify(&mut self) -> Result<(), SwitchError> {
+        match Seen::now(&mut self.files) {
+            now if now == self.seen => Ok(()),
+            now => {
+                Err(SwitchError::Disturbed { left: self.seen.to_string(), found: now.to_string() })
+            }
+        }
+    }
+
+    /// Puts SMT into `wanted`, and returns whether that took a switch. The state it was found in is
+    /// exactly what was found, CPUs that were offline by hand included.
     ///
     /// # Errors
     /// If it did not work; everything is then as it was found, as far as that worked.
@@ -102,6 +126,7 @@ impl SmtSwitch {
             return Err(SwitchError::RolledBack { wanted, source });
         }
         self.now = wanted;
+        self.seen = Seen::now(&mut self.files);
         Ok(true)
     }
 
@@ -132,7 +157,7 @@ impl SmtSwitch {
     /// # Errors
     /// If that cannot be written down; then everything is brought back.
     pub fn keep(mut self) -> Result<(), SwitchError> {
-        self.runtime.keep().map_err(|source| SwitchError::State {
+        self.runtime.keep(&self.before).map_err(|source| SwitchError::State {
             file: self.runtime.folder().to_owned(),
             source,
         })?;
@@ -155,8 +180,8 @@ impl SmtSwitch {
     fn end(&mut self) -> Result<(), SwitchError> {
         let Some(watchdog) = self.watchdog.take() else { return Ok(()) };
         let undone = self.undo().and_then(|()| {
-            self.runtime.finish().map_err(|source| SwitchError::State {
-                file: self.runtime.folder().to_owned(),
+            self.runtime.finish().map_err(|source| SwitchError::NotForgotten {
+                folder: self.runtime.folder().to_owned(),
                 source,
             })
         });
@@ -197,16 +222,18 @@ pub fn restore_left(options: &SwitchOptions) -> Result<Restored, SwitchError> {
     let _lock = take_lock(&runtime, options.wait, &this_process())?;
     let (unfinished, held) = (unfinished(&runtime)?, held(&runtime)?);
     let was_unfinished = unfinished.is_some();
-    // What was held was there before what was not finished.
-    let oldest = held.or(unfinished).ok_or(SwitchError::NothingToRestore)?;
+    // What is held was there before what was not finished, unless somebody had undone it by hand.
+    let in_force = |held: &State| {
+        unfinished.as_ref().is_none_or(|unfinished| held.before.smt != unfinished.before.smt)
+    };
+    let oldest = held.filter(in_force).or(unfinished).ok_or(SwitchError::NothingToRestore)?;
     let left = restore(&mut files, &oldest.before);
     if !left.is_empty() {
         return Err(SwitchError::NotRestored(left));
     }
-    runtime
-        .finish()
-        .and_then(|()| runtime.let_go())
-        .map_err(|source| SwitchError::State { file: runtime.folder().to_owned(), source })?;
+    runtime.finish().and_then(|()| runtime.let_go()).map_err(|source| {
+        SwitchError::NotForgotten { folder: runtime.folder().to_owned(), source }
+    })?;
     Ok(Restored { smt: oldest.before.smt, was_unfinished })
 }
 
@@ -220,6 +247,10 @@ pub fn is_needed(wanted: SmtState, options: &SwitchOptions) -> Result<bool, Swit
     let runtime = Runtime::of_system();
     if unfinished(&runtime)?.is_some() {
         match runtime.is_locked() {
+            Some(Some(outer)) if tasks::is_ancestor(&outer) => {
+                let is_there = is_there(&mut files, wanted)?;
+                return if is_there { Ok(false) } else { Err(SwitchError::Nested(outer)) };
+            }
             Some(holder) if !options.wait => return Err(SwitchError::Busy(holder)),
             _ => runtime.wait_until_free(),
         }
@@ -227,8 +258,8 @@ pub fn is_needed(wanted: SmtState, options: &SwitchOptions) -> Result<bool, Swit
             return Err(SwitchError::Unfinished(Box::new(state)));
         }
     }
+    let is_there = is_there(&mut files, wanted)?;
     let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
-    let is_there = state(&machine) == wanted;
     match refuse(&mut files, &machine) {
         Ok(()) => Ok(!is_there),
         Err(
@@ -244,6 +275,41 @@ pub fn is_needed(wanted: SmtState, options: &SwitchOptions) -> Result<bool, Swit
 pub fn held_from() -> Option<SmtState> {
     let state = Runtime::of_system().held().ok().flatten()?;
     Some(state.before.smt)
+}
+
+/// Looks whether SMT can be switched here and by this user.
+///
+/// # Errors
+/// Why it cannot.
+pub fn check() -> Result<(), SwitchError> {
+    let mut files = system_files()?;
+    let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
+    refuse(&mut files, &machine)
+}
+
+fn is_there(files: &mut RootFiles, wanted: SmtState) -> Result<bool, SwitchError> {
+    let machine = Machine::from_files(files).ok_or(SwitchError::NoMachine)?;
+    Ok(state(&machine) == wanted)
+}
+
+/// What tells whether somebody else has switched: two small files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    control: String,
+    online: String,
+}
+
+impl Seen {
+    fn now(files: &mut RootFiles) -> Self {
+        let control = text(files, CONTROL).unwrap_or_else(|| "missing".to_owned());
+        Self { control, online: text(files, cpus::ONLINE).unwrap_or_default() }
+    }
+}
+
+impl std::fmt::Display for Seen {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "smt/control `{}` and CPUs {} online", self.control, self.online)
+    }
 }
 
 fn system_files() -> Result<RootFiles, SwitchError> {
@@ -263,7 +329,7 @@ fn refuse(files: &mut RootFiles, machine: &Machine) -> Result<(), SwitchError> {
             return Err(SwitchError::NoSmt { found: "smt/control says `notsupported`".to_owned() });
         }
         Some(SmtControl::NotImplemented) => {
-            let siblings = extra_siblings(machine).to_string();
+            let siblings = cpus::extra_siblings(machine).to_string();
             return Err(SwitchError::NotImplemented { siblings });
         }
         Some(SmtControl::Other(word)) => {
@@ -272,7 +338,7 @@ fn refuse(files: &mut RootFiles, machine: &Machine) -> Result<(), SwitchError> {
         Some(SmtControl::On | SmtControl::Off | SmtControl::Threads(_)) => {}
         None => {
             let all_online = machine.logical_cpus.iter().all(|cpu| cpu.online || !cpu.present);
-            if extra_siblings(machine).is_empty() && all_online {
+            if cpus::extra_siblings(machine).is_empty() && all_online {
                 return Err(SwitchError::NoSmt {
                     found: "no core has a second logical CPU, and there is no smt/control".into(),
                 });
@@ -302,9 +368,8 @@ fn refuse(files: &mut RootFiles, machine: &Machine) -> Result<(), SwitchError> {
 }
 
 /// Refuses if cpusets of version 1 name siblings that go offline.
-fn refuse_damage(before: &Snapshot, machine: &Machine) -> Result<(), SwitchError> {
-    let siblings = extra_siblings(machine);
-    let sets = cpusets::that_name(&before.cpusets, &siblings);
+fn refuse_damage(before: &Snapshot, siblings: &CpuSet) -> Result<(), SwitchError> {
+    let sets = cpusets::that_name(&before.cpusets, siblings);
     match sets.is_empty() {
         true => Ok(()),
         false => Err(SwitchError::Cpusets {
@@ -314,6 +379,10 @@ fn refuse_damage(before: &Snapshot, machine: &Machine) -> Result<(), SwitchError
 }
 
 fn take_lock(runtime: &Runtime, wait: bool, holder: &Holder) -> Result<Lock, SwitchError> {
+    // Waiting for an ancestor would never end: it waits for this process.
+    if let Some(outer) = runtime.is_locked().flatten().filter(tasks::is_ancestor) {
+        return Err(SwitchError::Nested(outer));
+    }
     runtime.lock(wait, holder).map_err(|error| match error {
         LockError::Held(holder) => SwitchError::Busy(holder),
         LockError::Io(source) => SwitchError::State { file: runtime.folder().to_owned(), source },
@@ -323,13 +392,11 @@ fn take_lock(runtime: &Runtime, wait: bool, holder: &Holder) -> Result<Lock, Swi
 fn unfinished(runtime: &Runtime) -> Result<Option<State>, SwitchError> {
     runtime
         .unfinished()
-        .map_err(|source| SwitchError::State { file: runtime.folder().to_owned(), source })
+        .map_err(|source| SwitchError::Unreadable { file: runtime.unfinished_file(), source })
 }
 
 fn held(runtime: &Runtime) -> Result<Option<State>, SwitchError> {
-    runtime
-        .held()
-        .map_err(|source| SwitchError::State { file: runtime.folder().to_owned(), source })
+    runtime.held().map_err(|source| SwitchError::Unreadable { file: runtime.held_file(), source })
 }
 
 fn written_down(before: Snapshot, by: Holder) -> State {

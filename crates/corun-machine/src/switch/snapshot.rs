@@ -50,19 +50,19 @@ impl Snapshot {
         let mut found = Vec::new();
         if let Some(before) = &self.control {
             let now = cpus::control(files).map(|control| control.to_string());
-            found.extend(Difference::of(cpus::CONTROL.to_owned(), before, now));
+            found.extend(Difference::of(path(cpus::CONTROL), before, now));
         }
         let online = cpus::online(files);
         for (&cpu, &before) in &self.online {
             let now = online.get(&cpu).map(|&now| u8::from(now));
-            found.extend(Difference::of(cpus::online_file(cpu), u8::from(before), now));
+            found.extend(Difference::of(path(&cpus::online_file(cpu)), u8::from(before), now));
         }
         for set in &self.cpusets {
             let now = cpusets::cpus_of(files, set);
-            found.extend(Difference::of(set.cpus_path(), &set.cpus, now));
+            found.extend(Difference::of(path(&set.cpus_path()), &set.cpus, now));
             for task in cpusets::moved_out(files, set) {
                 found.push(Difference {
-                    file: set.tasks_path(),
+                    file: path(&set.tasks_path()),
                     before: format!("task {task}"),
                     now: "not in it".to_owned(),
                 });
@@ -70,7 +70,7 @@ impl Snapshot {
         }
         for (&irq, before) in &self.irqs {
             let now = crate::switch::system::text(files, &irqs::file(irq));
-            found.extend(Difference::of(irqs::file(irq), before, now));
+            found.extend(Difference::of(path(&irqs::file(irq)), before, now));
         }
         let offline = self.offline();
         for task in &self.tasks {
@@ -84,6 +84,11 @@ impl Snapshot {
     fn offline(&self) -> CpuSet {
         self.online.iter().filter(|(_, online)| !**online).map(|(&cpu, _)| cpu).collect()
     }
+}
+
+/// A path below the root as users know it.
+fn path(below_root: &str) -> String {
+    format!("/{below_root}")
 }
 
 /// Whether any core has two siblings online.

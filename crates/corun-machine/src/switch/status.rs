@@ -5,7 +5,7 @@ use corun_record::SmtState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::runtime::{Runtime, State};
+use super::runtime::{Holder, Runtime, State};
 use super::snapshot::{Snapshot, state};
 use super::system::text;
 use super::{cpus, irqs};
@@ -124,12 +124,12 @@ pub struct DependentIrq {
 pub struct LeftByCorun {
     /// How it comes to be so.
     pub why: LeftBecause,
-    /// The process that switched.
-    pub process: u32,
-    /// Its command line.
-    pub command: String,
-    /// When, UTC, RFC 3339.
-    pub since: String,
+    /// The file in which it is written down how everything was.
+    pub file: String,
+    /// Who switched; `null` where the file cannot be read.
+    pub by: Option<Holder>,
+    /// When, UTC, RFC 3339; `null` where the file cannot be read.
+    pub since: Option<String>,
 }
 
 /// How it comes that something is left.
@@ -138,6 +138,8 @@ pub struct LeftByCorun {
 pub enum LeftBecause {
     /// A corun is switching right now.
     UnderWay,
+    /// The file cannot be read.
+    Unreadable,
     /// A corun died before it had brought everything back.
     Died,
     /// `smt off` or `smt on` was asked for.
@@ -150,9 +152,11 @@ impl SmtStatus {
         let machine = Machine::from_files(files)?;
         let now = Snapshot::take(files, &machine);
         let (left, snapshot) = left_by_corun(runtime).unzip();
+        // Of a change that somebody has undone by hand, nothing tells who took what offline since.
+        let snapshot = snapshot.flatten().filter(|before| before.smt != now.smt);
         let boot_line =
             BootLine::new(&text(files, boot_line::FILE).unwrap_or_default()).about_siblings();
-        let siblings = cpus::extra_siblings(&machine);
+        let siblings = cpus::taken_by_off(files, &machine);
         let offline = machine.logical_cpus.iter().filter(|cpu| cpu.present && !cpu.online);
         let offline = offline
             .map(|cpu| OfflineCpu {
@@ -183,18 +187,25 @@ impl SmtStatus {
     }
 }
 
-/// What corun has left, and how everything was before.
-pub(super) fn left_by_corun(runtime: &Runtime) -> Option<(LeftByCorun, Snapshot)> {
-    let about = |state: State, why| {
-        let State { by, taken, before, .. } = state;
-        (LeftByCorun { why, process: by.process, command: by.command, since: taken }, before)
+/// What corun has left, and how everything was before, if that can be read.
+pub(super) fn left_by_corun(runtime: &Runtime) -> Option<(LeftByCorun, Option<Snapshot>)> {
+    let unfinished = (runtime.unfinished().transpose(), runtime.unfinished_file());
+    let held = (runtime.held().transpose(), runtime.held_file());
+    let (is_held, found, file) = match (unfinished, held) {
+        ((Some(found), file), _) => (false, found, file),
+        (_, (found, file)) => (true, found?, file),
     };
-    if let Some(state) = runtime.unfinished().ok().flatten() {
-        let is_under_way = runtime.is_locked().is_some();
-        let why = if is_under_way { LeftBecause::UnderWay } else { LeftBecause::Died };
-        return Some(about(state, why));
-    }
-    Some(about(runtime.held().ok().flatten()?, LeftBecause::AskedFor))
+    let file = file.display().to_string();
+    let Ok(State { by, taken, before, .. }) = found else {
+        let why = LeftBecause::Unreadable;
+        return Some((LeftByCorun { why, file, by: None, since: None }, None));
+    };
+    let why = match is_held {
+        true => LeftBecause::AskedFor,
+        false if runtime.is_locked().is_some() => LeftBecause::UnderWay,
+        false => LeftBecause::Died,
+    };
+    Some((LeftByCorun { why, file, by: Some(by), since: Some(taken) }, Some(before)))
 }
 
 fn offline_by(

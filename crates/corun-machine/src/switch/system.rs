@@ -2,6 +2,7 @@
 //! be switched, interrupted at any step and looked at.
 
 use std::io;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
@@ -20,6 +21,9 @@ pub trait System: SystemFiles {
     /// # Errors
     /// What the kernel says.
     fn set_affinity(&mut self, task: u32, cpus: &CpuSet) -> io::Result<()>;
+
+    /// Lets a moment pass before something is tried again.
+    fn pause(&mut self);
 }
 
 impl System for RootFiles {
@@ -37,6 +41,10 @@ impl System for RootFiles {
         }
         let task = i32::try_from(task).map_err(|_| io::ErrorKind::InvalidInput)?;
         Affinity::new(cpus).apply(task)
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::runtime::Holder;
 use super::system::{numbers, text};
 use crate::{CpuSet, SystemFiles};
 
@@ -66,6 +67,22 @@ pub(super) fn is_alive(
     started: u64,
 ) -> bool {
     about(files, process, task).is_some_and(|about| about.started == started)
+}
+
+/// Whether this process runs, directly or not, on behalf of that corun.
+pub(super) fn is_ancestor(holder: &Holder) -> bool {
+    let parent = |process: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+    };
+    let mut process = std::process::id();
+    while let Some(above) = parent(process).filter(|above| *above > 0) {
+        if above == holder.process {
+            return true;
+        }
+        process = above;
+    }
+    false
 }
 
 /// When each task of a list started, by its number; those that have ended are left out.

@@ -10,15 +10,18 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::restore::restore;
-use super::runtime::{Lock, Runtime};
+use super::runtime::{Lock, Runtime, State};
 use crate::RootFiles;
 
 /// The hidden subcommand that a watchdog runs.
 pub const SUBCOMMAND: &str = "smt-watchdog";
 
 const READY: &[u8] = b"ready\n";
+/// How long it may take to be there.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running watchdog.
 #[derive(Debug)]
@@ -33,7 +36,7 @@ impl Watchdog {
     /// # Errors
     /// If corun cannot start itself.
     pub(super) fn start(runtime: &Runtime, lock: &Lock) -> io::Result<Self> {
-        let (mut line, theirs) = UnixStream::pair()?;
+        let (line, theirs) = UnixStream::pair()?;
         let lock = std::os::fd::AsFd::as_fd(lock).as_raw_fd();
         let mut command = Command::new(corun()?);
         command
@@ -54,9 +57,19 @@ impl Watchdog {
         let child = command.spawn()?;
         // The command keeps the watchdog's end open.
         drop(command);
+        let mut watchdog = Self { child, line };
         let mut ready = [0; READY.len()];
-        line.read_exact(&mut ready)?;
-        Ok(Self { child, line })
+        watchdog.line.set_read_timeout(Some(PATIENCE))?;
+        if let Err(error) = watchdog.line.read_exact(&mut ready) {
+            watchdog.dismiss();
+            return Err(error);
+        }
+        Ok(watchdog)
+    }
+
+    /// It is written down what has to be undone.
+    pub(super) fn begin(&mut self) {
+        self.tell("begun\n");
     }
 
     /// Has it end this process group, should corun die.
@@ -71,7 +84,8 @@ impl Watchdog {
 
     /// Lets it go: there is nothing to restore any more.
     pub(super) fn dismiss(mut self) {
-        self.tell("done\n");
+        // Even if somebody has stopped it.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
@@ -103,26 +117,28 @@ pub fn serve_as_watchdog(folder: &Path) -> bool {
     if answer.write_all(READY).is_err() {
         return false;
     }
+    let runtime = Runtime::at(folder);
+    // Kept in mind too: somebody may remove the file.
+    let mut state = None;
     let mut groups: Vec<i32> = Vec::new();
     for line in BufReader::new(line).lines().map_while(Result::ok) {
         match line.split_once(' ') {
             Some(("group", group)) => groups.extend(group.parse::<i32>().ok()),
             Some(("gone", gone)) => groups.retain(|group| Ok(*group) != gone.parse()),
-            _ if line == "done" => return true,
-            _ => {}
+            _ => state = runtime.unfinished().ok().flatten(),
         }
     }
     for group in groups.into_iter().filter(|group| *group > 1) {
         // SAFETY: signals a process group that corun made and had not yet seen the end of.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
-    undo(&Runtime::at(folder))
+    undo(&runtime, state)
 }
 
 /// Restores what a dead corun has left; whether nothing is left to do.
-fn undo(runtime: &Runtime) -> bool {
+fn undo(runtime: &Runtime, known: Option<State>) -> bool {
     let Ok(mut files) = RootFiles::open(Path::new("/")) else { return false };
-    match runtime.unfinished() {
+    match known.map_or_else(|| runtime.unfinished(), |state| Ok(Some(state))) {
         Ok(None) => true,
         Ok(Some(state)) => {
             restore(&mut files, &state.before).is_empty() && runtime.finish().is_ok()

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::runtime::Holder;
 use super::status::{Dependents, LeftBecause, LeftByCorun, OfflineBy, SmtStatus};
 use crate::{CpuSet, SmtControl};
 
@@ -81,18 +82,25 @@ impl OfflineBy {
 impl LeftByCorun {
     /// What was left, why, and what to do.
     pub fn sentence(&self) -> String {
-        let Self { why, process, command, since } = self;
-        match why {
-            LeftBecause::UnderWay => format!(
-                "Another corun is switching SMT right now (process {process}: {command}, since \
-                 {since})"
-            ),
+        let by = self.by.as_ref().map_or_else(String::new, |Holder { process, command }| {
+            format!(
+                " (process {process}: {command}, since {})",
+                self.since.as_deref().unwrap_or("?")
+            )
+        });
+        match self.why {
+            LeftBecause::UnderWay => format!("Another corun is switching SMT right now{by}"),
             LeftBecause::Died => format!(
-                "A corun that was killed has left SMT switched (process {process}: {command}, since \
-                 {since}). Bring everything back with: corun smt restore"
+                "A corun that was killed has left SMT switched{by}. Bring everything back with: \
+                 corun smt restore"
             ),
             LeftBecause::AskedFor => format!(
-                "Switched by `{command}` since {since}; `corun smt restore` brings everything back"
+                "SMT was switched by request{by}; `corun smt restore` brings everything back"
+            ),
+            LeftBecause::Unreadable => format!(
+                "A corun has written down in {} how everything was before it switched SMT, and that \
+                 cannot be read: SMT may be left switched",
+                self.file
             ),
         }
     }

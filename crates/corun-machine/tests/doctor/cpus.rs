@@ -38,6 +38,10 @@ fn a_switch_that_nobody_has_undone_is_told() {
     assert_eq!(left.severity, Severity::Spoils);
     assert_eq!(left.advice.unwrap().commands, ["sudo corun smt restore"]);
     assert_eq!(one(&tree(), "unfinished-switch").severity, Severity::Fine);
+    let earlier = tree()
+        .file("run/corun/smt-unfinished.json", r#"{"boot": "one"}"#)
+        .file("proc/sys/kernel/random/boot_id", "another");
+    assert_eq!(one(&earlier, "unfinished-switch").severity, Severity::Fine);
 }
 
 #[test]

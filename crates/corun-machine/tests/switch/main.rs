@@ -105,8 +105,8 @@ fn what_cannot_be_restored_is_named() {
     assert_eq!(
         left,
         [
-            "sys/devices/system/cpu/smt/control: was `on`, is `off`",
-            "sys/devices/system/cpu/cpu1/online: was `1`, is `0`",
+            "/sys/devices/system/cpu/smt/control: was `on`, is `off`",
+            "/sys/devices/system/cpu/cpu1/online: was `1`, is `0`",
         ]
     );
 }

@@ -160,6 +160,14 @@ impl Kernel {
             }
         }
         add("proc/cmdline".to_owned(), self.boot_line.clone());
+        // Threads of a core count in the lowest bits of the APIC's number.
+        let apic = |cpu: u32| {
+            let core = cpu / self.width;
+            core * self.width.next_power_of_two() + cpu % self.width
+        };
+        let about = |cpu: u32| format!("processor\t: {cpu}\napicid\t\t: {}\n", apic(cpu));
+        let cpuinfo: Vec<String> = online.iter().map(about).collect();
+        add("proc/cpuinfo".to_owned(), cpuinfo.join("\n"));
         for (irq, cpus) in &self.irqs {
             add(format!("proc/irq/{irq}/smp_affinity_list"), cpus.to_string());
         }
@@ -302,4 +310,6 @@ impl System for Met {
         }
         Ok(())
     }
+
+    fn pause(&mut self) {}
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use corun_machine::switch::{Holder, OfflineBy, Runtime, SmtStatus, State, change};
+use corun_machine::switch::{Holder, LeftBecause, OfflineBy, Runtime, SmtStatus, State, change};
 use corun_record::SmtState;
 
 use crate::simulated_kernel::{Kernel, Met};
@@ -79,9 +79,29 @@ fn what_corun_switched_is_told_from_what_was_offline_before() {
     A corun that was killed has left SMT switched (process 7: corun smt off, since 2026-01-01T00:00:00Z). Bring everything back with: corun smt restore
     Nothing is bound to siblings that SMT off would take away
     ");
-    runtime.keep().unwrap();
+    runtime.keep(&state.before).unwrap();
     let held = SmtStatus::read(&mut met, &runtime).unwrap();
-    insta::assert_snapshot!(held.left_by_corun.unwrap().sentence(), @"Switched by `corun smt off` since 2026-01-01T00:00:00Z; `corun smt restore` brings everything back");
+    insta::assert_snapshot!(held.left_by_corun.unwrap().sentence(), @"SMT was switched by request (process 7: corun smt off, since 2026-01-01T00:00:00Z); `corun smt restore` brings everything back");
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Runtime::at(folder.path());
+    std::fs::write(runtime.unfinished_file(), "half a fi").unwrap();
+    let status = SmtStatus::read(&mut Met::new(Kernel::new(1, 2)), &runtime).unwrap();
+    let left = status.left_by_corun.unwrap();
+    assert_eq!(left.why, LeftBecause::Unreadable);
+    assert!(left.sentence().contains(&left.file), "{}", left.sentence());
+}
+
+#[test]
+fn the_switch_keeps_the_first_thread_of_a_core_even_if_it_is_offline() {
+    let mut kernel = Kernel { online: [0, 1, 3].into(), ..Kernel::new(2, 2) };
+    assert_eq!(status(kernel.clone()).extra_siblings, cpus(&[1, 3]));
+    // CPU by CPU the first that is online stays.
+    kernel.control = None;
+    assert_eq!(status(kernel).extra_siblings, cpus(&[1]));
 }
 
 #[test]

@@ -165,6 +165,9 @@ impl Executor for LocalExecutor {
         };
         drop(watch);
         let captures = &self.captures[..self.work.processes(arm)];
+        if let (Some(switch), Some(_)) = (&mut self.smt, arm.smt) {
+            switch.get_mut().verify()?;
+        }
         let mut account = account(&self.work, arm, &gate, start_ns, &progress, captures)?;
         account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;

@@ -144,14 +144,20 @@ impl<'a> Watch<'a> {
 
     /// Kills whatever still runs; tells what it used.
     pub(crate) fn kill_rest(&mut self) -> Vec<libc::rusage> {
-        self.live.iter().for_each(|(_, process)| self.forget(process));
-        let rest = self.live.drain(..);
-        rest.filter_map(|(_, process)| Some(process.kill().ok()?.1)).collect()
+        let rest = std::mem::take(&mut self.live);
+        let end = |(_, process): (usize, Process)| {
+            let id = process.id;
+            let used = process.kill();
+            self.forget(id);
+            Some(used.ok()?.1)
+        };
+        rest.into_iter().filter_map(end).collect()
     }
 
-    fn forget(&self, process: &Process) {
+    /// The process's group has ended, whatever it left behind included.
+    fn forget(&self, process: libc::pid_t) {
         if let Some(smt) = self.smt {
-            smt.borrow_mut().forget_group(process.id.cast_unsigned());
+            smt.borrow_mut().forget_group(process.cast_unsigned());
         }
     }
 
@@ -252,14 +258,15 @@ impl<'a> Watch<'a> {
                 self.sight(position);
             }
             let (number, process) = self.live.remove(position);
-            self.forget(&process);
             let before = self.moved_before.get(&process.id).copied().flatten();
             let migrations = before
                 .zip(threads::migrations_of(process.id))
                 .map(|(before, now)| now.saturating_sub(before));
-            let (status, usage) = process
-                .collect()
-                .map_err(|error| ExecutionError::System("collect a worker", error))?;
+            let id = process.id;
+            let collected = process.collect();
+            self.forget(id);
+            let (status, usage) =
+                collected.map_err(|error| ExecutionError::System("collect a worker", error))?;
             let status = ExitStatus::from_raw(status);
             self.ended.push_back(Ended { process: number, at_ns, status, usage, migrations });
         }

@@ -137,13 +137,14 @@ struct DesignArguments {
     /// Call an effect practical from this size on
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = values::percentage)]
     practical: f64,
-    /// Begin no block that would end later than this (two are always run)
+    /// Begin no block that would end later than this (two are always run, six with --smt-switch)
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
     max_time: Duration,
     /// Run exactly this many blocks (each arm twice a block), without looks in between
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     blocks: Option<u32>,
-    /// Run every arm this often before the first block, not counted
+    /// Run every arm this often before the first block, not counted (with --smt-switch: the first
+    /// arm after each switch)
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: u32,
     /// The seed of every random order (default: a fresh one, recorded)
@@ -199,7 +200,7 @@ impl SmtArguments {
         if !self.smt_switch {
             return Ok(None);
         }
-        switch::is_needed(SmtState::On, &self.switch.options())?;
+        switch::check()?;
         consent::to_switch(SmtState::Off, self.switch.yes)?;
         let mut switch = SmtSwitch::begin(&self.switch.options())?;
         switch.set(SmtState::On)?;

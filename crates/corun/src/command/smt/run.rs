@@ -42,6 +42,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let group = command.group();
     switch.watch_group(group);
     let ended = command.see_through(signals);
+    if let Err(disturbed) = switch.verify() {
+        say(&format!("corun: not all of the time was SMT {wanted}: {disturbed}"));
+    }
     switch.forget_group(group);
     switch.restore()?;
     Ok(ended?.exit_code())

@@ -8,6 +8,7 @@ mod cpu_by_cpu;
 mod cpusets;
 mod gain;
 mod killed;
+mod meddling;
 mod running;
 mod states;
 mod together;

@@ -42,7 +42,7 @@ fn assert_round(shape: Shape, online: &str, all: &str, bind: &str) {
     let offline = status["offline"].as_array().expect("a list of CPUs");
     assert!(offline.iter().all(|cpu| cpu["by"] == "corun"), "{status}");
     assert_eq!(offline.len() + online.split(',').count(), all.split(',').count(), "{status}");
-    outcome.assert_refused("plain-nothing-left", 1, &["corun has not switched SMT"]);
+    outcome.assert_refused("plain-nothing-left", 1, &["nothing that corun has switched is left"]);
     outcome.assert_restored(&["plain-run", "plain-restore", "plain-on", "plain-nothing-left"]);
 }
 

@@ -4,11 +4,14 @@
 //! process stands by, and what comes back is verified by reading it. [`change`], [`restore`] and
 //! [`Snapshot`] work on any [`System`], so that tests can switch a simulated kernel.
 
+mod access;
 mod change;
 mod cpus;
 mod cpusets;
 mod error;
 mod irqs;
+mod leftovers;
+mod refusal;
 mod restore;
 mod runtime;
 mod session;
@@ -20,12 +23,15 @@ mod watchdog;
 mod wording;
 
 pub use crate::boot_line::BootArgument;
+pub use access::SwitchOptions;
 pub use change::{ChangeError, change};
 pub use cpusets::CpusetMembers;
 pub use error::SwitchError;
+pub use leftovers::{Restored, held_from, restore_left};
+pub use refusal::{check, is_needed};
 pub use restore::restore;
 pub use runtime::{Holder, Runtime, State, UNFINISHED};
-pub use session::{Restored, SmtSwitch, SwitchOptions, check, held_from, is_needed, restore_left};
+pub use session::SmtSwitch;
 pub use snapshot::{Difference, Snapshot};
 pub use status::{
     DependentCpuset, DependentIrq, DependentTask, Dependents, LeftBecause, LeftByCorun, OfflineBy,

@@ -4,32 +4,21 @@
 //! whatever ends the use (its normal end, an error, a panic, a signal, SIGKILL) leads to restoring,
 //! here or in the watchdog.
 
-use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
 use corun_record::SmtState;
 
+use super::access::{SwitchOptions, held, system_files, take_lock, this_process, unfinished};
 use super::change::change;
-use super::cpus::{self, CONTROL, online_file};
+use super::cpus::{self, CONTROL};
 use super::error::SwitchError;
+use super::refusal::{refuse, refuse_damage};
 use super::restore::restore;
-use super::runtime::{FORMAT, Holder, Lock, LockError, Runtime, State, VERSION, boot};
-use super::snapshot::{Snapshot, state};
+use super::runtime::{FORMAT, Holder, Lock, Runtime, State, VERSION, boot};
+use super::snapshot::Snapshot;
 use super::system::text;
 use super::watchdog::Watchdog;
-use super::{cpusets, tasks};
-use crate::boot_line::{self, BootLine};
-use crate::{CpuSet, Machine, RootFiles, SmtControl};
-
-/// How a use of the switch is to go.
-#[derive(Debug, Clone, Default)]
-pub struct SwitchOptions {
-    /// Go on although cpusets of version 1 lose CPUs: they are put back afterwards.
-    pub repair_cpusets: bool,
-    /// Wait for another corun that is switching.
-    pub wait: bool,
-}
+use crate::{CpuSet, Machine, RootFiles};
 
 /// SMT in the hands of this process: however it ends, everything comes back as it was.
 #[derive(Debug)]
@@ -198,100 +187,6 @@ impl Drop for SmtSwitch {
     }
 }
 
-/// What [`restore_left`] has undone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
-    /// The state SMT is in now.
-    pub smt: SmtState,
-    /// Whether a corun that died had left it.
-    pub was_unfinished: bool,
-}
-
-/// Brings back what corun has left switched: by `smt off` or `smt on`, or by dying.
-///
-/// # Errors
-/// If there is nothing to bring back, this user may not, or not everything came back.
-pub fn restore_left(options: &SwitchOptions) -> Result<Restored, SwitchError> {
-    let mut files = system_files()?;
-    let runtime = Runtime::of_system();
-    if unfinished(&runtime)?.or(held(&runtime)?).is_none() && runtime.is_locked().is_none() {
-        return Err(SwitchError::NothingToRestore);
-    }
-    let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
-    refuse(&mut files, &machine)?;
-    let _lock = take_lock(&runtime, options.wait, &this_process())?;
-    let (unfinished, held) = (unfinished(&runtime)?, held(&runtime)?);
-    let was_unfinished = unfinished.is_some();
-    // What is held was there before what was not finished, unless somebody had undone it by hand.
-    let in_force = |held: &State| {
-        unfinished.as_ref().is_none_or(|unfinished| held.before.smt != unfinished.before.smt)
-    };
-    let oldest = held.filter(in_force).or(unfinished).ok_or(SwitchError::NothingToRestore)?;
-    let left = restore(&mut files, &oldest.before);
-    if !left.is_empty() {
-        return Err(SwitchError::NotRestored(left));
-    }
-    runtime.finish().and_then(|()| runtime.let_go()).map_err(|source| {
-        SwitchError::NotForgotten { folder: runtime.folder().to_owned(), source }
-    })?;
-    Ok(Restored { smt: oldest.before.smt, was_unfinished })
-}
-
-/// Whether it takes a switch to have SMT in `wanted`; changes nothing.
-///
-/// # Errors
-/// If there is no SMT to speak of, a switch is needed and not possible here or for this user, or
-/// another corun is switching or has died while it did.
-pub fn is_needed(wanted: SmtState, options: &SwitchOptions) -> Result<bool, SwitchError> {
-    let mut files = system_files()?;
-    let runtime = Runtime::of_system();
-    if unfinished(&runtime)?.is_some() {
-        match runtime.is_locked() {
-            Some(Some(outer)) if tasks::is_ancestor(&outer) => {
-                let is_there = is_there(&mut files, wanted)?;
-                return if is_there { Ok(false) } else { Err(SwitchError::Nested(outer)) };
-            }
-            Some(holder) if !options.wait => return Err(SwitchError::Busy(holder)),
-            _ => runtime.wait_until_free(),
-        }
-        if let Some(state) = unfinished(&runtime)? {
-            return Err(SwitchError::Unfinished(Box::new(state)));
-        }
-    }
-    let is_there = is_there(&mut files, wanted)?;
-    let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
-    match refuse(&mut files, &machine) {
-        Ok(()) => Ok(!is_there),
-        Err(
-            SwitchError::ForcedOff { .. }
-            | SwitchError::NotRoot { .. }
-            | SwitchError::ReadOnly { .. },
-        ) if is_there => Ok(false),
-        Err(refusal) => Err(refusal),
-    }
-}
-
-/// The state SMT was in before `smt off` or `smt on` was asked for, while that change stays.
-pub fn held_from() -> Option<SmtState> {
-    let state = Runtime::of_system().held().ok().flatten()?;
-    Some(state.before.smt)
-}
-
-/// Looks whether SMT can be switched here and by this user.
-///
-/// # Errors
-/// Why it cannot.
-pub fn check() -> Result<(), SwitchError> {
-    let mut files = system_files()?;
-    let machine = Machine::from_files(&mut files).ok_or(SwitchError::NoMachine)?;
-    refuse(&mut files, &machine)
-}
-
-fn is_there(files: &mut RootFiles, wanted: SmtState) -> Result<bool, SwitchError> {
-    let machine = Machine::from_files(files).ok_or(SwitchError::NoMachine)?;
-    Ok(state(&machine) == wanted)
-}
-
 /// What tells whether somebody else has switched: two small files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
@@ -312,93 +207,6 @@ impl std::fmt::Display for Seen {
     }
 }
 
-fn system_files() -> Result<RootFiles, SwitchError> {
-    RootFiles::open(Path::new("/")).map_err(|_| SwitchError::NoMachine)
-}
-
-/// Refuses where no write can do any good, before anything is touched.
-fn refuse(files: &mut RootFiles, machine: &Machine) -> Result<(), SwitchError> {
-    let control = machine.smt.control.as_ref();
-    match control {
-        Some(SmtControl::ForceOff) => {
-            let line = BootLine::new(&text(files, boot_line::FILE).unwrap_or_default());
-            let by = line.about_siblings().into_iter().find(|argument| argument.forces_off);
-            return Err(SwitchError::ForcedOff { by: by.map(|argument| argument.text) });
-        }
-        Some(SmtControl::NotSupported) => {
-            return Err(SwitchError::NoSmt { found: "smt/control says `notsupported`".to_owned() });
-        }
-        Some(SmtControl::NotImplemented) => {
-            let siblings = cpus::extra_siblings(machine).to_string();
-            return Err(SwitchError::NotImplemented { siblings });
-        }
-        Some(SmtControl::Other(word)) => {
-            return Err(SwitchError::NoSmt { found: format!("smt/control says `{word}`") });
-        }
-        Some(SmtControl::On | SmtControl::Off | SmtControl::Threads(_)) => {}
-        None => {
-            let all_online = machine.logical_cpus.iter().all(|cpu| cpu.online || !cpu.present);
-            if cpus::extra_siblings(machine).is_empty() && all_online {
-                return Err(SwitchError::NoSmt {
-                    found: "no core has a second logical CPU, and there is no smt/control".into(),
-                });
-            }
-        }
-    }
-    let file = match control {
-        Some(_) => CONTROL.to_owned(),
-        None => machine
-            .logical_cpus
-            .iter()
-            .rev()
-            .map(|cpu| online_file(cpu.id))
-            .next()
-            .unwrap_or_default(),
-    };
-    match files.open_below(&file, rustix::fs::OFlags::WRONLY) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let file = Path::new("/").join(file);
-            Err(match io::Error::from(error).kind() {
-                io::ErrorKind::ReadOnlyFilesystem => SwitchError::ReadOnly { file },
-                _ => SwitchError::NotRoot { file },
-            })
-        }
-    }
-}
-
-/// Refuses if cpusets of version 1 name siblings that go offline.
-fn refuse_damage(before: &Snapshot, siblings: &CpuSet) -> Result<(), SwitchError> {
-    let sets = cpusets::that_name(&before.cpusets, siblings);
-    match sets.is_empty() {
-        true => Ok(()),
-        false => Err(SwitchError::Cpusets {
-            sets: sets.iter().map(|set| format!("/{}", set.folder)).collect(),
-        }),
-    }
-}
-
-fn take_lock(runtime: &Runtime, wait: bool, holder: &Holder) -> Result<Lock, SwitchError> {
-    // Waiting for an ancestor would never end: it waits for this process.
-    if let Some(outer) = runtime.is_locked().flatten().filter(tasks::is_ancestor) {
-        return Err(SwitchError::Nested(outer));
-    }
-    runtime.lock(wait, holder).map_err(|error| match error {
-        LockError::Held(holder) => SwitchError::Busy(holder),
-        LockError::Io(source) => SwitchError::State { file: runtime.folder().to_owned(), source },
-    })
-}
-
-fn unfinished(runtime: &Runtime) -> Result<Option<State>, SwitchError> {
-    runtime
-        .unfinished()
-        .map_err(|source| SwitchError::Unreadable { file: runtime.unfinished_file(), source })
-}
-
-fn held(runtime: &Runtime) -> Result<Option<State>, SwitchError> {
-    runtime.held().map_err(|source| SwitchError::Unreadable { file: runtime.held_file(), source })
-}
-
 fn written_down(before: Snapshot, by: Holder) -> State {
     State {
         format: FORMAT.to_owned(),
@@ -408,9 +216,4 @@ fn written_down(before: Snapshot, by: Holder) -> State {
         by,
         before,
     }
-}
-
-fn this_process() -> Holder {
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    Holder { process: std::process::id(), command: words.collect::<Vec<_>>().join(" ") }
 }

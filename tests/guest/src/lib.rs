@@ -6,6 +6,7 @@
 mod boot;
 mod guest;
 mod host;
+mod host_gain;
 mod host_load;
 mod initramfs;
 mod kernel;

@@ -92,6 +92,14 @@ pub enum RequestError {
     /// Only copies can be restarted.
     #[error("expected process copies with --steady, found one process with threads")]
     SteadyThreads,
+    /// Workers that work together are threads of one process.
+    #[error(
+        "expected `{workload}` as one process, whose workers work together, found it as copies"
+    )]
+    TogetherOnly {
+        /// The workload.
+        workload: &'static str,
+    },
     /// A share for each worker needs workers.
     #[error("expected {{workers}} in the command with --work per-worker, found none")]
     NoWorkersNamed,
@@ -124,6 +132,7 @@ impl Actionable for RequestError {
             Self::TooFewCycles(_) => {
                 "Ask for more with --blocks; each is a cycle on, off, off, on.".to_owned()
             }
+            Self::TogetherOnly { .. } => "Leave --copies and --steady out.".to_owned(),
             Self::NoWorkersNamed => {
                 "Write {workers} where the command takes its number of threads.".to_owned()
             }
@@ -212,11 +221,14 @@ impl Request {
         let job = workload.prepare(&parameters, std::num::NonZeroUsize::MIN)?;
         let values: Vec<(String, String)> =
             parameters.iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let one_process = matches!(&job, Job::Kernels(_))
-            && about.default_mode == corun_workload::Mode::Workers
-            && !copies
-            && !self.steady;
-        let mode = if one_process { Mode::WorkersPerWorker } else { Mode::Copies };
+        let mode = match about.default_mode {
+            corun_workload::Mode::WorkersTotal if copies || self.steady => {
+                return Err(RequestError::TogetherOnly { workload: about.name });
+            }
+            corun_workload::Mode::WorkersTotal => Mode::WorkersTotal,
+            corun_workload::Mode::Workers if !copies && !self.steady => Mode::WorkersPerWorker,
+            _ => Mode::Copies,
+        };
         let noun = about.operation.trim_start_matches("an ").trim_start_matches("a ");
         let mut description = Workload {
             name: about.name.to_owned(),
@@ -227,7 +239,8 @@ impl Request {
             operations: 0.0,
             steady: self.steady,
         };
-        let shared_line = about.line_sharing.filter(|_| one_process && given.is_empty());
+        let shared_line =
+            about.line_sharing.filter(|_| mode == Mode::WorkersPerWorker && given.is_empty());
         let variant = shared_line.map(|sharing| Variant {
             name: "shared-line".to_owned(),
             parameter: sharing.parameter.to_owned(),

@@ -20,6 +20,8 @@ pub struct About {
     pub operation: &'static str,
     /// How its workers come about unless the user says otherwise.
     pub default_mode: Mode,
+    /// Where it shows what it is about.
+    pub usual: Usual,
     /// How to make two workers share a cache line, if that is possible.
     pub line_sharing: Option<LineSharing>,
 }
@@ -39,6 +41,36 @@ pub enum Tag {
     Coherence,
     /// An interpreter: much code, unpredictable branches, small allocations.
     Interpreter,
+    /// Integer operations that do not wait for one another.
+    IntegerThroughput,
+    /// Vector instructions, most of them multiplications and additions of floating-point numbers.
+    VectorThroughput,
+    /// Bytes from and to memory, as many as it gives.
+    MemoryBandwidth,
+    /// Loads from memory, each waiting for the one before.
+    MemoryLatency,
+    /// Loads from memory, as many at once as the core keeps under way.
+    MemoryParallelism,
+    /// Translations of addresses to pages.
+    Tlb,
+    /// Branches that cannot be predicted.
+    BranchPrediction,
+    /// More code than the instruction caches hold.
+    InstructionFetch,
+    /// System calls: the way into the kernel and back.
+    SystemCalls,
+    /// The kernel's switching from one task to another.
+    ContextSwitch,
+    /// Who runs when there are more workers than logical CPUs.
+    Scheduling,
+    /// The allocator.
+    Allocation,
+    /// Locks, taken and released.
+    Locking,
+    /// Waiting in a loop.
+    Waiting,
+    /// Addresses that differ and yet are taken for the same.
+    Aliasing,
 }
 
 impl Tag {
@@ -51,6 +83,21 @@ impl Tag {
             Self::CacheCapacity => "cache-capacity",
             Self::Coherence => "coherence",
             Self::Interpreter => "interpreter",
+            Self::IntegerThroughput => "integer-throughput",
+            Self::VectorThroughput => "vector-throughput",
+            Self::MemoryBandwidth => "memory-bandwidth",
+            Self::MemoryLatency => "memory-latency",
+            Self::MemoryParallelism => "memory-parallelism",
+            Self::Tlb => "tlb",
+            Self::BranchPrediction => "branch-prediction",
+            Self::InstructionFetch => "instruction-fetch",
+            Self::SystemCalls => "system-calls",
+            Self::ContextSwitch => "context-switch",
+            Self::Scheduling => "scheduling",
+            Self::Allocation => "allocation",
+            Self::Locking => "locking",
+            Self::Waiting => "waiting",
+            Self::Aliasing => "aliasing",
         }
     }
 }
@@ -66,8 +113,25 @@ impl fmt::Display for Tag {
 pub enum Mode {
     /// N process copies, a worker each.
     Copies,
-    /// One process with N threads, a worker each.
+    /// One process with N threads, a worker each, with work for each.
     Workers,
+    /// One process with N threads, a worker each, that do a fixed total together. Some may only
+    /// wait, or hand the work on: each kernel is told the whole number of operations.
+    WorkersTotal,
+}
+
+/// The placement in which a workload shows what it is about, where the user names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usual {
+    /// One worker alone: how fast the machine does this.
+    Alone,
+    /// Workers with their siblings idle, and with their siblings at work.
+    Siblings,
+    /// Two workers that the kernel of the system switches between on one logical CPU, and two that
+    /// have a logical CPU each.
+    Switched,
+    /// One worker more than there are logical CPUs, restarted until all have finished a window.
+    Crowd,
 }
 
 /// One thing about a workload that can be set.
@@ -108,7 +172,7 @@ pub enum Domain {
         /// The largest value.
         most: u64,
     },
-    /// A number of bytes: `4096`, `4K`, `4KiB`.
+    /// A number of bytes: `4096`, `4K`, `4KiB`, or in caches of the machine, `4xL3`.
     Size {
         /// The smallest value, in bytes.
         least: u64,
@@ -144,7 +208,7 @@ impl fmt::Display for Domain {
             }
             Self::Size { least, most, multiple_of } => write!(
                 formatter,
-                "a size from {} to {} that is a multiple of {}, like 4096, 4K or 4KiB",
+                "a size from {} to {} that is a multiple of {}, like 4096, 4K, 4KiB or 2xL1",
                 quantity::format_size(least),
                 quantity::format_size(most),
                 quantity::format_size(multiple_of),

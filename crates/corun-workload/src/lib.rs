@@ -3,6 +3,7 @@
 //! describes itself; none of them looks at a clock, since timing belongs to the caller.
 
 mod about;
+mod caches;
 mod error;
 mod in_memory;
 mod memory;
@@ -11,7 +12,7 @@ mod quantity;
 mod registry;
 mod workload;
 
-pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag};
+pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag, Usual};
 pub use error::WorkloadError;
 pub use parameters::Parameters;
 pub use registry::{all, find};

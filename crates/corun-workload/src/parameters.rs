@@ -2,9 +2,10 @@
 //! before anything is prepared; pure, and it can be written out again as it was read.
 
 use std::fmt;
+use std::path::Path;
 
 use crate::error::nearest_first;
-use crate::{About, Domain, Parameter, WorkloadError, quantity};
+use crate::{About, Domain, Parameter, WorkloadError, caches, quantity};
 
 /// A value for every parameter of one workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +130,7 @@ fn value(about: &About, parameter: &Parameter, text: &str) -> Result<Value, Work
             .filter(|count| (least..=most).contains(count))
             .map(Value::Number),
         Domain::Size { least, most, multiple_of } => quantity::parse_size(text)
+            .or_else(|| caches::parse_multiple(text, Path::new("/")))
             .filter(|size| (least..=most).contains(size) && size.is_multiple_of(multiple_of))
             .map(Value::Number),
     };

@@ -52,15 +52,15 @@ fn mistakes_are_answered_with_what_to_do() {
         Write the name, an equals sign and the value.
     parameter `variant` of `fib`: expected memory or register, found `fast`
         Give `variant` such a value, or leave it out to get the default.
-    parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K or 4KiB, found `36`
+    parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K, 4KiB or 2xL1, found `36`
         Give `granularity` such a value, or leave it out to get the default.
-    parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K or 4KiB, found `16`
+    parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K, 4KiB or 2xL1, found `16`
         Give `granularity` such a value, or leave it out to get the default.
-    parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K or 4KiB, found `4KB`
+    parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K, 4KiB or 2xL1, found `4KB`
         Give `granularity` such a value, or leave it out to get the default.
     parameter `call` of `fib` is given more than once
         Keep the one that you mean.
-    parameter `touched` of `ram`: expected a size from 4 KiB to 8 GiB that is a multiple of 4 B, like 4096, 4K or 4KiB, found ``
+    parameter `touched` of `ram`: expected a size from 4 KiB to 8 GiB that is a multiple of 4 B, like 4096, 4K, 4KiB or 2xL1, found ``
         Give `touched` such a value, or leave it out to get the default.
     parameter `max` of `regn`: expected a whole number of iterations from 1 to 4294967295, like 300000, 300_000 or 3e5, found `0`
         Give `max` such a value, or leave it out to get the default.

@@ -11,8 +11,8 @@ use memmap2::MmapMut;
 
 use crate::in_memory::{InMemory, VARIANT, opaque};
 use crate::{
-    About, Choice, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Workload,
-    WorkloadError, memory,
+    About, Choice, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Usual,
+    Workload, WorkloadError, memory,
 };
 
 pub(super) struct Fib;
@@ -24,6 +24,7 @@ static ABOUT: About = About {
     parameters: &[VARIANT, CALL, GRANULARITY],
     operation: "an addition",
     default_mode: Mode::Workers,
+    usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: GRANULARITY.name, shared: "32", own: "128" }),
 };
 

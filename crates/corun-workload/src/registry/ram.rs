@@ -9,7 +9,8 @@ use memmap2::MmapMut;
 
 use crate::in_memory::{InMemory, VARIANT};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload, WorkloadError, memory,
+    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    memory,
 };
 
 pub(super) struct Ram;
@@ -21,6 +22,7 @@ static ABOUT: About = About {
     parameters: &[VARIANT, TOUCHED],
     operation: "a stored element",
     default_mode: Mode::Copies,
+    usual: Usual::Siblings,
     line_sharing: None,
 };
 

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::{
-    About, Domain, Job, Mode, Parameter, Parameters, Program, Tag, Workload, WorkloadError,
+    About, Domain, Job, Mode, Parameter, Parameters, Program, Tag, Usual, Workload, WorkloadError,
 };
 
 pub(super) struct Regn;
@@ -19,6 +19,7 @@ static ABOUT: About = About {
     parameters: &[MAX],
     operation: "a loop iteration",
     default_mode: Mode::Copies,
+    usual: Usual::Siblings,
     line_sharing: None,
 };
 

@@ -158,7 +158,7 @@ fn workloads_and_parameters_have_names_and_values() {
     ");
     insta::assert_snapshot!(told(&["--workload=fib", "--param=granularity=some"]), @r"
     exit 2
-    corun: parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K or 4KiB, found `some`
+    corun: parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K, 4KiB or 2xL1, found `some`
       Give `granularity` such a value, or leave it out to get the default.
     ");
     insta::assert_snapshot!(told(&["--workload=fib", "--param=granularity"]), @r"

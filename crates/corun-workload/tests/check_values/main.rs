@@ -1,0 +1,62 @@
+//! Every workload's check value against the same number computed in another way: a file for each.
+
+mod fib;
+mod ram;
+mod regn;
+
+use std::num::NonZeroUsize;
+use std::sync::Barrier;
+
+use corun_workload::{Job, Kernel, Parameters, find};
+
+/// Numbers of operations around the lengths of loops, of the smallest array and of several passes.
+const OPERATIONS: [u64; 11] = [1, 2, 3, 93, 1023, 1024, 1025, 2048, 5000, 123_456, 1_000_001];
+
+#[test]
+fn a_reset_forgets_the_run_before() {
+    for name in ["fib", "ram"] {
+        let mut kernel = kernels(name, &[], 1).remove(0);
+        let mut check_after = |operations| {
+            kernel.reset();
+            kernel.run(operations);
+            kernel.check()
+        };
+        let short = check_after(7);
+        check_after(10_000);
+        assert_eq!(check_after(7), short, "{name}");
+    }
+}
+
+fn kernels(name: &str, parameters: &[String], workers: usize) -> Vec<Box<dyn Kernel>> {
+    let workload = find(name).unwrap();
+    let parameters = Parameters::parse(workload.about(), parameters).unwrap();
+    let workers = NonZeroUsize::new(workers).unwrap();
+    match workload.prepare(&parameters, workers).unwrap() {
+        Job::Kernels(kernels) => {
+            assert_eq!(kernels.len(), workers.get());
+            kernels
+        }
+        Job::Program(program) => panic!("{name} is a program: {program:?}"),
+    }
+}
+
+/// Runs each kernel on a thread of its own, all starting together, and returns their check values.
+fn run_at_once(kernels: &mut [Box<dyn Kernel>], shares: &[u64]) -> Vec<u64> {
+    let start = Barrier::new(kernels.len());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = kernels
+            .iter_mut()
+            .zip(shares)
+            .map(|(kernel, &operations)| {
+                let start = &start;
+                scope.spawn(move || {
+                    kernel.reset();
+                    start.wait();
+                    kernel.run(operations);
+                    kernel.check()
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    })
+}

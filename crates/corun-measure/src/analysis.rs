@@ -20,6 +20,19 @@ pub struct Question {
     pub level: f64,
     /// The seed of the bootstrap.
     pub seed: u64,
+    /// What the workers of one arm are to each other.
+    pub workers: Workers,
+}
+
+/// What the workers of one arm are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    /// Each does as much as any other, in a time of its own.
+    Alike,
+    /// Each is counted over one window, in which some may do more than others.
+    Counted,
+    /// Some work and others wait for them or hand work on.
+    Together,
 }
 
 /// What follows from samples.
@@ -42,6 +55,7 @@ pub fn analyse(
 ) -> Analysis {
     let analyst = Analyst { throughput: Series::of_throughput(arms, samples), arms, question };
     let makespan = Series::of_makespan(arms, samples);
+    let least_share = Series::of_least_share(arms, samples);
     let mut analysis = Analysis::default();
     for arm in arms.iter().filter(|arm| arm.twin_of.is_none()) {
         let of_arm = [
@@ -51,9 +65,18 @@ pub fn analyse(
         for (metric, unit, logs) in of_arm {
             analysis.observations.extend(analyst.observation(metric, &arm.id, None, unit, &logs));
         }
+        if question.workers == Workers::Counted {
+            let shares = least_share.arm(&arm.id);
+            let seen = analyst.observation(Metric::LeastShare, &arm.id, None, "1", &shares);
+            analysis.observations.extend(seen);
+        }
         analysis.observations.extend(analyst.noise_floor(&arm.id));
     }
-    let comparisons = comparisons(arms);
+    let mut comparisons = comparisons(arms);
+    if question.workers == Workers::Together {
+        // A worker that waits is not slowed down.
+        comparisons.retain(|comparison| comparison.metric != Metric::SiblingSlowdown);
+    }
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
@@ -183,7 +206,7 @@ impl Analyst<'_> {
                 arm,
                 &on_ratio,
                 judged,
-                self.question.practical,
+                self.question,
                 noise_floor,
             ),
             noise_floor,

@@ -18,6 +18,7 @@ mod sentences;
 pub mod series;
 pub mod statistics;
 mod stopping;
+pub mod suite;
 
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement};
 pub use request::{CommandRequest, Request, RequestError, WorkRequest};

@@ -10,7 +10,7 @@ use corun_record::{
     Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Run, Sample, Workload,
 };
 
-use crate::analysis::{self, Question};
+use crate::analysis::{self, Question, Workers};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::{
@@ -61,6 +61,7 @@ pub struct Measurement<'a> {
     executor: LocalExecutor,
     /// How long a run of a kernel should take.
     sample_time: Option<Duration>,
+    workers: Workers,
     started: SystemTime,
 }
 
@@ -97,6 +98,7 @@ impl<'a> Measurement<'a> {
             description: resolved.description,
             executor,
             sample_time: resolved.sample_time,
+            workers: resolved.workers,
             started: SystemTime::now(),
         })
     }
@@ -137,7 +139,8 @@ impl<'a> Measurement<'a> {
             }
         };
         let level = looks.level_at(conducted.blocks);
-        let question = Question { practical: self.request.practical, level, seed };
+        let question =
+            Question { practical: self.request.practical, level, seed, workers: self.workers };
         let analysis = analysis::analyse(
             &self.layout.arms,
             &conducted.samples,

@@ -10,6 +10,7 @@ use corun_record::{Actionable, Exit, Mode, Placement, Variant, Workload};
 use corun_workload::{Job, Parameters, WorkloadError};
 use regex::Regex;
 
+use crate::analysis::Workers;
 use crate::execution::{Command, KernelTask, Task, Work, names_workers};
 use crate::experiment::FEWEST_CYCLES;
 
@@ -151,6 +152,7 @@ pub(crate) struct Resolved {
     pub variant: Option<Variant>,
     /// How long a run of a kernel should take; `None` for commands, which take what they take.
     pub sample_time: Option<Duration>,
+    pub workers: Workers,
 }
 
 impl Request {
@@ -205,7 +207,7 @@ impl Request {
             throughput: command.throughput.clone(),
         });
         let work = self.work(task, mode, 1.0);
-        Ok(Resolved { work, description, variant: None, sample_time: None })
+        Ok(Resolved { work, description, variant: None, sample_time: None, workers: self.alike() })
     }
 
     fn resolve_workload(
@@ -228,6 +230,10 @@ impl Request {
             corun_workload::Mode::WorkersTotal => Mode::WorkersTotal,
             corun_workload::Mode::Workers if !copies && !self.steady => Mode::WorkersPerWorker,
             _ => Mode::Copies,
+        };
+        let workers = match mode {
+            Mode::WorkersTotal => Workers::Together,
+            _ => self.alike(),
         };
         let noun = about.operation.trim_start_matches("an ").trim_start_matches("a ");
         let mut description = Workload {
@@ -255,7 +261,7 @@ impl Request {
                     operations: 1,
                 });
                 let work = self.work(task, mode, 1.0);
-                Ok(Resolved { work, description, variant, sample_time: Some(sample_time) })
+                Ok(Resolved { work, description, variant, sample_time: Some(sample_time), workers })
             }
             Job::Program(program) => {
                 description.operations = program.operations as f64;
@@ -268,9 +274,13 @@ impl Request {
                     throughput: None,
                 });
                 let work = self.work(task, mode, program.operations as f64);
-                Ok(Resolved { work, description, variant: None, sample_time: None })
+                Ok(Resolved { work, description, variant: None, sample_time: None, workers })
             }
         }
+    }
+
+    fn alike(&self) -> Workers {
+        if self.steady { Workers::Counted } else { Workers::Alike }
     }
 
     fn work(&self, task: Task, mode: Mode, operations: f64) -> Work {

@@ -2,6 +2,7 @@
 
 use corun_record::{Arm, Estimate, Metric};
 
+use crate::analysis::{Question, Workers};
 use crate::comparison::Comparison;
 use crate::statistics::{Unsettled, Verdict};
 
@@ -11,11 +12,12 @@ pub(crate) fn verdict(
     arm: &Arm,
     estimate: &Estimate,
     verdict: Verdict,
-    practical: f64,
+    question: &Question,
     noise_floor: Option<f64>,
 ) -> String {
+    let practical = question.practical;
     let subject = subject(comparison.metric, arm);
-    let finding = finding(comparison.metric, arm, estimate);
+    let finding = finding(comparison.metric, arm, estimate, question.workers);
     let interval = format!(
         "95 % interval {:.*} to {:.*}",
         decimals(estimate),
@@ -68,10 +70,13 @@ fn subject(metric: Metric, arm: &Arm) -> String {
     }
 }
 
-fn finding(metric: Metric, arm: &Arm, estimate: &Estimate) -> String {
+fn finding(metric: Metric, arm: &Arm, estimate: &Estimate, roles: Workers) -> String {
     let times = format!("{:.*} times", decimals(estimate), estimate.value);
     let workers = arm.workers.checked_div(arm.cores).unwrap_or(0);
     match metric {
+        Metric::SmtYield if roles == Workers::Together => {
+            format!("all together do {times} the work they do with idle siblings")
+        }
         Metric::SmtYield => format!(
             "with {workers} workers a core does {times} the work it does with one, and each of them is {:.2} times slower",
             f64::from(workers) / estimate.value

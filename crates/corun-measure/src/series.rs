@@ -29,6 +29,15 @@ impl Series {
         Self::of(arms, samples, |sample| sample.makespan_s)
     }
 
+    /// The logarithms of what the slowest worker did in a second, over the mean of all workers.
+    pub fn of_least_share(arms: &[Arm], samples: &[Sample]) -> Self {
+        Self::of(arms, samples, |sample| {
+            let rates = sample.workers.iter().map(|it| f64::from(it.runs) / it.seconds);
+            let mean = rates.clone().sum::<f64>() / sample.workers.len() as f64;
+            rates.fold(f64::INFINITY, f64::min) / mean
+        })
+    }
+
     fn of(arms: &[Arm], samples: &[Sample], quantity: impl Fn(&Sample) -> f64) -> Self {
         let mut by_arm: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for sample in samples {

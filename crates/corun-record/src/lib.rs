@@ -4,6 +4,7 @@
 //! this model; tables, exports and comparisons read it and nothing else.
 
 mod actionable;
+mod bench;
 mod json;
 mod observation;
 mod placement;
@@ -12,6 +13,7 @@ mod sample;
 mod smt_state;
 
 pub use actionable::{Actionable, Exit};
+pub use bench::{Bench, Missing};
 pub use json::{ReadError, from_json, schema, to_json};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};

@@ -50,6 +50,8 @@ pub enum Metric {
     FreePlacement,
     /// T(two workers' data in one cache line)/T(each in its own), same placement.
     SharingPenalty,
+    /// Where all workers were counted over one window: what the slowest did, over an equal share.
+    LeastShare,
     /// The size of the largest effect that two identical arms could feign, as a fraction.
     NoiseFloor,
 }
@@ -71,6 +73,7 @@ impl Metric {
             Self::TimeSlicing => "time slicing",
             Self::FreePlacement => "free placement",
             Self::SharingPenalty => "sharing penalty",
+            Self::LeastShare => "least share",
             Self::NoiseFloor => "noise floor",
         }
     }
@@ -98,6 +101,16 @@ impl Estimate {
             value: numerator / self.value,
             low: numerator / self.high,
             high: numerator / self.low,
+            ..self
+        }
+    }
+
+    /// The estimate in another unit.
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            low: self.low * factor,
+            high: self.high * factor,
             ..self
         }
     }

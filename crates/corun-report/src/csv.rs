@@ -1,46 +1,63 @@
-//! A run's observations as CSV, one a row, for spreadsheets and plots.
+//! Observations as CSV, one a row, for spreadsheets and plots.
 
-use corun_record::Run;
+use corun_record::{Bench, Observation, Run};
 
-/// The observations as CSV with a header line.
+const HEADER: [&str; 13] = [
+    "workload",
+    "cpu_model",
+    "metric",
+    "arm",
+    "against",
+    "unit",
+    "value",
+    "low",
+    "high",
+    "level",
+    "blocks",
+    "source",
+    "parameters",
+];
+
+/// A run's observations as CSV with a header line.
 pub fn to_csv(run: &Run) -> String {
+    rows([run])
+}
+
+/// The observations of all runs of a bench as CSV with a header line.
+pub fn bench_to_csv(bench: &Bench) -> String {
+    rows(&bench.runs)
+}
+
+fn rows<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let header = [
-        "workload",
-        "cpu_model",
-        "metric",
-        "arm",
-        "against",
-        "unit",
-        "value",
-        "low",
-        "high",
-        "level",
-        "blocks",
-        "source",
-    ];
-    let rows = run.observations.iter().map(|seen| {
-        let source = serde_json::to_value(seen.source).unwrap_or_default();
-        let metric = serde_json::to_value(seen.metric).unwrap_or_default();
-        [
-            run.workload.name.clone(),
-            run.machine.cpu_model.clone().unwrap_or_default(),
-            metric.as_str().unwrap_or_default().to_owned(),
-            seen.arm.clone(),
-            seen.against.clone().unwrap_or_default(),
-            seen.unit.clone(),
-            seen.estimate.value.to_string(),
-            seen.estimate.low.to_string(),
-            seen.estimate.high.to_string(),
-            seen.estimate.level.to_string(),
-            seen.estimate.blocks.to_string(),
-            source.as_str().unwrap_or_default().to_owned(),
-        ]
-    });
     // Writing to memory cannot fail, and every row has the header's length.
-    let _ = writer.write_record(header);
-    for row in rows {
-        let _ = writer.write_record(row);
+    let _ = writer.write_record(HEADER);
+    for run in runs {
+        for seen in &run.observations {
+            let _ = writer.write_record(row(run, seen));
+        }
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn row(run: &Run, seen: &Observation) -> [String; 13] {
+    let source = serde_json::to_value(seen.source).unwrap_or_default();
+    let metric = serde_json::to_value(seen.metric).unwrap_or_default();
+    let parameters: Vec<String> =
+        run.workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    [
+        run.workload.name.clone(),
+        run.machine.cpu_model.clone().unwrap_or_default(),
+        metric.as_str().unwrap_or_default().to_owned(),
+        seen.arm.clone(),
+        seen.against.clone().unwrap_or_default(),
+        seen.unit.clone(),
+        seen.estimate.value.to_string(),
+        seen.estimate.low.to_string(),
+        seen.estimate.high.to_string(),
+        seen.estimate.level.to_string(),
+        seen.estimate.blocks.to_string(),
+        source.as_str().unwrap_or_default().to_owned(),
+        parameters.join(" "),
+    ]
 }

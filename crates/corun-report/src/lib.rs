@@ -3,6 +3,7 @@
 //! A [`Run`](corun_record::Run) is all that this room sees; what the terminal shows, what a file
 //! holds and what a later program prints of the same run are therefore the same.
 
+mod bench;
 mod csv;
 mod destination;
 mod figures;
@@ -11,7 +12,8 @@ mod prose;
 mod tables;
 mod terminal;
 
-pub use csv::to_csv;
+pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};
+pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{interval, percent, ratio, seconds};
 pub use markdown::to_markdown;

@@ -32,7 +32,7 @@ fn on_one_line(text: &str) -> String {
     text.chars().map(show).collect()
 }
 
-fn machine(machine: &MachineSummary) -> String {
+pub(crate) fn machine(machine: &MachineSummary) -> String {
     let plural = |count: u32, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),

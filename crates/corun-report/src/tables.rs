@@ -42,13 +42,13 @@ pub(crate) fn arms(run: &Run) -> Table {
 }
 
 /// One prefix for all rates of a table, so that they can be compared at a glance.
-struct RateScale {
+pub(crate) struct RateScale {
     factor: f64,
-    unit: String,
+    pub unit: String,
 }
 
 impl RateScale {
-    fn of(run: &Run) -> Self {
+    pub fn of(run: &Run) -> Self {
         let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Throughput);
         let largest = rates.map(|seen| seen.estimate.value).fold(0.0, f64::max);
         let (factor, prefix) = match largest {
@@ -60,7 +60,7 @@ impl RateScale {
         Self { factor, unit: format!("{prefix}{}/s", run.workload.operation) }
     }
 
-    fn show(&self, rate: f64) -> String {
+    pub fn show(&self, rate: f64) -> String {
         three_digits(rate * self.factor)
     }
 }
@@ -105,7 +105,7 @@ fn none() -> String {
 
 /// The CPUs of an arm in the kernel's list form, with a count where several workers share them;
 /// where workers were not pinned, the CPUs they were seen on.
-fn cpus(run: &Run, arm: &Arm) -> String {
+pub(crate) fn cpus(run: &Run, arm: &Arm) -> String {
     if arm.cpus.is_empty() {
         let samples = run.samples.iter().filter(|sample| sample.arm == arm.id);
         let workers = samples.flat_map(|sample| &sample.workers);

@@ -40,7 +40,7 @@ fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
     }
 }
 
-fn grid(table: &Table, columns: u16) -> String {
+pub(crate) fn grid(table: &Table, columns: u16) -> String {
     let mut grid = Grid::new();
     let lines = presets::UTF8_HORIZONTAL_ONLY
         .top_border(LineStyle::none())
@@ -55,22 +55,8 @@ fn grid(table: &Table, columns: u16) -> String {
 }
 
 /// Breaks a line at spaces; later lines begin with `indent`.
-fn wrap(line: &str, indent: &str, columns: u16) -> String {
-    let mut wrapped = String::new();
-    let mut length = 0;
-    for word in line.split(' ') {
-        let width = word.chars().count();
-        if length > 0 && length + 1 + width > usize::from(columns) {
-            wrapped.push('\n');
-            wrapped.push_str(indent);
-            length = indent.len();
-        } else if length > 0 {
-            wrapped.push(' ');
-            length += 1;
-        }
-        wrapped.push_str(word);
-        length += width;
-    }
-    wrapped.push('\n');
-    wrapped
+pub(crate) fn wrap(line: &str, indent: &str, columns: u16) -> String {
+    let options =
+        textwrap::Options::new(columns.into()).subsequent_indent(indent).break_words(false);
+    textwrap::fill(line, options) + "\n"
 }

@@ -3,10 +3,13 @@
 
 use std::fmt;
 
-use crate::quantity;
+use serde::Serialize;
+
+use crate::error::nearest_first;
+use crate::{WorkloadError, quantity};
 
 /// A workload's description of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct About {
     /// The name a user types; unique in the registry.
     pub name: &'static str,
@@ -27,7 +30,8 @@ pub struct About {
 }
 
 /// The part of a machine that a workload keeps busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Tag {
     /// A chain of integer operations, each waiting for the one before.
     IntegerLatency,
@@ -74,6 +78,44 @@ pub enum Tag {
 }
 
 impl Tag {
+    /// Every tag, in the order that lists show them.
+    pub const ALL: [Self; 21] = [
+        Self::IntegerLatency,
+        Self::IntegerThroughput,
+        Self::VectorThroughput,
+        Self::StoreForwarding,
+        Self::StoreThroughput,
+        Self::CacheCapacity,
+        Self::MemoryLatency,
+        Self::MemoryParallelism,
+        Self::MemoryBandwidth,
+        Self::Tlb,
+        Self::Aliasing,
+        Self::Coherence,
+        Self::Locking,
+        Self::Waiting,
+        Self::BranchPrediction,
+        Self::InstructionFetch,
+        Self::Interpreter,
+        Self::Allocation,
+        Self::SystemCalls,
+        Self::ContextSwitch,
+        Self::Scheduling,
+    ];
+
+    /// The tag of this name.
+    ///
+    /// # Errors
+    /// [`WorkloadError::UnknownTag`], with the nearest names first.
+    pub fn find(name: &str) -> Result<Self, WorkloadError> {
+        Self::ALL.into_iter().find(|tag| tag.name() == name).ok_or_else(|| {
+            WorkloadError::UnknownTag {
+                found: name.to_owned(),
+                known: nearest_first(name, Self::ALL.into_iter().map(Self::name)),
+            }
+        })
+    }
+
     /// The tag as users see and type it.
     pub fn name(self) -> &'static str {
         match self {
@@ -109,7 +151,8 @@ impl fmt::Display for Tag {
 }
 
 /// How workers come about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// N process copies, a worker each.
     Copies,
@@ -121,7 +164,8 @@ pub enum Mode {
 }
 
 /// The placement in which a workload shows what it is about, where the user names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Usual {
     /// One worker alone: how fast the machine does this.
     Alone,
@@ -135,7 +179,7 @@ pub enum Usual {
 }
 
 /// One thing about a workload that can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Parameter {
     /// The name before the equals sign.
     pub name: &'static str,
@@ -159,7 +203,8 @@ impl Parameter {
 }
 
 /// The values that a parameter takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "values", rename_all = "kebab-case")]
 pub enum Domain {
     /// One of these.
     Choice(&'static [Choice]),
@@ -184,7 +229,7 @@ pub enum Domain {
 }
 
 /// One value of a [`Domain::Choice`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Choice {
     /// The value a user types.
     pub value: &'static str,
@@ -219,7 +264,7 @@ impl fmt::Display for Domain {
 
 /// A parameter that decides whether the data of two workers of one process lie in one cache line, as
 /// long as the other parameters have their defaults.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LineSharing {
     /// The parameter's name.
     pub parameter: &'static str,

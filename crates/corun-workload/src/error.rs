@@ -15,6 +15,14 @@ pub enum WorkloadError {
         /// The names there are, the nearest first.
         known: Vec<&'static str>,
     },
+    /// No tag has this name.
+    #[error("no workload has the tag `{found}`; there are: {}", known.join(", "))]
+    UnknownTag {
+        /// The tag asked for.
+        found: String,
+        /// The tags there are, the nearest first.
+        known: Vec<&'static str>,
+    },
     /// A parameter was not given as `name=value`.
     #[error("expected a parameter of `{workload}` as name=value, found `{found}`")]
     NotAPair {
@@ -87,6 +95,7 @@ impl Actionable for WorkloadError {
     fn exit(&self) -> Exit {
         match self {
             Self::UnknownWorkload { .. }
+            | Self::UnknownTag { .. }
             | Self::NotAPair { .. }
             | Self::UnknownParameter { .. }
             | Self::Repeated { .. }
@@ -99,6 +108,7 @@ impl Actionable for WorkloadError {
     fn next_step(&self) -> String {
         match self {
             Self::UnknownWorkload { found, known }
+            | Self::UnknownTag { found, known }
             | Self::UnknownParameter { found, known, .. } => match known.first() {
                 Some(nearest) if is_near(found, nearest) => format!("Did you mean `{nearest}`?"),
                 Some(_) => "Use one of these names.".into(),

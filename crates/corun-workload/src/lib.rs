@@ -14,6 +14,6 @@ mod workload;
 
 pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag, Usual};
 pub use error::WorkloadError;
-pub use parameters::Parameters;
+pub use parameters::{Parameters, size};
 pub use registry::{all, find};
 pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, Workload};

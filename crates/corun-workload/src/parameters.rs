@@ -101,6 +101,11 @@ impl fmt::Display for Value {
     }
 }
 
+/// Reads a size in bytes: `4096`, `4K`, `4KiB`, or in data caches of this machine, `4xL3`.
+pub fn size(text: &str) -> Option<u64> {
+    quantity::parse_size(text).or_else(|| caches::parse_multiple(text, Path::new("/")))
+}
+
 fn split<'a>(
     about: &'static About,
     pair: &'a str,
@@ -129,8 +134,7 @@ fn value(about: &About, parameter: &Parameter, text: &str) -> Result<Value, Work
         Domain::Count { least, most, .. } => quantity::parse_count(text)
             .filter(|count| (least..=most).contains(count))
             .map(Value::Number),
-        Domain::Size { least, most, multiple_of } => quantity::parse_size(text)
-            .or_else(|| caches::parse_multiple(text, Path::new("/")))
+        Domain::Size { least, most, multiple_of } => size(text)
             .filter(|size| (least..=most).contains(size) && size.is_multiple_of(multiple_of))
             .map(Value::Number),
     };

@@ -4,13 +4,13 @@
 
 mod command;
 mod consent;
+mod exports;
 mod foreground;
 mod interruption;
 mod problem;
 mod progress;
 mod terminal;
 mod values;
-mod workloads;
 
 use std::process::ExitCode;
 

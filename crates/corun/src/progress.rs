@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use corun_measure::{Forecast, Forecaster, experiment::Observer};
+use corun_measure::experiment::Observer;
+use corun_measure::suite::{Item, SuiteObserver};
+use corun_measure::{Forecast, Forecaster};
 use corun_record::{Arm, Sample};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -16,14 +18,7 @@ pub struct ProgressLine {
 impl ProgressLine {
     /// A line on standard error if that is a terminal and `quiet` is not asked for.
     pub fn new(forecaster: Forecaster, quiet: bool) -> Self {
-        let target =
-            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
-        bar.enable_steady_tick(Duration::from_secs(1));
+        let bar = bar(quiet);
         Self { bar, forecaster, forecast: String::new() }
     }
 
@@ -35,11 +30,7 @@ impl ProgressLine {
 
 impl Observer for ProgressLine {
     fn arm_starts(&mut self, block: Option<u32>, arm: &Arm, _elapsed: Duration) {
-        let block = match block {
-            Some(block) => format!("block {}", block + 1),
-            None => "warm-up".to_owned(),
-        };
-        self.bar.set_message(format!("{}{block}: {}", self.forecast, arm.id));
+        self.bar.set_message(format!("{}{}: {}", self.forecast, phase(block), arm.id));
     }
 
     fn block_ends(&mut self, blocks: u32, samples: &[Sample], elapsed: Duration) {
@@ -54,4 +45,52 @@ impl Observer for ProgressLine {
             None => String::new(),
         };
     }
+}
+
+/// A progress line for several workloads.
+pub struct SuiteProgress {
+    bar: ProgressBar,
+    items: usize,
+    item: String,
+}
+
+impl SuiteProgress {
+    /// A line on standard error if that is a terminal and `quiet` is not asked for.
+    pub fn new(items: usize, quiet: bool) -> Self {
+        Self { bar: bar(quiet), items, item: String::new() }
+    }
+
+    /// Takes the line away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for SuiteProgress {
+    fn arm_starts(&mut self, block: Option<u32>, arm: &Arm, _elapsed: Duration) {
+        self.bar.set_message(format!("{}{}: {}", self.item, phase(block), arm.id));
+    }
+}
+
+impl SuiteObserver for SuiteProgress {
+    fn item_starts(&mut self, index: usize, item: &Item) {
+        let name = item.workload.about().name;
+        self.item = format!("{} of {}: {name}, ", index + 1, self.items);
+        self.bar.set_message(self.item.clone());
+    }
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+fn phase(block: Option<u32>) -> String {
+    block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1))
 }

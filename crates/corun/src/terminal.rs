@@ -9,6 +9,11 @@ pub fn columns() -> usize {
     terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).max(40))
 }
 
+/// As [`columns`], in the type that tables take.
+pub fn width() -> u16 {
+    u16::try_from(columns()).unwrap_or(u16::MAX)
+}
+
 /// Whether standard output wants colour (<https://no-color.org>).
 pub fn has_colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())

@@ -57,6 +57,16 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A size in bytes: `4096`, `4K`, `4KiB`, or in caches of this machine, `8xL3`.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn size(text: &str) -> Result<u64, String> {
+    corun_workload::size(text)
+        .filter(|&size| size > 0)
+        .ok_or_else(|| format!("expected a size such as 4096, 4K, 4KiB or 8xL3, found \"{text}\""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,14 @@ impl Interrupt {
         Ok((Self(reader), writer))
     }
 
+    /// The same wish, for another that waits.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub fn again(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     /// Whether the user wants to stop.
     pub fn is_raised(&self) -> bool {
         let mut poll = libc::pollfd {

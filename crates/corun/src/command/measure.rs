@@ -11,15 +11,15 @@ use corun_machine::switch::{self, SmtSwitch};
 use corun_measure::experiment::Observer;
 use corun_measure::{CommandRequest, Forecaster, Measurement, Request, WorkRequest};
 use corun_record::{Exit, Placement, Run, SmtState};
-use corun_report::Destination;
 use regex::Regex;
 
 use super::smt::SwitchArguments;
 use crate::consent;
+use crate::exports::{Exports, Form};
 use crate::interruption;
-use crate::problem::{Problem, code, say};
+use crate::problem::{Problem, code};
 use crate::progress::ProgressLine;
-use crate::{terminal, values, workloads};
+use crate::{terminal, values};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -44,10 +44,10 @@ struct WorkArguments {
     /// The command; `{workers}` in its arguments becomes the number of threads to use
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+    /// Run a built-in workload instead of a command (`corun bench list` shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    #[arg(help = workloads::names(), long_help = workloads::descriptions())]
     workload: Option<String>,
-    /// Set a parameter of the workload (repeatable)
+    /// Set a parameter of the workload (repeatable; `corun bench show NAME` tells them)
     #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
     parameters: Vec<String>,
     /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
@@ -176,7 +176,7 @@ struct OutputArguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let request = arguments.request()?;
-    let exports = Exports::open(&arguments.output)?;
+    let exports = arguments.output.open()?;
     request.check()?;
     let interrupt = interruption::on_signals()?;
     let switch = arguments.smt.begin()?;
@@ -187,11 +187,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let outcome = measurement.conduct(&mut progress as &mut dyn Observer);
     progress.finish();
     let (run, failure) = outcome?;
-    exports.write(&run)?;
+    exports.write(
+        &run,
+        |run| corun_report::to_terminal(run, terminal::width()),
+        corun_record::to_json,
+    )?;
     if let Some(failure) = failure {
         return Err(failure.into());
     }
     Ok(code(if run.is_partial() { Exit::Interrupted } else { Exit::Done }))
+}
+
+impl OutputArguments {
+    fn open(&self) -> Result<Exports<Run>, Problem> {
+        Exports::open([
+            (self.json.as_deref(), corun_record::to_json as Form<Run>),
+            (self.csv.as_deref(), corun_report::to_csv),
+            (self.markdown.as_deref(), corun_report::to_markdown),
+        ])
+    }
 }
 
 impl SmtArguments {
@@ -261,58 +275,5 @@ impl Arguments {
             expected_exit: surroundings.expect_exit,
             throughput: self.work.throughput.clone(),
         }))
-    }
-}
-
-/// A way to write a run as text.
-type Form = fn(&Run) -> String;
-
-/// The files asked for, found writable before anything is measured.
-struct Exports {
-    files: Vec<(Destination, Form)>,
-}
-
-impl Exports {
-    fn open(output: &OutputArguments) -> Result<Self, Problem> {
-        let wanted: [(&Option<PathBuf>, Form); 3] = [
-            (&output.json, corun_record::to_json),
-            (&output.csv, corun_report::to_csv),
-            (&output.markdown, corun_report::to_markdown),
-        ];
-        let wanted: Vec<(&PathBuf, Form)> =
-            wanted.into_iter().filter_map(|(path, form)| Some((path.as_ref()?, form))).collect();
-        for (index, (path, _)) in wanted.iter().enumerate() {
-            if wanted[..index].iter().any(|(earlier, _)| earlier == path) {
-                return Err(Problem::usage(
-                    format!("expected a place of its own for each export, found {path:?} twice"),
-                    "Name another file for one of them.",
-                ));
-            }
-        }
-        let mut files = Vec::new();
-        for (path, form) in wanted {
-            files.push((Destination::open(path)?, form));
-        }
-        Ok(Self { files })
-    }
-
-    /// Shows the run and writes every file; what cannot be written where it was asked for is kept
-    /// in the folder for temporary files.
-    fn write(self, run: &Run) -> Result<(), Problem> {
-        let mut first_failure = None;
-        if !self.files.iter().any(|(file, _)| file.is_standard_output()) {
-            let columns = u16::try_from(terminal::columns()).unwrap_or(u16::MAX);
-            first_failure = terminal::show(&corun_report::to_terminal(run, columns)).err();
-        }
-        for (file, form) in self.files {
-            if let Err(error) = file.write(&form(run)) {
-                first_failure = first_failure.or(Some(error));
-            }
-        }
-        let Some(failure) = first_failure else { return Ok(()) };
-        if let Ok(rescue) = corun_report::rescue(&corun_record::to_json(run)) {
-            say(&format!("corun: the whole run is kept in {}", rescue.display()));
-        }
-        Err(failure.into())
     }
 }

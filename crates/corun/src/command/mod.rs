@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+mod bench;
 mod doctor;
 mod kernel_worker;
 mod measure;
@@ -19,6 +20,8 @@ use crate::problem::{Problem, say};
 pub enum Command {
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
+    /// List, describe and run the built-in workloads, and measure the memory pyramid
+    Bench(bench::Arguments),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
     /// Say what would spoil a measurement here, with evidence and what to do
@@ -44,6 +47,7 @@ impl Command {
         }
         match self {
             Self::Measure(arguments) => measure::run(&arguments),
+            Self::Bench(arguments) => bench::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),

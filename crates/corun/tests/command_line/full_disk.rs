@@ -54,7 +54,7 @@ fn a_run_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
     let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
     insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
     exit 1
-    corun: the whole run is kept in FOLDER/KEPT
+    corun: the whole result is kept in FOLDER/KEPT
     corun: could not write "/dev/full": No space left on device (os error 28)
       Free some room there, or name another place.
     "#);
@@ -74,7 +74,7 @@ fn a_table_that_does_not_fit_on_the_disk_is_not_lost_either() {
     let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
     insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
     exit 1
-    corun: the whole run is kept in FOLDER/KEPT
+    corun: the whole result is kept in FOLDER/KEPT
     corun: could not write "standard output": No space left on device (os error 28)
       Free some room there, or name another place.
     "#);

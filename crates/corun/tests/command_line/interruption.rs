@@ -106,11 +106,11 @@ fn no_worker_outlives_a_killed_corun() {
     wait_until("the worker's end", || is_gone(worker));
 }
 
-fn start(command: &mut Command) -> Child {
+pub fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("corun starts")
 }
 
-fn ended_by(corun: Child, signal: Signal) -> Outcome {
+pub fn ended_by(corun: Child, signal: Signal) -> Outcome {
     kill_process(Pid::from_child(&corun), signal).expect("corun runs");
     Outcome::from(corun.wait_with_output().expect("corun ends"))
 }

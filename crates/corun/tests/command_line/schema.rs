@@ -2,31 +2,33 @@
 
 use std::path::PathBuf;
 
-use corun_record::{ReadError, from_json, to_json};
+use corun_record::{Bench, ReadError, from_json, to_json};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
 
 #[test]
-fn the_published_schema_is_that_of_the_data_model() {
-    let generated = corun_record::schema();
-    if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
-        std::fs::write(published(), &generated).expect("the schema can be written");
+fn the_published_schemas_are_those_of_the_data_model() {
+    for (format, generated) in
+        [(corun_record::FORMAT, corun_record::schema()), (Bench::FORMAT, Bench::schema())]
+    {
+        let path = published(format);
+        if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
+            std::fs::write(&path, &generated).expect("the schema can be written");
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == generated,
+            "{} is not the schema of the data model; look at the difference that\n  \
+             CORUN_BLESS=1 cargo test -p corun schema\nmakes, and commit it",
+            path.display()
+        );
     }
-    let committed = std::fs::read_to_string(published()).unwrap_or_default();
-    assert!(
-        committed == generated,
-        "{} is not the schema of corun_record::Run; look at the difference that\n  \
-         CORUN_BLESS=1 cargo test -p corun schema\nmakes, and commit it",
-        published().display()
-    );
 }
 
 #[test]
 fn every_kind_of_run_fits_the_schema_and_reads_back_the_same() {
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(published()).unwrap())
-        .expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    let validator = validator(corun_record::FORMAT);
     let scratch = Scratch::new();
     let failing = crate::counted_runs::script(&scratch, 5, "exit 1");
     for mut command in [
@@ -69,23 +71,39 @@ fn what_is_no_run_of_a_known_version_is_refused() {
     other["format"] = "corun-study".into();
     let whole = json_of_a_run().to_string();
     let cut = whole.strip_suffix('}').expect("an object");
-    assert!(matches!(from_json(&newer.to_string()), Err(ReadError::Version(2))));
-    assert!(matches!(from_json(&other.to_string()), Err(ReadError::Format(_))));
+    assert!(matches!(from_json(&newer.to_string()), Err(ReadError::Version { found: 2, .. })));
+    assert!(matches!(from_json(&other.to_string()), Err(ReadError::Format { .. })));
     for (text, expected) in [
         (newer.to_string().as_str(), "expected a version up to 1, found 2"),
         (other.to_string().as_str(), "expected format \"corun-run\", found \"corun-study\""),
-        (cut, "expected a run written by corun as JSON, found something else: EOF while parsing"),
-        ("", "expected a run written by corun as JSON, found something else: EOF while parsing"),
-        ("{}", "expected a run written by corun as JSON, found something else: missing field"),
-        ("\u{0}", "expected a run written by corun as JSON, found something else: expected value"),
+        (
+            cut,
+            "expected corun-run written by corun as JSON, found something else: EOF while parsing",
+        ),
+        (
+            "",
+            "expected corun-run written by corun as JSON, found something else: EOF while parsing",
+        ),
+        ("{}", "expected corun-run written by corun as JSON, found something else: missing field"),
+        (
+            "\u{0}",
+            "expected corun-run written by corun as JSON, found something else: expected value",
+        ),
     ] {
         let error = from_json(text).expect_err(expected).to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }
 
-fn published() -> PathBuf {
-    corun_testing::repository().join("schema/corun-run.schema.json")
+/// A validator by the published schema of a format.
+pub fn validator(format: &str) -> jsonschema::Validator {
+    let text = std::fs::read_to_string(published(format)).expect("a published schema");
+    let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
+    jsonschema::validator_for(&schema).expect("the schema is a schema")
+}
+
+fn published(format: &str) -> PathBuf {
+    corun_testing::repository().join(format!("schema/{format}.schema.json"))
 }
 
 fn json_of_a_run() -> Value {

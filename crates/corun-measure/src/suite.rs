@@ -1,0 +1,200 @@
+//! Several built-in workloads, one measurement after another: what `corun bench` runs.
+//!
+//! One that cannot run here does not stop the others, and what is finished is kept.
+
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant, SystemTime};
+
+use corun_machine::Machine;
+use corun_record::{Actionable, Bench, Exit, Missing, Placement, StopReason};
+use corun_workload::{Parameters, Usual, Workload};
+
+use crate::cores::usable_cores;
+use crate::execution::{ExecutionError, Interrupt};
+use crate::experiment::Observer;
+use crate::measurement::{MeasureError, Measurement};
+use crate::request::{Request, RequestError, WorkRequest};
+
+/// One workload of a suite.
+pub struct Item {
+    /// The workload.
+    pub workload: &'static dyn Workload,
+    /// Its parameters.
+    pub parameters: Parameters,
+}
+
+/// What all measurements of a suite have in common.
+#[derive(Debug, Clone)]
+pub struct SuiteDesign {
+    /// The placements; none: those in which each workload shows what it is about.
+    pub placements: Vec<Placement>,
+    /// C, the cores to use; by default all.
+    pub cores: Option<NonZeroU32>,
+    /// Blocks of each measurement.
+    pub blocks: u32,
+    /// How long one run of a kernel should take.
+    pub sample_time: Duration,
+    /// The longest that one sample may take.
+    pub timeout: Option<Duration>,
+    /// The seed of every random order; by default a fresh one for each.
+    pub seed: Option<u64>,
+}
+
+/// Is told how a suite goes.
+pub trait SuiteObserver: Observer {
+    /// The item of this index is about to be measured.
+    fn item_starts(&mut self, index: usize, item: &Item);
+}
+
+/// Measures every item.
+///
+/// Beside the bench comes the first failure that was not the machine's lack of something.
+pub fn conduct(
+    items: &[Item],
+    design: &SuiteDesign,
+    machine: &Machine,
+    interrupt: &Interrupt,
+    observer: &mut dyn SuiteObserver,
+) -> (Bench, Option<MeasureError>) {
+    let begin = Instant::now();
+    let mut bench = Bench {
+        format: Bench::FORMAT.to_owned(),
+        version: Bench::VERSION,
+        corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        elapsed_s: 0.0,
+        interrupted: false,
+        runs: Vec::new(),
+        missing: Vec::new(),
+    };
+    let mut first_failure = None;
+    for (index, item) in items.iter().enumerate() {
+        observer.item_starts(index, item);
+        let failure = match measure(item, design, machine, interrupt, observer) {
+            Ok((run, failure)) => {
+                bench.interrupted = run.stopped.reason == StopReason::Interrupted;
+                bench.runs.push(run);
+                failure.map(MeasureError::from)
+            }
+            Err(MeasureError::Execution(ExecutionError::Interrupted)) => {
+                bench.interrupted = true;
+                None
+            }
+            Err(error) => {
+                bench.missing.push(item.missing(&error));
+                Some(error)
+            }
+        };
+        let failure = failure.filter(|error| error.exit() != Exit::NotPossible);
+        first_failure = first_failure.or(failure);
+        if bench.interrupted {
+            break;
+        }
+    }
+    bench.elapsed_s = begin.elapsed().as_secs_f64();
+    (bench, first_failure)
+}
+
+fn measure(
+    item: &Item,
+    design: &SuiteDesign,
+    machine: &Machine,
+    interrupt: &Interrupt,
+    observer: &mut dyn SuiteObserver,
+) -> Result<(corun_record::Run, Option<ExecutionError>), MeasureError> {
+    let interrupt = interrupt
+        .again()
+        .map_err(|error| ExecutionError::System("listen for an interruption", error))?;
+    let request = item.request(design, machine);
+    Measurement::prepare(&request, machine, interrupt, None)?.conduct(observer)
+}
+
+impl Item {
+    /// The measurement of this item.
+    fn request(&self, design: &SuiteDesign, machine: &Machine) -> Request {
+        let about = self.workload.about();
+        let usual = Placing::usual(about.usual, machine);
+        let placing = match design.placements.is_empty() {
+            true => usual,
+            false => Placing { placements: design.placements.clone(), cores: None, ..usual },
+        };
+        Request {
+            work: WorkRequest::Workload {
+                name: about.name.to_owned(),
+                parameters: self.pairs().map(|(name, value)| format!("{name}={value}")).collect(),
+                copies: false,
+                sample_time: design.sample_time,
+            },
+            cores: design.cores.map(NonZeroU32::get).or(placing.cores),
+            core_type: None,
+            placements: placing.placements,
+            steady: placing.steady,
+            timeout: design.timeout,
+            smt_switch: false,
+            target: 0.01,
+            practical: 0.02,
+            max_time: Duration::MAX,
+            blocks: Some(design.blocks),
+            warmup: 1,
+            seed: design.seed,
+        }
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.parameters.iter()
+    }
+
+    fn missing(&self, error: &MeasureError) -> Missing {
+        Missing {
+            workload: self.workload.about().name.to_owned(),
+            parameters: self.pairs().map(|(name, value)| (name.to_owned(), value)).collect(),
+            reason: error.to_string(),
+            next_step: error.next_step(),
+        }
+    }
+}
+
+/// Where a workload runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Placing {
+    placements: Vec<Placement>,
+    cores: Option<u32>,
+    steady: bool,
+}
+
+impl Placing {
+    /// The placements of `usual` as far as this machine has siblings.
+    fn usual(usual: Usual, machine: &Machine) -> Self {
+        let cores = usable_cores(machine);
+        let has_siblings = cores.iter().any(|core| core.cpus.len() > 1);
+        let with_siblings = |alone: Placement| match has_siblings {
+            true => vec![alone, Placement::Full(None)],
+            false => vec![alone],
+        };
+        let (placements, cores) = match usual {
+            Usual::Alone => (vec![Placement::Single], None),
+            Usual::Siblings => (with_siblings(Placement::Spread(None)), None),
+            Usual::Switched => (with_siblings(Placement::Stacked), Some(1)),
+            Usual::Crowd => {
+                let cpus: usize = cores.iter().map(|core| core.cpus.len()).sum();
+                (vec![Placement::Free(u32::try_from(cpus + 1).ok())], None)
+            }
+        };
+        Self { placements, cores, steady: usual == Usual::Crowd }
+    }
+}
+
+/// The items, none of them told anything that it does not take.
+///
+/// # Errors
+/// What is wrong with the parameters of a workload.
+pub fn items(
+    workloads: impl IntoIterator<Item = &'static dyn Workload>,
+    parameters: &[String],
+) -> Result<Vec<Item>, RequestError> {
+    let item = |workload: &'static dyn Workload| {
+        let parameters = Parameters::parse(workload.about(), parameters)?;
+        Ok(Item { workload, parameters })
+    };
+    workloads.into_iter().map(item).collect()
+}

@@ -1,0 +1,102 @@
+//! The built-in workloads in words: one line each, or one of them in full.
+
+use corun_workload::{About, Domain, Mode, Parameter, Usual, Workload};
+
+use crate::tables::Table;
+use crate::terminal::{grid, wrap};
+
+/// A line for each workload: its name, what it does and what it exercises.
+pub fn list<'a>(workloads: impl Iterator<Item = &'a dyn Workload>, columns: u16) -> String {
+    let mut missing = String::new();
+    let rows = workloads.map(|workload| {
+        let about = workload.about();
+        if let Some(reason) = workload.unavailable() {
+            missing.push_str(&wrap(&format!("- {}: {reason}", about.name), "  ", columns));
+        }
+        vec![about.name.to_owned(), about.summary.to_owned(), tags(about)]
+    });
+    let header = ["workload", "what it does", "what it exercises"].map(str::to_owned).to_vec();
+    let table = Table { header, rows: rows.collect() };
+    let mut text = format!("{}\n", grid(&table, columns));
+    if !missing.is_empty() {
+        text.push_str(&format!("\nNot possible here:\n{missing}"));
+    }
+    text
+}
+
+/// A workload in full: what it is and what can be set.
+pub fn describe(workload: &dyn Workload, columns: u16) -> String {
+    let about = workload.about();
+    let mut text = wrap(&format!("{}: {}", about.name, about.summary), "  ", columns);
+    text.push('\n');
+    let facts = [
+        ("operation", about.operation.to_owned()),
+        ("exercises", tags(about)),
+        ("workers", workers(about.default_mode).to_owned()),
+        ("shown by", shown_by(about.usual).to_owned()),
+    ];
+    for (name, fact) in facts {
+        text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
+    }
+    if let Some(reason) = workload.unavailable() {
+        text.push_str(&wrap(&format!("not here   {reason}"), "           ", columns));
+    }
+    if !about.parameters.is_empty() {
+        text.push_str("\nparameters (--param NAME=VALUE), with their defaults:\n");
+    }
+    for parameter in about.parameters {
+        text.push_str(&self::parameter(parameter, columns));
+    }
+    if let Some(sharing) = about.line_sharing {
+        text.push('\n');
+        text.push_str(&wrap(
+            &format!(
+                "Two workers share a cache line with {}={}, and have lines of their own with {}={}; as it comes, `corun measure` compares the two.",
+                sharing.parameter, sharing.shared, sharing.parameter, sharing.own
+            ),
+            "",
+            columns,
+        ));
+    }
+    text
+}
+
+fn parameter(parameter: &Parameter, columns: u16) -> String {
+    let (name, default) = (parameter.name, parameter.default);
+    let mut text = wrap(&format!("  {name}={default}  {}", parameter.summary), "    ", columns);
+    match parameter.domain {
+        Domain::Choice(choices) => {
+            for choice in choices {
+                let line = format!("    {}: {}", choice.value, choice.summary);
+                text.push_str(&wrap(&line, "      ", columns));
+            }
+        }
+        domain => text.push_str(&wrap(&format!("    {domain}"), "    ", columns)),
+    }
+    text
+}
+
+fn tags(about: &About) -> String {
+    about.tags.iter().map(|tag| tag.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn workers(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Copies => "a process for each",
+        Mode::Workers => "threads of one process, with work for each",
+        Mode::WorkersTotal => "threads of one process, which do a fixed total together",
+    }
+}
+
+fn shown_by(usual: Usual) -> &'static str {
+    match usual {
+        Usual::Alone => "single: one worker alone",
+        Usual::Siblings => "spread and full: siblings idle, and at work",
+        Usual::Switched => {
+            "stacked and full on one core: two workers taking turns on a logical CPU, and with one each"
+        }
+        Usual::Crowd => {
+            "free: one worker more than there are logical CPUs, counted over one window"
+        }
+    }
+}

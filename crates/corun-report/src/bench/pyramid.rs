@@ -1,0 +1,149 @@
+//! The memory pyramid: latency and bandwidth by size, from the first-level cache to memory.
+//!
+//! It is a bench like any other, of two workloads at many sizes; only the way it is shown differs.
+
+use std::collections::BTreeMap;
+
+use corun_record::{Bench, Estimate, Metric, Run};
+
+use super::ends;
+use super::plot::{self, Line, Plot};
+use crate::figures::three_digits;
+use crate::prose;
+use crate::tables::Table;
+use crate::terminal::{grid, wrap};
+
+/// What the columns of a pyramid are, and which run belongs where.
+pub struct Pyramid<'a> {
+    /// The workload whose loads wait for one another; its parameters `size` and `stride` tell where.
+    pub latency: &'a str,
+    /// The workload that moves bytes; its parameter `size` is that of one array.
+    pub bandwidth: &'a str,
+    /// Its kernels (parameter `kernel`), each with the number of its arrays.
+    pub kernels: &'a [(&'a str, u64)],
+}
+
+/// A column: what is asked of memory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Column {
+    /// Loads this far apart, in bytes.
+    Latency(u64),
+    /// A kernel, by its place in the list.
+    Bandwidth(usize),
+}
+
+/// The figures of one arm, by column and size in bytes.
+type Figures = BTreeMap<Column, BTreeMap<u64, Estimate>>;
+
+/// The pyramid as tables and plots for a terminal of this many columns.
+pub fn pyramid(bench: &Bench, of: &Pyramid, columns: u16) -> String {
+    let mut text = String::new();
+    if let Some(run) = bench.runs.first() {
+        text.push_str(&wrap(&prose::machine(&run.machine), "", columns));
+    }
+    for (arm, figures) in of.arms(bench) {
+        text.push_str(&format!("\n{arm}\n\n{}\n", of.table(&figures, columns)));
+        for (title, is_latency) in
+            [("latency, ns a load", true), ("bandwidth of all workers, GB/s", false)]
+        {
+            let lines: Vec<Line> = figures
+                .iter()
+                .filter(|(column, _)| matches!(column, Column::Latency(_)) == is_latency)
+                .map(|(column, points)| of.line(column, points))
+                .collect();
+            if !lines.is_empty() {
+                text.push_str(&format!("\n{}", plot::draw(&Plot { title, lines }, columns)));
+            }
+        }
+    }
+    text.push_str(&ends(bench, columns));
+    text
+}
+
+impl Pyramid<'_> {
+    /// The figures of each arm, in the order of the first run.
+    fn arms(&self, bench: &Bench) -> Vec<(String, Figures)> {
+        let mut arms: Vec<(String, Figures)> = Vec::new();
+        for run in &bench.runs {
+            let Some((column, size)) = self.place(run) else { continue };
+            for arm in run.arms.iter().filter(|arm| arm.twin_of.is_none()) {
+                let Some(seen) = run.observation(Metric::Throughput, &arm.id) else { continue };
+                let estimate = match column {
+                    Column::Latency(_) => seen.estimate.under(1e9 * f64::from(arm.workers)),
+                    Column::Bandwidth(_) => seen.estimate.scaled(1e-9),
+                };
+                let index = arms.iter().position(|(id, _)| *id == arm.id).unwrap_or_else(|| {
+                    arms.push((arm.id.clone(), Figures::new()));
+                    arms.len() - 1
+                });
+                arms[index].1.entry(column.clone()).or_default().insert(size, estimate);
+            }
+        }
+        arms
+    }
+
+    /// Where a run belongs: its column, and the bytes that it touches.
+    fn place(&self, run: &Run) -> Option<(Column, u64)> {
+        let number = |name: &str| run.workload.parameters.get(name)?.parse::<u64>().ok();
+        let size = number("size")?;
+        if run.workload.name == self.latency {
+            return Some((Column::Latency(number("stride")?), size));
+        }
+        let kernel = run.workload.parameters.get("kernel")?;
+        let index = self.kernels.iter().position(|(name, _)| name == kernel)?;
+        (run.workload.name == self.bandwidth)
+            .then(|| (Column::Bandwidth(index), size * self.kernels[index].1))
+    }
+
+    fn table(&self, figures: &Figures, columns: u16) -> String {
+        let mut header = vec!["size".to_owned()];
+        header.extend(figures.keys().map(|column| match column {
+            Column::Latency(stride) => format!("stride {} (ns)", size_text(*stride)),
+            Column::Bandwidth(_) => format!("{} (GB/s)", self.name(column)),
+        }));
+        let mut sizes: Vec<u64> =
+            figures.values().flat_map(|points| points.keys().copied()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let row = |size: &u64| {
+            let figure = |points: &BTreeMap<u64, Estimate>| match points.get(size) {
+                Some(estimate) => {
+                    let half = 100.0 * estimate.half_width();
+                    format!("{} ± {half:.0} %", three_digits(estimate.value))
+                }
+                None => String::new(),
+            };
+            let mut row = vec![size_text(*size)];
+            row.extend(figures.values().map(figure));
+            row
+        };
+        grid(&Table { header, rows: sizes.iter().map(row).collect() }, columns)
+    }
+
+    fn name(&self, column: &Column) -> String {
+        match column {
+            Column::Latency(stride) => format!("stride {}", size_text(*stride)),
+            Column::Bandwidth(index) => self.kernels[*index].0.to_owned(),
+        }
+    }
+
+    fn line(&self, column: &Column, points: &BTreeMap<u64, Estimate>) -> Line {
+        let points = points.iter().map(|(size, seen)| (*size as f64, seen.value)).collect();
+        Line { name: self.name(column), points }
+    }
+}
+
+/// A size in the largest unit that gives a whole number, or one decimal of it.
+pub(super) fn size_text(bytes: u64) -> String {
+    let (shift, unit) = match bytes {
+        0x4000_0000.. => (30, "GiB"),
+        0x10_0000.. => (20, "MiB"),
+        0x400.. => (10, "KiB"),
+        _ => (0, "B"),
+    };
+    let whole = bytes >> shift;
+    if whole << shift == bytes {
+        return format!("{whole} {unit}");
+    }
+    format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64)
+}

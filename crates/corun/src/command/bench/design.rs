@@ -1,0 +1,90 @@
+//! How long, how often and where workloads are run, and what comes out: what `run` and `pyramid`
+//! have in common.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use corun_machine::Machine;
+use corun_measure::suite::{self, Item, SuiteDesign};
+use corun_record::{Bench, Exit, Placement};
+use serde::Serialize;
+
+use crate::exports::{Exports, Form};
+use crate::problem::{Problem, code};
+use crate::progress::SuiteProgress;
+use crate::{interruption, values};
+
+#[derive(Debug, Args)]
+pub struct DesignArguments {
+    /// Run them in these placements: single, spread, spread@N, full, full@K, packed, stacked, free,
+    /// free@N
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    placement: Vec<Placement>,
+    /// Use C cores; by default all that this process may use
+    #[arg(long, value_name = "C")]
+    cores: Option<NonZeroU32>,
+    /// Give up a workload when one run of it takes longer
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    timeout: Option<Duration>,
+    /// The seed of every random order (default: a fresh one for each workload, recorded)
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write every run as JSON (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write all observations as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl DesignArguments {
+    /// Measures the items and shows them in this form.
+    pub fn conduct(
+        &self,
+        items: &[Item],
+        blocks: u32,
+        sample_time: Duration,
+        form: impl Fn(&Bench) -> String,
+    ) -> Result<ExitCode, Problem> {
+        let design = SuiteDesign {
+            placements: self.placement.clone(),
+            cores: self.cores,
+            blocks,
+            sample_time,
+            timeout: self.timeout,
+            seed: self.seed,
+        };
+        let exports = Exports::open([
+            (self.json.as_deref(), Bench::to_json as Form<Bench>),
+            (self.csv.as_deref(), corun_report::bench_to_csv),
+        ])?;
+        let interrupt = interruption::on_signals()?;
+        let machine = Machine::read(Path::new("/"))?;
+        let mut progress = SuiteProgress::new(items.len(), self.quiet);
+        let (bench, failure) = suite::conduct(items, &design, &machine, &interrupt, &mut progress);
+        progress.finish();
+        exports.write(&bench, form, Bench::to_json)?;
+        if let Some(failure) = failure {
+            return Err(failure.into());
+        }
+        let exit = match (bench.interrupted, bench.runs.is_empty()) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::NotPossible,
+            (false, false) => Exit::Done,
+        };
+        Ok(code(exit))
+    }
+}
+
+/// Indented JSON, ended by a newline.
+pub fn json(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("descriptions have no odd keys");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,53 @@
+//! `corun bench list`: the registry, for a person or as JSON for a program.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_record::Exit;
+use corun_report::Destination;
+use serde::Serialize;
+
+use super::selection::TagArguments;
+use crate::problem::{Problem, code};
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    tags: TagArguments,
+    /// Write all that `corun bench show` tells of each as JSON to FILE (`-`, the default, is
+    /// standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+}
+
+/// A workload in the list.
+#[derive(Serialize)]
+pub struct Entry {
+    #[serde(flatten)]
+    about: &'static corun_workload::About,
+    /// Why it cannot run here.
+    unavailable: Option<String>,
+}
+
+impl Entry {
+    pub fn of(workload: &dyn corun_workload::Workload) -> Self {
+        Self { about: workload.about(), unavailable: workload.unavailable() }
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let workloads = arguments.tags.workloads()?;
+    let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
+    match destination {
+        Some(destination) => {
+            let entries: Vec<Entry> = workloads.into_iter().map(Entry::of).collect();
+            destination.write(&super::design::json(&entries))?;
+        }
+        None => {
+            terminal::show(&corun_report::list(workloads.into_iter(), terminal::width()))?;
+        }
+    }
+    Ok(code(Exit::Done))
+}

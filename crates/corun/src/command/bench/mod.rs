@@ -1,0 +1,41 @@
+//! `corun bench`: the built-in workloads, a file each for what can be asked of them.
+
+mod design;
+mod list;
+mod pyramid;
+mod run;
+mod selection;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::problem::Problem;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the built-in workloads: what each does and what it exercises
+    List(list::Arguments),
+    /// Say all about a workload: its operation, its parameters and their defaults
+    Show(show::Arguments),
+    /// Run workloads and show how fast each is, and what sharing a core does to it
+    Run(run::Arguments),
+    /// Measure the memory pyramid: latency and bandwidth by size, from the first cache to memory
+    Pyramid(pyramid::Arguments),
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match &arguments.action {
+        Action::List(arguments) => list::run(arguments),
+        Action::Show(arguments) => show::run(arguments),
+        Action::Run(arguments) => run::run(arguments),
+        Action::Pyramid(arguments) => pyramid::run(arguments),
+    }
+}

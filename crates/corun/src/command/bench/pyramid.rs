@@ -1,0 +1,86 @@
+//! `corun bench pyramid`: two workloads at many sizes, from the first-level cache to memory.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use corun_measure::suite::{self, Item};
+use corun_report::Pyramid;
+
+use super::design::DesignArguments;
+use crate::problem::Problem;
+use crate::{terminal, values};
+
+/// The workloads that the pyramid is made of.
+const PYRAMID: Pyramid = Pyramid {
+    latency: "chase",
+    bandwidth: "stream",
+    kernels: &[("read", 1), ("write", 1), ("copy", 2)],
+};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The smallest size
+    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = values::size)]
+    from: u64,
+    /// The largest size, in bytes or in caches
+    #[arg(long, value_name = "SIZE", default_value = "8xL3", value_parser = values::size)]
+    to: u64,
+    /// Distances between the loads of the latency
+    #[arg(long, value_name = "LIST", default_value = "64,512,4096", value_delimiter = ',')]
+    #[arg(value_parser = values::size)]
+    stride: Vec<u64>,
+    /// Run this many blocks at each point (twice a block)
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    blocks: u32,
+    /// How long one run at each point should take
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = values::duration)]
+    sample_time: Duration,
+    #[command(flatten)]
+    design: DesignArguments,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let sizes: Vec<u64> = std::iter::successors(Some(arguments.from), |size| size.checked_mul(2))
+        .take_while(|&size| size <= arguments.to)
+        .collect();
+    if sizes.is_empty() {
+        return Err(Problem::usage(
+            format!(
+                "expected --from no larger than --to, found {} and {}",
+                arguments.from, arguments.to
+            ),
+            "Exchange them, or leave one out.",
+        ));
+    }
+    let mut items = Vec::new();
+    for &stride in &arguments.stride {
+        for size in sizes.iter().filter(|&&size| size >= 2 * stride) {
+            items.extend(item(PYRAMID.latency, &[("size", *size), ("stride", stride)], &[])?);
+        }
+    }
+    for &(kernel, arrays) in PYRAMID.kernels {
+        for size in &sizes {
+            items.extend(item(
+                PYRAMID.bandwidth,
+                &[("size", size / arrays)],
+                &[("kernel", kernel)],
+            )?);
+        }
+    }
+    arguments.design.conduct(&items, arguments.blocks, arguments.sample_time, |bench| {
+        corun_report::pyramid(bench, &PYRAMID, terminal::width())
+    })
+}
+
+fn item(
+    name: &str,
+    numbers: &[(&str, u64)],
+    choices: &[(&str, &str)],
+) -> Result<Vec<Item>, Problem> {
+    let workload = corun_workload::find(name)?;
+    let numbers = numbers.iter().map(|(name, value)| format!("{name}={value}"));
+    let choices = choices.iter().map(|(name, value)| format!("{name}={value}"));
+    Ok(suite::items([workload], &numbers.chain(choices).collect::<Vec<_>>())?)
+}

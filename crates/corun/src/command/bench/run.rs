@@ -1,0 +1,41 @@
+//! `corun bench run`: some workloads, or all, one after another.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use corun_measure::suite;
+
+use super::design::DesignArguments;
+use super::selection::TagArguments;
+use crate::problem::Problem;
+use crate::{terminal, values};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The workloads to run; by default all
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    tags: TagArguments,
+    /// Set a parameter of the workloads (repeatable)
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+    /// Run this many blocks of each workload (each arm twice a block)
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    blocks: u32,
+    /// How long one run of a built-in kernel should take
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration)]
+    sample_time: Duration,
+    #[command(flatten)]
+    design: DesignArguments,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let workloads = arguments.tags.workloads_and(&arguments.names)?;
+    let items = suite::items(workloads, &arguments.parameters)?;
+    arguments.design.conduct(&items, arguments.blocks, arguments.sample_time, |bench| {
+        corun_report::bench_to_terminal(bench, terminal::width())
+    })
+}

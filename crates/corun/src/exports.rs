@@ -1,0 +1,69 @@
+//! The files that a result is written to: found writable before anything is measured.
+
+use std::path::Path;
+
+use corun_report::Destination;
+
+use crate::problem::{Problem, say};
+use crate::terminal;
+
+/// A way to write a result as text.
+pub type Form<T> = fn(&T) -> String;
+
+/// Where a result goes, and in which form.
+pub struct Exports<T> {
+    files: Vec<(Destination, Form<T>)>,
+}
+
+impl<T> Exports<T> {
+    /// Opens every place that is asked for.
+    ///
+    /// # Errors
+    /// If two forms are to go to one place, or a place cannot be written.
+    pub fn open<'a>(
+        wanted: impl IntoIterator<Item = (Option<&'a Path>, Form<T>)>,
+    ) -> Result<Self, Problem> {
+        let wanted: Vec<(&Path, Form<T>)> =
+            wanted.into_iter().filter_map(|(path, form)| Some((path?, form))).collect();
+        for (index, (path, _)) in wanted.iter().enumerate() {
+            if wanted[..index].iter().any(|(earlier, _)| earlier == path) {
+                return Err(Problem::usage(
+                    format!("expected a place of its own for each export, found {path:?} twice"),
+                    "Name another file for one of them.",
+                ));
+            }
+        }
+        let mut files = Vec::new();
+        for (path, form) in wanted {
+            files.push((Destination::open(path)?, form));
+        }
+        Ok(Self { files })
+    }
+
+    /// Shows the result and writes every file; what cannot be written where it was asked for is
+    /// kept whole in the folder for temporary files.
+    ///
+    /// # Errors
+    /// The first place that could not be written.
+    pub fn write(
+        self,
+        result: &T,
+        shown: impl Fn(&T) -> String,
+        whole: Form<T>,
+    ) -> Result<(), Problem> {
+        let mut first_failure = None;
+        if !self.files.iter().any(|(file, _)| file.is_standard_output()) {
+            first_failure = terminal::show(&shown(result)).err();
+        }
+        for (file, form) in self.files {
+            if let Err(error) = file.write(&form(result)) {
+                first_failure = first_failure.or(Some(error));
+            }
+        }
+        let Some(failure) = first_failure else { return Ok(()) };
+        if let Ok(rescue) = corun_report::rescue(&whole(result)) {
+            say(&format!("corun: the whole result is kept in {}", rescue.display()));
+        }
+        Err(failure.into())
+    }
+}

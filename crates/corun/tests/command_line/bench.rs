@@ -1,0 +1,159 @@
+//! `corun bench`: the built-in workloads listed, described and run.
+
+use std::collections::BTreeSet;
+
+use corun_record::{Bench, Metric};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun, wait_until};
+use crate::interruption::{ended_by, start};
+use crate::schema::validator;
+
+/// `corun bench run` of as little as possible.
+fn run(arguments: &[&str]) -> std::process::Command {
+    let mut command = corun(["bench", "run", "--blocks=2", "--sample-time=1ms", "--seed=1"]);
+    command.args(arguments);
+    command
+}
+
+fn bench(outcome: &Outcome) -> Bench {
+    Bench::from_json(&outcome.output)
+        .unwrap_or_else(|error| panic!("{error}\n{}{}", outcome.output, outcome.errors))
+}
+
+#[test]
+fn every_workload_is_listed_and_described() {
+    let listed = Outcome::of(&mut corun(["bench", "list"]));
+    assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
+    let all: Value =
+        serde_json::from_str(&Outcome::of(&mut corun(["bench", "list", "--json"])).output).unwrap();
+    assert_eq!(all.as_array().map(Vec::len), Some(corun_workload::all().len()));
+    for (workload, entry) in corun_workload::all().zip(all.as_array().unwrap()) {
+        let about = workload.about();
+        assert!(listed.output.contains(&format!("\n {} ", about.name)), "{}", listed.output);
+        let shown = Outcome::of(&mut corun(["bench", "show", about.name]));
+        assert!(shown.output.starts_with(&format!("{}: ", about.name)), "{}", shown.output);
+        for parameter in about.parameters {
+            let line = format!("\n  {}={}  ", parameter.name, parameter.default);
+            assert!(shown.output.contains(&line), "{line}{}", shown.output);
+        }
+        let json = Outcome::of(&mut corun(["bench", "show", about.name, "--json"])).output;
+        assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), *entry);
+    }
+}
+
+#[test]
+fn a_tag_chooses_those_that_have_it() {
+    let json = Outcome::of(&mut corun(["bench", "list", "--tag=store-forwarding", "--json"]));
+    let chosen: Vec<Value> = serde_json::from_str(&json.output).unwrap();
+    let names: BTreeSet<&str> = chosen.iter().filter_map(|it| it["name"].as_str()).collect();
+    assert!(names.is_superset(&["fib", "ram"].into()) && !names.contains("regn"), "{names:?}");
+    let bench = bench(&Outcome::of(&mut run(&["fib", "--tag=store-forwarding", "--json=-"])));
+    let run: Vec<&str> = bench.runs.iter().map(|run| run.workload.name.as_str()).collect();
+    assert_eq!(run.iter().copied().collect::<BTreeSet<_>>(), names, "each once");
+    assert_eq!(run[0], "fib", "the named one first");
+}
+
+#[test]
+fn runs_are_kept_whole() {
+    let outcome = Outcome::of(&mut run(&["fib", "ram", "--placement=spread,stacked", "--json=-"]));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let json: Value = serde_json::from_str(&outcome.output).unwrap();
+    let faults: Vec<String> =
+        validator(Bench::FORMAT).iter_errors(&json).map(|fault| fault.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new());
+    let bench = bench(&outcome);
+    assert_eq!(bench.to_json(), outcome.output);
+    assert!(bench.missing.is_empty() && !bench.interrupted);
+    for (run, name) in bench.runs.iter().zip(["fib", "ram"]) {
+        assert_eq!(run.workload.name, name);
+        assert_eq!(run.design.blocks, 2);
+        for arm in ["spread", "stacked"] {
+            let rate = run.observation(Metric::Throughput, arm).expect("a rate");
+            assert!(rate.estimate.value > 0.0);
+        }
+    }
+}
+
+#[test]
+fn observations_of_all_runs_make_one_table() {
+    let outcome = Outcome::of(&mut run(&["ram", "fib", "--placement=single", "--csv=-"]));
+    let mut lines = outcome.output.lines();
+    assert!(lines.next().is_some_and(|header| header.starts_with("workload,cpu_model,metric,")));
+    let workloads: Vec<&str> = lines.filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(workloads.iter().collect::<BTreeSet<_>>(), [&"fib", &"ram"].into());
+    assert!(workloads.is_sorted_by(|one, other| one >= other), "the header once: {workloads:?}");
+}
+
+#[test]
+fn a_workload_that_cannot_run_stops_no_other() {
+    let nothing = Scratch::new();
+    let without_bash = |names: &[&str]| {
+        let mut command = run(names);
+        Outcome::of(command.arg("--placement=single").env("PATH", nothing.path()))
+    };
+    let both = without_bash(&["regn", "fib"]);
+    assert_eq!((both.exit, both.errors.as_str()), (Some(0), ""));
+    let missing =
+        "\nNot run:\n- regn: workload `regn` cannot run here: there is no `bash` on PATH.";
+    assert!(both.output.contains(missing), "{}", both.output);
+    assert!(both.output.contains("\n fib "), "{}", both.output);
+    let alone = without_bash(&["regn"]);
+    assert_eq!(alone.exit, Some(3));
+    assert!(alone.output.contains(missing), "{}", alone.output);
+}
+
+#[test]
+fn what_is_finished_when_interrupted_is_kept() {
+    let scratch = Scratch::new();
+    let script = scratch.script(": >\"$folder/begun\"\ntail -f /dev/null");
+    std::fs::rename(script, scratch.file("bash")).unwrap();
+    let path = format!("{}:{}", scratch.path().display(), std::env::var("PATH").unwrap());
+    let json = scratch.file("bench.json");
+    let mut command = run(&["fib", "regn", "ram"]);
+    let child = start(command.env("PATH", path).arg("--json").arg(&json));
+    wait_until("the second workload", || scratch.file("begun").exists());
+    let outcome = ended_by(child, Signal::INT);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(5), ""));
+    assert!(outcome.output.contains("PARTIAL RESULT"), "{}", outcome.output);
+    let bench = Bench::from_json(&scratch.read("bench.json")).expect("a whole bench");
+    let names: Vec<&str> = bench.runs.iter().map(|run| run.workload.name.as_str()).collect();
+    assert_eq!((names, bench.interrupted), (vec!["fib"], true));
+}
+
+#[test]
+fn mistakes_are_answered_before_anything_runs() {
+    let mistakes: [&[&str]; 6] = [
+        &["run", "fbi"],
+        &["run", "--tag=store-fowarding"],
+        &["run", "fib", "ram", "--param", "call=call"],
+        &["run", "fib", "--json=x", "--csv=x"],
+        &["show", "rams"],
+        &["pyramid", "--from=8K", "--to=4K"],
+    ];
+    let answers: Vec<String> = mistakes
+        .iter()
+        .map(|arguments| {
+            let outcome = Outcome::of(corun(["bench"]).args(*arguments));
+            assert_eq!((outcome.exit, outcome.output.as_str()), (Some(2), ""), "{arguments:?}");
+            let first = |text: &str| text.split("; there are").next().map(str::to_owned);
+            let lines: Vec<String> = outcome.errors.lines().filter_map(first).collect();
+            lines.join("\n")
+        })
+        .collect();
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    corun: no built-in workload is called `fbi`
+      Did you mean `fib`?
+    corun: no workload has the tag `store-fowarding`
+      Did you mean `store-forwarding`?
+    corun: `ram` has no parameter `call`; it has: variant, touched
+      Use one of these names.
+    corun: expected a place of its own for each export, found "x" twice
+      Name another file for one of them.
+    corun: no built-in workload is called `rams`
+      Did you mean `ram`?
+    corun: expected --from no larger than --to, found 8192 and 4096
+      Exchange them, or leave one out.
+    "#);
+}

@@ -21,6 +21,8 @@ pub struct Item {
     pub workload: &'static dyn Workload,
     /// Its parameters.
     pub parameters: Parameters,
+    /// Those of them that were given, `name=value`.
+    given: Vec<String>,
 }
 
 /// What all measurements of a suite have in common.
@@ -121,7 +123,7 @@ impl Item {
         Request {
             work: WorkRequest::Workload {
                 name: about.name.to_owned(),
-                parameters: self.pairs().map(|(name, value)| format!("{name}={value}")).collect(),
+                parameters: self.given.clone(),
                 copies: false,
                 sample_time: design.sample_time,
             },
@@ -140,14 +142,14 @@ impl Item {
         }
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (&'static str, String)> {
-        self.parameters.iter()
-    }
-
     fn missing(&self, error: &MeasureError) -> Missing {
         Missing {
             workload: self.workload.about().name.to_owned(),
-            parameters: self.pairs().map(|(name, value)| (name.to_owned(), value)).collect(),
+            parameters: self
+                .parameters
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             reason: error.to_string(),
             next_step: error.next_step(),
         }
@@ -193,8 +195,9 @@ pub fn items(
     parameters: &[String],
 ) -> Result<Vec<Item>, RequestError> {
     let item = |workload: &'static dyn Workload| {
+        let given = parameters.to_vec();
         let parameters = Parameters::parse(workload.about(), parameters)?;
-        Ok(Item { workload, parameters })
+        Ok(Item { workload, parameters, given })
     };
     workloads.into_iter().map(item).collect()
 }

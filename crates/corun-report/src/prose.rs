@@ -33,19 +33,15 @@ fn on_one_line(text: &str) -> String {
 }
 
 pub(crate) fn machine(machine: &MachineSummary) -> String {
-    let plural = |count: u32, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
     let mut facts = vec![machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned())];
     facts.push(format!(
         "{}, {}",
-        plural(machine.cores, "core"),
+        plural(machine.cores as usize, "core"),
         match machine.allowed_cpus == machine.online_cpus {
-            true => plural(machine.online_cpus, "logical CPU"),
+            true => plural(machine.online_cpus as usize, "logical CPU"),
             false => format!(
                 "{} of {} allowed",
-                plural(machine.allowed_cpus, "logical CPU"),
+                plural(machine.allowed_cpus as usize, "logical CPU"),
                 machine.online_cpus
             ),
         }
@@ -59,6 +55,14 @@ pub(crate) fn machine(machine: &MachineSummary) -> String {
         facts.push(format!("virtual machine ({hypervisor})"));
     }
     facts.join(", ")
+}
+
+/// A count of things: `1 core`, `2 cores`.
+pub(crate) fn plural(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    }
 }
 
 /// The verdicts as sentences, the headline first.

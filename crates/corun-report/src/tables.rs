@@ -105,7 +105,7 @@ fn none() -> String {
 
 /// The CPUs of an arm in the kernel's list form, with a count where several workers share them;
 /// where workers were not pinned, the CPUs they were seen on.
-pub(crate) fn cpus(run: &Run, arm: &Arm) -> String {
+fn cpus(run: &Run, arm: &Arm) -> String {
     if arm.cpus.is_empty() {
         let samples = run.samples.iter().filter(|sample| sample.arm == arm.id);
         let workers = samples.flat_map(|sample| &sample.workers);

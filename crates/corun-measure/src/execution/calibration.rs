@@ -37,11 +37,12 @@ struct Step {
     settled: bool,
 }
 
-/// From a run of so many operations that took `seen` to the number for the next: a tenth of the
-/// wanted time is enough to extrapolate from.
+/// From a run of so many operations that took `seen` to the number for the next. Others can only make
+/// a run longer, so a short one that was disturbed must not be extrapolated from: the last run takes
+/// half of the wanted time at least.
 fn next(operations: u64, seen: f64, wanted: f64) -> Step {
     let factor = wanted / seen.max(1e-9);
-    let settled = factor <= 10.0 || operations as f64 >= MOST;
+    let settled = factor <= 2.0 || operations as f64 >= MOST;
     let grown = operations as f64 * if settled { factor } else { factor.min(100.0) };
     Step { operations: round(grown.clamp(1.0, MOST)), settled }
 }
@@ -60,6 +61,7 @@ mod tests {
     fn short_runs_grow_and_long_ones_settle() {
         assert_eq!(next(1000, 1e-6, 0.2), Step { operations: 100_000, settled: false });
         assert_eq!(next(1_000_000, 0.1, 0.2), Step { operations: 2_000_000, settled: true });
+        assert_eq!(next(10_000, 0.02, 0.2), Step { operations: 100_000, settled: false });
         assert_eq!(next(1000, 4.0, 0.2), Step { operations: 50, settled: true });
         assert_eq!(next(u64::MAX / 2, 0.0, 0.2).operations, 1_000_000_000_000_000_000);
     }

@@ -6,8 +6,8 @@ use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 
 use super::ends;
 use crate::figures::{interval, percent, ratio, seconds};
-use crate::prose;
-use crate::tables::{RateScale, Table, cpus};
+use crate::prose::{self, plural};
+use crate::tables::{RateScale, Table};
 use crate::terminal::{grid, wrap};
 
 /// The bench as text for a terminal of this many columns.
@@ -33,8 +33,8 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     }
     let runs: usize = bench.runs.iter().map(|run| run.samples.len()).sum();
     let course = format!(
-        "{} workloads, {runs} runs in {}; `corun bench show NAME` says what each does.",
-        bench.runs.len(),
+        "{}, {runs} runs in {}; `corun bench show NAME` says what each does.",
+        plural(bench.runs.len(), "workload"),
         seconds(bench.elapsed_s)
     );
     text.push('\n');
@@ -43,7 +43,7 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
 }
 
 fn rows(bench: &Bench, columns: u16) -> String {
-    let names = ["workload", "arm", "workers", "CPUs", "one operation", "rate", "", "compared"];
+    let names = ["workload", "arm", "workers", "one operation", "rate", "", "compared"];
     let rows = bench.runs.iter().flat_map(|run| {
         let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
         arms.enumerate().map(move |(index, arm)| row(run, arm, index == 0))
@@ -64,7 +64,6 @@ fn row(run: &Run, arm: &Arm, is_first: bool) -> Vec<String> {
         if is_first { run.workload.name.clone() } else { String::new() },
         arm.id.clone(),
         arm.workers.to_string(),
-        cpus(run, arm),
         text(&|seen| seconds(workers / seen.estimate.value)),
         text(&|seen| format!("{} {}", scale.show(seen.estimate.value), scale.unit)),
         text(&|seen| format!("± {}", percent(seen.estimate.half_width()))),

@@ -21,6 +21,11 @@ pub(crate) fn parse_multiple(text: &str, root: &Path) -> Option<u64> {
     parse_count(count)?.checked_mul(size(level, root))
 }
 
+/// The last-level cache that the first CPU uses, in bytes.
+pub(crate) fn last_level(root: &Path) -> u64 {
+    size(3, root)
+}
+
 /// The data cache of this level that the first CPU uses, in bytes; where there is no such level, the
 /// one before it.
 fn size(level: usize, root: &Path) -> u64 {

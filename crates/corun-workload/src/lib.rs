@@ -3,7 +3,9 @@
 //! describes itself; none of them looks at a clock, since timing belongs to the caller.
 
 mod about;
+mod available;
 mod caches;
+mod cycle;
 mod error;
 mod in_memory;
 mod memory;

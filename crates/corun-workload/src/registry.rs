@@ -1,9 +1,13 @@
 //! The list of all workloads. A new one is a file below `registry/`, its `mod` line and its line in
 //! [`all`]; everything else about it is said in its own file.
 
+mod chase;
 mod fib;
+mod gups;
 mod ram;
 mod regn;
+mod stream;
+mod tlb;
 
 use crate::error::nearest_first;
 use crate::{Workload, WorkloadError};
@@ -12,9 +16,13 @@ use crate::{Workload, WorkloadError};
 pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
     #[rustfmt::skip]
     const ALL: &[&dyn Workload] = &[
+        &chase::Chase,
         &fib::Fib,
+        &gups::Gups,
         &ram::Ram,
         &regn::Regn,
+        &stream::Stream,
+        &tlb::Tlb,
     ];
     ALL.iter().copied()
 }

@@ -52,6 +52,7 @@ impl Workload for Ram {
             _ => |array, operations| passes_through_memory(array, operations),
         };
         let touched = parameters.number(&TOUCHED)?;
+        memory::ensure_available(ABOUT.name, touched.saturating_mul(workers.get() as u64))?;
         (0..workers.get())
             .map(|_| {
                 let memory = memory::map(ABOUT.name, touched)?;

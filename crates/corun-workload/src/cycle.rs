@@ -9,6 +9,10 @@ use crate::{Job, Kernel, WorkloadError};
 /// Cursors that are followed at once where loads are to overlap; they fit the registers.
 const TOGETHER: usize = 8;
 
+/// With pages as slots and lines as skew, 2048 pointers lie in as many sets of a cache, since sets are
+/// told apart by the line within a page and by the low bits of the page.
+const BEFORE_SKEW: u64 = 32;
+
 /// Where the pointers lie and how they are followed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
@@ -16,8 +20,8 @@ pub(crate) struct Layout {
     pub(crate) length: u64,
     /// Bytes from one pointer's slot to the next one's, a multiple of 8.
     pub(crate) stride: u64,
-    /// How many bytes further into its slot each pointer lies than the one before, around its end;
-    /// a multiple of 8 that divides `stride`, or 0.
+    /// How many bytes further into their slots the pointers lie after every [`BEFORE_SKEW`] of them,
+    /// around the slots' end; a multiple of 8 that divides `stride`, or 0.
     pub(crate) skew: u64,
     /// The order in which they are visited.
     pub(crate) order: Order,
@@ -122,7 +126,7 @@ impl CycleKernel {
 impl Layout {
     /// Bytes from the start of the memory to a pointer.
     fn place(&self, index: u64) -> usize {
-        (index * self.stride + index * self.skew % self.stride) as usize
+        (index * self.stride + index / BEFORE_SKEW * self.skew % self.stride) as usize
     }
 }
 

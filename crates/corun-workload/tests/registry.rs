@@ -58,6 +58,10 @@ fn every_workload_can_be_prepared_as_it_comes() {
             match workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap()) {
                 Ok(Job::Kernels(kernels)) => assert_eq!(kernels.len(), workers, "{}", about.name),
                 Ok(Job::Program(program)) => assert!(program.operations > 0, "{}", about.name),
+                // The defaults follow the caches; a small share of a large machine may not hold them.
+                Err(error @ WorkloadError::NoMemory { .. }) => {
+                    corun_testing::skip(&format!("preparing {}", about.name), &error.to_string());
+                }
                 Err(error) => panic!("{}: {error}", about.name),
             }
         }
@@ -68,17 +72,24 @@ fn every_workload_can_be_prepared_as_it_comes() {
 fn an_unknown_workload_is_answered_with_the_nearest() {
     let error = find("fbi").err().unwrap();
     assert_eq!(error.exit(), Exit::Usage);
-    insta::assert_snapshot!(
-        format!("{error}\n{}", error.next_step()),
-        @r"
-    no built-in workload is called `fbi`; there are: fib, ram, regn
-    Did you mean `fib`?
-    "
-    );
+    let told = error.to_string();
+    let first = "no built-in workload is called `fbi`; there are: fib, ";
+    assert!(told.starts_with(first), "{told}");
+    assert_eq!(error.next_step(), "Did you mean `fib`?");
 }
 
 #[test]
 fn memory_that_cannot_be_had_is_an_error() {
+    for (name, size) in [("chase", "32GiB"), ("gups", "1TiB"), ("ram", "8GiB"), ("stream", "1TiB")]
+    {
+        let workload = find(name).unwrap();
+        let parameter = if name == "ram" { "touched" } else { "size" };
+        let parameters =
+            Parameters::parse(workload.about(), [format!("{parameter}={size}")]).unwrap();
+        let many = NonZeroUsize::new(1 << 20).unwrap();
+        let error = workload.prepare(&parameters, many).err().unwrap();
+        assert!(matches!(error, WorkloadError::NoMemory { .. }), "{error}");
+    }
     let workload = find("fib").unwrap();
     let parameters = Parameters::parse(workload.about(), ["granularity=1GiB"]).unwrap();
     for workers in [1 << 24, usize::MAX >> 30, usize::MAX] {

@@ -1,8 +1,8 @@
 //! More pages than the TLB holds, one cache line of each: the caches hold the data, so what costs
 //! time is the walk through the page table.
 //!
-//! The line lies elsewhere in each page, since lines at the same place of all pages would share a few
-//! sets of the caches. `pages=huge` is the control: the same lines, with few translations.
+//! The lines lie at different places of their pages, since lines at the same place of all pages would
+//! share a few sets of the caches. `pages=huge` is the control: the same lines, with few translations.
 
 use std::num::NonZeroUsize;
 

@@ -1,8 +1,12 @@
 //! Every workload's check value against the same number computed in another way: a file for each.
 
+mod chase;
 mod fib;
+mod gups;
 mod ram;
 mod regn;
+mod stream;
+mod tlb;
 
 use std::num::NonZeroUsize;
 use std::sync::Barrier;
@@ -14,17 +18,24 @@ const OPERATIONS: [u64; 11] = [1, 2, 3, 93, 1023, 1024, 1025, 2048, 5000, 123_45
 
 #[test]
 fn a_reset_forgets_the_run_before() {
-    for name in ["fib", "ram"] {
-        let mut kernel = kernels(name, &[], 1).remove(0);
-        let mut check_after = |operations| {
-            kernel.reset();
-            kernel.run(operations);
-            kernel.check()
-        };
-        let short = check_after(7);
-        check_after(10_000);
-        assert_eq!(check_after(7), short, "{name}");
+    for name in ["fib", "ram", "tlb"] {
+        assert_reset_forgets(name, &[]);
     }
+    for name in ["chase", "gups", "stream"] {
+        assert_reset_forgets(name, &["size=64KiB".into()]);
+    }
+}
+
+fn assert_reset_forgets(name: &str, parameters: &[String]) {
+    let mut kernel = kernels(name, parameters, 1).remove(0);
+    let mut check_after = |operations| {
+        kernel.reset();
+        kernel.run(operations);
+        kernel.check()
+    };
+    let short = check_after(7);
+    check_after(10_000);
+    assert_eq!(check_after(7), short, "{name}");
 }
 
 fn kernels(name: &str, parameters: &[String], workers: usize) -> Vec<Box<dyn Kernel>> {

@@ -1,9 +1,11 @@
 //! The loops of the kernels, written once for every kind of vector; what the processor has decides
 //! which of them runs. Passes are inside, so that an array of a few lines costs no call a pass.
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(test, not(target_arch = "x86_64")))]
 use super::vector::Portable;
 use super::vector::Vector;
+#[cfg(target_arch = "x86_64")]
+use super::x86::{self, Sse2, Widest};
 use crate::in_memory::opaque;
 
 /// STREAM's factor.
@@ -91,12 +93,12 @@ impl Formula for Write {
 pub(super) fn writing<F: Formula>(streaming: bool) -> Loop {
     #[cfg(target_arch = "x86_64")]
     match (x86::widest(), streaming) {
-        (x86::Widest::Avx512, false) => x86::avx512::<F, false>,
-        (x86::Widest::Avx512, true) => x86::avx512::<F, true>,
-        (x86::Widest::Avx, false) => x86::avx::<F, false>,
-        (x86::Widest::Avx, true) => x86::avx::<F, true>,
-        (x86::Widest::Sse2, false) => write::<super::vector::Sse2, F, false>,
-        (x86::Widest::Sse2, true) => write::<super::vector::Sse2, F, true>,
+        (Widest::Avx512, false) => x86::avx512::<F, false>,
+        (Widest::Avx512, true) => x86::avx512::<F, true>,
+        (Widest::Avx, false) => x86::avx::<F, false>,
+        (Widest::Avx, true) => x86::avx::<F, true>,
+        (Widest::Sse2, false) => write::<Sse2, F, false>,
+        (Widest::Sse2, true) => write::<Sse2, F, true>,
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -110,9 +112,9 @@ pub(super) fn writing<F: Formula>(streaming: bool) -> Loop {
 pub(super) fn reading() -> Loop {
     #[cfg(target_arch = "x86_64")]
     match x86::widest() {
-        x86::Widest::Avx512 => x86::avx512_read,
-        x86::Widest::Avx => x86::avx_read,
-        x86::Widest::Sse2 => read::<super::vector::Sse2>,
+        Widest::Avx512 => x86::avx512_read,
+        Widest::Avx => x86::avx_read,
+        Widest::Sse2 => read::<Sse2>,
     }
     #[cfg(not(target_arch = "x86_64"))]
     read::<Portable>
@@ -124,7 +126,7 @@ const UNROLLED: usize = 4;
 /// # Safety
 /// As for [`Loop`].
 #[inline(always)]
-unsafe fn write<V: Vector, F: Formula, const STREAMING: bool>(
+pub(super) unsafe fn write<V: Vector, F: Formula, const STREAMING: bool>(
     arrays: &Arrays,
     elements: u64,
 ) -> f64 {
@@ -204,7 +206,7 @@ const SUMS: usize = 8;
 /// # Safety
 /// As for [`Loop`].
 #[inline(always)]
-unsafe fn read<V: Vector>(arrays: &Arrays, elements: u64) -> f64 {
+pub(super) unsafe fn read<V: Vector>(arrays: &Arrays, elements: u64) -> f64 {
     let mut sums = [V::splat(0.0); SUMS];
     let mut rest = 0.0;
     let mut left = elements;
@@ -231,65 +233,88 @@ unsafe fn read<V: Vector>(arrays: &Arrays, elements: u64) -> f64 {
     sums.into_iter().fold(rest, |total, sum| total + sum.sum())
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    //! The loops with the instructions of newer processors.
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    use super::{Arrays, Formula, read, write};
-    use crate::registry::stream::vector::{Avx, Avx512};
+    #[repr(align(64))]
+    struct Numbers([f64; LENGTH]);
 
-    pub(super) enum Widest {
-        Avx512,
-        Avx,
-        Sse2,
+    const LENGTH: usize = 128 + 24;
+
+    /// Every kind of vector that this processor has, and the one of other processors.
+    fn loops<F: Formula>() -> Vec<Loop> {
+        let mut loops: Vec<Loop> = vec![write::<Portable, F, false>, write::<f64, F, true>];
+        #[cfg(target_arch = "x86_64")]
+        {
+            loops.extend([write::<Sse2, F, false> as Loop, write::<Sse2, F, true>]);
+            if is_x86_feature_detected!("avx") {
+                loops.extend([x86::avx::<F, false> as Loop, x86::avx::<F, true>]);
+            }
+            if is_x86_feature_detected!("avx512f") {
+                loops.extend([x86::avx512::<F, false> as Loop, x86::avx512::<F, true>]);
+            }
+        }
+        loops
     }
 
-    /// The widest vectors of this processor.
-    pub(super) fn widest() -> Widest {
-        if is_x86_feature_detected!("avx512f") {
-            Widest::Avx512
-        } else if is_x86_feature_detected!("avx") {
-            Widest::Avx
-        } else {
-            Widest::Sse2
+    fn readers() -> Vec<Loop> {
+        let mut loops: Vec<Loop> = vec![read::<Portable>, read::<f64>];
+        #[cfg(target_arch = "x86_64")]
+        {
+            loops.push(read::<Sse2>);
+            if is_x86_feature_detected!("avx") {
+                loops.push(x86::avx_read);
+            }
+            if is_x86_feature_detected!("avx512f") {
+                loops.push(x86::avx512_read);
+            }
+        }
+        loops
+    }
+
+    fn assert_all_write<F: Formula>(expected: impl Fn(f64) -> f64) {
+        let first = Numbers(std::array::from_fn(|index| index as f64));
+        let second = Numbers(std::array::from_fn(|index| 1000.0 * index as f64));
+        for (number, run) in loops::<F>().into_iter().enumerate() {
+            for elements in [0, 1, 7, 8, 63, 64, 65, LENGTH] {
+                let mut target = Numbers([-1.0; LENGTH]);
+                let arrays = Arrays {
+                    target: target.0.as_mut_ptr(),
+                    first: first.0.as_ptr(),
+                    second: second.0.as_ptr(),
+                    length: LENGTH,
+                };
+                // SAFETY: the arrays are that long and aligned; the processor was asked.
+                unsafe { run(&arrays, elements as u64) };
+                let (done, rest) = target.0.split_at(elements);
+                let right = |(index, &found): (usize, &f64)| found == expected(index as f64);
+                assert!(done.iter().enumerate().all(right), "loop {number}, {elements}");
+                assert!(rest.iter().all(|&found| found == -1.0), "loop {number}, {elements}");
+            }
         }
     }
 
-    /// # Safety
-    /// As for [`Loop`](super::Loop).
-    #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn avx512<F: Formula, const STREAMING: bool>(
-        arrays: &Arrays,
-        elements: u64,
-    ) -> f64 {
-        // SAFETY: the caller says so.
-        unsafe { write::<Avx512, F, STREAMING>(arrays, elements) }
+    #[test]
+    fn every_kind_of_vector_computes_the_same() {
+        assert_all_write::<Copy>(|index| index);
+        assert_all_write::<Scale>(|index| 3.0 * index);
+        assert_all_write::<Add>(|index| 1001.0 * index);
+        assert_all_write::<Triad>(|index| 3001.0 * index);
+        assert_all_write::<Write>(|_| 1.0);
     }
 
-    /// # Safety
-    /// As for [`Loop`](super::Loop).
-    #[target_feature(enable = "avx")]
-    pub(super) unsafe fn avx<F: Formula, const STREAMING: bool>(
-        arrays: &Arrays,
-        elements: u64,
-    ) -> f64 {
-        // SAFETY: the caller says so.
-        unsafe { write::<Avx, F, STREAMING>(arrays, elements) }
-    }
-
-    /// # Safety
-    /// As for [`Loop`](super::Loop).
-    #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn avx512_read(arrays: &Arrays, elements: u64) -> f64 {
-        // SAFETY: the caller says so.
-        unsafe { read::<Avx512>(arrays, elements) }
-    }
-
-    /// # Safety
-    /// As for [`Loop`](super::Loop).
-    #[target_feature(enable = "avx")]
-    pub(super) unsafe fn avx_read(arrays: &Arrays, elements: u64) -> f64 {
-        // SAFETY: the caller says so.
-        unsafe { read::<Avx>(arrays, elements) }
+    #[test]
+    fn every_kind_of_vector_reads_the_same() {
+        let first = Numbers(std::array::from_fn(|index| index as f64));
+        let (target, second) = (std::ptr::null_mut(), std::ptr::null());
+        let arrays = Arrays { target, first: first.0.as_ptr(), second, length: LENGTH };
+        for run in readers() {
+            for elements in [0, 1, 7, 64, 65, LENGTH, LENGTH + 9] {
+                let expected: usize = (0..elements).map(|index| index % LENGTH).sum();
+                // SAFETY: the array is that long and aligned; the processor was asked.
+                assert_eq!(unsafe { run(&arrays, elements as u64) }, expected as f64);
+            }
+        }
     }
 }

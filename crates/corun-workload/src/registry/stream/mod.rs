@@ -6,6 +6,8 @@
 
 mod loops;
 mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -57,7 +59,7 @@ const STORES: Parameter = Parameter {
     summary: "how results go to memory",
     default: "auto",
     domain: Domain::Choice(&[
-        Choice { value: "auto", summary: "streaming where an array exceeds the last-level cache" },
+        Choice { value: "auto", summary: "streaming where its arrays exceed the last-level cache" },
         Choice { value: "streaming", summary: "past the caches, where the processor can" },
         Choice { value: "normal", summary: "through the caches" },
     ]),
@@ -74,10 +76,11 @@ impl Workload for Stream {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let size = parameters.number(&SIZE)?;
-        let streaming = match parameters.choice(&STORES)? {
+        let stores = parameters.choice(&STORES)?;
+        let streaming = |arrays: u64| match stores {
             "streaming" => true,
             "normal" => false,
-            _ => size > caches::last_level(Path::new("/")),
+            _ => size.saturating_mul(arrays) > caches::last_level(Path::new("/")),
         };
         let plan = match parameters.choice(&KERNEL)? {
             "copy" => Plan::writing::<loops::Copy>(streaming),
@@ -114,8 +117,9 @@ struct Plan {
 }
 
 impl Plan {
-    fn writing<F: Formula>(streaming: bool) -> Self {
-        Self { run: loops::writing::<F>(streaming), arrays: F::READS as u64 + 1, writes: true }
+    fn writing<F: Formula>(streaming: impl Fn(u64) -> bool) -> Self {
+        let arrays = F::READS as u64 + 1;
+        Self { run: loops::writing::<F>(streaming(arrays)), arrays, writes: true }
     }
 }
 

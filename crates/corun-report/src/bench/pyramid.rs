@@ -8,7 +8,7 @@ use corun_record::{Bench, Estimate, Metric, Run};
 
 use super::ends;
 use super::plot::{self, Line, Plot};
-use crate::figures::three_digits;
+use crate::figures::{percent, three_digits};
 use crate::prose;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
@@ -108,8 +108,8 @@ impl Pyramid<'_> {
         let row = |size: &u64| {
             let figure = |points: &BTreeMap<u64, Estimate>| match points.get(size) {
                 Some(estimate) => {
-                    let half = 100.0 * estimate.half_width();
-                    format!("{} ± {half:.0} %", three_digits(estimate.value))
+                    let half_width = percent(estimate.half_width());
+                    format!("{} ± {half_width}", three_digits(estimate.value))
                 }
                 None => String::new(),
             };

@@ -1,6 +1,8 @@
 //! Several workloads side by side, and the memory pyramid: what `corun bench` shows.
 
 mod catalogue;
+#[cfg(test)]
+mod examples;
 mod plot;
 mod pyramid;
 mod table;

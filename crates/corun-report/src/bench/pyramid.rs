@@ -147,3 +147,81 @@ pub(super) fn size_text(bytes: u64) -> String {
     }
     format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::examples::{bench, run};
+    use super::*;
+
+    #[test]
+    fn sizes_are_what_is_touched() {
+        let of =
+            Pyramid { latency: "chase", bandwidth: "stream", kernels: &[("read", 1), ("copy", 2)] };
+        let mut runs = Vec::new();
+        for (size, ns, rate) in [(16_384, 1.25, 1e11), (65_536, 4.0, 6e10), (1 << 21, 80.0, 2e10)] {
+            for stride in ["64", "4096"] {
+                let parameters = json!({ "size": size.to_string(), "stride": stride });
+                runs.push(run("chase", parameters, &[("single", 1, 1e9 / ns)]));
+            }
+            let parameters = json!({ "size": size.to_string(), "kernel": "read" });
+            runs.push(run("stream", parameters, &[("single", 1, rate)]));
+            let half = json!({ "size": (size / 2).to_string(), "kernel": "copy" });
+            runs.push(run("stream", half, &[("single", 1, 0.9 * rate)]));
+        }
+        insta::assert_snapshot!(pyramid(&bench(runs), &of, 90), @r"
+        Made up, 4 cores, 8 logical CPUs, SMT width 2
+
+        single
+
+         size     stride 64 B (ns)   stride 4 KiB (ns)   read (GB/s)    copy (GB/s)
+        ═════════════════════════════════════════════════════════════════════════════
+         16 KiB   1.25 ± 2.0 %       1.25 ± 2.0 %        100 ± 2.0 %    90.0 ± 2.0 %
+         64 KiB   4.00 ± 2.0 %       4.00 ± 2.0 %        60.0 ± 2.0 %   54.0 ± 2.0 %
+         2 MiB    80.0 ± 2.0 %       80.0 ± 2.0 %        20.0 ± 2.0 %   18.0 ± 2.0 %
+
+        latency, ns a load (a stride 64 B, b stride 4 KiB)
+               │                                                                         ⢀b⠤
+               │                                                                    ⣀⡠⠤⠒⠉⠁
+            50 ┤                                                              ⢀⡠⠤⠒⠊⠉
+               │                                                        ⢀⣀⠤⠔⠒⠉⠁
+            20 ┤                                                   ⣀⡠⠤⠒⠉⠁
+               │                                             ⣀⡠⠤⠒⠊⠉
+               │                                       ⢀⣀⠤⠔⠒⠉
+            10 ┤                                  ⣀⡠⠔⠒⠉⠁
+               │                            ⣀⡠⠤⠒⠊⠉
+             5 ┤                      b⣀⠤⠔⠒⠉
+               │                ⢀⣀⠤⠔⠒⠉⠁
+             2 ┤          ⢀⣀⠤⠔⠒⠉⠁
+               │  b ⢀⣀⠤⠔⠒⠉⠁
+               │  ⠒⠉⠁
+               └──┬──────────┬─────────┬─────────┬──────────┬─────────┬─────────┬──────────┬──
+               16 KiB     32 KiB    64 KiB    128 KiB    256 KiB   512 KiB    1 MiB      2 MiB
+
+        bandwidth of all workers, GB/s (a read, b copy)
+           100 ┤  a⣀⡀
+               │  b⠤⢌⣉⠒⠤⢄⣀
+               │      ⠉⠒⠢⠤⣉⡑⠒⠤⣀⡀
+               │           ⠈⠉⠒⠤⢌⣉⠒⠢⠤⣀
+               │                 ⠉⠑⠒⠤⣉b⠒⠤⢄⣀
+            50 ┤                      ⠈⠉⠒⠢⠤⣉⣉⠒⠢⠤⣀⡀
+               │                             ⠉⠑⠒⠤⢌⣉⠒⠒⠤⢄⣀
+               │                                   ⠉⠉⠒⠢⠤⣉⡑⠒⠤⢄⣀⡀
+               │                                         ⠈⠉⠒⠢⠤⢌⣉⠒⠢⠤⣀⡀
+               │                                                ⠉⠑⠒⠤⢌⣉⡑⠒⠤⢄⣀
+               │                                                      ⠈⠉⠒⠢⠤⣉⡑⠒⠤⠤⣀⡀
+               │                                                            ⠈⠉⠒⠒⠤⢌⣉⠒⠢⠤⣀⣀  a
+            20 ┤                                                                   ⠉⠑⠒⠤⠤⣉⡑b⠤
+               │                                                                         ⠈⠉⠒
+               └──┬──────────┬─────────┬─────────┬──────────┬─────────┬─────────┬──────────┬──
+               16 KiB     32 KiB    64 KiB    128 KiB    256 KiB   512 KiB    1 MiB      2 MiB
+        ");
+    }
+
+    #[test]
+    fn sizes_are_told_in_the_unit_that_fits() {
+        let told = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
+        assert_eq!(told, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
+    }
+}

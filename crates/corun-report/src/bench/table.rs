@@ -145,3 +145,86 @@ fn caveats(bench: &Bench) -> Vec<String> {
     };
     kinds.into_values().map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_record::{Caveat, Metric, Missing};
+    use serde_json::json;
+
+    use super::super::examples::{bench, run};
+    use super::*;
+
+    fn caveat(kind: &str, sentence: &str) -> Caveat {
+        Caveat { kind: kind.into(), sentence: sentence.into() }
+    }
+
+    #[test]
+    fn workloads_stand_side_by_side() {
+        let mut both = [
+            run("chase", json!({}), &[("spread", 2, 2e7), ("full", 4, 3.9e7)]),
+            run("hash", json!({}), &[("spread", 2, 4.1e9), ("full", 4, 4.2e9)]),
+        ];
+        for run in &mut both {
+            run.caveats.push(caveat("busy", "Used CPUs did other work."));
+        }
+        both[1].caveats.push(caveat("clocks", "Arms ran at different clocks."));
+        let mut bench = bench(both.to_vec());
+        bench.missing.push(Missing {
+            workload: "regn".into(),
+            parameters: Default::default(),
+            reason: "there is no `bash` on PATH".into(),
+            next_step: "Install it.".into(),
+        });
+        insta::assert_snapshot!(bench_to_terminal(&bench, 100), @r"
+        Made up, 4 cores, 8 logical CPUs, SMT width 2
+
+         workload   arm      workers   one operation   rate                       compared
+        ════════════════════════════════════════════════════════════════════════════════════════════════════
+         chase      spread   2         100 ns          20.0 M loads/s   ± 2.0 %
+                    full     4         103 ns          39.0 M loads/s   ± 2.0 %   SMT yield 1.95 (1.91 to
+                                                                                  1.99)
+         hash       spread   2         0.49 ns         4.10 G loads/s   ± 2.0 %
+                    full     4         0.95 ns         4.20 G loads/s   ± 2.0 %   SMT yield 1.02 (1.00 to
+                                                                                  1.04)
+
+        Not run:
+        - regn: there is no `bash` on PATH. Install it.
+
+        What limits trust:
+        - Used CPUs did other work.
+        - hash: Arms ran at different clocks.
+
+        2 workloads, 0 runs in 12.5 s; `corun bench show NAME` says what each does.
+        ");
+    }
+
+    #[test]
+    fn shares_are_told_from_the_least_to_the_most() {
+        let mut crowd = run("fairness", json!({}), &[("free@3", 3, 2e9)]);
+        for seconds in [[1.0, 2.0, 2.0], [2.0, 1.0, 2.0]] {
+            let workers: Vec<_> = seconds
+                .iter()
+                .map(|seconds| json!({ "seconds": seconds, "runs": 1, "cpus": {}, "check": null }))
+                .collect();
+            let evidence = corun_record::Evidence::default();
+            crowd.samples.push(
+                serde_json::from_value(json!({
+                    "block": 0, "position": 0, "arm": "free@3", "makespan_s": 2.0,
+                    "throughput": 1.0, "workers": workers, "evidence": evidence
+                }))
+                .expect("a sample"),
+            );
+        }
+        assert_eq!(shares(&crowd), Vec::<String>::new(), "workers were not counted over a window");
+        let mut least = crowd.observations[0].clone();
+        least.metric = Metric::LeastShare;
+        crowd.observations.push(least);
+        assert_eq!(
+            shares(&crowd),
+            [
+                "fairness free@3: from the least to the most, the 3 workers did 25 %, 25 %, 50 % of the \
+              work (an equal share is 33 %)."
+            ]
+        );
+    }
+}

@@ -10,6 +10,7 @@ mod error;
 mod in_memory;
 mod memory;
 mod parameters;
+mod places;
 mod quantity;
 mod registry;
 mod workload;

@@ -1,11 +1,16 @@
 //! The list of all workloads. A new one is a file below `registry/`, its `mod` line and its line in
 //! [`all`]; everything else about it is said in its own file.
 
+mod alias;
 mod chase;
+mod ctxswitch;
+mod fairness;
 mod fib;
 mod gups;
+mod lockline;
 mod ram;
 mod regn;
+mod spin;
 mod stream;
 mod tlb;
 
@@ -16,11 +21,16 @@ use crate::{Workload, WorkloadError};
 pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
     #[rustfmt::skip]
     const ALL: &[&dyn Workload] = &[
+        &alias::Alias,
         &chase::Chase,
+        &ctxswitch::CtxSwitch,
+        &fairness::Fairness,
         &fib::Fib,
         &gups::Gups,
+        &lockline::LockLine,
         &ram::Ram,
         &regn::Regn,
+        &spin::Spin,
         &stream::Stream,
         &tlb::Tlb,
     ];

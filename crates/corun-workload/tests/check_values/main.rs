@@ -1,10 +1,15 @@
 //! Every workload's check value against the same number computed in another way: a file for each.
 
+mod alias;
 mod chase;
+mod ctxswitch;
+mod fairness;
 mod fib;
 mod gups;
+mod lockline;
 mod ram;
 mod regn;
+mod spin;
 mod stream;
 mod tlb;
 
@@ -12,13 +17,14 @@ use std::num::NonZeroUsize;
 use std::sync::Barrier;
 
 use corun_workload::{Job, Kernel, Parameters, find};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Numbers of operations around the lengths of loops, of the smallest array and of several passes.
 const OPERATIONS: [u64; 11] = [1, 2, 3, 93, 1023, 1024, 1025, 2048, 5000, 123_456, 1_000_001];
 
 #[test]
 fn a_reset_forgets_the_run_before() {
-    for name in ["fib", "ram", "tlb"] {
+    for name in ["alias", "fairness", "fib", "lockline", "ram", "spin", "tlb"] {
         assert_reset_forgets(name, &[]);
     }
     for name in ["chase", "gups", "stream"] {
@@ -69,5 +75,20 @@ fn run_at_once(kernels: &mut [Box<dyn Kernel>], shares: &[u64]) -> Vec<u64> {
             })
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+    })
+}
+
+/// Calls `run` on a thread that, like all threads it starts, may use a single CPU.
+fn on_one_cpu<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let pinned = scope.spawn(|| {
+            let allowed = sched_getaffinity(None).unwrap();
+            let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).unwrap();
+            let mut only = CpuSet::new();
+            only.set(first);
+            sched_setaffinity(None, &only).unwrap();
+            run()
+        });
+        pinned.join().unwrap()
     })
 }

@@ -1,0 +1,58 @@
+//! Nothing but register work, so that only the scheduler decides how far a copy gets: an
+//! operating-systems lecture runs five such copies on four CPUs and looks at the share of each.
+
+use std::num::NonZeroUsize;
+
+use crate::in_memory::opaque;
+use crate::{About, Job, Kernel, Mode, Parameters, Tag, Usual, Workload, WorkloadError};
+
+pub(super) struct Fairness;
+
+static ABOUT: About = About {
+    name: "fairness",
+    summary: "a chain of register operations, to see how the scheduler shares the CPUs",
+    tags: &[Tag::Scheduling, Tag::IntegerLatency],
+    parameters: &[],
+    operation: "a step",
+    default_mode: Mode::Copies,
+    usual: Usual::Crowd,
+    line_sharing: None,
+};
+
+/// A full-period generator modulo 2^64 (Knuth, The Art of Computer Programming, volume 2, 3.3.4).
+const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+const INCREMENT: u64 = 1_442_695_040_888_963_407;
+
+impl Workload for Fairness {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn prepare(&self, _: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+        let kernel = |_| Box::new(FairnessKernel { state: 0 }) as Box<dyn Kernel>;
+        Ok(Job::Kernels((0..workers.get()).map(kernel).collect()))
+    }
+}
+
+struct FairnessKernel {
+    state: u64,
+}
+
+impl Kernel for FairnessKernel {
+    fn reset(&mut self) {
+        self.state = 0;
+    }
+
+    /// Bound by the latency of a multiplication and an addition. `opaque` keeps the optimiser from
+    /// taking several steps at once.
+    fn run(&mut self, operations: u64) {
+        for _ in 0..operations {
+            self.state = opaque(self.state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT));
+        }
+    }
+
+    /// The last state of the generator.
+    fn check(&self) -> u64 {
+        self.state
+    }
+}

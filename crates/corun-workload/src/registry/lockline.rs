@@ -1,0 +1,94 @@
+//! Locks that nobody else wants, and yet cost: two of them in one cache line, or in the pair of
+//! lines that some prefetchers fetch together. Kernels align their locks to 128 bytes for this.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::places::{Place, places};
+use crate::{
+    About, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Usual, Workload,
+    WorkloadError,
+};
+
+pub(super) struct LockLine;
+
+static ABOUT: About = About {
+    name: "lockline",
+    summary: "each worker takes and releases a lock of its own, near its neighbour's",
+    tags: &[Tag::Locking, Tag::Coherence],
+    parameters: &[DISTANCE],
+    operation: "a lock taken and released",
+    default_mode: Mode::Workers,
+    usual: Usual::Siblings,
+    line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
+};
+
+/// At 64 two workers have a line each of a pair of 128 bytes, which the spatial prefetcher of Intel
+/// cores completes in the second-level cache (64-ia-32 Optimization Reference Manual, prefetching).
+const DISTANCE: Parameter = Parameter {
+    name: "distance",
+    summary: "bytes from one worker's lock to the next; below a cache line they share one",
+    default: "128",
+    domain: Domain::Size { least: LOCK_AND_DATA, most: 4096, multiple_of: LOCK_AND_DATA },
+};
+
+/// The lock and, behind it in the same line, what it protects: a word each.
+const LOCK_AND_DATA: u64 = 8;
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+
+impl Workload for LockLine {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn prepare(
+        &self,
+        parameters: &Parameters,
+        workers: NonZeroUsize,
+    ) -> Result<Job, WorkloadError> {
+        let places = places(ABOUT.name, parameters.number(&DISTANCE)?, LOCK_AND_DATA, workers)?;
+        let kernel = |place| Box::new(LockLineKernel { place }) as Box<dyn Kernel>;
+        Ok(Job::Kernels(places.into_iter().map(kernel).collect()))
+    }
+}
+
+struct LockLineKernel {
+    place: Place,
+}
+
+impl LockLineKernel {
+    fn lock(&self) -> &AtomicU32 {
+        self.place.word(0)
+    }
+
+    fn protected(&self) -> &AtomicU32 {
+        self.place.word(4)
+    }
+}
+
+impl Kernel for LockLineKernel {
+    fn reset(&mut self) {
+        self.lock().store(FREE, Relaxed);
+        self.protected().store(0, Relaxed);
+    }
+
+    /// Bound by the atomic exchange while the line stays in the worker's first-level cache; what is
+    /// protected is loaded, incremented and stored.
+    fn run(&mut self, operations: u64) {
+        let (lock, protected) = (self.lock(), self.protected());
+        for _ in 0..operations {
+            while lock.swap(TAKEN, Acquire) != FREE {
+                std::hint::spin_loop();
+            }
+            protected.store(protected.load(Relaxed).wrapping_add(1), Relaxed);
+            lock.store(FREE, Release);
+        }
+    }
+
+    /// How often the lock was held, modulo 2^32.
+    fn check(&self) -> u64 {
+        self.protected().load(Relaxed).into()
+    }
+}

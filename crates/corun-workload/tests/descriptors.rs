@@ -1,0 +1,27 @@
+//! What happens when the system gives too few file descriptors: a process of its own, since the
+//! limit holds for all of its threads.
+
+use std::num::NonZeroUsize;
+
+use corun_record::{Actionable, Exit};
+use corun_workload::{Parameters, WorkloadError, find};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+#[test]
+fn a_ring_of_too_many_pipes_is_refused_and_gives_its_descriptors_back() {
+    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let workload = find("ctxswitch").unwrap();
+    let prepare = |by: &str, workers| {
+        let parameters = Parameters::parse(workload.about(), [format!("by={by}")]).unwrap();
+        workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap())
+    };
+    for _ in 0..3 {
+        let error = prepare("pipe", 100).err().unwrap();
+        assert!(matches!(error, WorkloadError::Unavailable { .. }), "{error}");
+        assert!(error.to_string().contains("a ring of 100 workers"), "{error}");
+        assert_eq!(error.exit(), Exit::NotPossible);
+        assert!(prepare("pipe", 20).is_ok());
+    }
+    assert!(prepare("futex", 100).is_ok());
+}

@@ -2,6 +2,7 @@
 //! one another depends on where their data lie, so the distances must be exact.
 
 use std::num::NonZeroUsize;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -9,37 +10,37 @@ use memmap2::MmapMut;
 
 use crate::{WorkloadError, memory};
 
-/// Some bytes of one worker, reached as words that other workers may share lines with.
+/// Bytes of a word.
+pub(crate) const WORD: u64 = size_of::<AtomicU32>() as u64;
+
+/// Some words of one worker, in lines that other workers' words may lie in too.
 pub(crate) struct Place {
     block: Arc<MmapMut>,
     start: usize,
-    bytes: usize,
+    words: usize,
 }
 
 impl Place {
-    /// The word `offset` bytes, a multiple of 4, from the beginning of the place.
-    pub(crate) fn word(&self, offset: usize) -> &AtomicU32 {
-        assert!(offset.is_multiple_of(4) && offset + 4 <= self.bytes);
-        // SAFETY: the word lies inside the block, aligned, as `places` made it, and everybody
-        // reaches the block through atomics only.
-        unsafe {
-            AtomicU32::from_ptr(self.block.as_ptr().add(self.start + offset).cast_mut().cast())
-        }
+    /// The words, from the beginning of the place.
+    pub(crate) fn words(&self) -> &[AtomicU32] {
+        // SAFETY: the words lie inside the block, aligned, as `places` made them; any four bytes are
+        // a number, and everybody reaches the block through atomics only.
+        unsafe { slice::from_raw_parts(self.block.as_ptr().add(self.start).cast(), self.words) }
     }
 }
 
-/// A place of `bytes` bytes for each worker, `apart` bytes, a multiple of 4, from one beginning to
-/// the next, the first at the start of a page. Places do not overlap: `bytes` is at most `apart`.
+/// A place of `words` words for each worker, `apart` bytes, a multiple of 4, from one beginning to
+/// the next, the first at the start of a page. Places do not overlap.
 pub(crate) fn places(
     workload: &'static str,
     apart: u64,
-    bytes: u64,
+    words: usize,
     workers: NonZeroUsize,
 ) -> Result<Vec<Place>, WorkloadError> {
-    assert!(bytes <= apart && apart.is_multiple_of(4));
+    assert!(words as u64 * WORD <= apart && apart.is_multiple_of(WORD));
     let block = memory::map(workload, apart.saturating_mul(workers.get() as u64))?;
     let block = Arc::new(block);
-    let place = |start| Place { block: Arc::clone(&block), start, bytes: bytes as usize };
+    let place = |start| Place { block: Arc::clone(&block), start, words };
     Ok((0..block.len()).step_by(apart as usize).map(place).collect())
 }
 
@@ -50,13 +51,13 @@ mod tests {
     #[test]
     fn places_lie_as_far_apart_as_asked_from_the_start_of_a_page() {
         for apart in [8, 24, 128, 65_664] {
-            let places = places("test", apart, 8, NonZeroUsize::new(3).unwrap()).unwrap();
+            let places = places("test", apart, 2, NonZeroUsize::new(3).unwrap()).unwrap();
             let starts: Vec<u64> =
-                places.iter().map(|place| place.word(0).as_ptr().addr() as u64).collect();
+                places.iter().map(|place| place.words().as_ptr().addr() as u64).collect();
             assert_eq!(starts[0] % 4096, 0);
             let distances: Vec<u64> = starts.iter().map(|start| start - starts[0]).collect();
             assert_eq!(distances, [0, apart, 2 * apart]);
-            assert_eq!(places[2].word(4).as_ptr().addr() as u64, starts[2] + 4);
+            assert!(places.iter().all(|place| place.words().len() == 2));
         }
     }
 }

@@ -1,19 +1,11 @@
 //! Addresses that differ and yet are taken for the same, because a core compares a part of them:
 //! a load then waits for a store that it does not need, or a line drives another out of the cache.
-//!
-//! What the manuals say. Pentium M and Intel Core: a load stalls until an earlier store retires
-//! whose address differs by a multiple of 4 KiB; later Intel cores issue the load again, which
-//! costs a few cycles (Intel VTune, "4K Aliasing"). Athlon 64 and Opteron: a load matches the most
-//! recent store by address bits 11 to 2 (AMD 25112, section 5.5). Pentium 4, models 0 to 2: the
-//! first-level cache holds one line of those with equal bits 15 to 6, from model 3 on bits 21 to 6,
-//! whichever sibling uses it; kernels of its time offset user stacks for that reason (IA-32
-//! Optimization Reference Manual, "Aliasing Cases" and "Eliminate 64-KByte Aliased Data Accesses").
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::places::{Place, places};
+use crate::places::{Place, WORD, places};
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
 };
@@ -31,6 +23,10 @@ static ABOUT: About = About {
     line_sharing: None,
 };
 
+/// At a multiple of 4096 the lowest 12 bits are equal. Pentium M and Intel Core stall such a load
+/// until the store retires (Intel, IA-32 Optimization Reference Manual, "Aliasing Cases"); later
+/// Intel cores issue it again, which costs a few cycles (Intel, VTune, "4K Aliasing"). Athlon 64 and
+/// Opteron match a load with the most recent store by bits 11 to 2 (AMD, 25112, section 5.5).
 const OFFSET: Parameter = Parameter {
     name: "offset",
     summary: "bytes from the stored to the loaded word; 4096 aliases, 4160 does not",
@@ -38,18 +34,16 @@ const OFFSET: Parameter = Parameter {
     domain: Domain::Size { least: WORD, most: 32 << 10, multiple_of: WORD },
 };
 
-/// At least so much that no worker stores where another loads, whatever the offset.
+/// The first-level cache of a Pentium 4 holds one line of those with equal bits 15 to 6 (models 0
+/// to 2) or 21 to 6 (model 3); threads are asked to keep clear of it under Hyper-Threading (IA-32
+/// Optimization Reference Manual, "Eliminate 64-KByte Aliased Data Accesses"), and kernels of that
+/// time offset user stacks. At least so much that no worker stores where another loads.
 const APART: Parameter = Parameter {
     name: "apart",
     summary: "bytes from one worker's words to the next; 64 KiB aliases on a Pentium 4",
     default: "64KiB",
     domain: Domain::Size { least: 64 << 10, most: 1 << 30, multiple_of: 64 },
 };
-
-const WORD: u64 = size_of::<u32>() as u64;
-
-/// What is loaded; odd, so that every number of additions below 2^32 gives another sum.
-const TERM: u32 = 0x9e37_79b9;
 
 impl Workload for Alias {
     fn about(&self) -> &'static About {
@@ -61,49 +55,69 @@ impl Workload for Alias {
         parameters: &Parameters,
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
-        let offset = parameters.number(&OFFSET)?;
-        let places = places(ABOUT.name, parameters.number(&APART)?, offset + WORD, workers)?;
-        let kernel =
-            |place| Box::new(AliasKernel { place, offset: offset as usize }) as Box<dyn Kernel>;
+        let loaded = (parameters.number(&OFFSET)? / WORD) as usize;
+        let places = places(ABOUT.name, parameters.number(&APART)?, loaded + 1, workers)?;
+        let kernel = |place| Box::new(AliasKernel { place, loaded }) as Box<dyn Kernel>;
         Ok(Job::Kernels(places.into_iter().map(kernel).collect()))
     }
 }
 
 struct AliasKernel {
     place: Place,
-    offset: usize,
+    /// Which word is loaded; the first one is stored.
+    loaded: usize,
 }
 
 impl AliasKernel {
     fn stored(&self) -> &AtomicU32 {
-        self.place.word(0)
+        &self.place.words()[0]
     }
 
     fn loaded(&self) -> &AtomicU32 {
-        self.place.word(self.offset)
+        &self.place.words()[self.loaded]
     }
 }
 
 impl Kernel for AliasKernel {
+    /// The loaded word says which word to load next: itself.
     fn reset(&mut self) {
         self.stored().store(0, Relaxed);
-        self.loaded().store(TERM, Relaxed);
+        self.loaded().store(self.loaded as u32, Relaxed);
     }
 
-    /// Loads the term, adds it, stores the sum. No load depends on a store, so that a core which
-    /// knows it is bound by its stores or its loop; a core which believes otherwise waits for the
-    /// store, whose sum waits for the load before: the false dependencies become a chain.
+    /// Loads what to load next, adds it, stores the sum: bound by the latency of a load from the
+    /// first-level cache. No load needs what a store wrote; one that waits for a store nevertheless
+    /// makes all later ones wait, where a core would hide it among independent loads.
     fn run(&mut self, operations: u64) {
-        let (stored, loaded) = (self.stored(), self.loaded());
-        let mut sum = 0_u32;
+        let (words, stored) = (self.place.words(), self.stored());
+        let (mut next, mut sum) = (self.loaded, 0_u32);
         for _ in 0..operations {
-            sum = sum.wrapping_add(loaded.load(Relaxed));
+            let loaded = words[next].load(Relaxed);
+            sum = sum.wrapping_add(loaded);
             stored.store(sum, Relaxed);
+            next = loaded as usize;
         }
     }
 
     /// The sum that was stored last, modulo 2^32.
     fn check(&self) -> u64 {
         self.stored().load(Relaxed).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Results are right at any distance; only the addresses make the point.
+    #[test]
+    fn words_lie_as_far_apart_as_asked() {
+        let place = places("test", 65_536, 8193, NonZeroUsize::MIN).unwrap().remove(0);
+        let mut kernel = AliasKernel { place, loaded: 0 };
+        for offset in [4, 4096, 4160, 32_768] {
+            kernel.loaded = offset / 4;
+            let [stored, loaded] = [kernel.stored(), kernel.loaded()].map(AtomicU32::as_ptr);
+            assert_eq!(loaded.addr() - stored.addr(), offset);
+        }
     }
 }

@@ -46,9 +46,11 @@ impl Kernel for FairnessKernel {
     /// Bound by the latency of a multiplication and an addition. `opaque` keeps the optimiser from
     /// taking several steps at once.
     fn run(&mut self, operations: u64) {
+        let mut state = self.state;
         for _ in 0..operations {
-            self.state = opaque(self.state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT));
+            state = opaque(state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT));
         }
+        self.state = state;
     }
 
     /// The last state of the generator.

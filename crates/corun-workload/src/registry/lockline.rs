@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::places::{Place, places};
+use crate::places::{Place, WORD, places};
 use crate::{
     About, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Usual, Workload,
     WorkloadError,
@@ -30,11 +30,12 @@ const DISTANCE: Parameter = Parameter {
     name: "distance",
     summary: "bytes from one worker's lock to the next; below a cache line they share one",
     default: "128",
-    domain: Domain::Size { least: LOCK_AND_DATA, most: 4096, multiple_of: LOCK_AND_DATA },
+    domain: Domain::Size { least: BYTES, most: 4096, multiple_of: BYTES },
 };
 
-/// The lock and, behind it in the same line, what it protects: a word each.
-const LOCK_AND_DATA: u64 = 8;
+/// Words of a lock and, behind it in the same line, of what it protects.
+const LOCK_AND_DATA: usize = 2;
+const BYTES: u64 = LOCK_AND_DATA as u64 * WORD;
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 
@@ -60,11 +61,11 @@ struct LockLineKernel {
 
 impl LockLineKernel {
     fn lock(&self) -> &AtomicU32 {
-        self.place.word(0)
+        &self.place.words()[0]
     }
 
     fn protected(&self) -> &AtomicU32 {
-        self.place.word(4)
+        &self.place.words()[1]
     }
 }
 

@@ -157,7 +157,8 @@ impl Waiting for Sleep {
 /// be the sender.
 pub(super) struct Watch;
 
-/// Looks before the first break: some microseconds, more than the way between two cores takes.
+/// Looks before the first break: enough for a sender on another logical CPU, and few beside the
+/// slice of time that a sender on the same one would otherwise wait for.
 const LOOKS: u32 = 100;
 
 impl Waiting for Watch {

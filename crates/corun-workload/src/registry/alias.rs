@@ -15,18 +15,18 @@ pub(super) struct Alias;
 static ABOUT: About = About {
     name: "alias",
     summary: "loads a word after storing one at an address with the same lowest bits",
-    tags: &[Tag::Aliasing, Tag::StoreThroughput],
+    tags: &[Tag::Aliasing, Tag::StoreForwarding],
     parameters: &[OFFSET, APART],
-    operation: "a load and a store",
+    operation: "a load-store pair",
     default_mode: Mode::Workers,
     usual: Usual::Siblings,
     line_sharing: None,
 };
 
-/// At a multiple of 4096 the lowest 12 bits are equal. Pentium M and Intel Core stall such a load
-/// until the store retires (Intel, IA-32 Optimization Reference Manual, "Aliasing Cases"); later
-/// Intel cores issue it again, which costs a few cycles (Intel, VTune, "4K Aliasing"). Athlon 64 and
-/// Opteron match a load with the most recent store by bits 11 to 2 (AMD, 25112, section 5.5).
+/// At a multiple of 4096 the lowest 12 bits are equal. Pentium M, Core Solo and Core Duo stall such
+/// a load until the store retires (Intel, IA-32 Optimization Reference Manual, "Aliasing Cases");
+/// later Intel cores issue it again, which costs a few cycles (Intel, VTune, "4K Aliasing"). Athlon
+/// 64 and Opteron match a load with the most recent store by bits 11 to 2 (AMD, 25112, section 5.5).
 const OFFSET: Parameter = Parameter {
     name: "offset",
     summary: "bytes from the stored to the loaded word; 4096 aliases, 4160 does not",

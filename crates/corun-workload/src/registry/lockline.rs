@@ -18,14 +18,15 @@ static ABOUT: About = About {
     summary: "each worker takes and releases a lock of its own, near its neighbour's",
     tags: &[Tag::Locking, Tag::Coherence],
     parameters: &[DISTANCE],
-    operation: "a lock taken and released",
+    operation: "a lock acquisition",
     default_mode: Mode::Workers,
     usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
 };
 
 /// At 64 two workers have a line each of a pair of 128 bytes, which the spatial prefetcher of Intel
-/// cores completes in the second-level cache (64-ia-32 Optimization Reference Manual, prefetching).
+/// cores completes in the second-level cache (Intel, 64 and IA-32 Architectures Optimization
+/// Reference Manual, "Data Prefetching").
 const DISTANCE: Parameter = Parameter {
     name: "distance",
     summary: "bytes from one worker's lock to the next; below a cache line they share one",

@@ -22,7 +22,7 @@ static ABOUT: About = About {
     summary: "a token goes round a ring of workers: what it costs to switch between them",
     tags: &[Tag::ContextSwitch, Tag::SystemCalls, Tag::Waiting, Tag::CacheCapacity],
     parameters: &[BY, FOOTPRINT],
-    operation: "a handover of the token",
+    operation: "a handover",
     default_mode: Mode::WorkersTotal,
     usual: Usual::Switched,
     line_sharing: None,

@@ -18,10 +18,10 @@ pub(super) struct Spin;
 
 static ABOUT: About = About {
     name: "spin",
-    summary: "one worker works, the others wait for it: what a waiting sibling costs",
+    summary: "one worker does twelve integer operations a step, the others wait for it",
     tags: &[Tag::Waiting, Tag::IntegerThroughput, Tag::SystemCalls],
     parameters: &[WAIT],
-    operation: "a step of twelve independent integer operations by the one that works",
+    operation: "a step",
     default_mode: Mode::WorkersTotal,
     usual: Usual::Siblings,
     line_sharing: None,

@@ -243,6 +243,7 @@ mod tests {
     const LENGTH: usize = 128 + 24;
 
     /// Every kind of vector that this processor has, and the one of other processors.
+    #[allow(unused_mut, reason = "on other processors there is no other kind")]
     fn loops<F: Formula>() -> Vec<Loop> {
         let mut loops: Vec<Loop> = vec![write::<Portable, F, false>, write::<f64, F, true>];
         #[cfg(target_arch = "x86_64")]
@@ -258,6 +259,7 @@ mod tests {
         loops
     }
 
+    #[allow(unused_mut, reason = "on other processors there is no other kind")]
     fn readers() -> Vec<Loop> {
         let mut loops: Vec<Loop> = vec![read::<Portable>, read::<f64>];
         #[cfg(target_arch = "x86_64")]

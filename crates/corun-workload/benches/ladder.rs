@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use common::{Ratio, kernel, mean, paired, peer, seconds};
 
-const ROUNDS: usize = 1001;
+const ROUNDS: usize = 3001;
 const LIMIT: f64 = 0.03;
 const LEAST: usize = 16 << 10;
 

@@ -76,14 +76,26 @@ pub fn seconds(work: impl FnOnce()) -> f64 {
     (end.tv_sec - start.tv_sec) as f64 + (end.tv_nsec - start.tv_nsec) as f64 * 1e-9
 }
 
-/// Lets the contenders take turns for a number of rounds, each beginning with another one, after a
-/// round that does not count; returns what each of them returned, in seconds, round by round.
+/// Lets the contenders take turns for a number of rounds, after a round that does not count; returns
+/// what each of them returned, in seconds, round by round.
+///
+/// Each round begins with a random one and goes forwards or backwards at random, always in the same
+/// way: a regular order would give whatever else happens regularly, like the scheduler's slices, to
+/// one contender more than to another.
 pub fn alternating(rounds: usize, contenders: &mut [&mut dyn FnMut() -> f64]) -> Vec<Vec<f64>> {
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
     contenders.iter_mut().for_each(|contender| _ = contender());
-    for round in 0..rounds {
+    let mut random = 88_172_645_463_325_252_u64;
+    for _ in 0..rounds {
+        // Marsaglia, Xorshift RNGs, 2003.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let first = (random >> 32) as usize % contenders.len();
+        let backwards = random & 1 == 1;
         for turn in 0..contenders.len() {
-            let at = (round + turn) % contenders.len();
+            let steps = if backwards { contenders.len() - turn } else { turn };
+            let at = (first + steps) % contenders.len();
             times[at].push(contenders[at]());
         }
     }

@@ -25,7 +25,7 @@ pub(crate) const PAGES: Parameter = Parameter {
     default: "huge",
     domain: Domain::Choice(&[
         Choice { value: "huge", summary: "2 MiB where the kernel grants it, from 64 KiB on" },
-        Choice { value: "small", summary: "the smallest that the processor has" },
+        Choice { value: "small", summary: "the ordinary ones, on most machines of 4 KiB" },
     ]),
 };
 
@@ -144,7 +144,7 @@ mod tests {
     fn all_workers_together_get_no_more_than_there_is() {
         let available = available::memory(Path::new("/")).expect("Linux tells");
         let three = NonZeroUsize::new(3).unwrap();
-        let error = map_each("stream", three, available / 2, Pages::Huge).err().unwrap();
+        let error = map_each("stream", three, available, Pages::Huge).err().unwrap();
         let told = error.to_string();
         assert!(told.ends_with("MiB are available here"), "{told}");
     }

@@ -5,8 +5,10 @@
 mod about;
 mod available;
 mod caches;
+mod checksum;
 mod cycle;
 mod error;
+mod generated;
 mod in_memory;
 mod memory;
 mod parameters;

@@ -8,11 +8,20 @@ mod fairness;
 mod fib;
 mod gups;
 mod lockline;
+mod alloc;
+mod btree;
+mod compress;
+mod fib;
+mod hash;
+mod json;
+mod matmul;
 mod ram;
+mod regex;
 mod regn;
 mod spin;
 mod stream;
 mod tlb;
+mod sort;
 
 use crate::error::nearest_first;
 use crate::{Workload, WorkloadError};
@@ -28,11 +37,20 @@ pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
         &fib::Fib,
         &gups::Gups,
         &lockline::LockLine,
+        &alloc::Alloc,
+        &btree::Btree,
+        &compress::Compress,
+        &fib::Fib,
+        &hash::Hash,
+        &json::Json,
+        &matmul::Matmul,
         &ram::Ram,
+        &regex::SearchLog,
         &regn::Regn,
         &spin::Spin,
         &stream::Stream,
         &tlb::Tlb,
+        &sort::Sort,
     ];
     ALL.iter().copied()
 }

@@ -7,11 +7,26 @@ mod fairness;
 mod fib;
 mod gups;
 mod lockline;
+mod alloc;
+mod btree;
+mod compress;
+mod fib;
+mod hash;
+mod json;
+mod matmul;
 mod ram;
+mod regex;
 mod regn;
 mod spin;
 mod stream;
 mod tlb;
+mod sort;
+
+// The data that workloads make up, and what they make of it in the end; not the work between.
+#[path = "../../src/checksum.rs"]
+mod checksum;
+#[path = "../../src/generated/mod.rs"]
+mod generated;
 
 use std::num::NonZeroUsize;
 use std::sync::Barrier;
@@ -26,6 +41,18 @@ const OPERATIONS: [u64; 11] = [1, 2, 3, 93, 1023, 1024, 1025, 2048, 5000, 123_45
 fn a_reset_forgets_the_run_before() {
     for name in ["alias", "fairness", "fib", "lockline", "ram", "spin", "tlb"] {
         assert_reset_forgets(name, &[]);
+    for name in
+        ["alloc", "btree", "compress", "fib", "hash", "json", "matmul", "ram", "regex", "sort"]
+    {
+        let mut kernel = kernels(name, &[], 1).remove(0);
+        let mut check_after = |operations| {
+            kernel.reset();
+            kernel.run(operations);
+            kernel.check()
+        };
+        let short = check_after(7);
+        check_after(10_000);
+        assert_eq!(check_after(7), short, "{name}");
     }
     for name in ["chase", "gups", "stream"] {
         assert_reset_forgets(name, &["size=64KiB".into()]);

@@ -1,0 +1,101 @@
+//! An ordered index, as databases keep it: the standard library's `BTreeMap` under random requests.
+//!
+//! Each request walks from the root to a leaf; which child comes next depends on comparisons that
+//! nobody can predict, and loading it on the child before.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use crate::generated::Random;
+use crate::{
+    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+};
+
+pub(super) struct Btree;
+
+static ABOUT: About = About {
+    name: "btree",
+    summary: "random lookups, insertions and removals in an ordered map",
+    tags: &[Tag::BranchPrediction, Tag::CacheCapacity, Tag::Allocation],
+    parameters: &[ENTRIES],
+    operation: "a lookup, insertion or removal",
+    default_mode: Mode::Copies,
+    usual: Usual::Siblings,
+    line_sharing: None,
+};
+
+const ENTRIES: Parameter = Parameter {
+    name: "entries",
+    summary: "how many entries the map holds, give or take a few",
+    default: "100000",
+    domain: Domain::Count { unit: "entries", least: 1, most: 10_000_000 },
+};
+
+impl Workload for Btree {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn prepare(
+        &self,
+        parameters: &Parameters,
+        workers: NonZeroUsize,
+    ) -> Result<Job, WorkloadError> {
+        let entries = parameters.number(&ENTRIES)?;
+        Ok(Job::Kernels(
+            (0..workers.get())
+                .map(|_| Box::new(BtreeKernel::new(entries)) as Box<dyn Kernel>)
+                .collect(),
+        ))
+    }
+}
+
+struct BtreeKernel {
+    entries: u64,
+    map: BTreeMap<u64, u64>,
+    random: Random,
+    seen: u64,
+}
+
+impl BtreeKernel {
+    fn new(entries: u64) -> Self {
+        Self { entries, map: BTreeMap::new(), random: Random::new(0), seen: 0 }
+    }
+
+    /// There are twice as many keys as entries, so a random key is there in every second case.
+    fn key(&mut self) -> u64 {
+        self.random.below(2 * self.entries)
+    }
+}
+
+impl Kernel for BtreeKernel {
+    /// Inserts in random order, so that the nodes are as full as they will be later.
+    fn reset(&mut self) {
+        self.map.clear();
+        self.random = Random::new(7);
+        self.seen = 0;
+        while (self.map.len() as u64) < self.entries {
+            let key = self.key();
+            self.map.insert(key, !key);
+        }
+    }
+
+    /// Two lookups to an insertion and a removal.
+    fn run(&mut self, operations: u64) {
+        for operation in 0..operations {
+            let key = self.key();
+            let value = match self.random.below(4) {
+                0 => self.map.insert(key, operation),
+                1 => self.map.remove(&key),
+                _ => self.map.get(&key).copied(),
+            };
+            self.seen = self.seen.wrapping_mul(3).wrapping_add(value.unwrap_or(1));
+        }
+    }
+
+    /// Depends on all values that were found, replaced or removed, in their order, and on how many
+    /// are left.
+    fn check(&self) -> u64 {
+        self.seen.wrapping_add(self.map.len() as u64)
+    }
+}

@@ -1,0 +1,86 @@
+//! SHA-256: what servers do for every connection and every stored block.
+//!
+//! A chain of rounds, each waiting for the one before, mostly in one functional unit. The crate
+//! `ring` has OpenSSL's assembly for the SHA extensions, AVX, SSSE3 and ARM's, and finds at run time
+//! what there is; where there is no SHA extension, that is well ahead of compiled code.
+
+use std::num::NonZeroUsize;
+
+use memmap2::MmapMut;
+use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
+
+use crate::generated::Random;
+use crate::{
+    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    memory,
+};
+
+pub(super) struct Hash;
+
+static ABOUT: About = About {
+    name: "hash",
+    summary: "SHA-256 of one message after the other, each holding the digest before",
+    tags: &[Tag::IntegerLatency, Tag::VectorThroughput],
+    parameters: &[MESSAGE],
+    operation: "a byte hashed",
+    default_mode: Mode::Copies,
+    usual: Usual::Siblings,
+    line_sharing: None,
+};
+
+/// The default fits the first-level cache, and is long enough to make little of what a message
+/// costs beside its bytes: a last block of padding.
+const MESSAGE: Parameter = Parameter {
+    name: "message",
+    summary: "how long each message is",
+    default: "16KiB",
+    domain: Domain::Size { least: SHA256_OUTPUT_LEN as u64, most: 64 << 20, multiple_of: 1 },
+};
+
+impl Workload for Hash {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn prepare(
+        &self,
+        parameters: &Parameters,
+        workers: NonZeroUsize,
+    ) -> Result<Job, WorkloadError> {
+        let length = parameters.number(&MESSAGE)?;
+        (0..workers.get())
+            .map(|_| {
+                let message = memory::map(ABOUT.name, length)?;
+                Ok(Box::new(HashKernel { message }) as Box<dyn Kernel>)
+            })
+            .collect::<Result<_, _>>()
+            .map(Job::Kernels)
+    }
+}
+
+struct HashKernel {
+    message: MmapMut,
+}
+
+impl Kernel for HashKernel {
+    fn reset(&mut self) {
+        let mut random = Random::new(5);
+        self.message.fill_with(|| random.any() as u8);
+    }
+
+    /// The last message is as short as it takes. Each digest becomes the start of the next message.
+    fn run(&mut self, operations: u64) {
+        let mut left = operations;
+        while left > 0 {
+            let length = left.min(self.message.len() as u64);
+            let digest = digest(&SHA256, &self.message[..length as usize]);
+            self.message[..SHA256_OUTPUT_LEN].copy_from_slice(digest.as_ref());
+            left -= length;
+        }
+    }
+
+    /// The first eight bytes of the last digest.
+    fn check(&self) -> u64 {
+        self.message.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+}

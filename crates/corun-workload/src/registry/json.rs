@@ -1,0 +1,83 @@
+//! JSON: what services read and write all day.
+//!
+//! The crate `serde_json` parses each record to a tree of values, which takes a branch for almost
+//! every byte and an allocation for almost every value, and writes the tree as text again.
+
+use std::num::NonZeroUsize;
+
+use serde_json::Value;
+
+use crate::checksum::checksum;
+use crate::generated::records;
+use crate::{About, Job, Kernel, Mode, Parameters, Tag, Usual, Workload, WorkloadError};
+
+pub(super) struct Json;
+
+static ABOUT: About = About {
+    name: "json",
+    summary: "parses JSON records to trees of values and writes them as text again",
+    tags: &[Tag::BranchPrediction, Tag::Allocation, Tag::IntegerThroughput],
+    parameters: &[],
+    operation: "a byte parsed",
+    default_mode: Mode::Copies,
+    usual: Usual::Siblings,
+    line_sharing: None,
+};
+
+/// Fits most second-level caches, and is long enough to teach a branch predictor nothing.
+const DOCUMENT_BYTES: usize = 512 << 10;
+
+impl Workload for Json {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn prepare(&self, _: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+        Ok(Job::Kernels(
+            (0..workers.get())
+                .map(|_| Box::new(JsonKernel::default()) as Box<dyn Kernel>)
+                .collect(),
+        ))
+    }
+}
+
+#[derive(Default)]
+struct JsonKernel {
+    document: Vec<u8>,
+    written: Vec<u8>,
+    parsed: u64,
+}
+
+impl Kernel for JsonKernel {
+    fn reset(&mut self) {
+        if self.document.is_empty() {
+            self.document = records(DOCUMENT_BYTES);
+        }
+        self.written.clear();
+        self.written.resize(self.document.len(), 0);
+        self.parsed = 0;
+    }
+
+    /// The last record may be cut short; the parser finds that out at its end, and nothing is
+    /// written for it.
+    fn run(&mut self, operations: u64) {
+        let mut left = operations;
+        while left > 0 {
+            let length = left.min(self.document.len() as u64);
+            self.written.clear();
+            for record in self.document[..length as usize].split_inclusive(|&byte| byte == b'\n') {
+                if let Ok(value) = serde_json::from_slice::<Value>(record) {
+                    serde_json::to_writer(&mut self.written, &value)
+                        .expect("a vector takes any text");
+                }
+            }
+            left -= length;
+        }
+        self.parsed = operations;
+    }
+
+    /// What the last pass has written, and how much has been parsed.
+    fn check(&self) -> u64 {
+        checksum(self.written.iter().copied().map(u64::from)).wrapping_add(self.parsed)
+    }
+}

@@ -1,0 +1,103 @@
+//! Sorting numbers: the standard library's `sort_unstable` on random 64-bit numbers.
+//!
+//! Comparisons whose outcome nobody can predict, done mostly without branches, on an array that
+//! stays in a cache. An array that is sorted is no more work, so each pass starts from a copy of
+//! the numbers in their first order; the copy belongs to the work.
+
+use std::num::NonZeroUsize;
+
+use memmap2::MmapMut;
+
+use crate::checksum::checksum;
+use crate::generated::Random;
+use crate::{
+    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    memory,
+};
+
+pub(super) struct Sort;
+
+static ABOUT: About = About {
+    name: "sort",
+    summary: "sorts random 64-bit numbers, copied in their first order for each pass",
+    tags: &[Tag::IntegerThroughput, Tag::BranchPrediction, Tag::CacheCapacity],
+    parameters: &[SIZE],
+    operation: "an element sorted",
+    default_mode: Mode::Copies,
+    usual: Usual::Siblings,
+    line_sharing: None,
+};
+
+const SIZE: Parameter = Parameter {
+    name: "size",
+    summary: "the array that each pass sorts; the numbers in their first order take as much",
+    default: "512KiB",
+    domain: Domain::Size { least: 64, most: 8 << 30, multiple_of: size_of::<u64>() as u64 },
+};
+
+impl Workload for Sort {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn prepare(
+        &self,
+        parameters: &Parameters,
+        workers: NonZeroUsize,
+    ) -> Result<Job, WorkloadError> {
+        let size = parameters.number(&SIZE)?;
+        (0..workers.get())
+            .map(|_| {
+                let shuffled = memory::map(ABOUT.name, size)?;
+                let array = memory::map(ABOUT.name, size)?;
+                Ok(Box::new(SortKernel { shuffled, array, sorted: 0 }) as Box<dyn Kernel>)
+            })
+            .collect::<Result<_, _>>()
+            .map(Job::Kernels)
+    }
+}
+
+struct SortKernel {
+    shuffled: MmapMut,
+    array: MmapMut,
+    sorted: u64,
+}
+
+impl Kernel for SortKernel {
+    fn reset(&mut self) {
+        let mut random = Random::new(6);
+        numbers_mut(&mut self.shuffled).fill_with(|| random.any());
+        numbers_mut(&mut self.array).fill(0);
+        self.sorted = 0;
+    }
+
+    /// The last pass sorts as many of the first elements as are left, so it costs less an element.
+    fn run(&mut self, operations: u64) {
+        let shuffled = numbers(&self.shuffled);
+        let array = numbers_mut(&mut self.array);
+        let mut left = operations;
+        while left > 0 {
+            let length = left.min(array.len() as u64) as usize;
+            let array = &mut array[..length];
+            array.copy_from_slice(&shuffled[..length]);
+            array.sort_unstable();
+            left -= length as u64;
+        }
+        self.sorted = operations;
+    }
+
+    /// The whole array, and how many elements have been sorted.
+    fn check(&self) -> u64 {
+        checksum(numbers(&self.array).iter().copied()).wrapping_add(self.sorted)
+    }
+}
+
+fn numbers(memory: &MmapMut) -> &[u64] {
+    // SAFETY: any eight bytes are a 64-bit number.
+    unsafe { memory.align_to().1 }
+}
+
+fn numbers_mut(memory: &mut MmapMut) -> &mut [u64] {
+    // SAFETY: any eight bytes are a 64-bit number.
+    unsafe { memory.align_to_mut().1 }
+}

@@ -10,8 +10,10 @@ mod gups;
 mod lockline;
 mod alloc;
 mod btree;
+mod chase;
 mod compress;
 mod fib;
+mod gups;
 mod hash;
 mod json;
 mod matmul;
@@ -19,9 +21,9 @@ mod ram;
 mod regex;
 mod regn;
 mod spin;
+mod sort;
 mod stream;
 mod tlb;
-mod sort;
 
 use crate::error::nearest_first;
 use crate::{Workload, WorkloadError};
@@ -39,8 +41,10 @@ pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
         &lockline::LockLine,
         &alloc::Alloc,
         &btree::Btree,
+        &chase::Chase,
         &compress::Compress,
         &fib::Fib,
+        &gups::Gups,
         &hash::Hash,
         &json::Json,
         &matmul::Matmul,
@@ -48,9 +52,9 @@ pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
         &regex::SearchLog,
         &regn::Regn,
         &spin::Spin,
+        &sort::Sort,
         &stream::Stream,
         &tlb::Tlb,
-        &sort::Sort,
     ];
     ALL.iter().copied()
 }

@@ -80,12 +80,19 @@ fn an_unknown_workload_is_answered_with_the_nearest() {
 
 #[test]
 fn memory_that_cannot_be_had_is_an_error() {
-    for (name, size) in [("chase", "32GiB"), ("gups", "1TiB"), ("ram", "8GiB"), ("stream", "1TiB")]
-    {
+    for (name, parameter) in [
+        ("alloc", "live=1e6"),
+        ("btree", "entries=1e7"),
+        ("chase", "size=32GiB"),
+        ("gups", "size=1TiB"),
+        ("hash", "message=64MiB"),
+        ("matmul", "size=16384"),
+        ("ram", "touched=8GiB"),
+        ("sort", "size=8GiB"),
+        ("stream", "size=1TiB"),
+    ] {
         let workload = find(name).unwrap();
-        let parameter = if name == "ram" { "touched" } else { "size" };
-        let parameters =
-            Parameters::parse(workload.about(), [format!("{parameter}={size}")]).unwrap();
+        let parameters = Parameters::parse(workload.about(), [parameter]).unwrap();
         let many = NonZeroUsize::new(1 << 20).unwrap();
         let error = workload.prepare(&parameters, many).err().unwrap();
         assert!(matches!(error, WorkloadError::NoMemory { .. }), "{error}");

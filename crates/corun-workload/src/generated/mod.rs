@@ -10,7 +10,7 @@ pub(crate) use prose::prose;
 pub(crate) use records::records;
 
 /// Pseudo-random numbers by SplitMix64 (Steele, Lea and Flood 2014): a few cycles each.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use crate::generated::Random;
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    memory,
 };
 
 pub(super) struct Alloc;
@@ -31,6 +32,9 @@ const LIVE: Parameter = Parameter {
     domain: Domain::Count { unit: "blocks", least: 1, most: 1_000_000 },
 };
 
+/// On average, with what the allocator adds.
+const BYTES_OF_A_BLOCK: u64 = 800;
+
 impl Workload for Alloc {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -42,6 +46,8 @@ impl Workload for Alloc {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let live = parameters.number(&LIVE)?;
+        let bytes = live.saturating_mul(BYTES_OF_A_BLOCK * workers.get() as u64);
+        memory::ensure_available(ABOUT.name, bytes)?;
         Ok(Job::Kernels(
             (0..workers.get())
                 .map(|_| Box::new(AllocKernel::new(live)) as Box<dyn Kernel>)

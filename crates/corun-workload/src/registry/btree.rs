@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use crate::generated::Random;
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    memory,
 };
 
 pub(super) struct Btree;
@@ -31,6 +32,9 @@ const ENTRIES: Parameter = Parameter {
     domain: Domain::Count { unit: "entries", least: 1, most: 10_000_000 },
 };
 
+/// On average: nodes have places for 11 entries and are about two thirds full.
+const BYTES_OF_AN_ENTRY: u64 = 32;
+
 impl Workload for Btree {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -42,6 +46,8 @@ impl Workload for Btree {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let entries = parameters.number(&ENTRIES)?;
+        let bytes = entries.saturating_mul(BYTES_OF_AN_ENTRY * workers.get() as u64);
+        memory::ensure_available(ABOUT.name, bytes)?;
         Ok(Job::Kernels(
             (0..workers.get())
                 .map(|_| Box::new(BtreeKernel::new(entries)) as Box<dyn Kernel>)

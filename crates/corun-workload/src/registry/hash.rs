@@ -6,13 +6,12 @@
 
 use std::num::NonZeroUsize;
 
-use memmap2::MmapMut;
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 
 use crate::generated::Random;
+use crate::memory::{Memory, Pages, map_each};
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
-    memory,
 };
 
 pub(super) struct Hash;
@@ -20,7 +19,7 @@ pub(super) struct Hash;
 static ABOUT: About = About {
     name: "hash",
     summary: "SHA-256 of one message after the other, each holding the digest before",
-    tags: &[Tag::IntegerLatency, Tag::VectorThroughput],
+    tags: &[Tag::IntegerLatency],
     parameters: &[MESSAGE],
     operation: "a byte hashed",
     default_mode: Mode::Copies,
@@ -48,18 +47,15 @@ impl Workload for Hash {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let length = parameters.number(&MESSAGE)?;
-        (0..workers.get())
-            .map(|_| {
-                let message = memory::map(ABOUT.name, length)?;
-                Ok(Box::new(HashKernel { message }) as Box<dyn Kernel>)
-            })
-            .collect::<Result<_, _>>()
-            .map(Job::Kernels)
+        let messages = map_each(ABOUT.name, workers, length, Pages::Huge)?;
+        let kernels =
+            messages.into_iter().map(|message| Box::new(HashKernel { message }) as Box<dyn Kernel>);
+        Ok(Job::Kernels(kernels.collect()))
     }
 }
 
 struct HashKernel {
-    message: MmapMut,
+    message: Memory,
 }
 
 impl Kernel for HashKernel {

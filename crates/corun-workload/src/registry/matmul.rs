@@ -8,13 +8,11 @@
 
 use std::num::NonZeroUsize;
 
-use memmap2::MmapMut;
-
 use crate::checksum::checksum;
 use crate::generated::Random;
+use crate::memory::{Memory, Pages, map_each};
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
-    memory,
 };
 
 pub(super) struct Matmul;
@@ -48,33 +46,29 @@ impl Workload for Matmul {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let size = parameters.number(&SIZE)?;
-        let matrix = || memory::map(ABOUT.name, size * size * size_of::<f64>() as u64);
-        (0..workers.get())
-            .map(|_| {
-                let (a, b, c) = (matrix()?, matrix()?, matrix()?);
-                Ok(Box::new(MatmulKernel { size: size as usize, a, b, c }) as Box<dyn Kernel>)
-            })
-            .collect::<Result<_, _>>()
-            .map(Job::Kernels)
+        let bytes = 3 * size * size * size_of::<f64>() as u64;
+        let memories = map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
+        let kernels = memories.into_iter().map(|matrices| {
+            Box::new(MatmulKernel { size: size as usize, matrices }) as Box<dyn Kernel>
+        });
+        Ok(Job::Kernels(kernels.collect()))
     }
 }
 
-/// Three square matrices, row by row.
+/// A, B and C one after the other, each of them row by row.
 struct MatmulKernel {
     size: usize,
-    a: MmapMut,
-    b: MmapMut,
-    c: MmapMut,
+    matrices: Memory,
 }
 
 impl Kernel for MatmulKernel {
     /// Small whole numbers, whose sums of products are exact up to 2^53.
     fn reset(&mut self) {
         let mut random = Random::new(4);
-        for matrix in [&mut self.a, &mut self.b] {
-            numbers_mut(matrix).fill_with(|| random.below(8) as f64);
-        }
-        numbers_mut(&mut self.c).fill(0.0);
+        let numbers_of_a_and_b = 2 * self.size * self.size;
+        let (a_and_b, c) = self.numbers().split_at_mut(numbers_of_a_and_b);
+        a_and_b.fill_with(|| random.below(8) as f64);
+        c.fill(0.0);
     }
 
     /// Each multiplication comes with its addition, so an odd last operation counts as two. What is
@@ -96,12 +90,18 @@ impl Kernel for MatmulKernel {
 
     fn check(&self) -> u64 {
         // SAFETY: any eight bytes are a floating-point number.
-        let (_, numbers, _) = unsafe { self.c.align_to::<f64>() };
-        checksum(numbers.iter().map(|&number| number as u64))
+        let numbers: &[f64] = unsafe { self.matrices.align_to().1 };
+        let c = &numbers[2 * self.size * self.size..];
+        checksum(c.iter().map(|&number| number as u64))
     }
 }
 
 impl MatmulKernel {
+    fn numbers(&mut self) -> &mut [f64] {
+        // SAFETY: any eight bytes are a floating-point number.
+        unsafe { self.matrices.align_to_mut().1 }
+    }
+
     /// Adds to the block of C that starts at `row` and `column` the product of the same rows of A
     /// and the same columns of B, both cut off after `depth`.
     fn add_product(&mut self, row: usize, column: usize, [rows, columns, depth]: [usize; 3]) {
@@ -110,22 +110,16 @@ impl MatmulKernel {
             return;
         }
         assert!(row + rows <= n && column + columns <= n && depth <= n);
-        let a = self.a.as_ptr().cast::<f64>();
-        let b = self.b.as_ptr().cast::<f64>();
-        let c = self.c.as_mut_ptr().cast::<f64>();
+        let (a_and_b, c) = self.numbers().split_at_mut(2 * n * n);
+        let (a, b) = a_and_b.split_at(n * n);
+        let (a, b, c) = (&a[row * n..], &b[column..], &mut c[row * n + column..]);
+        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
         let stride = n as isize;
-        // SAFETY: each matrix has n rows of n numbers, and the blocks lie inside, as asserted; C is
-        // memory of its own.
+        // SAFETY: each matrix has n rows of n numbers, and the blocks lie inside, as asserted.
         unsafe {
-            let (a, b, c) = (a.add(row * n), b.add(column), c.add(row * n + column));
             matrixmultiply::dgemm(
                 rows, depth, columns, 1.0, a, stride, 1, b, stride, 1, 1.0, c, stride, 1,
             );
         }
     }
-}
-
-fn numbers_mut(matrix: &mut MmapMut) -> &mut [f64] {
-    // SAFETY: any eight bytes are a floating-point number.
-    unsafe { matrix.align_to_mut::<f64>().1 }
 }

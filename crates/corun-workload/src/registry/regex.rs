@@ -19,7 +19,7 @@ pub(super) struct SearchLog;
 static ABOUT: About = About {
     name: "regex",
     summary: "searches the log of a web server for every match of a pattern",
-    tags: &[Tag::IntegerLatency, Tag::BranchPrediction, Tag::VectorThroughput],
+    tags: &[Tag::IntegerLatency, Tag::BranchPrediction],
     parameters: &[PATTERN],
     operation: "a byte searched",
     default_mode: Mode::Copies,
@@ -52,7 +52,7 @@ impl Workload for SearchLog {
     ) -> Result<Job, WorkloadError> {
         let pattern = match parameters.choice(&PATTERN)? {
             "literal" => "POST",
-            _ => r"(?-u)\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b",
+            _ => r"(?-u)[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+",
         };
         let kernel = || {
             let regex = Regex::new(pattern).expect("the patterns above are correct");

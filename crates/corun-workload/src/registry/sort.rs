@@ -6,13 +6,11 @@
 
 use std::num::NonZeroUsize;
 
-use memmap2::MmapMut;
-
 use crate::checksum::checksum;
 use crate::generated::Random;
+use crate::memory::{Memory, Pages, map_each};
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
-    memory,
 };
 
 pub(super) struct Sort;
@@ -46,35 +44,40 @@ impl Workload for Sort {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let size = parameters.number(&SIZE)?;
-        (0..workers.get())
-            .map(|_| {
-                let shuffled = memory::map(ABOUT.name, size)?;
-                let array = memory::map(ABOUT.name, size)?;
-                Ok(Box::new(SortKernel { shuffled, array, sorted: 0 }) as Box<dyn Kernel>)
-            })
-            .collect::<Result<_, _>>()
-            .map(Job::Kernels)
+        let memories = map_each(ABOUT.name, workers, 2 * size, Pages::Huge)?;
+        let kernels = memories
+            .into_iter()
+            .map(|numbers| Box::new(SortKernel { numbers, sorted: 0 }) as Box<dyn Kernel>);
+        Ok(Job::Kernels(kernels.collect()))
     }
 }
 
+/// The numbers in their first order, then the array.
 struct SortKernel {
-    shuffled: MmapMut,
-    array: MmapMut,
+    numbers: Memory,
     sorted: u64,
+}
+
+impl SortKernel {
+    fn shuffled_and_array(&mut self) -> (&mut [u64], &mut [u64]) {
+        // SAFETY: any eight bytes are a 64-bit number.
+        let numbers = unsafe { self.numbers.align_to_mut().1 };
+        numbers.split_at_mut(numbers.len() / 2)
+    }
 }
 
 impl Kernel for SortKernel {
     fn reset(&mut self) {
         let mut random = Random::new(6);
-        numbers_mut(&mut self.shuffled).fill_with(|| random.any());
-        numbers_mut(&mut self.array).fill(0);
+        let (shuffled, array) = self.shuffled_and_array();
+        shuffled.fill_with(|| random.any());
+        array.fill(0);
         self.sorted = 0;
     }
 
     /// The last pass sorts as many of the first elements as are left, so it costs less an element.
     fn run(&mut self, operations: u64) {
-        let shuffled = numbers(&self.shuffled);
-        let array = numbers_mut(&mut self.array);
+        let (shuffled, array) = self.shuffled_and_array();
         let mut left = operations;
         while left > 0 {
             let length = left.min(array.len() as u64) as usize;
@@ -88,16 +91,9 @@ impl Kernel for SortKernel {
 
     /// The whole array, and how many elements have been sorted.
     fn check(&self) -> u64 {
-        checksum(numbers(&self.array).iter().copied()).wrapping_add(self.sorted)
+        // SAFETY: any eight bytes are a 64-bit number.
+        let numbers: &[u64] = unsafe { self.numbers.align_to().1 };
+        let array = &numbers[numbers.len() / 2..];
+        checksum(array.iter().copied()).wrapping_add(self.sorted)
     }
-}
-
-fn numbers(memory: &MmapMut) -> &[u64] {
-    // SAFETY: any eight bytes are a 64-bit number.
-    unsafe { memory.align_to().1 }
-}
-
-fn numbers_mut(memory: &mut MmapMut) -> &mut [u64] {
-    // SAFETY: any eight bytes are a 64-bit number.
-    unsafe { memory.align_to_mut().1 }
 }

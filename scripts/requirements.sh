@@ -44,12 +44,13 @@ install_packages() {
     fi
 }
 
-# The C linker that rustc calls, and the C library to link with.
+# The C compiler that builds the libraries that corun brings along and links for rustc, and the C
+# library to link with.
 require_linker() {
     local packages
     mapfile -t packages < <(missing_packages cc=gcc)
     ((${#packages[@]} == 0)) && return
     install_packages "${packages[@]}" libc6-dev && return
-    say "a C linker (cc) is missing. On Debian: apt-get install gcc libc6-dev"
+    say "a C compiler (cc) is missing. On Debian: apt-get install gcc libc6-dev"
     return 1
 }

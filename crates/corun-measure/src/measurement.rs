@@ -108,6 +108,14 @@ impl<'a> Measurement<'a> {
         &self.layout.arms
     }
 
+    /// The arm that tells how many operations take the time wanted: the first, or where workers only
+    /// work together, the first with as many of them as any.
+    fn calibrated_on(&self) -> Option<&Arm> {
+        let arms = &self.layout.arms;
+        let most = arms.iter().map(|arm| arm.workers).max();
+        arms.iter().find(|arm| self.workers != Workers::Together || Some(arm.workers) == most)
+    }
+
     /// Measures. A failure after the first block comes beside what was finished before it.
     ///
     /// # Errors
@@ -116,8 +124,8 @@ impl<'a> Measurement<'a> {
         mut self,
         observer: &mut dyn Observer,
     ) -> Result<(Run, Option<ExecutionError>), MeasureError> {
-        if let (Some(sample_time), Some(arm)) = (self.sample_time, self.layout.arms.first()) {
-            calibrate(&mut self.executor, arm, sample_time.as_secs_f64())?;
+        if let (Some(sample_time), Some(arm)) = (self.sample_time, self.calibrated_on().cloned()) {
+            calibrate(&mut self.executor, &arm, sample_time.as_secs_f64())?;
         }
         let seed = self.request.seed.unwrap_or_else(|| fresh_seed(self.started));
         let schedule = Schedule {

@@ -235,13 +235,12 @@ impl Request {
             Mode::WorkersTotal => Workers::Together,
             _ => self.alike(),
         };
-        let noun = about.operation.trim_start_matches("an ").trim_start_matches("a ");
         let mut description = Workload {
             name: about.name.to_owned(),
             command: Vec::new(),
             parameters: values.iter().cloned().collect(),
             mode,
-            operation: format!("{noun}s"),
+            operation: about.counted.to_owned(),
             operations: 0.0,
             steady: self.steady,
         };

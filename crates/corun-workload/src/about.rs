@@ -21,12 +21,16 @@ pub struct About {
     pub parameters: &'static [Parameter],
     /// What one operation is, as a singular noun with its article.
     pub operation: &'static str,
+    /// What its rate counts: a short plural noun.
+    pub counted: &'static str,
     /// How its workers come about unless the user says otherwise.
     pub default_mode: Mode,
     /// Where it shows what it is about.
     pub usual: Usual,
     /// How to make two workers share a cache line, if that is possible.
     pub line_sharing: Option<LineSharing>,
+    /// The most that each of its workers writes below `$TMPDIR`, in bytes; 0 if it writes no files.
+    pub disk_bytes: u64,
 }
 
 /// The part of a machine that a workload keeps busy.

@@ -1,6 +1,7 @@
 //! What can go wrong between a user's words and a prepared workload.
 
 use std::io;
+use std::path::PathBuf;
 
 use corun_record::{Actionable, Exit};
 
@@ -89,6 +90,62 @@ pub enum WorkloadError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A folder of the workload's own cannot be made, or a file in it.
+    #[error("workload `{workload}` needs a file of its own below {folder:?}: {source}")]
+    NoScratch {
+        /// The workload.
+        workload: &'static str,
+        /// Where the file should have been.
+        folder: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file system has no room for what the workload writes.
+    #[error(
+        "workload `{workload}` writes up to {} below {folder:?}, where {} are free",
+        crate::quantity::format_size(*bytes), crate::quantity::format_size(*free)
+    )]
+    NoRoom {
+        /// The workload.
+        workload: &'static str,
+        /// Where it would write.
+        folder: PathBuf,
+        /// What it writes at most, in bytes.
+        bytes: u64,
+        /// What is free, in bytes.
+        free: u64,
+    },
+    /// This process may not write files as long as the workload does.
+    #[error(
+        "workload `{workload}` writes up to {}, and files are limited to {} here",
+        crate::quantity::format_size(*bytes), crate::quantity::format_size(*limit)
+    )]
+    FileSizeLimit {
+        /// The workload.
+        workload: &'static str,
+        /// What a worker writes at most, in bytes.
+        bytes: u64,
+        /// The limit on the size of a file, in bytes.
+        limit: u64,
+    },
+    /// This process may open no more files.
+    #[error("workload `{workload}` needs more open files than it may have: {source}")]
+    NoDescriptors {
+        /// The workload.
+        workload: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The system does not allow a system call that the workload consists of.
+    #[error("workload `{workload}` calls {call}, which the system refuses: {source}")]
+    CallRefused {
+        /// The workload.
+        workload: &'static str,
+        /// The system call.
+        call: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
 }
 
 impl Actionable for WorkloadError {
@@ -100,7 +157,15 @@ impl Actionable for WorkloadError {
             | Self::UnknownParameter { .. }
             | Self::Repeated { .. }
             | Self::BadValue { .. } => Exit::Usage,
-            Self::Unavailable { .. } | Self::NoMemory { .. } => Exit::NotPossible,
+            Self::Unavailable { .. }
+            | Self::NoMemory { .. }
+            | Self::NoRoom { .. }
+            | Self::CallRefused { .. } => Exit::NotPossible,
+            Self::FileSizeLimit { .. } | Self::NoDescriptors { .. } => Exit::NotPermitted,
+            Self::NoScratch { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => Exit::NotPermitted,
+                _ => Exit::NotPossible,
+            },
             Self::NotDeclared { .. } => Exit::Failed,
         }
     }
@@ -126,6 +191,19 @@ impl Actionable for WorkloadError {
             }
             Self::Unavailable { .. } => "Provide what is missing, or use another workload.".into(),
             Self::NoMemory { .. } => "Ask for a smaller size or fewer workers.".into(),
+            Self::NoScratch { source, .. } if source.kind() != io::ErrorKind::StorageFull => {
+                "Set TMPDIR to a folder that you may write to.".into()
+            }
+            Self::NoScratch { .. } | Self::NoRoom { .. } => {
+                "Free some room there, or set TMPDIR to a folder that has more.".into()
+            }
+            Self::FileSizeLimit { .. } => "Raise the limit (ulimit -f).".into(),
+            Self::NoDescriptors { .. } => {
+                "Raise the limit (ulimit -n), or ask for fewer workers.".into()
+            }
+            Self::CallRefused { .. } => {
+                "Run outside of the sandbox that forbids it, or choose another workload.".into()
+            }
         }
     }
 }

@@ -15,10 +15,12 @@ mod parameters;
 mod places;
 mod quantity;
 mod registry;
+mod scratch;
 mod workload;
 
 pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag, Usual};
 pub use error::WorkloadError;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find};
+pub use scratch::remove_abandoned_scratch;
 pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, Workload};

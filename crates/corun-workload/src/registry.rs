@@ -2,27 +2,28 @@
 //! [`all`]; everything else about it is said in its own file.
 
 mod alias;
+mod alloc;
+mod branchy;
+mod btree;
 mod chase;
+mod compress;
 mod ctxswitch;
 mod fairness;
 mod fib;
 mod gups;
-mod lockline;
-mod alloc;
-mod btree;
-mod chase;
-mod compress;
-mod fib;
-mod gups;
 mod hash;
+mod icache;
 mod json;
+mod lockline;
 mod matmul;
 mod ram;
 mod regex;
 mod regn;
-mod spin;
+mod sieve;
 mod sort;
+mod spin;
 mod stream;
+mod syscall_mix;
 mod tlb;
 
 use crate::error::nearest_first;
@@ -33,27 +34,28 @@ pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
     #[rustfmt::skip]
     const ALL: &[&dyn Workload] = &[
         &alias::Alias,
+        &alloc::Alloc,
+        &branchy::Branchy,
+        &btree::Btree,
         &chase::Chase,
+        &compress::Compress,
         &ctxswitch::CtxSwitch,
         &fairness::Fairness,
         &fib::Fib,
         &gups::Gups,
-        &lockline::LockLine,
-        &alloc::Alloc,
-        &btree::Btree,
-        &chase::Chase,
-        &compress::Compress,
-        &fib::Fib,
-        &gups::Gups,
         &hash::Hash,
+        &icache::Icache,
         &json::Json,
+        &lockline::LockLine,
         &matmul::Matmul,
         &ram::Ram,
         &regex::SearchLog,
         &regn::Regn,
-        &spin::Spin,
+        &sieve::Sieve,
         &sort::Sort,
+        &spin::Spin,
         &stream::Stream,
+        &syscall_mix::SyscallMix,
         &tlb::Tlb,
     ];
     ALL.iter().copied()

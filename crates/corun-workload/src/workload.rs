@@ -26,8 +26,9 @@ pub trait Workload: Sync {
     /// A process copy is a process with one worker, so [`Mode::Copies`](crate::Mode) asks for 1.
     ///
     /// # Errors
-    /// [`WorkloadError::Unavailable`] if it cannot run here, [`WorkloadError::NoMemory`] if its
-    /// memory cannot be had, [`WorkloadError::NotDeclared`] if `parameters` were parsed for another
+    /// [`WorkloadError::Unavailable`] if it cannot run here; [`WorkloadError::NoMemory`],
+    /// [`WorkloadError::NoRoom`], [`WorkloadError::NoDescriptors`] and others if the system does not
+    /// give what it needs; [`WorkloadError::NotDeclared`] if `parameters` were parsed for another
     /// workload.
     fn prepare(&self, parameters: &Parameters, workers: NonZeroUsize)
     -> Result<Job, WorkloadError>;

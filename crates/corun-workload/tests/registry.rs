@@ -25,7 +25,11 @@ fn every_workload_describes_itself() {
     for workload in all() {
         let about = workload.about();
         assert!(find(about.name).is_ok(), "{}", about.name);
-        assert!(is_line(about.summary) && is_line(about.operation), "{}", about.name);
+        assert!(
+            is_line(about.summary) && is_line(about.operation) && is_line(about.counted),
+            "{}",
+            about.name
+        );
         assert!(!about.tags.is_empty(), "{}", about.name);
         for parameter in about.parameters {
             assert!(is_line(parameter.summary), "{} {}", about.name, parameter.name);

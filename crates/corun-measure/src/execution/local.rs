@@ -189,6 +189,15 @@ impl Executor for LocalExecutor {
     }
 }
 
+impl Drop for LocalExecutor {
+    /// Workers that had to be killed could not remove their files.
+    fn drop(&mut self) {
+        if self.is_kernel() {
+            let _ = corun_workload::remove_abandoned_scratch();
+        }
+    }
+}
+
 /// The processes of one sample, from launch to end.
 struct Crew<'a> {
     work: &'a Work,

@@ -156,7 +156,9 @@ impl KernelTask {
             argv.push(format!("{name}={value}"));
         }
         let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
-        Image::new(&self.corun, &argv, &[], None)
+        // Where workloads put their files; nothing else decides how a kernel works.
+        let folder = std::env::var_os("TMPDIR").map(|folder| ("TMPDIR".into(), folder));
+        Image::new(&self.corun, &argv, folder.as_slice(), None)
     }
 }
 

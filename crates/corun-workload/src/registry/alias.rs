@@ -18,9 +18,11 @@ static ABOUT: About = About {
     tags: &[Tag::Aliasing, Tag::StoreForwarding],
     parameters: &[OFFSET, APART],
     operation: "a load-store pair",
+    counted: "pairs",
     default_mode: Mode::Workers,
     usual: Usual::Siblings,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 /// At a multiple of 4096 the lowest 12 bits are equal. Pentium M, Core Solo and Core Duo stall such

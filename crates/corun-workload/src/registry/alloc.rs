@@ -20,8 +20,10 @@ static ABOUT: About = About {
     tags: &[Tag::Allocation, Tag::CacheCapacity, Tag::BranchPrediction],
     parameters: &[LIVE],
     operation: "an allocation",
+    counted: "allocations",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

@@ -20,8 +20,10 @@ static ABOUT: About = About {
     tags: &[Tag::BranchPrediction, Tag::CacheCapacity, Tag::Allocation],
     parameters: &[ENTRIES],
     operation: "a lookup, insertion or removal",
+    counted: "lookups",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

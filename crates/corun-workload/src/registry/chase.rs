@@ -19,9 +19,11 @@ static ABOUT: About = About {
     tags: &[Tag::MemoryLatency, Tag::CacheCapacity, Tag::Tlb],
     parameters: &[SIZE, STRIDE, ORDER, PAGES],
     operation: "a load",
+    counted: "loads",
     default_mode: Mode::Copies,
     usual: Usual::Alone,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 /// The most is what 2^32 pointers at the smallest stride take.

@@ -22,8 +22,10 @@ static ABOUT: About = About {
     tags: &[Tag::CacheCapacity, Tag::BranchPrediction, Tag::IntegerThroughput],
     parameters: &[LEVEL],
     operation: "a byte compressed",
+    counted: "bytes",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

@@ -14,9 +14,11 @@ static ABOUT: About = About {
     tags: &[Tag::Scheduling, Tag::IntegerLatency],
     parameters: &[],
     operation: "a step",
+    counted: "steps",
     default_mode: Mode::Copies,
     usual: Usual::Crowd,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 /// A full-period generator modulo 2^64 (Knuth, The Art of Computer Programming, volume 2, 3.3.4).

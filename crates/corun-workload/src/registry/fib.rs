@@ -23,9 +23,11 @@ static ABOUT: About = About {
     tags: &[Tag::StoreForwarding, Tag::IntegerLatency, Tag::Coherence],
     parameters: &[VARIANT, CALL, GRANULARITY],
     operation: "an addition",
+    counted: "additions",
     default_mode: Mode::Workers,
     usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: GRANULARITY.name, shared: "32", own: "128" }),
+    disk_bytes: 0,
 };
 
 const CALL: Parameter = Parameter {

@@ -19,9 +19,11 @@ static ABOUT: About = About {
     tags: &[Tag::MemoryParallelism, Tag::CacheCapacity, Tag::Tlb],
     parameters: &[SIZE, PAGES],
     operation: "an update",
+    counted: "updates",
     default_mode: Mode::Copies,
     usual: Usual::Alone,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 /// A power of two, since the place of an update is the low bits of a number.

@@ -22,8 +22,10 @@ static ABOUT: About = About {
     tags: &[Tag::IntegerLatency],
     parameters: &[MESSAGE],
     operation: "a byte hashed",
+    counted: "bytes",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

@@ -19,8 +19,10 @@ static ABOUT: About = About {
     tags: &[Tag::BranchPrediction, Tag::Allocation, Tag::IntegerThroughput],
     parameters: &[],
     operation: "a byte parsed",
+    counted: "bytes",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

@@ -19,9 +19,11 @@ static ABOUT: About = About {
     tags: &[Tag::Locking, Tag::Coherence],
     parameters: &[DISTANCE],
     operation: "a lock acquisition",
+    counted: "locks",
     default_mode: Mode::Workers,
     usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
+    disk_bytes: 0,
 };
 
 /// At 64 two workers have a line each of a pair of 128 bytes, which the spatial prefetcher of Intel

@@ -23,8 +23,10 @@ static ABOUT: About = About {
     tags: &[Tag::VectorThroughput, Tag::CacheCapacity],
     parameters: &[SIZE],
     operation: "a floating-point operation",
+    counted: "flop",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

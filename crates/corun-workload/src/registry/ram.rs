@@ -21,9 +21,11 @@ static ABOUT: About = About {
     tags: &[Tag::StoreForwarding, Tag::StoreThroughput, Tag::CacheCapacity],
     parameters: &[VARIANT, TOUCHED],
     operation: "a stored element",
+    counted: "elements",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 const TOUCHED: Parameter = Parameter {

@@ -22,8 +22,10 @@ static ABOUT: About = About {
     tags: &[Tag::IntegerLatency, Tag::BranchPrediction],
     parameters: &[PATTERN],
     operation: "a byte searched",
+    counted: "bytes",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

@@ -18,9 +18,11 @@ static ABOUT: About = About {
     tags: &[Tag::Interpreter],
     parameters: &[MAX],
     operation: "a loop iteration",
+    counted: "iterations",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 /// Up to the largest value whose sum bash's signed 64-bit arithmetic holds.

@@ -21,8 +21,10 @@ static ABOUT: About = About {
     tags: &[Tag::IntegerThroughput, Tag::BranchPrediction, Tag::CacheCapacity],
     parameters: &[SIZE],
     operation: "an element sorted",
+    counted: "elements",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
+    disk_bytes: 0,
     line_sharing: None,
 };
 

@@ -20,9 +20,11 @@ static ABOUT: About = About {
     tags: &[Tag::Tlb, Tag::MemoryLatency, Tag::MemoryParallelism],
     parameters: &[PAGES_TOUCHED, LOADS, SMALL_PAGES],
     operation: "a page touched",
+    counted: "pages",
     default_mode: Mode::Copies,
     usual: Usual::Siblings,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 /// The default exceeds the second-level TLBs of 1024 to 4096 entries that cores have, and its lines

@@ -1,27 +1,28 @@
 //! Every workload's check value against the same number computed in another way: a file for each.
 
 mod alias;
+mod alloc;
+mod branchy;
+mod btree;
 mod chase;
+mod compress;
 mod ctxswitch;
 mod fairness;
 mod fib;
 mod gups;
-mod lockline;
-mod alloc;
-mod btree;
-mod chase;
-mod compress;
-mod fib;
-mod gups;
 mod hash;
+mod icache;
 mod json;
+mod lockline;
 mod matmul;
 mod ram;
 mod regex;
 mod regn;
-mod spin;
+mod sieve;
 mod sort;
+mod spin;
 mod stream;
+mod syscall_mix;
 mod tlb;
 
 // The data that workloads make up, and what they make of it in the end; not the work between.
@@ -41,9 +42,25 @@ const OPERATIONS: [u64; 11] = [1, 2, 3, 93, 1023, 1024, 1025, 2048, 5000, 123_45
 
 #[test]
 fn a_reset_forgets_the_run_before() {
-    for name in ["alias", "fairness", "fib", "lockline", "ram", "spin", "tlb"] {
     for name in [
-        "alloc", "btree", "compress", "fib", "hash", "json", "matmul", "ram", "regex", "sort",
+        "alias",
+        "alloc",
+        "branchy",
+        "btree",
+        "compress",
+        "fairness",
+        "fib",
+        "hash",
+        "icache",
+        "json",
+        "lockline",
+        "matmul",
+        "ram",
+        "regex",
+        "sieve",
+        "sort",
+        "spin",
+        "syscall-mix",
         "tlb",
     ] {
         assert_reset_forgets(name, &[]);

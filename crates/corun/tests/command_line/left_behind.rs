@@ -1,5 +1,5 @@
 //! Nothing of one sample runs beside the next: children that a command leaves in the background,
-//! and kernels that would go on beside idle siblings.
+//! and kernels that would go on beside idle siblings; nor does a file outlive a run.
 
 use crate::common::{Outcome, corun, measure, wait_until};
 
@@ -44,4 +44,16 @@ fn a_steady_kernel_counts_no_run_that_ended_alone() {
         assert!(runs.contains(&1), "someone ended the sample: {runs:?}");
         assert!(slowest <= first_windows, "counted after the last first run: {ends:?} {runs:?}");
     }
+}
+
+#[test]
+fn kernels_that_are_killed_leave_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = Outcome::of(
+        corun(["measure", "--workload=syscall-mix", "--arms=free", "--timeout=100ms"])
+            .args(["--sample-time=1min", "--blocks=2"])
+            .env("TMPDIR", folder.path()),
+    );
+    assert!(outcome.errors.contains("found it still running"), "{}", outcome.errors);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

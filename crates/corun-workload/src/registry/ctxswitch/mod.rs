@@ -23,9 +23,11 @@ static ABOUT: About = About {
     tags: &[Tag::ContextSwitch, Tag::SystemCalls, Tag::Waiting, Tag::CacheCapacity],
     parameters: &[BY, FOOTPRINT],
     operation: "a handover",
+    counted: "handovers",
     default_mode: Mode::WorkersTotal,
     usual: Usual::Switched,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 const BY: Parameter = Parameter {

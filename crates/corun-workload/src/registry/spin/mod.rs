@@ -22,9 +22,11 @@ static ABOUT: About = About {
     tags: &[Tag::Waiting, Tag::IntegerThroughput, Tag::SystemCalls],
     parameters: &[WAIT],
     operation: "a step",
+    counted: "steps",
     default_mode: Mode::WorkersTotal,
     usual: Usual::Siblings,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 impl Workload for Spin {

@@ -28,9 +28,11 @@ static ABOUT: About = About {
     tags: &[Tag::MemoryBandwidth, Tag::CacheCapacity, Tag::VectorThroughput],
     parameters: &[KERNEL, SIZE, STORES, PAGES],
     operation: "a byte read or written",
+    counted: "bytes",
     default_mode: Mode::Workers,
     usual: Usual::Alone,
     line_sharing: None,
+    disk_bytes: 0,
 };
 
 const KERNEL: Parameter = Parameter {

@@ -1,0 +1,31 @@
+//! Prepares a workload, says how that went, and keeps it until standard input ends:
+//! `prepare NAME [PARAMETER=VALUE...]`. Tests start it under limits, and kill it.
+
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use corun_record::Actionable;
+use corun_workload::{Job, Parameters, WorkloadError, find};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, parameters)) = arguments.split_first() else { return ExitCode::from(2) };
+    match prepare(name, parameters) {
+        Ok(_job) => {
+            println!("prepared");
+            let ended = std::io::stdin().read_to_end(&mut Vec::new());
+            ended.map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            println!("{error}\n  {}", error.next_step());
+            ExitCode::from(error.exit() as u8)
+        }
+    }
+}
+
+fn prepare(name: &str, parameters: &[String]) -> Result<Job, WorkloadError> {
+    let workload = find(name)?;
+    let parameters = Parameters::parse(workload.about(), parameters)?;
+    workload.prepare(&parameters, NonZeroUsize::MIN)
+}

@@ -1,0 +1,156 @@
+//! Private folders for workloads that need a file with a name. Each is locked while its owner lives
+//! and removed when it is dropped; what a killed owner left is removed before the next is made.
+//!
+//! A file that needs no name should have none (`O_TMPFILE`), since the kernel then cleans up.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::Resource;
+use tempfile::TempDir;
+
+use crate::{About, WorkloadError};
+
+/// A folder below `$TMPDIR` that only this user may look into.
+pub(crate) struct Scratch {
+    workload: &'static str,
+    // Dropped first, so that a process at its limit has a descriptor left to remove the folder with.
+    _lock: File,
+    folder: TempDir,
+}
+
+impl Scratch {
+    /// Makes a folder that has room for what `workers` workers write at most.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoRoom`], [`WorkloadError::FileSizeLimit`],
+    /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`]; nothing is left behind.
+    pub(crate) fn new(about: &'static About, workers: NonZeroUsize) -> Result<Self, WorkloadError> {
+        let bytes = about.disk_bytes.saturating_mul(workers.get() as u64);
+        Self::below(&std::env::temp_dir(), about, bytes)
+    }
+
+    fn below(parent: &Path, about: &'static About, bytes: u64) -> Result<Self, WorkloadError> {
+        let workload = about.name;
+        let refused = |error| refused(workload, parent, error);
+        // A folder that may not be listed may still be written to.
+        let _ = remove_abandoned(parent);
+        let free = free(parent).map_err(refused)?;
+        if free < bytes {
+            let folder = parent.to_owned();
+            return Err(WorkloadError::NoRoom { workload, folder, bytes, free });
+        }
+        // Asked beforehand: a write beyond the limit ends the process by a signal.
+        let limit = rustix::process::getrlimit(Resource::Fsize).current;
+        if let Some(limit) = limit.filter(|&limit| limit < about.disk_bytes) {
+            return Err(WorkloadError::FileSizeLimit { workload, bytes: about.disk_bytes, limit });
+        }
+        loop {
+            if let Some((lock, folder)) = locked(parent).map_err(refused)? {
+                return Ok(Self { workload, _lock: lock, folder });
+            }
+        }
+    }
+
+    /// Writes a new file into the folder and returns where it is.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`].
+    pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<PathBuf, WorkloadError> {
+        let path = self.folder.path().join(name);
+        let written = File::create_new(&path).and_then(|mut file| file.write_all(contents));
+        let parent = self.folder.path().parent().unwrap_or(&path);
+        written.map_err(|error| refused(self.workload, parent, error))?;
+        Ok(path)
+    }
+}
+
+/// Removes the folders below `$TMPDIR` whose owners were killed before they could do so.
+///
+/// Every workload that makes such a folder does this first. A caller that kills its workers can do
+/// it afterwards, to leave nothing behind. Folders in use, or of other users, are left alone.
+///
+/// # Errors
+/// If `$TMPDIR` cannot be read.
+pub fn remove_abandoned_scratch() -> io::Result<()> {
+    remove_abandoned(&std::env::temp_dir())
+}
+
+/// A new folder with its lock, or `None` if another corun took it for an abandoned one before it was
+/// locked.
+fn locked(parent: &Path) -> io::Result<Option<(File, TempDir)>> {
+    let folder = tempfile::Builder::new()
+        .prefix(&prefix())
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(parent)?;
+    match lock(folder.path()) {
+        Ok(Some(lock)) if folder.path().exists() => Ok(Some((lock, folder))),
+        Ok(_) | Err(Errno::NOENT) => Ok(None),
+        Err(error) => {
+            // Needs no descriptor, unlike the folder's own drop.
+            fs::remove_dir(folder.keep())?;
+            Err(error.into())
+        }
+    }
+}
+
+fn remove_abandoned(parent: &Path) -> io::Result<()> {
+    let prefix = prefix();
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()) {
+            // Somebody else's, or removed by another corun at the same time.
+            let _ = remove_if_abandoned(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn remove_if_abandoned(folder: &Path) -> io::Result<()> {
+    let Some(lock) = lock(folder)? else { return Ok(()) };
+    let found = lock.metadata()?;
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    if is_own && found.mode() & 0o777 == 0o700 {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+/// Opens and locks a folder; `None` if somebody holds the lock. The system unlocks it when its owner
+/// ends, in whatever way.
+fn lock(folder: &Path) -> Result<Option<File>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(folder, flags, Mode::empty())?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file.into())),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How the folders of this node begin: nodes may share a `$TMPDIR`, but not the locks of folders.
+fn prefix() -> String {
+    let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("corun-scratch-{}-", node.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+}
+
+/// Bytes that this user may still write to the file system of `folder`.
+fn free(folder: &Path) -> io::Result<u64> {
+    let system = rustix::fs::statvfs(folder)?;
+    Ok(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+fn refused(workload: &'static str, folder: &Path, error: io::Error) -> WorkloadError {
+    let errno = Errno::from_io_error(&error);
+    // Without the path that tempfile adds to it.
+    let source = errno.map_or_else(|| error.kind().into(), io::Error::from);
+    match errno {
+        Some(Errno::MFILE | Errno::NFILE) => WorkloadError::NoDescriptors { workload, source },
+        _ => WorkloadError::NoScratch { workload, folder: folder.to_owned(), source },
+    }
+}

@@ -98,24 +98,22 @@ fn matmul(size: usize) -> Result<Compared, String> {
         set_threads(1);
         CStr::from_ptr(core_name())
     };
-    let a: Vec<f64> = (0..size * size).map(|n| (n % 7) as f64).collect();
-    let b: Vec<f64> = (0..size * size).map(|n| (n % 5) as f64).collect();
-    let mut c = vec![0.0; size * size];
     let n = size as c_int;
     let mut kernel = kernel("matmul", &[format!("size={size}")]);
+    let matrices = kernel.memory().as_mut_ptr().cast::<f64>();
     let operations = 2 * (size as u64).pow(3);
     #[rustfmt::skip]
-    let mut add_product = || {
-        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-        // SAFETY: three matrices of n rows of n numbers.
+    let add_product = || {
+        // SAFETY: three matrices of n rows of n numbers, one after the other, as the kernel has them.
         unsafe {
+            let (a, b, c) = (matrices, matrices.add(size * size), matrices.add(2 * size * size));
             dgemm(
                 ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, n, n, n,
                 1.0, a, n, b, n, 1.0, c, n,
             );
         }
     };
-    let times = paired(ROUNDS, || seconds(|| kernel.run(operations)), || seconds(&mut add_product));
+    let times = paired(ROUNDS, || seconds(|| kernel.run(operations)), || seconds(add_product));
     let peer = format!("OpenBLAS ({})", core.to_string_lossy());
     Ok(Compared { peer, times, operations, unit: "GFLOP/s", least: Some(LEAST_MATMUL) })
 }

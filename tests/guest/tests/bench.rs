@@ -1,0 +1,54 @@
+//! The workloads that are about siblings, where there are siblings: on a real SMT kernel.
+//!
+//! Host pinning decides what a waiting sibling takes: on one host CPU a spinning waiter takes half of
+//! it, a sleeping one nothing.
+
+use corun_guest_tests::{Guest, Host, Outcome, Scenario, Shape};
+use corun_record::{Bench, Metric, Run};
+
+const QUICKLY: &str = "--blocks 4 --sample-time 50ms --quiet";
+
+#[test]
+fn a_waiter_takes_what_it_spins() {
+    let Some(host) = Host::or_skip() else { return };
+    let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 2 }).pins(&[0, 0]);
+    let bench = |wait| {
+        format!("corun bench run spin --param wait={wait} {QUICKLY} --json /results/{wait}\n")
+    };
+    let scenario = Scenario::new(bench("nothing") + &bench("futex"));
+    guest.assert_truth(host, &scenario, |outcome| {
+        let yields =
+            ["nothing", "futex"].map(|wait| value(&run(outcome, wait), Metric::SmtYield, "full"));
+        eprintln!("yield beside a waiter that spins, and that sleeps: {yields:.2?}");
+        yields[0] < 0.7 && yields[1] > 0.8
+    });
+}
+
+/// The lecture's five workers on four logical CPUs.
+#[test]
+fn five_share_four() {
+    let Some(host) = Host::or_skip() else { return };
+    let guest = Guest::new(Shape { sockets: 1, cores: 2, threads: 2 });
+    let scenario =
+        Scenario::new(format!("corun bench run fairness {QUICKLY} --json /results/fairness"));
+    guest.assert_truth(host, &scenario, |outcome| {
+        let fairness = run(outcome, "fairness");
+        let arm = fairness.arm("free@5").expect("one worker more than logical CPUs");
+        assert_eq!((arm.workers, fairness.workload.steady), (5, true));
+        assert!(fairness.samples.iter().all(|sample| sample.workers.len() == 5));
+        let least = value(&fairness, Metric::LeastShare, "free@5");
+        eprintln!("least share {least:.2}");
+        (0.2..=1.0).contains(&least)
+    });
+}
+
+fn run(outcome: &Outcome, file: &str) -> Run {
+    let bench = Bench::from_json(outcome.text(file)).expect("a bench");
+    assert_eq!((bench.runs.len(), bench.interrupted), (1, false), "{:?}", bench.missing);
+    bench.runs.into_iter().next().expect("one run")
+}
+
+fn value(run: &Run, metric: Metric, arm: &str) -> f64 {
+    let seen = run.observation(metric, arm);
+    seen.unwrap_or_else(|| panic!("no {metric:?} of {arm} in {:?}", run.arms)).estimate.value
+}

@@ -21,6 +21,18 @@ pub enum Exit {
     Interrupted = 5,
 }
 
+impl Exit {
+    /// Every end.
+    pub const ALL: [Self; 6] = [
+        Self::Done,
+        Self::Failed,
+        Self::Usage,
+        Self::NotPossible,
+        Self::NotPermitted,
+        Self::Interrupted,
+    ];
+}
+
 /// An error whose `Display` says what was expected, what was found and where, in one sentence.
 pub trait Actionable: std::error::Error {
     /// The exit code this error ends the command with.

@@ -2,7 +2,23 @@
 //! not in the kernel's killing of some process.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Processes that do the same as this one at the same time, this one included.
+static COPIES: AtomicUsize = AtomicUsize::new(1);
+
+/// Says that so many processes do the same as this one at the same time, so that each takes no more
+/// than its share of the memory.
+pub fn expect_copies(copies: NonZeroUsize) {
+    COPIES.store(copies.get(), Ordering::Relaxed);
+}
+
+/// This process's share of the available memory below `root`, in bytes.
+pub(crate) fn share(root: &Path) -> Option<u64> {
+    memory(root).map(|bytes| bytes / COPIES.load(Ordering::Relaxed) as u64)
+}
 
 /// Bytes available to this process below `root`: what the kernel can free without swapping, and at
 /// most the limit of the process's control groups; `None` where the kernel does not tell.

@@ -19,6 +19,7 @@ mod scratch;
 mod workload;
 
 pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag, Usual};
+pub use available::expect_copies;
 pub use error::WorkloadError;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find};

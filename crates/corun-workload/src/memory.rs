@@ -67,11 +67,11 @@ pub(crate) fn map_each(
 
 /// Refuses what this machine cannot give to all workers together.
 pub(crate) fn ensure_available(workload: &'static str, bytes: u64) -> Result<(), WorkloadError> {
-    match available::memory(Path::new("/")) {
+    match available::share(Path::new("/")) {
         Some(available) if available < bytes => {
             let source = io::Error::new(
                 io::ErrorKind::OutOfMemory,
-                format!("{} MiB are available here", available >> 20),
+                format!("{} MiB are available for it here", available >> 20),
             );
             Err(WorkloadError::NoMemory { workload, bytes, source })
         }
@@ -146,6 +146,6 @@ mod tests {
         let three = NonZeroUsize::new(3).unwrap();
         let error = map_each("stream", three, available, Pages::Huge).err().unwrap();
         let told = error.to_string();
-        assert!(told.ends_with("MiB are available here"), "{told}");
+        assert!(told.ends_with("MiB are available for it here"), "{told}");
     }
 }

@@ -40,6 +40,11 @@ impl<T> Exports<T> {
         Ok(Self { files })
     }
 
+    /// Whether a person gets to see the result: no file takes standard output.
+    pub fn are_beside_a_view(&self) -> bool {
+        !self.files.iter().any(|(file, _)| file.is_standard_output())
+    }
+
     /// Shows the result and writes every file; what cannot be written where it was asked for is
     /// kept whole in the folder for temporary files.
     ///
@@ -52,7 +57,7 @@ impl<T> Exports<T> {
         whole: Form<T>,
     ) -> Result<(), Problem> {
         let mut first_failure = None;
-        if !self.files.iter().any(|(file, _)| file.is_standard_output()) {
+        if self.are_beside_a_view() {
             first_failure = terminal::show(&shown(result)).err();
         }
         for (file, form) in self.files {

@@ -86,11 +86,19 @@ impl Foreground {
         let group = self.process;
         let mut caught = signals.0;
         let handle = caught.handle();
-        let forward = std::thread::spawn(move || {
+        let forward = std::thread::Builder::new().spawn(move || {
             for signal in caught.forever() {
                 send(group, signal);
             }
         });
+        let forward = forward.map_err(|error| {
+            send(group, libc::SIGKILL);
+            let _ = self.wait();
+            Problem::failed(
+                format!("could not start a thread that passes signals on: {error}"),
+                "Allow more threads (ulimit -u, pids.max).",
+            )
+        })?;
         let ended = self.wait();
         if self.has_terminal {
             // SAFETY: asks for this process's own group.

@@ -87,7 +87,10 @@ fn bar(quiet: bool) -> ProgressBar {
         ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
-    bar.enable_steady_tick(Duration::from_secs(1));
+    // The ticker is a thread, and indicatif panics where there can be none.
+    if !bar.is_hidden() && std::thread::Builder::new().spawn(|| {}).is_ok() {
+        bar.enable_steady_tick(Duration::from_secs(1));
+    }
     bar
 }
 

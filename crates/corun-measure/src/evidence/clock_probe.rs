@@ -6,6 +6,8 @@
 //! probed together. The rate compares clocks between samples; times three it is GHz on x86-64.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
@@ -53,18 +55,24 @@ struct Meeting {
 impl ClockProbes {
     /// Multiplications per nanosecond on each of these CPUs, timed at once.
     ///
-    /// A CPU whose probe could not be pinned there is left out.
+    /// A CPU whose probe could not be started or pinned there is left out.
     pub(crate) fn rates(&mut self, cpus: &[u32]) -> BTreeMap<u32, f64> {
         for &cpu in cpus {
-            self.0.entry(cpu).or_insert_with(|| Probe::start(cpu));
+            if let Entry::Vacant(vacant) = self.0.entry(cpu)
+                && let Ok(probe) = Probe::start(cpu)
+            {
+                vacant.insert(probe);
+            }
         }
+        let probes: Vec<(u32, &Probe)> =
+            cpus.iter().filter_map(|cpu| Some((*cpu, self.0.get(cpu)?))).collect();
         let meeting = Arc::new(Meeting {
-            wanted: cpus.len() as u32,
+            wanted: probes.len() as u32,
             arrived: AtomicU32::new(0),
             done: AtomicU32::new(0),
             caller: std::thread::current(),
         });
-        for probe in cpus.iter().map(|cpu| &self.0[cpu]) {
+        for (_, probe) in &probes {
             *probe.shared.meeting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) =
                 Some(Arc::clone(&meeting));
             probe.shared.round.fetch_add(1, Ordering::Release);
@@ -78,8 +86,9 @@ impl ClockProbes {
                 std::thread::park_timeout(Duration::from_millis(100));
             }
         }
-        cpus.iter()
-            .map(|cpu| (*cpu, f64::from_bits(self.0[cpu].shared.rate.load(Ordering::Acquire))))
+        probes
+            .into_iter()
+            .map(|(cpu, probe)| (cpu, f64::from_bits(probe.shared.rate.load(Ordering::Acquire))))
             .filter(|(_, rate)| *rate > 0.0)
             .collect()
     }
@@ -98,10 +107,12 @@ impl Drop for ClockProbes {
 }
 
 impl Probe {
-    fn start(cpu: u32) -> Self {
+    /// Fails where no further thread is allowed.
+    fn start(cpu: u32) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
-        Self { shared, thread: std::thread::spawn(move || seen.serve(cpu)) }
+        let thread = std::thread::Builder::new().spawn(move || seen.serve(cpu))?;
+        Ok(Self { shared, thread })
     }
 }
 

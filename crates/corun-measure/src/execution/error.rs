@@ -63,6 +63,20 @@ pub enum ExecutionError {
         /// The last lines that it wrote.
         output: String,
     },
+    /// A built-in kernel could not be prepared in its process.
+    #[error("{reason} (worker {worker} of arm {arm})")]
+    Unprepared {
+        /// The arm that was to run.
+        arm: String,
+        /// The worker, from 0.
+        worker: usize,
+        /// Why not.
+        reason: String,
+        /// What would help.
+        next_step: String,
+        /// How that ends corun.
+        exit: Exit,
+    },
     /// A worker took longer than allowed.
     #[error("expected arm {arm} to end within {seconds} s, found it still running")]
     Timeout {
@@ -131,6 +145,7 @@ impl Actionable for ExecutionError {
     fn exit(&self) -> Exit {
         match self {
             Self::Switch(error) => error.exit(),
+            Self::Unprepared { exit, .. } => *exit,
             Self::NotExecutable(_) => Exit::NotPermitted,
             Self::Start { error, .. }
             | Self::Execute { error, .. }
@@ -150,6 +165,7 @@ impl Actionable for ExecutionError {
     fn next_step(&self) -> String {
         match self {
             Self::Switch(error) => return error.next_step(),
+            Self::Unprepared { next_step, .. } => return next_step.clone(),
             Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",
             Self::NotExecutable(_) => {
                 "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."
@@ -164,6 +180,11 @@ impl Actionable for ExecutionError {
             }
             Self::Execute { .. } => "Try the command by itself, in the same directory.",
             Self::Directory { .. } => "Name a directory that you may enter with `--cwd`.",
+            Self::Start { error, .. } | Self::System(_, error)
+                if error.kind() == io::ErrorKind::WouldBlock =>
+            {
+                "Allow more threads and processes (ulimit -u, pids.max), or use fewer workers."
+            }
             Self::Start { .. } => "See what limits this process (a sandbox, a changed cpuset).",
             Self::Failed { .. } => {
                 "Make the command succeed by itself first; `--expect-exit N` accepts another status."

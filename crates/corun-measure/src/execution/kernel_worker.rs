@@ -9,6 +9,7 @@ use std::os::fd::RawFd;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
+use corun_record::{Actionable, Exit};
 use corun_workload::{Job, Kernel, Parameters};
 
 use super::clock::monotonic_ns;
@@ -42,26 +43,59 @@ pub struct KernelWorkerOrder {
 pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
     match serve(order) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("corun kernel worker: {message}");
-            ExitCode::FAILURE
-        }
+        Err(refusal) => refusal.tell(),
     }
 }
 
-fn serve(order: &KernelWorkerOrder) -> Result<(), String> {
-    let readable = |error: &dyn std::error::Error| error.to_string();
+/// Why a kernel could not be prepared, as its process tells the controlling one: an exit code and
+/// two lines.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub reason: String,
+    pub next_step: String,
+    pub exit: Exit,
+}
+
+impl Refusal {
+    fn tell(&self) -> ExitCode {
+        eprintln!("{REFUSED}{}\n{}", self.reason, self.next_step);
+        ExitCode::from(self.exit as u8)
+    }
+
+    /// What a process told that ended with this code; `None` if that was no refusal.
+    pub(super) fn read(code: i32, output: &str) -> Option<Self> {
+        let exit = Exit::ALL.into_iter().find(|exit| *exit as i32 == code)?;
+        let (reason, next_step) = output.rsplit_once(REFUSED)?.1.trim_end().split_once('\n')?;
+        Some(Self { reason: reason.to_owned(), next_step: next_step.to_owned(), exit })
+    }
+}
+
+/// What a refusal begins with.
+const REFUSED: &str = "corun kernel worker: ";
+
+impl<E: Actionable> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self { reason: error.to_string(), next_step: error.next_step(), exit: error.exit() }
+    }
+}
+
+fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
+    let mistaken = |reason: String| Refusal {
+        reason,
+        next_step: "This command is for corun alone; it starts it by itself.".to_owned(),
+        exit: Exit::Failed,
+    };
     // SAFETY: the parent handed this descriptor down for this purpose alone.
     let gate = unsafe { Gate::inherited(order.gate, order.workers) }
-        .map_err(|error| format!("the gate cannot be opened: {error}"))?;
-    let workload = corun_workload::find(&order.workload).map_err(|error| readable(&error))?;
-    let parameters =
-        Parameters::parse(workload.about(), &order.parameters).map_err(|error| readable(&error))?;
-    let threads = NonZeroUsize::new(order.threads).ok_or("no worker was asked for")?;
-    let kernels = match workload.prepare(&parameters, threads) {
-        Ok(Job::Kernels(kernels)) => kernels,
-        Ok(Job::Program(_)) => return Err(format!("{} is a program, no kernel", order.workload)),
-        Err(error) => return Err(error.to_string()),
+        .map_err(|error| mistaken(format!("the gate cannot be opened: {error}")))?;
+    let workload = corun_workload::find(&order.workload)?;
+    let parameters = Parameters::parse(workload.about(), &order.parameters)?;
+    let threads = NonZeroUsize::new(order.threads)
+        .ok_or_else(|| mistaken("no worker was asked for".to_owned()))?;
+    let copies = NonZeroUsize::new(order.workers / threads).unwrap_or(NonZeroUsize::MIN);
+    corun_workload::expect_copies(copies);
+    let Job::Kernels(kernels) = workload.prepare(&parameters, threads)? else {
+        return Err(mistaken(format!("{} is a program, no kernel", order.workload)));
     };
     match <[_; 1]>::try_from(kernels) {
         // On the first thread, which is the one that others see of a process.
@@ -115,5 +149,23 @@ fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dy
             return;
         }
         kernel.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_from_other_ends() {
+        let told = "noise\ncorun kernel worker: no memory\nAsk for less.\n";
+        let refusal = Refusal {
+            reason: "no memory".into(),
+            next_step: "Ask for less.".into(),
+            exit: Exit::NotPossible,
+        };
+        assert_eq!(Refusal::read(3, told), Some(refusal));
+        assert_eq!(Refusal::read(101, told), None);
+        assert_eq!(Refusal::read(3, "something else"), None);
     }
 }

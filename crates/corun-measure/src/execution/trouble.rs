@@ -9,6 +9,7 @@ use corun_record::Arm;
 
 use super::error::ExecutionError;
 use super::gate::{Slot, Stage};
+use super::kernel_worker::Refusal;
 use super::output::Capture;
 use super::work::{Command, Task, Work};
 
@@ -63,9 +64,15 @@ pub(super) fn of_end(
     status: ExitStatus,
     capture: &Capture,
 ) -> ExecutionError {
+    let worker = process * work.threads(arm);
+    if let (Task::Kernel(_), Some(code)) = (&work.task, status.code())
+        && let Some(Refusal { reason, next_step, exit }) = Refusal::read(code, &capture.tail(TAIL))
+    {
+        return ExecutionError::Unprepared { arm: arm.id.clone(), worker, reason, next_step, exit };
+    }
     ExecutionError::Failed {
         arm: arm.id.clone(),
-        worker: process * work.threads(arm),
+        worker,
         expected: format!("exit status {}", expected_exit(work)),
         found: match (status.code(), status.signal()) {
             (Some(code), _) => format!("exit status {code}"),

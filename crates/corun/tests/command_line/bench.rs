@@ -1,6 +1,8 @@
 //! `corun bench`: the built-in workloads listed, described and run.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use corun_record::{Bench, Metric};
 use rustix::process::Signal;
@@ -120,6 +122,38 @@ fn what_is_finished_when_interrupted_is_kept() {
     let bench = Bench::from_json(&scratch.read("bench.json")).expect("a whole bench");
     let names: Vec<&str> = bench.runs.iter().map(|run| run.workload.name.as_str()).collect();
     assert_eq!((names, bench.interrupted), (vec!["fib"], true));
+}
+
+/// The limit counts a user's processes and binds everybody but root.
+#[test]
+fn too_few_threads_are_told() {
+    if !rustix::process::geteuid().is_root() {
+        return corun_testing::skip(
+            "too_few_threads_are_told",
+            "only root can become another user",
+        );
+    }
+    let scratch = Scratch::new();
+    let everybody = PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(scratch.path(), everybody).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_corun"), scratch.file("corun")).unwrap();
+    let told = |threads: u32| {
+        let limit = format!("--nproc={threads}:{threads}");
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=54321", "--clear-groups", "prlimit", &limit]);
+        command.arg(scratch.file("corun")).args(["bench", "run", "stream", "--param=size=64K"]);
+        command.args(["--blocks=2", "--sample-time=1ms", "--placement=spread"]);
+        Outcome::of(command.current_dir("/"))
+    };
+    let worst = told(1);
+    let line = "- stream: could not start a worker: Resource temporarily unavailable";
+    assert!(worst.output.contains(line), "{}{}", worst.output, worst.errors);
+    for threads in 1..=4 {
+        let outcome = told(threads);
+        assert_eq!(outcome.errors, "", "{threads}");
+        let expected = if outcome.output.contains("Not run:") { 1 } else { 0 };
+        assert_eq!(outcome.exit, Some(expected), "{threads}: {}", outcome.output);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use corun_machine::Machine;
 use corun_measure::suite::{self, Item, SuiteDesign};
-use corun_record::{Bench, Exit, Placement};
+use corun_record::{Actionable, Bench, Exit, Placement};
 use serde::Serialize;
 
 use crate::exports::{Exports, Form};
@@ -69,9 +69,13 @@ impl DesignArguments {
         let mut progress = SuiteProgress::new(items.len(), self.quiet);
         let (bench, failure) = suite::conduct(items, &design, &machine, &interrupt, &mut progress);
         progress.finish();
+        let is_shown = exports.are_beside_a_view();
         exports.write(&bench, form, Bench::to_json)?;
-        if let Some(failure) = failure {
-            return Err(failure.into());
+        match failure {
+            // What was not run is part of what is shown.
+            Some(failure) if is_shown => return Ok(code(failure.exit())),
+            Some(failure) => return Err(failure.into()),
+            None => {}
         }
         let exit = match (bench.interrupted, bench.runs.is_empty()) {
             (true, _) => Exit::Interrupted,

@@ -74,8 +74,8 @@ pub fn analyse(
     }
     let mut comparisons = comparisons(arms);
     if question.workers == Workers::Together {
-        // A worker that waits is not slowed down.
-        comparisons.retain(|comparison| comparison.metric != Metric::SiblingSlowdown);
+        // A worker that waits is not slowed down, and more of them do no more work.
+        comparisons.retain(|it| !matches!(it.metric, Metric::SiblingSlowdown | Metric::Scaling));
     }
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);

@@ -2,6 +2,7 @@
 
 use corun_workload::{About, Domain, Mode, Parameter, Usual, Workload};
 
+use super::pyramid::size_text;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
@@ -37,6 +38,10 @@ pub fn describe(workload: &dyn Workload, columns: u16) -> String {
     ];
     for (name, fact) in facts {
         text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
+    }
+    if about.disk_bytes > 0 {
+        let most = size_text(about.disk_bytes);
+        text.push_str(&format!("disk       at most {most} of temporary files for each worker\n"));
     }
     if let Some(reason) = workload.unavailable() {
         text.push_str(&wrap(&format!("not here   {reason}"), "           ", columns));

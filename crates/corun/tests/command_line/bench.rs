@@ -124,6 +124,32 @@ fn what_is_finished_when_interrupted_is_kept() {
     assert_eq!((names, bench.interrupted), (vec!["fib"], true));
 }
 
+#[test]
+fn workers_that_wait_are_not_called_slow() {
+    let arguments = ["spin", "--placement=single,spread,stacked", "--json=-"];
+    let bench = bench(&Outcome::of(&mut run(&arguments)));
+    let metrics: BTreeSet<Metric> =
+        bench.runs[0].observations.iter().map(|seen| seen.metric).collect();
+    assert!(metrics.contains(&Metric::TimeSlicing), "{metrics:?}");
+    assert!(!metrics.contains(&Metric::Scaling), "{metrics:?}");
+    let copies = Outcome::of(&mut corun(["measure", "--workload=spin", "--copies"]));
+    assert_eq!(copies.exit, Some(2));
+    insta::assert_snapshot!(copies.errors, @r"
+    corun: expected `spin` as one process, whose workers work together, found it as copies
+      Leave --copies and --steady out.
+    ");
+}
+
+/// A crowd is counted over one window, so that each worker's share is known.
+#[test]
+fn the_share_of_each_of_a_crowd_is_told() {
+    let outcome = Outcome::of(&mut run(&["fairness", "--sample-time=20ms", "--placement=free@3"]));
+    let shown = outcome.unwrapped();
+    let line = "fairness free@3: from the least to the most, the 3 workers did ";
+    assert!(shown.contains(line) && shown.contains("(an equal share is 33 %)."), "{shown}");
+    assert!(shown.contains("least share"), "{shown}");
+}
+
 /// The limit counts a user's processes and binds everybody but root.
 #[test]
 fn too_few_threads_are_told() {

@@ -143,7 +143,7 @@ fn workers_that_wait_are_not_called_slow() {
 /// A crowd is counted over one window, so that each worker's share is known.
 #[test]
 fn the_share_of_each_of_a_crowd_is_told() {
-    let outcome = Outcome::of(&mut run(&["fairness", "--sample-time=20ms", "--placement=free@3"]));
+    let outcome = Outcome::of(&mut run(&["fairness", "--placement=free@3"]));
     let shown = outcome.unwrapped();
     let line = "fairness free@3: from the least to the most, the 3 workers did ";
     assert!(shown.contains(line) && shown.contains("(an equal share is 33 %)."), "{shown}");

@@ -244,8 +244,9 @@ impl Request {
             operations: 0.0,
             steady: self.steady,
         };
-        let shared_line =
-            about.line_sharing.filter(|_| mode == Mode::WorkersPerWorker && given.is_empty());
+        let shared_line = about.line_sharing.filter(|sharing| {
+            mode == Mode::WorkersPerWorker && !is_given(given, sharing.parameter)
+        });
         let variant = shared_line.map(|sharing| Variant {
             name: "shared-line".to_owned(),
             parameter: sharing.parameter.to_owned(),
@@ -285,4 +286,9 @@ impl Request {
     fn work(&self, task: Task, mode: Mode, operations: f64) -> Work {
         Work { task, mode, steady: self.steady, operations, timeout: self.timeout }
     }
+}
+
+/// Whether the parameter called `name` is among those given, `name=value`.
+fn is_given(given: &[String], name: &str) -> bool {
+    given.iter().any(|pair| pair.split('=').next() == Some(name))
 }

@@ -186,7 +186,8 @@ impl Placing {
     }
 }
 
-/// The items, none of them told anything that it does not take.
+/// The items: each workload with these parameters, `name=value`, or with each of several values of
+/// one, `name=value,value`; several of those make every combination.
 ///
 /// # Errors
 /// What is wrong with the parameters of a workload.
@@ -194,10 +195,53 @@ pub fn items(
     workloads: impl IntoIterator<Item = &'static dyn Workload>,
     parameters: &[String],
 ) -> Result<Vec<Item>, RequestError> {
-    let item = |workload: &'static dyn Workload| {
-        let given = parameters.to_vec();
-        let parameters = Parameters::parse(workload.about(), parameters)?;
-        Ok(Item { workload, parameters, given })
+    let combinations = combinations(parameters);
+    let item = |workload: &'static dyn Workload, given: &Vec<String>| {
+        let parameters = Parameters::parse(workload.about(), given)?;
+        Ok(Item { workload, parameters, given: given.clone() })
     };
-    workloads.into_iter().map(item).collect()
+    let workloads = workloads.into_iter();
+    workloads.flat_map(|workload| combinations.iter().map(move |it| item(workload, it))).collect()
+}
+
+/// Every choice of one value for each parameter, the last parameter changing fastest.
+fn combinations(parameters: &[String]) -> Vec<Vec<String>> {
+    let mut found = vec![Vec::new()];
+    for parameter in parameters {
+        let (name, values) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let choices: Vec<String> = match parameter.contains('=') {
+            true => values.split(',').map(|value| format!("{name}={value}")).collect(),
+            false => vec![parameter.clone()],
+        };
+        let longer = |given: Vec<String>| {
+            choices.clone().into_iter().map(move |choice| [&given[..], &[choice]].concat())
+        };
+        found = found.into_iter().flat_map(longer).collect();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(parameters: &[&str]) -> Vec<String> {
+        let given: Vec<String> = parameters.iter().map(|&text| text.to_owned()).collect();
+        combinations(&given).iter().map(|it| it.join(" ")).collect()
+    }
+
+    #[test]
+    fn several_values_make_every_combination() {
+        assert_eq!(of(&[]), [""]);
+        assert_eq!(of(&["a=1", "b=2"]), ["a=1 b=2"]);
+        assert_eq!(
+            of(&["a=1,2", "c=x", "b=3,4"]).join("; "),
+            "a=1 c=x b=3; a=1 c=x b=4; a=2 c=x b=3; a=2 c=x b=4"
+        );
+        assert_eq!(
+            of(&["a=1,", "b"]),
+            ["a=1 b", "a= b"],
+            "mistakes are for the workload to refuse"
+        );
+    }
 }

@@ -34,7 +34,7 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     let runs: usize = bench.runs.iter().map(|run| run.samples.len()).sum();
     let course = format!(
         "{}, {runs} runs in {}; `corun bench show NAME` says what each does.",
-        plural(bench.runs.len(), "workload"),
+        plural(bench.runs.len(), "measurement"),
         seconds(bench.elapsed_s)
     );
     text.push('\n');
@@ -46,13 +46,25 @@ fn rows(bench: &Bench, columns: u16) -> String {
     let names = ["workload", "arm", "workers", "one operation", "rate", "", "compared"];
     let rows = bench.runs.iter().flat_map(|run| {
         let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
-        arms.enumerate().map(move |(index, arm)| row(run, arm, index == 0))
+        let name = name(run, bench);
+        arms.enumerate().map(move |(index, arm)| row(run, arm, if index == 0 { &name } else { "" }))
     });
     let table = Table { header: names.map(str::to_owned).to_vec(), rows: rows.collect() };
     grid(&table, columns)
 }
 
-fn row(run: &Run, arm: &Arm, is_first: bool) -> Vec<String> {
+/// The workload with those parameters in which its runs differ.
+fn name(run: &Run, bench: &Bench) -> String {
+    let of_it = || bench.runs.iter().filter(|other| other.workload.name == run.workload.name);
+    let differs = |(name, value): &(&String, &String)| {
+        of_it().any(|other| other.workload.parameters.get(*name) != Some(*value))
+    };
+    let parameters = run.workload.parameters.iter().filter(differs);
+    let parameters = parameters.map(|(name, value)| format!(" {name}={value}"));
+    format!("{}{}", run.workload.name, parameters.collect::<String>())
+}
+
+fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
     let throughput = run.observation(Metric::Throughput, &arm.id);
     let scale = RateScale::of(run);
     let workers = match run.workload.mode {
@@ -61,7 +73,7 @@ fn row(run: &Run, arm: &Arm, is_first: bool) -> Vec<String> {
     };
     let text = |form: &dyn Fn(&Observation) -> String| throughput.map_or("-".to_owned(), form);
     vec![
-        if is_first { run.workload.name.clone() } else { String::new() },
+        name.to_owned(),
         arm.id.clone(),
         arm.workers.to_string(),
         text(&|seen| seconds(workers / seen.estimate.value)),
@@ -127,18 +139,18 @@ fn mean_shares(run: &Run, arm: &str) -> Vec<f64> {
 /// The caveats of all runs, one line a kind: the first sentence of it, and of which others
 /// something like it is true.
 fn caveats(bench: &Bench) -> Vec<String> {
-    let mut kinds: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Vec<(String, &str)>> = BTreeMap::new();
     for run in &bench.runs {
         for caveat in &run.caveats {
-            let seen = (run.workload.name.as_str(), caveat.sentence.as_str());
+            let seen = (name(run, bench), caveat.sentence.as_str());
             kinds.entry(&caveat.kind).or_default().push(seen);
         }
     }
-    let line = |seen: Vec<(&str, &str)>| {
-        let (workload, sentence) = seen[0];
-        let others: Vec<&str> = seen[1..].iter().map(|it| it.0).collect();
-        match seen.iter().all(|it| it.1 == sentence) && seen.len() == bench.runs.len() {
-            true => sentence.to_owned(),
+    let line = |seen: Vec<(String, &str)>| {
+        let (workload, sentence) = &seen[0];
+        let others: Vec<&str> = seen[1..].iter().map(|it| it.0.as_str()).collect();
+        match seen.iter().all(|it| it.1 == *sentence) && seen.len() == bench.runs.len() {
+            true => (*sentence).to_owned(),
             false if others.is_empty() => format!("{workload}: {sentence}"),
             false => format!("{workload}: {sentence} Likewise: {}.", others.join(", ")),
         }
@@ -194,8 +206,18 @@ mod tests {
         - Used CPUs did other work.
         - hash: Arms ran at different clocks.
 
-        2 workloads, 0 runs in 12.5 s; `corun bench show NAME` says what each does.
+        2 measurements, 0 runs in 12.5 s; `corun bench show NAME` says what each does.
         ");
+    }
+
+    #[test]
+    fn parameters_that_differ_are_named() {
+        let chase = |size: &str| {
+            run("chase", json!({ "size": size, "order": "random" }), &[("single", 1, 1e9)])
+        };
+        let bench = bench(vec![chase("4096"), chase("8192"), run("hash", json!({}), &[])]);
+        let names: Vec<String> = bench.runs.iter().map(|run| name(run, &bench)).collect();
+        assert_eq!(names, ["chase size=4096", "chase size=8192", "hash"]);
     }
 
     #[test]

@@ -18,7 +18,8 @@ pub struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     tags: TagArguments,
-    /// Set a parameter of the workloads (repeatable)
+    /// Set a parameter of the workloads (repeatable); several values, separated by commas, are run
+    /// one after another
     #[arg(long = "param", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
     /// Run this many blocks of each workload (each arm twice a block)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 
 use super::ends;
-use crate::figures::{interval, percent, ratio, seconds};
+use crate::figures::{percent, ratio, seconds};
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table};
 use crate::terminal::{grid, wrap};
@@ -80,12 +80,8 @@ fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
         text(&|seen| format!("{} {}", scale.show(seen.estimate.value), scale.unit)),
         text(&|seen| format!("± {}", percent(seen.estimate.half_width()))),
         compared(run, arm).map_or_else(String::new, |seen| {
-            format!(
-                "{} {} ({})",
-                seen.metric.name(),
-                ratio(&seen.estimate),
-                interval(&seen.estimate)
-            )
+            let half_width = percent(seen.estimate.half_width());
+            format!("{} {} ± {half_width}", seen.metric.name(), ratio(&seen.estimate))
         }),
     ]
 }
@@ -191,13 +187,11 @@ mod tests {
         Made up, 4 cores, 8 logical CPUs, SMT width 2
 
          workload   arm      workers   one operation   rate                       compared
-        ════════════════════════════════════════════════════════════════════════════════════════════════════
+        ═════════════════════════════════════════════════════════════════════════════════════════════════
          chase      spread   2         100 ns          20.0 M loads/s   ± 2.0 %
-                    full     4         103 ns          39.0 M loads/s   ± 2.0 %   SMT yield 1.95 (1.91 to
-                                                                                  1.99)
+                    full     4         103 ns          39.0 M loads/s   ± 2.0 %   SMT yield 1.95 ± 2.0 %
          hash       spread   2         0.49 ns         4.10 G loads/s   ± 2.0 %
-                    full     4         0.95 ns         4.20 G loads/s   ± 2.0 %   SMT yield 1.02 (1.00 to
-                                                                                  1.04)
+                    full     4         0.95 ns         4.20 G loads/s   ± 2.0 %   SMT yield 1.02 ± 2.0 %
 
         Not run:
         - regn: there is no `bash` on PATH. Install it.

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::memory::{Memory, Pages, map_each};
+use crate::memory::{Memory, Pages, ensure_available, map_each};
 use crate::{Job, Kernel, WorkloadError};
 
 /// Cursors that are followed at once where loads are to overlap; they fit the registers.
@@ -43,6 +43,9 @@ pub(crate) fn kernels(
     pages: Pages,
 ) -> Result<Job, WorkloadError> {
     let bytes = layout.length.saturating_mul(layout.stride);
+    // The table from which the order is written exists as long as that takes.
+    let with_table = bytes.saturating_add(layout.length.saturating_mul(size_of::<u32>() as u64));
+    ensure_available(workload, with_table.saturating_mul(workers.get() as u64))?;
     let memories = map_each(workload, workers, bytes, pages)?;
     let kernels = memories.into_iter().map(|memory| {
         let cursors = [0; TOGETHER];

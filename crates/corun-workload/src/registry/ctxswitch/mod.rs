@@ -66,11 +66,8 @@ impl Workload for CtxSwitch {
             "futex" => ring(Mailboxes::<Sleep>::ring(workers), footprint),
             "spin" => ring(Mailboxes::<Watch>::ring(workers), footprint),
             _ => {
-                let pipes = Pipes::ring(workers).map_err(|error| WorkloadError::Unavailable {
-                    workload: ABOUT.name,
-                    reason: format!(
-                        "a ring of {workers} workers takes a pipe each, with two descriptors: {error}"
-                    ),
+                let pipes = Pipes::ring(workers).map_err(|source| {
+                    WorkloadError::NoDescriptors { workload: ABOUT.name, source }
                 })?;
                 ring(pipes, footprint)
             }
@@ -81,6 +78,7 @@ impl Workload for CtxSwitch {
 /// A kernel for each of these, which are in the order of the ring.
 fn ring<H: Handover + 'static>(handovers: Vec<H>, footprint: u64) -> Result<Job, WorkloadError> {
     let workers = handovers.len() as u64;
+    memory::ensure_available(ABOUT.name, footprint.saturating_mul(workers))?;
     let kernels = (0..).zip(handovers).map(|(worker, handover)| {
         let memory = match footprint {
             0 => None,

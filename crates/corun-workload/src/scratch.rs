@@ -133,10 +133,11 @@ fn lock(folder: &Path) -> Result<Option<File>, Errno> {
     }
 }
 
-/// How the folders of this node begin: nodes may share a `$TMPDIR`, but not the locks of folders.
+/// How the folders of this node begin: nodes may share a `$TMPDIR`, but not the locks of folders. The
+/// full stop ends the node's name, which another's may begin with.
 fn prefix() -> String {
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("corun-scratch-{}-", node.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+    format!("corun-scratch-{}.", node.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
 }
 
 /// Bytes that this user may still write to the file system of `folder`.

@@ -45,7 +45,7 @@ fn what_a_killed_owner_left_is_removed_by_the_next_but_nothing_else() {
 /// folder.
 fn names_like(scratch: &Path, parent: &Path) -> Vec<PathBuf> {
     let name = scratch.file_name().unwrap().to_str().unwrap();
-    let like = |end| parent.join(format!("{}-{end}", name.rsplit_once('-').unwrap().0));
+    let like = |end| parent.join(format!("{}.{end}", name.rsplit_once('.').unwrap().0));
     let all = ["file", "folder", "link"].map(like);
     fs::write(&all[0], "").unwrap();
     fs::create_dir(&all[1]).unwrap();

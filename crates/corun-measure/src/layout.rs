@@ -100,9 +100,7 @@ impl Actionable for LayoutError {
             Self::NoWorker => "Ask for one worker or more.",
             Self::TooManyCores { .. } => "Ask for fewer; `corun topo` shows the cores.",
             Self::UnknownCoreType { .. } => "Name one of these; `corun topo` shows them.",
-            Self::Impossible { .. } => {
-                "Leave the placement out; without --arms every possible one is measured."
-            }
+            Self::Impossible { .. } => "Leave the placement out.",
         }
         .to_owned()
     }

@@ -255,13 +255,15 @@ impl fmt::Display for Domain {
                     "a whole number of {unit} from {least} to {most}, like 300000, 300_000 or 3e5"
                 )
             }
-            Self::Size { least, most, multiple_of } => write!(
-                formatter,
-                "a size from {} to {} that is a multiple of {}, like 4096, 4K, 4KiB or 2xL1",
-                quantity::format_size(least),
-                quantity::format_size(most),
-                quantity::format_size(multiple_of),
-            ),
+            Self::Size { least, most, multiple_of } => {
+                let [least, most] = [least, most].map(quantity::format_size);
+                write!(formatter, "a size from {least} to {most}")?;
+                if multiple_of > 1 {
+                    let unit = quantity::format_size(multiple_of);
+                    write!(formatter, " that is a multiple of {unit}")?;
+                }
+                formatter.write_str(", like 4096, 4K, 4KiB or 2xL1")
+            }
         }
     }
 }

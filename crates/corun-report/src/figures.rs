@@ -32,9 +32,10 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// A time with the unit that suits it: `1.83 ns`, `612 ms`, `18.4 s`.
+/// A time with the unit that suits it: `62.5 ps`, `1.83 ns`, `612 ms`, `18.4 s`.
 pub fn seconds(seconds: f64) -> String {
     let (scale, unit) = match seconds.abs() {
+        size if size < 0.999_5e-9 => (1e12, "ps"),
         size if size < 0.999_5e-6 => (1e9, "ns"),
         size if size < 0.999_5e-3 => (1e6, "µs"),
         size if size < 0.999_5 => (1e3, "ms"),
@@ -69,6 +70,7 @@ mod tests {
 
     #[test]
     fn units_follow_the_size() {
+        assert_eq!(seconds(62.46e-12), "62.5 ps");
         assert_eq!(seconds(1.829e-9), "1.83 ns");
         assert_eq!(seconds(0.6123), "612 ms");
         assert_eq!(seconds(0.9999), "1.00 s");

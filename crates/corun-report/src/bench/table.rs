@@ -190,8 +190,8 @@ mod tests {
         ═════════════════════════════════════════════════════════════════════════════════════════════════
          chase      spread   2         100 ns          20.0 M loads/s   ± 2.0 %
                     full     4         103 ns          39.0 M loads/s   ± 2.0 %   SMT yield 1.95 ± 2.0 %
-         hash       spread   2         0.49 ns         4.10 G loads/s   ± 2.0 %
-                    full     4         0.95 ns         4.20 G loads/s   ± 2.0 %   SMT yield 1.02 ± 2.0 %
+         hash       spread   2         488 ps          4.10 G loads/s   ± 2.0 %
+                    full     4         952 ps          4.20 G loads/s   ± 2.0 %   SMT yield 1.02 ± 2.0 %
 
         Not run:
         - regn: there is no `bash` on PATH. Install it.

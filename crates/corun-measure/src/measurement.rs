@@ -7,7 +7,8 @@ use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, RootFiles};
 use corun_record::{
-    Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Run, Sample, Workload,
+    Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Placement, Run, Sample,
+    Workload,
 };
 
 use crate::analysis::{self, Question, Workers};
@@ -109,11 +110,15 @@ impl<'a> Measurement<'a> {
     }
 
     /// The arm that tells how many operations take the time wanted: the first, or where workers only
-    /// work together, the first with as many of them as any.
+    /// work together, the first with two. Arms whose workers take turns come last: a waiter that keeps
+    /// the CPU for its slice makes a short run look long.
     fn calibrated_on(&self) -> Option<&Arm> {
         let arms = &self.layout.arms;
-        let most = arms.iter().map(|arm| arm.workers).max();
-        arms.iter().find(|arm| self.workers != Workers::Together || Some(arm.workers) == most)
+        let together = || arms.iter().filter(|arm| arm.workers > 1);
+        let at_once = || together().find(|arm| arm.placement != Placement::Stacked);
+        let of_several = || at_once().or_else(|| together().next());
+        let chosen = if self.workers == Workers::Together { of_several() } else { None };
+        chosen.or_else(|| arms.first())
     }
 
     /// Measures. A failure after the first block comes beside what was finished before it.

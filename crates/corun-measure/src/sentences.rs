@@ -94,6 +94,9 @@ fn finding(metric: Metric, arm: &Arm, estimate: &Estimate, roles: Workers) -> St
         Metric::MultitaskingGain => {
             format!("siblings do {times} the work that time slices of one logical CPU do")
         }
+        Metric::TimeSlicing if roles == Workers::Together => {
+            format!("workers that take turns on a CPU do {times} the work they do with one each")
+        }
         Metric::TimeSlicing => {
             format!("{workers} workers that take turns on a CPU do {times} the work of one alone")
         }

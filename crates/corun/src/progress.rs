@@ -6,7 +6,7 @@ use corun_measure::experiment::Observer;
 use corun_measure::suite::{Item, SuiteObserver};
 use corun_measure::{Forecast, Forecaster};
 use corun_record::{Arm, Sample};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
 /// A progress line.
 pub struct ProgressLine {
@@ -87,11 +87,23 @@ fn bar(quiet: bool) -> ProgressBar {
         ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
-    // The ticker is a thread, and indicatif panics where there can be none.
-    if !bar.is_hidden() && std::thread::Builder::new().spawn(|| {}).is_ok() {
-        bar.enable_steady_tick(Duration::from_secs(1));
+    if !bar.is_hidden() {
+        tick(bar.downgrade());
     }
     bar
+}
+
+/// Draws the line once a second, from a thread of its own. indicatif's ticker panics where there can
+/// be none; here the line then moves only when there is news.
+fn tick(bar: WeakProgressBar) {
+    let ticker = move || {
+        while let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.tick();
+            drop(bar);
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    };
+    let _ = std::thread::Builder::new().spawn(ticker);
 }
 
 fn phase(block: Option<u32>) -> String {

@@ -154,10 +154,7 @@ fn the_share_of_each_of_a_crowd_is_told() {
 #[test]
 fn too_few_threads_are_told() {
     if !rustix::process::geteuid().is_root() {
-        return corun_testing::skip(
-            "too_few_threads_are_told",
-            "only root can become another user",
-        );
+        return corun_testing::skip("thread limit", "only root can become another user");
     }
     let scratch = Scratch::new();
     let everybody = PermissionsExt::from_mode(0o755);

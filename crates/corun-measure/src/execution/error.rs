@@ -62,6 +62,8 @@ pub enum ExecutionError {
         found: String,
         /// The last lines that it wrote.
         output: String,
+        /// What the user can do about such a worker.
+        next_step: &'static str,
     },
     /// A built-in kernel could not be prepared in its process.
     #[error("{reason} (worker {worker} of arm {arm})")]
@@ -186,9 +188,7 @@ impl Actionable for ExecutionError {
                 "Allow more threads and processes (ulimit -u, pids.max), or use fewer workers."
             }
             Self::Start { .. } => "See what limits this process (a sandbox, a changed cpuset).",
-            Self::Failed { .. } => {
-                "Make the command succeed by itself first; `--expect-exit N` accepts another status."
-            }
+            Self::Failed { next_step, .. } => next_step,
             Self::Timeout { .. } => "Allow more with `--timeout`, or give the command less work.",
             Self::Throughput { .. } => {
                 "Try the expression on the command's own output; its one group must catch the number."

@@ -80,6 +80,14 @@ pub(super) fn of_end(
             (None, None) => "an unknown end".to_owned(),
         },
         output: capture.tail(TAIL),
+        next_step: match work.task {
+            Task::Command(_) => {
+                "Make the command succeed by itself first; `--expect-exit N` accepts another status."
+            }
+            Task::Kernel(_) => {
+                "See whether the system ended it for lack of memory (dmesg); else please report this."
+            }
+        },
     }
 }
 

@@ -15,6 +15,8 @@ use crate::cores::{Core, core_types};
 pub struct LayoutRequest {
     /// The placements wanted; one that is not possible is then an error.
     pub placements: Vec<Placement>,
+    /// Leave out a named placement that is not possible, as long as another one is.
+    pub skip_impossible: bool,
     /// C, the number of cores to use of each core type; by default all, made a multiple of S.
     pub cores: Option<u32>,
     /// Use cores of this type only.
@@ -247,6 +249,9 @@ impl Layout {
 
     /// On a hybrid machine a named placement must be possible on one core type at least.
     fn refuse_what_was_named(&self, request: &LayoutRequest) -> Result<(), LayoutError> {
+        if request.skip_impossible && !self.arms.is_empty() {
+            return Ok(());
+        }
         for &placement in &request.placements {
             let possible = self.arms.iter().any(|arm| arm.placement == placement);
             let refused = self.impossible.iter().find(|refused| refused.placement == placement);

@@ -25,6 +25,8 @@ pub struct Request {
     pub core_type: Option<String>,
     /// The placements wanted; by default every possible one.
     pub placements: Vec<Placement>,
+    /// Leave out a wanted placement that is not possible, as long as another one is.
+    pub skip_impossible: bool,
     /// Start copies again until all have finished a counted window.
     pub steady: bool,
     /// The longest that one sample may take.

@@ -130,6 +130,7 @@ impl Item {
             cores: design.cores.map(NonZeroU32::get).or(placing.cores),
             core_type: None,
             placements: placing.placements,
+            skip_impossible: true,
             steady: placing.steady,
             timeout: design.timeout,
             smt_switch: false,

@@ -51,8 +51,11 @@ pub(crate) fn grid(table: &Table, columns: u16) -> String {
         .set_width(columns)
         .set_header(table.header.clone())
         .add_rows(table.rows.clone());
-    grid.trim_fmt()
+    grid.trim_fmt().replace(NO_BREAK, " ")
 }
+
+/// A space at which no cell is broken.
+pub(crate) const NO_BREAK: &str = "\u{a0}";
 
 /// Breaks a line at spaces; later lines begin with `indent`.
 pub(crate) fn wrap(line: &str, indent: &str, columns: u16) -> String {

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::thread::{CpuSet, sched_getaffinity};
+
 use crate::quantity::{parse_count, parse_size};
 
 /// Data caches as most machines have them, for machines that do not tell.
@@ -30,7 +32,7 @@ pub(crate) fn last_level(root: &Path) -> u64 {
 /// one before it.
 fn size(level: usize, root: &Path) -> u64 {
     let indices = (0..10).map(|index| {
-        let folder = format!("sys/devices/system/cpu/cpu0/cache/index{index}");
+        let folder = format!("sys/devices/system/cpu/cpu{}/cache/index{index}", first_cpu());
         let read = |name| fs::read_to_string(root.join(&folder).join(name)).unwrap_or_default();
         [read("level"), read("type"), read("size")]
     });
@@ -42,6 +44,13 @@ fn size(level: usize, root: &Path) -> u64 {
     told.map_or(USUAL[level - 1], |(_, size)| size)
 }
 
+/// The first logical CPU that this process may use.
+fn first_cpu() -> usize {
+    let allowed = sched_getaffinity(None).ok();
+    let first = allowed.and_then(|set| (0..CpuSet::MAX_CPU).find(|&cpu| set.is_set(cpu)));
+    first.unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +58,7 @@ mod tests {
     fn machine(caches: &[[&str; 3]]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (index, texts) in caches.iter().enumerate() {
-            let folder = format!("sys/devices/system/cpu/cpu0/cache/index{index}");
+            let folder = format!("sys/devices/system/cpu/cpu{}/cache/index{index}", first_cpu());
             let folder = root.path().join(folder);
             fs::create_dir_all(&folder).unwrap();
             for (name, text) in ["level", "type", "size"].iter().zip(texts) {

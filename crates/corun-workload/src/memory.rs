@@ -52,6 +52,11 @@ pub(crate) fn map(workload: &'static str, bytes: u64) -> Result<MmapMut, Workloa
     map_anonymous(bytes).map_err(|source| WorkloadError::NoMemory { workload, bytes, source })
 }
 
+/// Maps `bytes` bytes, more than 0, of which `workload` touches few: addresses, not memory.
+pub(crate) fn map_sparsely(workload: &'static str, bytes: u64) -> Result<MmapMut, WorkloadError> {
+    map_anonymous(bytes).map_err(|source| WorkloadError::NoMemory { workload, bytes, source })
+}
+
 /// Maps `bytes` bytes, more than 0, for each of the workers of `workload`, or nothing at all.
 pub(crate) fn map_each(
     workload: &'static str,

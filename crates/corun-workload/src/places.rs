@@ -38,7 +38,7 @@ pub(crate) fn places(
     workers: NonZeroUsize,
 ) -> Result<Vec<Place>, WorkloadError> {
     assert!(words as u64 * WORD <= apart && apart.is_multiple_of(WORD));
-    let block = memory::map(workload, apart.saturating_mul(workers.get() as u64))?;
+    let block = memory::map_sparsely(workload, apart.saturating_mul(workers.get() as u64))?;
     let block = Arc::new(block);
     let place = |start| Place { block: Arc::clone(&block), start, words };
     Ok((0..block.len()).step_by(apart as usize).map(place).collect())

@@ -9,6 +9,9 @@ use crate::experiment::Executor;
 /// The most operations that any kernel takes.
 const MOST: f64 = 1e18;
 
+/// The most sizes that are tried: a machine that is held up all the time settles on none.
+const MOST_TRIALS: usize = 30;
+
 /// Sets the executor's operations so that a run of `arm` takes about `seconds`.
 ///
 /// # Errors
@@ -19,22 +22,28 @@ pub fn calibrate(
     seconds: f64,
 ) -> Result<u64, ExecutionError> {
     let mut operations = 1000;
-    loop {
+    for _ in 0..MOST_TRIALS {
         executor.set_operations(operations);
-        let mut run = || Ok::<f64, ExecutionError>(executor.run(arm)?.makespan.as_secs_f64());
-        let mut seen = run()?;
-        if next(operations, seen, seconds).settled {
-            // Perhaps only because others held it up: the shorter of two counts.
-            seen = seen.min(run()?);
+        let mut seen = f64::INFINITY;
+        // A run that seems long enough may only have been held up by others: the least of some counts.
+        for _ in 0..RUNS_TO_SETTLE {
+            seen = seen.min(executor.run(arm)?.makespan.as_secs_f64());
+            if !next(operations, seen, seconds).settled {
+                break;
+            }
         }
         let step = next(operations, seen, seconds);
         operations = step.operations;
         if step.settled {
-            executor.set_operations(operations);
-            return Ok(operations);
+            break;
         }
     }
+    executor.set_operations(operations);
+    Ok(operations)
 }
+
+/// Runs of which the shortest tells how long that many operations take.
+const RUNS_TO_SETTLE: usize = 3;
 
 #[derive(Debug, PartialEq)]
 struct Step {
@@ -42,14 +51,14 @@ struct Step {
     settled: bool,
 }
 
-/// From a run of so many operations that took `seen` to the number for the next. Others can only make
-/// a run longer, so that a short one must not be extrapolated from: the last one takes half of the
-/// wanted time at least.
+/// From a run of so many operations that took `seen` to the number for the next. The last run takes
+/// half of the wanted time at least and twice at most, so that nothing far off is extrapolated to.
 fn next(operations: u64, seen: f64, wanted: f64) -> Step {
     let factor = wanted / seen.max(1e-9);
-    let settled = factor <= 2.0 || operations as f64 >= MOST;
-    let grown = operations as f64 * if settled { factor } else { factor.min(100.0) };
-    Step { operations: round(grown.clamp(1.0, MOST)), settled }
+    let at_an_end = operations as f64 >= MOST || (operations == 1 && factor < 1.0);
+    let settled = (0.5..=2.0).contains(&factor) || at_an_end;
+    let scaled = operations as f64 * if settled { factor } else { factor.min(100.0) };
+    Step { operations: round(scaled.clamp(1.0, MOST)), settled }
 }
 
 /// Two significant digits: nobody needs more, and reports stay readable.
@@ -67,7 +76,8 @@ mod tests {
         assert_eq!(next(1000, 1e-6, 0.2), Step { operations: 100_000, settled: false });
         assert_eq!(next(1_000_000, 0.1, 0.2), Step { operations: 2_000_000, settled: true });
         assert_eq!(next(10_000, 0.02, 0.2), Step { operations: 100_000, settled: false });
-        assert_eq!(next(1000, 4.0, 0.2), Step { operations: 50, settled: true });
+        assert_eq!(next(1000, 4.0, 0.2), Step { operations: 50, settled: false });
+        assert_eq!(next(1, 4.0, 0.2), Step { operations: 1, settled: true });
         assert_eq!(next(u64::MAX / 2, 0.0, 0.2).operations, 1_000_000_000_000_000_000);
     }
 

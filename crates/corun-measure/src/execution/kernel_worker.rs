@@ -122,7 +122,19 @@ fn give_up(gate: &Gate, slot: usize, error: &std::io::Error) -> ! {
     std::process::exit(127)
 }
 
+/// Ends the whole process when a worker panics: the others would wait for it for ever.
+struct EndsAll;
+
+impl Drop for EndsAll {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
 fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dyn Kernel>) {
+    let _ends_all = EndsAll;
     let slot = gate.slot(order.first + index);
     if let Some(&cpu) = order.cpus.get(index)
         && !threads::pins(0, cpu)

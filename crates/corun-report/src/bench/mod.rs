@@ -11,21 +11,51 @@ pub use catalogue::{describe, list};
 pub use pyramid::{Pyramid, pyramid};
 pub use table::bench_to_terminal;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use corun_record::{Bench, Missing};
 
-use crate::terminal::wrap;
+use crate::prose;
+use crate::terminal::{NO_BREAK, wrap};
 
-/// What gave no run, and that the rest is missing where the bench was cut short.
+/// What could not be laid out, what gave no run, and that the rest is missing where the bench was cut short.
 fn ends(bench: &Bench, columns: u16) -> String {
     let mut text = String::new();
+    let impossible: BTreeSet<String> = bench.runs.iter().flat_map(prose::impossible).collect();
+    if !impossible.is_empty() {
+        text.push_str("\nNot possible here:\n");
+    }
+    for line in impossible {
+        text.push_str(&wrap(&format!("- {line}"), "  ", columns));
+    }
     if !bench.missing.is_empty() {
         text.push_str("\nNot run:\n");
     }
-    for Missing { workload, reason, next_step, .. } in &bench.missing {
-        text.push_str(&wrap(&format!("- {workload}: {reason}. {next_step}"), "  ", columns));
+    for Missing { workload, parameters, reason, next_step } in &bench.missing {
+        let name = name(workload, parameters, bench);
+        text.push_str(&wrap(&format!("- {name}: {reason}. {next_step}"), "  ", columns));
     }
     if bench.interrupted {
         text.push_str("\nPARTIAL RESULT: interrupted; what was finished is shown.\n");
     }
     text
+}
+
+/// A workload with those parameters in which its measurements differ.
+fn name(workload: &str, parameters: &BTreeMap<String, String>, bench: &Bench) -> String {
+    let of_runs = bench.runs.iter().map(|run| (&run.workload.name, &run.workload.parameters));
+    let of_missing = bench.missing.iter().map(|it| (&it.workload, &it.parameters));
+    let others: Vec<_> =
+        of_runs.chain(of_missing).filter(|it| it.0 == workload).map(|it| it.1).collect();
+    let differs = |(name, value): &(&String, &String)| {
+        others.iter().any(|other| other.get(*name) != Some(*value))
+    };
+    let differing = parameters.iter().filter(differs);
+    let differing = differing.map(|(name, value)| format!(" {name}={value}"));
+    format!("{workload}{}", differing.collect::<String>())
+}
+
+/// A cell that is not broken into lines.
+fn whole(text: String) -> String {
+    text.replace(' ', NO_BREAK)
 }

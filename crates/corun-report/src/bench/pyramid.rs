@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use corun_record::{Bench, Estimate, Metric, Run};
 
-use super::ends;
 use super::plot::{self, Line, Plot};
+use super::{ends, whole};
 use crate::figures::{percent, three_digits};
 use crate::prose;
 use crate::tables::Table;
@@ -109,7 +109,7 @@ impl Pyramid<'_> {
             let figure = |points: &BTreeMap<u64, Estimate>| match points.get(size) {
                 Some(estimate) => {
                     let half_width = percent(estimate.half_width());
-                    format!("{} ± {half_width}", three_digits(estimate.value))
+                    whole(format!("{} ± {half_width}", three_digits(estimate.value)))
                 }
                 None => String::new(),
             };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 
-use super::ends;
+use super::{ends, name, whole};
 use crate::figures::{percent, ratio, seconds};
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table};
@@ -31,6 +31,9 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     for line in caveats {
         text.push_str(&wrap(&format!("- {line}"), "  ", columns));
     }
+    if bench.runs.is_empty() {
+        return text;
+    }
     let runs: usize = bench.runs.iter().map(|run| run.samples.len()).sum();
     let course = format!(
         "{}, {runs} runs in {}; `corun bench show NAME` says what each does.",
@@ -46,22 +49,11 @@ fn rows(bench: &Bench, columns: u16) -> String {
     let names = ["workload", "arm", "workers", "one operation", "rate", "", "compared"];
     let rows = bench.runs.iter().flat_map(|run| {
         let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
-        let name = name(run, bench);
+        let name = name(&run.workload.name, &run.workload.parameters, bench);
         arms.enumerate().map(move |(index, arm)| row(run, arm, if index == 0 { &name } else { "" }))
     });
     let table = Table { header: names.map(str::to_owned).to_vec(), rows: rows.collect() };
     grid(&table, columns)
-}
-
-/// The workload with those parameters in which its runs differ.
-fn name(run: &Run, bench: &Bench) -> String {
-    let of_it = || bench.runs.iter().filter(|other| other.workload.name == run.workload.name);
-    let differs = |(name, value): &(&String, &String)| {
-        of_it().any(|other| other.workload.parameters.get(*name) != Some(*value))
-    };
-    let parameters = run.workload.parameters.iter().filter(differs);
-    let parameters = parameters.map(|(name, value)| format!(" {name}={value}"));
-    format!("{}{}", run.workload.name, parameters.collect::<String>())
 }
 
 fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
@@ -77,11 +69,12 @@ fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
         arm.id.clone(),
         arm.workers.to_string(),
         text(&|seen| seconds(workers / seen.estimate.value)),
-        text(&|seen| format!("{} {}", scale.show(seen.estimate.value), scale.unit)),
-        text(&|seen| format!("± {}", percent(seen.estimate.half_width()))),
+        text(&|seen| whole(format!("{} {}", scale.show(seen.estimate.value), scale.unit))),
+        text(&|seen| whole(format!("± {}", percent(seen.estimate.half_width())))),
         compared(run, arm).map_or_else(String::new, |seen| {
             let half_width = percent(seen.estimate.half_width());
-            format!("{} {} ± {half_width}", seen.metric.name(), ratio(&seen.estimate))
+            let figure = whole(format!("{} ± {half_width}", ratio(&seen.estimate)));
+            format!("{} {figure}", seen.metric.name())
         }),
     ]
 }
@@ -138,7 +131,8 @@ fn caveats(bench: &Bench) -> Vec<String> {
     let mut kinds: BTreeMap<&str, Vec<(String, &str)>> = BTreeMap::new();
     for run in &bench.runs {
         for caveat in &run.caveats {
-            let seen = (name(run, bench), caveat.sentence.as_str());
+            let name = name(&run.workload.name, &run.workload.parameters, bench);
+            let seen = (name, caveat.sentence.as_str());
             kinds.entry(&caveat.kind).or_default().push(seen);
         }
     }
@@ -210,7 +204,11 @@ mod tests {
             run("chase", json!({ "size": size, "order": "random" }), &[("single", 1, 1e9)])
         };
         let bench = bench(vec![chase("4096"), chase("8192"), run("hash", json!({}), &[])]);
-        let names: Vec<String> = bench.runs.iter().map(|run| name(run, &bench)).collect();
+        let names: Vec<String> = bench
+            .runs
+            .iter()
+            .map(|run| name(&run.workload.name, &run.workload.parameters, &bench))
+            .collect();
         assert_eq!(names, ["chase size=4096", "chase size=8192", "hash"]);
     }
 

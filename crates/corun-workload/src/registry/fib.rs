@@ -193,7 +193,7 @@ impl OwnRecord {
 /// One record for each worker, `granularity` bytes apart from the start of a page, in one block.
 fn records(granularity: u64, workers: NonZeroUsize) -> Result<Vec<OwnRecord>, WorkloadError> {
     let bytes = granularity.saturating_mul(workers.get() as u64);
-    let mut block = memory::map(ABOUT.name, bytes)?;
+    let mut block = memory::map_sparsely(ABOUT.name, bytes)?;
     let starts: Vec<NonNull<Record>> = block
         .chunks_exact_mut(granularity as usize)
         .map(|chunk| NonNull::from(chunk).cast())

@@ -231,6 +231,7 @@ impl Arguments {
             cores: self.work.copies.flatten().or(self.arms.cores),
             core_type: self.arms.core_type.clone(),
             placements: self.arms.arms.clone(),
+            skip_impossible: false,
             steady: self.work.steady,
             smt_switch: self.smt.smt_switch,
             timeout: self.surroundings.timeout,

@@ -1,5 +1,7 @@
 //! Which workloads are meant: named ones, those with a tag, or all.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use corun_workload::{Tag, Workload, WorkloadError};
 
@@ -35,13 +37,10 @@ impl TagArguments {
         let mut meant: Vec<&'static dyn Workload> =
             names.iter().map(|name| corun_workload::find(name)).collect::<Result<_, _>>()?;
         if names.is_empty() || !self.tags.is_empty() {
-            for workload in self.workloads()? {
-                let name = workload.about().name;
-                if meant.iter().all(|known| known.about().name != name) {
-                    meant.push(workload);
-                }
-            }
+            meant.extend(self.workloads()?);
         }
+        let mut seen = BTreeSet::new();
+        meant.retain(|workload| seen.insert(workload.about().name));
         Ok(meant)
     }
 }

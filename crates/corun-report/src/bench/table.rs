@@ -8,7 +8,7 @@ use super::{ends, name, whole};
 use crate::figures::{percent, ratio, seconds};
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table};
-use crate::terminal::{grid, wrap};
+use crate::terminal::{NO_BREAK, grid, wrap};
 
 /// The bench as text for a terminal of this many columns.
 pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
@@ -69,7 +69,7 @@ fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
         arm.id.clone(),
         arm.workers.to_string(),
         text(&|seen| seconds(workers / seen.estimate.value)),
-        text(&|seen| whole(format!("{} {}", scale.show(seen.estimate.value), scale.unit))),
+        text(&|seen| format!("{}{NO_BREAK}{}", scale.show(seen.estimate.value), scale.unit)),
         text(&|seen| whole(format!("± {}", percent(seen.estimate.half_width())))),
         compared(run, arm).map_or_else(String::new, |seen| {
             let half_width = percent(seen.estimate.half_width());

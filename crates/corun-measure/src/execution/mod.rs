@@ -4,6 +4,7 @@
 mod accounting;
 mod calibration;
 mod clock;
+mod crew;
 mod error;
 mod gate;
 mod interrupt;

@@ -1,0 +1,70 @@
+//! Why arms could not be laid out, and what the user can do about it.
+
+use corun_record::{Actionable, Exit, Placement};
+
+/// Why no layout could be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// No CPU may be used.
+    #[error("expected at least one online CPU that this process may use, found none")]
+    NoCpu,
+    /// Zero cores or copies were asked for.
+    #[error("expected at least one worker, found 0")]
+    NoWorker,
+    /// More cores were asked for than there are.
+    #[error(
+        "expected at most {available} (cores with {width} usable logical CPU(s) each), found {wanted}"
+    )]
+    TooManyCores {
+        /// Cores asked for.
+        wanted: u32,
+        /// Cores there are.
+        available: u32,
+        /// Usable logical CPUs on each of them.
+        width: u32,
+    },
+    /// No core is of the wanted type.
+    #[error("expected one of the core types {known}, found \"{wanted}\"")]
+    UnknownCoreType {
+        /// The type asked for.
+        wanted: String,
+        /// The types of this machine.
+        known: String,
+    },
+    /// No arm can run with SMT off.
+    #[error(
+        "expected an arm that can run with SMT off too (spread, stacked or free on logical CPUs that stay), found none"
+    )]
+    NothingWithSmtOff,
+    /// A placement that was asked for by name is not possible.
+    #[error("the placement {placement} is not possible here: {reason}")]
+    Impossible {
+        /// The placement.
+        placement: Placement,
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Actionable for LayoutError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoWorker | Self::UnknownCoreType { .. } => Exit::Usage,
+            _ => Exit::NotPossible,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::NoCpu => "Run corun in a cpuset or with an affinity that has an online CPU.",
+            Self::NothingWithSmtOff => {
+                "Add one of them to --arms, or allow corun more logical CPUs."
+            }
+            Self::NoWorker => "Ask for one worker or more.",
+            Self::TooManyCores { .. } => "Ask for fewer; `corun topo` shows the cores.",
+            Self::UnknownCoreType { .. } => "Name one of these; `corun topo` shows them.",
+            Self::Impossible { .. } => "Leave the placement out.",
+        }
+        .to_owned()
+    }
+}

@@ -49,10 +49,9 @@ pub(crate) fn kernels(
     let memories = map_each(workload, workers, bytes, pages)?;
     let kernels = memories.into_iter().map(|memory| {
         let cursors = [0; TOGETHER];
-        let kernel = CycleKernel { memory, layout, linked: false, cursors, loads: 0 };
-        Box::new(kernel) as Box<dyn Kernel>
+        CycleKernel { memory, layout, linked: false, cursors, loads: 0 }
     });
-    Ok(Job::Kernels(kernels.collect()))
+    Ok(Job::of(kernels))
 }
 
 struct CycleKernel {

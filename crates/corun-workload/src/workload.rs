@@ -43,6 +43,25 @@ pub enum Job {
     Program(Program),
 }
 
+impl Job {
+    /// A job of these kernels, in worker order.
+    pub(crate) fn of<K: Kernel + 'static>(kernels: impl IntoIterator<Item = K>) -> Self {
+        Self::Kernels(kernels.into_iter().map(boxed).collect())
+    }
+
+    /// As [`of`](Self::of), or the error of the first kernel that could not be made.
+    pub(crate) fn of_each<K: Kernel + 'static>(
+        kernels: impl IntoIterator<Item = Result<K, WorkloadError>>,
+    ) -> Result<Self, WorkloadError> {
+        let kernels = kernels.into_iter().map(|kernel| kernel.map(boxed));
+        kernels.collect::<Result<_, _>>().map(Self::Kernels)
+    }
+}
+
+fn boxed<K: Kernel + 'static>(kernel: K) -> Box<dyn Kernel> {
+    Box::new(kernel)
+}
+
 /// The part of a kernel workload that one worker does.
 ///
 /// On the worker's own thread, pinned already, call [`reset`](Kernel::reset), then

@@ -59,8 +59,7 @@ impl Workload for Alias {
     ) -> Result<Job, WorkloadError> {
         let loaded = (parameters.number(&OFFSET)? / WORD) as usize;
         let places = places(ABOUT.name, parameters.number(&APART)?, loaded + 1, workers)?;
-        let kernel = |place| Box::new(AliasKernel { place, loaded }) as Box<dyn Kernel>;
-        Ok(Job::Kernels(places.into_iter().map(kernel).collect()))
+        Ok(Job::of(places.into_iter().map(|place| AliasKernel { place, loaded })))
     }
 }
 

@@ -50,11 +50,7 @@ impl Workload for Alloc {
         let live = parameters.number(&LIVE)?;
         let bytes = live.saturating_mul(BYTES_OF_A_BLOCK * workers.get() as u64);
         memory::ensure_available(ABOUT.name, bytes)?;
-        Ok(Job::Kernels(
-            (0..workers.get())
-                .map(|_| Box::new(AllocKernel::new(live)) as Box<dyn Kernel>)
-                .collect(),
-        ))
+        Ok(Job::of((0..workers.get()).map(|_| AllocKernel::new(live))))
     }
 }
 

@@ -50,11 +50,7 @@ impl Workload for Btree {
         let entries = parameters.number(&ENTRIES)?;
         let bytes = entries.saturating_mul(BYTES_OF_AN_ENTRY * workers.get() as u64);
         memory::ensure_available(ABOUT.name, bytes)?;
-        Ok(Job::Kernels(
-            (0..workers.get())
-                .map(|_| Box::new(BtreeKernel::new(entries)) as Box<dyn Kernel>)
-                .collect(),
-        ))
+        Ok(Job::of((0..workers.get()).map(|_| BtreeKernel::new(entries))))
     }
 }
 

@@ -53,10 +53,7 @@ impl Workload for Compress {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let level = parameters.number(&LEVEL)? as i32;
-        (0..workers.get())
-            .map(|_| Ok(Box::new(CompressKernel::new(level)?) as Box<dyn Kernel>))
-            .collect::<Result<_, _>>()
-            .map(Job::Kernels)
+        Job::of_each((0..workers.get()).map(|_| CompressKernel::new(level)))
     }
 }
 

@@ -31,8 +31,7 @@ impl Workload for Fairness {
     }
 
     fn prepare(&self, _: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-        let kernel = |_| Box::new(FairnessKernel { state: 0 }) as Box<dyn Kernel>;
-        Ok(Job::Kernels((0..workers.get()).map(kernel).collect()))
+        Ok(Job::of((0..workers.get()).map(|_| FairnessKernel { state: 0 })))
     }
 }
 

@@ -69,14 +69,8 @@ impl Workload for Fib {
             _ => |results, n| through_memory(results, n, step),
         };
         let records = records(parameters.number(&GRANULARITY)?, workers)?;
-        Ok(Job::Kernels(
-            records
-                .into_iter()
-                .map(|record| {
-                    Box::new(FibKernel { record, steps, operations: 0 }) as Box<dyn Kernel>
-                })
-                .collect(),
-        ))
+        let kernel = |record| FibKernel { record, steps, operations: 0 };
+        Ok(Job::of(records.into_iter().map(kernel)))
     }
 }
 

@@ -46,10 +46,8 @@ impl Workload for Gups {
     ) -> Result<Job, WorkloadError> {
         let bytes = 1 << parameters.number(&SIZE)?.ilog2();
         let memories = map_each(ABOUT.name, workers, bytes, Pages::of(parameters, &PAGES)?)?;
-        let kernels = memories
-            .into_iter()
-            .map(|memory| Box::new(GupsKernel { memory, value: FIRST }) as Box<dyn Kernel>);
-        Ok(Job::Kernels(kernels.collect()))
+        let kernel = |memory| GupsKernel { memory, value: FIRST };
+        Ok(Job::of(memories.into_iter().map(kernel)))
     }
 }
 

@@ -50,9 +50,7 @@ impl Workload for Hash {
     ) -> Result<Job, WorkloadError> {
         let length = parameters.number(&MESSAGE)?;
         let messages = map_each(ABOUT.name, workers, length, Pages::Huge)?;
-        let kernels =
-            messages.into_iter().map(|message| Box::new(HashKernel { message }) as Box<dyn Kernel>);
-        Ok(Job::Kernels(kernels.collect()))
+        Ok(Job::of(messages.into_iter().map(|message| HashKernel { message })))
     }
 }
 

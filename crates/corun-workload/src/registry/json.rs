@@ -35,11 +35,7 @@ impl Workload for Json {
     }
 
     fn prepare(&self, _: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-        Ok(Job::Kernels(
-            (0..workers.get())
-                .map(|_| Box::new(JsonKernel::default()) as Box<dyn Kernel>)
-                .collect(),
-        ))
+        Ok(Job::of((0..workers.get()).map(|_| JsonKernel::default())))
     }
 }
 

@@ -53,8 +53,7 @@ impl Workload for LockLine {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let places = places(ABOUT.name, parameters.number(&DISTANCE)?, LOCK_AND_DATA, workers)?;
-        let kernel = |place| Box::new(LockLineKernel { place }) as Box<dyn Kernel>;
-        Ok(Job::Kernels(places.into_iter().map(kernel).collect()))
+        Ok(Job::of(places.into_iter().map(|place| LockLineKernel { place })))
     }
 }
 

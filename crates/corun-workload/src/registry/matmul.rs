@@ -50,10 +50,8 @@ impl Workload for Matmul {
         let size = parameters.number(&SIZE)?;
         let bytes = 3 * size * size * size_of::<f64>() as u64;
         let memories = map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
-        let kernels = memories.into_iter().map(|matrices| {
-            Box::new(MatmulKernel { size: size as usize, matrices }) as Box<dyn Kernel>
-        });
-        Ok(Job::Kernels(kernels.collect()))
+        let kernel = |matrices| MatmulKernel { size: size as usize, matrices };
+        Ok(Job::of(memories.into_iter().map(kernel)))
     }
 }
 

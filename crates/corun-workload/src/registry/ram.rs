@@ -55,13 +55,10 @@ impl Workload for Ram {
         };
         let touched = parameters.number(&TOUCHED)?;
         memory::ensure_available(ABOUT.name, touched.saturating_mul(workers.get() as u64))?;
-        (0..workers.get())
-            .map(|_| {
-                let memory = memory::map(ABOUT.name, touched)?;
-                Ok(Box::new(RamKernel { memory, passes, stored: 0 }) as Box<dyn Kernel>)
-            })
-            .collect::<Result<_, _>>()
-            .map(Job::Kernels)
+        Job::of_each((0..workers.get()).map(|_| {
+            let memory = memory::map(ABOUT.name, touched)?;
+            Ok(RamKernel { memory, passes, stored: 0 })
+        }))
     }
 }
 

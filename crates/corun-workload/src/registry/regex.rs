@@ -58,9 +58,9 @@ impl Workload for SearchLog {
         };
         let kernel = || {
             let regex = Regex::new(pattern).expect("the patterns above are correct");
-            Box::new(RegexKernel { regex, log: Vec::new(), found: Found::default() })
+            RegexKernel { regex, log: Vec::new(), found: Found::default() }
         };
-        Ok(Job::Kernels((0..workers.get()).map(|_| kernel() as Box<dyn Kernel>).collect()))
+        Ok(Job::of((0..workers.get()).map(|_| kernel())))
     }
 }
 

@@ -53,15 +53,8 @@ impl Workload for Sieve {
         let limit = parameters.number(&LIMIT)?;
         let bytes = parameters.number(&SEGMENT)?;
         let segments = memory::map_each(ABOUT.name, workers, bytes, Pages::Huge)?;
-        Ok(Job::Kernels(
-            segments
-                .into_iter()
-                .map(|segment| {
-                    Box::new(SieveKernel { limit, segment, strides: Vec::new(), primes: 0 })
-                        as Box<dyn Kernel>
-                })
-                .collect(),
-        ))
+        let kernel = |segment| SieveKernel { limit, segment, strides: Vec::new(), primes: 0 };
+        Ok(Job::of(segments.into_iter().map(kernel)))
     }
 }
 

@@ -47,10 +47,8 @@ impl Workload for Sort {
     ) -> Result<Job, WorkloadError> {
         let size = parameters.number(&SIZE)?;
         let memories = map_each(ABOUT.name, workers, 2 * size, Pages::Huge)?;
-        let kernels = memories
-            .into_iter()
-            .map(|numbers| Box::new(SortKernel { numbers, sorted: 0 }) as Box<dyn Kernel>);
-        Ok(Job::Kernels(kernels.collect()))
+        let kernel = |numbers| SortKernel { numbers, sorted: 0 };
+        Ok(Job::of(memories.into_iter().map(kernel)))
     }
 }
 

@@ -84,10 +84,9 @@ fn ring<H: Handover + 'static>(handovers: Vec<H>, footprint: u64) -> Result<Job,
             0 => None,
             bytes => Some(memory::map(ABOUT.name, bytes)?),
         };
-        let kernel = Member { handover, worker, workers, memory, token: 0, turns_after: 0 };
-        Ok(Box::new(kernel) as Box<dyn Kernel>)
+        Ok(Member { handover, worker, workers, memory, token: 0, turns_after: 0 })
     });
-    kernels.collect::<Result<_, _>>().map(Job::Kernels)
+    Job::of_each(kernels)
 }
 
 /// A worker of the ring.

@@ -88,14 +88,10 @@ impl Workload for Icache {
         let size = parameters.number(&SIZE)?;
         memory::ensure_available(ABOUT.name, size.saturating_mul(workers.get() as u64))?;
         let is_random = parameters.choice(&ORDER)? == "random";
-        (0..workers.get())
-            .map(|_| {
-                let memory = Some(memory::map(ABOUT.name, size)?);
-                let kernel = IcacheKernel { memory, is_random, code: None, sum: 0 };
-                Ok(Box::new(kernel) as Box<dyn Kernel>)
-            })
-            .collect::<Result<_, _>>()
-            .map(Job::Kernels)
+        Job::of_each((0..workers.get()).map(|_| {
+            let memory = Some(memory::map(ABOUT.name, size)?);
+            Ok(IcacheKernel { memory, is_random, code: None, sum: 0 })
+        }))
     }
 }
 

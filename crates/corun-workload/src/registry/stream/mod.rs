@@ -98,10 +98,9 @@ impl Workload for Stream {
         let kernels = memories.into_iter().map(|memory| {
             let length = size as usize / size_of::<f64>();
             let spacing = spacing as usize / size_of::<f64>();
-            let kernel = StreamKernel { memory, plan, length, spacing, elements: 0, sum: 0.0 };
-            Box::new(kernel) as Box<dyn Kernel>
+            StreamKernel { memory, plan, length, spacing, elements: 0, sum: 0.0 }
         });
-        Ok(Job::Kernels(kernels.collect()))
+        Ok(Job::of(kernels))
     }
 }
 

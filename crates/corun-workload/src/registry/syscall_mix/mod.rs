@@ -84,22 +84,17 @@ impl Workload for SyscallMix {
 fn kernels<const N: usize>(mix: [Call; N], workers: NonZeroUsize) -> Result<Job, WorkloadError> {
     let opens_file = mix.iter().any(|call| matches!(call, Call::Open));
     let scratch = opens_file.then(|| Scratch::new(&ABOUT, workers).map(Arc::new)).transpose()?;
-    (0..workers.get())
-        .map(|worker| {
-            let path = match &scratch {
-                Some(scratch) => scratch.write(&worker.to_string(), &[0; FILE_BYTES])?,
-                None => PathBuf::new(),
-            };
-            let mut calls = Calls::new(path).map_err(|error| refused("open", error))?;
-            for call in mix {
-                calls.make(call).map_err(|error| refused(call.name(), error))?;
-            }
-            let scratch = scratch.clone();
-            Ok(Box::new(SyscallKernel { mix, calls, answers: 0, _scratch: scratch })
-                as Box<dyn Kernel>)
-        })
-        .collect::<Result<_, _>>()
-        .map(Job::Kernels)
+    Job::of_each((0..workers.get()).map(|worker| {
+        let path = match &scratch {
+            Some(scratch) => scratch.write(&worker.to_string(), &[0; FILE_BYTES])?,
+            None => PathBuf::new(),
+        };
+        let mut calls = Calls::new(path).map_err(|error| refused("open", error))?;
+        for call in mix {
+            calls.make(call).map_err(|error| refused(call.name(), error))?;
+        }
+        Ok(SyscallKernel { mix, calls, answers: 0, _scratch: scratch.clone() })
+    }))
 }
 
 fn refused(call: &'static str, error: Errno) -> WorkloadError {

@@ -247,7 +247,12 @@ impl fmt::Display for Domain {
         match *self {
             Self::Choice(choices) => {
                 let values: Vec<_> = choices.iter().map(|choice| choice.value).collect();
-                write!(formatter, "{}", values.join(" or "))
+                match values.split_last() {
+                    Some((last, others)) if !others.is_empty() => {
+                        write!(formatter, "{} or {last}", others.join(", "))
+                    }
+                    _ => formatter.write_str(&values.concat()),
+                }
             }
             Self::Count { unit, least, most } => {
                 write!(

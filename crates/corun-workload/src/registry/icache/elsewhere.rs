@@ -3,6 +3,8 @@
 use super::code::{BLOCK, Link};
 
 pub(super) const IS_KNOWN: bool = false;
+#[allow(dead_code)]
+pub(super) const ADDITIONS: usize = 0;
 
 pub(super) fn block(_number: u32, _link: Link) -> [u8; BLOCK] {
     [0; BLOCK]

@@ -48,10 +48,18 @@ fn assert_truth(pins: &[usize], sharing: &[Cpus], lies: &[Cpus]) {
         if siblings > 0 {
             eprintln!("{siblings} pairs with a host CPU each found to be siblings");
         }
-        // The host's CPUs may be siblings themselves, now or during some of the probes.
-        let is_true = siblings == 0 || host.has_siblings();
+        // The host's CPUs may be siblings themselves, now or during some of the probes; else every
+        // pair must be decided, and none of them be siblings.
+        let is_complete = siblings == 0 && decided == 6 * PROBES;
+        let moved = siblings == 0 && outcome.results.files.values().any(|file| says_moved(file));
+        let is_true = is_complete || moved || host.has_siblings();
         is_true && (lies.is_empty() || flagged == PROBES)
     });
+}
+
+/// A host that is a virtual machine itself may be moved to siblings while its guest is probed.
+fn says_moved(file: &[u8]) -> bool {
+    String::from_utf8_lossy(file).contains("they share a core at times")
 }
 
 fn scenario() -> Scenario {

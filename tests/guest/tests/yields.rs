@@ -52,7 +52,7 @@ fn siblings_with_a_core_each_help() {
     }
     let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 2 }).pins(&[0, 1]);
     assert_truth(host, &guest, &scenario(8, "spread,full"), |run| {
-        smt_yield(run, "full") > 0.7 * host.gain_of_two_cpus()
+        smt_yield(run, "full") > 0.8 * host.gain_of_two_cpus()
             && answer(run, "full") == Answer::Helps
     });
 }

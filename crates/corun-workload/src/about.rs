@@ -9,7 +9,7 @@ use crate::error::nearest_first;
 use crate::{WorkloadError, quantity};
 
 /// A workload's description of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct About {
     /// The name a user types; unique in the registry.
     pub name: &'static str,
@@ -31,6 +31,91 @@ pub struct About {
     pub line_sharing: Option<LineSharing>,
     /// The most that each of its workers writes below `$TMPDIR`, in bytes; 0 if it writes no files.
     pub disk_bytes: u64,
+    /// The row of a published suite that it is; `None` for a workload of corun's own.
+    pub row: Option<Row>,
+    /// What else its kernels count while they work, beside operations; at most [`MOST_TALLIES`].
+    pub tallies: &'static [Tally],
+    /// What a kernel's [`overhead`](crate::Kernel::overhead) is, which is subtracted from its time.
+    pub subtracts: Option<&'static str>,
+}
+
+/// The most tallies of a workload.
+pub const MOST_TALLIES: usize = 4;
+
+/// Another count of the same work, for instance bytes beside requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// What is counted: a short plural noun.
+    pub counted: &'static str,
+}
+
+/// A published suite of small tests, of which corun has its own implementation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suite {
+    /// LMbench (McVoy and Staelin 1996): what the system's basic operations cost.
+    Lmbench,
+    /// AIM Independent Resource Benchmark, Suite IX: one resource of the machine a test.
+    Aim9,
+}
+
+impl Suite {
+    /// Every suite.
+    pub const ALL: [Self; 2] = [Self::Lmbench, Self::Aim9];
+
+    /// The suite as users type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lmbench => "lmbench",
+            Self::Aim9 => "aim9",
+        }
+    }
+}
+
+/// A row of a suite's table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Row {
+    /// The suite.
+    pub suite: Suite,
+    /// What the table calls it.
+    pub name: &'static str,
+    /// What its figure says.
+    pub figure: Figure,
+    /// Operations that the original counts for each that it does: 1 where it counts rightly.
+    pub credit: f64,
+}
+
+/// How a table gives a workload's speed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Figure {
+    /// Microseconds for one operation.
+    Microseconds,
+    /// Operations per second, divided by `per`.
+    Rate {
+        /// Operations of one unit, for instance 1000 where thousands are given.
+        per: f64,
+        /// The unit, for instance `1000 additions/s` or `KB/s`.
+        unit: &'static str,
+    },
+}
+
+impl Figure {
+    /// The figure of so many operations per second.
+    pub fn of_rate(self, per_second: f64) -> f64 {
+        match self {
+            Self::Microseconds => 1e6 / per_second,
+            Self::Rate { per, .. } => per_second / per,
+        }
+    }
+
+    /// The unit of the figure.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Microseconds => "us",
+            Self::Rate { unit, .. } => unit,
+        }
+    }
 }
 
 /// The part of a machine that a workload keeps busy.
@@ -199,7 +284,7 @@ impl Parameter {
     /// The unit of its numbers; `None` for a choice.
     pub fn unit(&self) -> Option<&'static str> {
         match self.domain {
-            Domain::Choice(_) => None,
+            Domain::Choice(_) | Domain::File => None,
             Domain::Count { unit, .. } => Some(unit),
             Domain::Size { .. } => Some("bytes"),
         }
@@ -212,6 +297,8 @@ impl Parameter {
 pub enum Domain {
     /// One of these.
     Choice(&'static [Choice]),
+    /// The path of a file; the default is no path, but a name for what comes with corun.
+    File,
     /// A whole number: `300000`, `300_000`, `3e5`.
     Count {
         /// What is counted, as a plural noun.
@@ -254,6 +341,7 @@ impl fmt::Display for Domain {
                     _ => formatter.write_str(&values.concat()),
                 }
             }
+            Self::File => formatter.write_str("the path of a file"),
             Self::Count { unit, least, most } => {
                 write!(
                     formatter,

@@ -10,18 +10,25 @@ mod cycle;
 mod error;
 mod generated;
 mod in_memory;
+mod latency;
 mod memory;
 mod parameters;
+mod peer;
 mod places;
 mod quantity;
 mod registry;
+mod row;
 mod scratch;
 mod workload;
 
-pub use about::{About, Choice, Domain, LineSharing, Mode, Parameter, Tag, Usual};
+pub use about::{
+    About, Choice, Domain, Figure, LineSharing, MOST_TALLIES, Mode, Parameter, Row, Suite, Tag,
+    Tally, Usual,
+};
 pub use available::expect_copies;
 pub use error::WorkloadError;
+pub use latency::{Histogram, Latencies};
 pub use parameters::{Parameters, size};
-pub use registry::{all, find};
+pub use registry::{all, find, of_suite};
 pub use scratch::remove_abandoned_scratch;
 pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, Workload};

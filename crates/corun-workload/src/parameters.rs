@@ -40,7 +40,7 @@ impl Parameters {
             .iter()
             .map(|parameter| {
                 let value = match given.iter().find(|(other, _)| other.name == parameter.name) {
-                    Some((_, value)) => *value,
+                    Some((_, value)) => value.clone(),
                     None => value(about, parameter, parameter.default)?,
                 };
                 Ok((parameter, value))
@@ -61,7 +61,7 @@ impl Parameters {
     /// [`WorkloadError::NotDeclared`] if the workload has no such choice.
     pub fn choice(&self, parameter: &Parameter) -> Result<&'static str, WorkloadError> {
         match self.value(parameter) {
-            Some(Value::Choice(value)) => Ok(value),
+            Some(&Value::Choice(value)) => Ok(value),
             _ => Err(self.not_declared("choice", parameter)),
         }
     }
@@ -72,13 +72,25 @@ impl Parameters {
     /// [`WorkloadError::NotDeclared`] if the workload has no such count or size.
     pub fn number(&self, parameter: &Parameter) -> Result<u64, WorkloadError> {
         match self.value(parameter) {
-            Some(Value::Number(value)) => Ok(value),
+            Some(&Value::Number(value)) => Ok(value),
             _ => Err(self.not_declared("number", parameter)),
         }
     }
 
-    fn value(&self, parameter: &Parameter) -> Option<Value> {
-        self.values.iter().find(|(own, _)| own.name == parameter.name).map(|(_, value)| *value)
+    /// The path of a file; `None` where what comes with corun is meant.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NotDeclared`] if the workload takes no such file.
+    pub fn file(&self, parameter: &Parameter) -> Result<Option<&Path>, WorkloadError> {
+        match self.value(parameter) {
+            Some(Value::File(path)) if path == parameter.default => Ok(None),
+            Some(Value::File(path)) => Ok(Some(Path::new(path))),
+            _ => Err(self.not_declared("file", parameter)),
+        }
+    }
+
+    fn value(&self, parameter: &Parameter) -> Option<&Value> {
+        self.values.iter().find(|(own, _)| own.name == parameter.name).map(|(_, value)| value)
     }
 
     fn not_declared(&self, domain: &'static str, parameter: &Parameter) -> WorkloadError {
@@ -86,9 +98,10 @@ impl Parameters {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Value {
     Choice(&'static str),
+    File(String),
     Number(u64),
 }
 
@@ -96,6 +109,7 @@ impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Choice(value) => formatter.write_str(value),
+            Self::File(path) => formatter.write_str(path),
             Self::Number(value) => write!(formatter, "{value}"),
         }
     }
@@ -131,6 +145,7 @@ fn value(about: &About, parameter: &Parameter, text: &str) -> Result<Value, Work
             .iter()
             .find(|choice| choice.value == text)
             .map(|choice| Value::Choice(choice.value)),
+        Domain::File => (!text.is_empty()).then(|| Value::File(text.to_owned())),
         Domain::Count { least, most, .. } => quantity::parse_count(text)
             .filter(|count| (least..=most).contains(count))
             .map(Value::Number),

@@ -1,6 +1,7 @@
 //! The list of all workloads. A new one is a file below `registry/`, its `mod` line and its line in
 //! [`all`]; everything else about it is said in its own file.
 
+mod aim9;
 mod alias;
 mod alloc;
 mod branchy;
@@ -14,6 +15,7 @@ mod gups;
 mod hash;
 mod icache;
 mod json;
+mod lmbench;
 mod lockline;
 mod matmul;
 mod ram;
@@ -27,10 +29,24 @@ mod syscall_mix;
 mod tlb;
 
 use crate::error::nearest_first;
-use crate::{Workload, WorkloadError};
+use crate::{Suite, Workload, WorkloadError};
 
-/// Every built-in workload, by name.
-pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
+/// Every built-in workload: corun's own by name, then the rows of each suite in its own order.
+pub fn all() -> impl Iterator<Item = &'static dyn Workload> {
+    own().chain(Suite::ALL.into_iter().flat_map(of_suite))
+}
+
+/// The rows of a suite, in the order of its table.
+pub fn of_suite(suite: Suite) -> impl ExactSizeIterator<Item = &'static dyn Workload> {
+    let rows: &[&dyn Workload] = match suite {
+        Suite::Lmbench => lmbench::ROWS,
+        Suite::Aim9 => aim9::ROWS,
+    };
+    rows.iter().copied()
+}
+
+/// The workloads of no suite, by name.
+fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
     #[rustfmt::skip]
     const ALL: &[&dyn Workload] = &[
         &alias::Alias,
@@ -61,12 +77,16 @@ pub fn all() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
     ALL.iter().copied()
 }
 
-/// The workload called `name`.
+/// The workload called `name`; a row of a suite is also known by what its table calls it, as long as
+/// no other workload is called so.
 ///
 /// # Errors
 /// [`WorkloadError::UnknownWorkload`], with the nearest names first.
 pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
-    all().find(|workload| workload.about().name == name).ok_or_else(|| {
+    let is_called = |workload: &&dyn Workload| workload.about().name == name;
+    let is_row =
+        |workload: &&dyn Workload| workload.about().row.is_some_and(|row| row.name == name);
+    all().find(is_called).or_else(|| all().find(is_row)).ok_or_else(|| {
         WorkloadError::UnknownWorkload {
             found: name.to_owned(),
             known: nearest_first(name, all().map(|workload| workload.about().name)),

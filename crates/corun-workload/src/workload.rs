@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::{About, Parameters, WorkloadError};
+use crate::{About, Latencies, Parameters, WorkloadError};
 
 /// The most operations a [`Kernel`] does in one run.
 pub const MOST_OPERATIONS: u64 = 1 << 60;
@@ -74,6 +74,21 @@ pub trait Kernel: Send {
 
     /// Does `operations` operations, at most [`MOST_OPERATIONS`].
     fn run(&mut self, operations: u64);
+
+    /// Does what [`run`](Kernel::run) does around so many operations, without the operations
+    /// themselves. A caller times it right after the run and subtracts it, where
+    /// [`About::subtracts`](crate::About) says what it is.
+    fn overhead(&mut self, _operations: u64) {}
+
+    /// What the last run counted, for each of [`About::tallies`](crate::About).
+    fn tallies(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    /// How long the parts of the last run took, by kind; empty where that is not of interest.
+    fn latencies(&self) -> Latencies {
+        Latencies::new()
+    }
 
     /// A value that depends on the work of the last run, which a test can compute in another way.
     fn check(&self) -> u64;

@@ -113,6 +113,7 @@ fn pair(parameter: &'static Parameter) -> BoxedStrategy<String> {
         Domain::Choice(choices) => {
             prop::sample::select(choices).prop_map(|choice| choice.value.to_owned()).boxed()
         }
+        Domain::File => "[a-z/]{1,9}".boxed(),
         Domain::Count { least, most, .. } => (least..=most).prop_map(|n| n.to_string()).boxed(),
         Domain::Size { least, most, multiple_of } => (least.div_ceil(multiple_of)
             ..=most / multiple_of)

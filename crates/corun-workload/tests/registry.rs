@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use corun_record::{Actionable, Exit};
-use corun_workload::{Domain, Job, Parameters, WorkloadError, all, find};
+use corun_workload::{
+    Domain, Job, MOST_TALLIES, Parameters, Suite, WorkloadError, all, find, of_suite,
+};
 
 #[test]
 fn every_file_is_listed_under_its_name() {
@@ -15,9 +17,15 @@ fn every_file_is_listed_under_its_name() {
         .map(|entry| entry.unwrap().path())
         .map(|path| path.file_stem().unwrap().to_str().unwrap().replace('_', "-"))
         .collect();
-    let names: Vec<String> = all().map(|workload| workload.about().name.to_owned()).collect();
-    assert!(names.is_sorted_by(|a, b| a < b), "sorted and unique: {names:?}");
-    assert_eq!(names.into_iter().collect::<BTreeSet<_>>(), files);
+    let names: Vec<&str> = all().map(|workload| workload.about().name).collect();
+    let (rows, own): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.contains('/'));
+    assert!(own.is_sorted_by(|a, b| a < b), "sorted and unique: {own:?}");
+    assert_eq!(rows.iter().collect::<BTreeSet<_>>().len(), rows.len(), "unique: {rows:?}");
+    let suites = rows.iter().filter_map(|name| name.split('/').next());
+    assert_eq!(
+        own.iter().copied().chain(suites).map(str::to_owned).collect::<BTreeSet<_>>(),
+        files
+    );
 }
 
 #[test]
@@ -116,4 +124,27 @@ fn parameters_of_another_workload_are_refused() {
     let regn = Parameters::parse(find("regn").unwrap().about(), [""; 0]).unwrap();
     let error = find("fib").unwrap().prepare(&regn, NonZeroUsize::MIN).err().unwrap();
     assert!(matches!(error, WorkloadError::NotDeclared { .. }), "{error}");
+}
+
+#[test]
+fn a_row_is_found_by_what_its_table_calls_it() {
+    let name = |text| find(text).unwrap().about().name;
+    assert_eq!(name("Simple syscall"), "lmbench/simple-syscall");
+    assert_eq!(name("lmbench/simple-syscall"), "lmbench/simple-syscall");
+    assert_eq!(name("add_double"), "aim9/add_double");
+    assert_eq!(name("sieve"), "sieve", "corun's own comes first");
+}
+
+#[test]
+fn every_row_says_what_it_is_a_row_of() {
+    for suite in Suite::ALL {
+        for workload in of_suite(suite) {
+            let about = workload.about();
+            let row = about.row.unwrap();
+            assert_eq!(row.suite, suite, "{}", about.name);
+            assert!(about.name.starts_with(&format!("{}/", suite.name())), "{}", about.name);
+            assert!(row.credit > 0.0 && row.credit.is_finite(), "{}", about.name);
+            assert!(about.tallies.len() <= MOST_TALLIES, "{}", about.name);
+        }
+    }
 }

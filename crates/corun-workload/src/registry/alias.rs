@@ -23,6 +23,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// At a multiple of 4096 the lowest 12 bits are equal. Pentium M, Core Solo and Core Duo stall such

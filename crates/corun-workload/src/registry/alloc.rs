@@ -25,6 +25,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     disk_bytes: 0,
     line_sharing: None,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 const LIVE: Parameter = Parameter {

@@ -24,6 +24,9 @@ static ABOUT: About = About {
     usual: Usual::Alone,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// The most is what 2^32 pointers at the smallest stride take.

@@ -19,6 +19,9 @@ static ABOUT: About = About {
     usual: Usual::Crowd,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// A full-period generator modulo 2^64 (Knuth, The Art of Computer Programming, volume 2, 3.3.4).

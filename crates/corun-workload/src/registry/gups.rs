@@ -24,6 +24,9 @@ static ABOUT: About = About {
     usual: Usual::Alone,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// A power of two, since the place of an update is the low bits of a number.

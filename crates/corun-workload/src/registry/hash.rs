@@ -27,6 +27,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     disk_bytes: 0,
     line_sharing: None,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// The default fits the first-level cache, and is long enough to make little of what a message

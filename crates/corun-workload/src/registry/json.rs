@@ -24,6 +24,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     disk_bytes: 0,
     line_sharing: None,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// Fits most second-level caches, and is long enough to teach a branch predictor nothing.

@@ -24,6 +24,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// At 64 two workers have a line each of a pair of 128 bytes, which the spatial prefetcher of Intel

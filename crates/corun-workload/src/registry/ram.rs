@@ -26,6 +26,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 const TOUCHED: Parameter = Parameter {

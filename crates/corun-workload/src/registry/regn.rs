@@ -23,6 +23,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// Up to the largest value whose sum bash's signed 64-bit arithmetic holds.

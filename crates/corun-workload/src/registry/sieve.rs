@@ -23,6 +23,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// The most keeps the primes to cross out with few against the numbers of a segment.

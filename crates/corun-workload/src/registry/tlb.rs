@@ -25,6 +25,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// The default exceeds the second-level TLBs of 1024 to 4096 entries that cores have, and its lines

@@ -30,7 +30,7 @@ fn every_workload_is_listed_and_described() {
     assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
     let all: Value =
         serde_json::from_str(&Outcome::of(&mut corun(["bench", "list", "--json"])).output).unwrap();
-    assert_eq!(all.as_array().map(Vec::len), Some(corun_workload::all().len()));
+    assert_eq!(all.as_array().map(Vec::len), Some(corun_workload::all().count()));
     for (workload, entry) in corun_workload::all().zip(all.as_array().unwrap()) {
         let about = workload.about();
         assert!(listed.output.contains(&format!("\n {} ", about.name)), "{}", listed.output);

@@ -28,6 +28,9 @@ static ABOUT: About = About {
     usual: Usual::Switched,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 const BY: Parameter = Parameter {

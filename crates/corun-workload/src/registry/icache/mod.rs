@@ -43,6 +43,9 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 /// The default is beyond every first-level instruction cache and every cache of decoded

@@ -33,6 +33,9 @@ static ABOUT: About = About {
     usual: Usual::Alone,
     line_sharing: None,
     disk_bytes: 0,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 const KERNEL: Parameter = Parameter {

@@ -30,6 +30,9 @@ static ABOUT: About = About {
     line_sharing: None,
     // A file and the block that a file system may need for its folder.
     disk_bytes: 2 * FILE_BYTES as u64,
+    row: None,
+    tallies: &[],
+    subtracts: None,
 };
 
 const MIX: Parameter = Parameter {

@@ -1,0 +1,38 @@
+//! A row of a published suite as a workload: its description beside the function that prepares it,
+//! so that a family of similar rows is a table of them.
+
+use std::num::NonZeroUsize;
+
+use crate::{About, Job, Parameters, Workload, WorkloadError};
+
+/// A workload of a suite.
+pub(crate) struct RowWorkload {
+    pub(crate) about: &'static About,
+    /// As [`Workload::unavailable`].
+    pub(crate) unavailable: fn() -> Option<String>,
+    /// As [`Workload::prepare`].
+    pub(crate) prepare: fn(&Parameters, NonZeroUsize) -> Result<Job, WorkloadError>,
+}
+
+impl Workload for RowWorkload {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn unavailable(&self) -> Option<String> {
+        (self.unavailable)()
+    }
+
+    fn prepare(
+        &self,
+        parameters: &Parameters,
+        workers: NonZeroUsize,
+    ) -> Result<Job, WorkloadError> {
+        (self.prepare)(parameters, workers)
+    }
+}
+
+/// Runs everywhere.
+pub(crate) fn anywhere() -> Option<String> {
+    None
+}

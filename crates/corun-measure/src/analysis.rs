@@ -1,6 +1,10 @@
 //! From samples to observations, verdicts and caveats; repeatable from a stored run.
 
+mod details;
+
 use corun_record::{Answer, Arm, Caveat, Estimate, Metric, Observation, Sample, Source, Verdict};
+
+use corun_workload::Row;
 
 use crate::caveats;
 use crate::comparison::{Comparison, comparisons, headline};
@@ -22,6 +26,8 @@ pub struct Question {
     pub seed: u64,
     /// What the workers of one arm are to each other.
     pub workers: Workers,
+    /// The row of a published suite that is measured.
+    pub row: Option<Row>,
 }
 
 /// What the workers of one arm are to each other.
@@ -70,6 +76,7 @@ pub fn analyse(
             let seen = analyst.observation(Metric::LeastShare, &arm.id, None, "1", &shares);
             analysis.observations.extend(seen);
         }
+        analysis.observations.extend(details::of(&analyst, arm, samples));
         analysis.observations.extend(analyst.noise_floor(&arm.id));
     }
     let mut comparisons = comparisons(arms);
@@ -135,6 +142,7 @@ impl Analyst<'_> {
             metric,
             arm: arm.to_owned(),
             against: against.map(str::to_owned),
+            of: None,
             unit: unit.to_owned(),
             estimate,
             bootstrap,
@@ -154,6 +162,7 @@ impl Analyst<'_> {
             metric: Metric::NoiseFloor,
             arm: arm.to_owned(),
             against: None,
+            of: None,
             unit: "1".to_owned(),
             estimate: Estimate {
                 value: floor,

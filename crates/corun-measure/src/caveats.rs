@@ -291,6 +291,8 @@ mod tests {
             position: 0,
             arm: arm.to_owned(),
             makespan_s: 1.0,
+            rates: Default::default(),
+            latencies: Default::default(),
             throughput: 1.0,
             workers: Vec::new(),
             evidence,
@@ -304,6 +306,7 @@ mod tests {
         samples.extend(again.collect::<Vec<_>>());
         let estimate = Estimate { value: 1.2, low: 1.1, high: 1.3, level: 0.95, blocks: 9 };
         let seen = [Observation {
+            of: None,
             metric: Metric::SmtYield,
             arm: "full".to_owned(),
             against: Some("spread".to_owned()),

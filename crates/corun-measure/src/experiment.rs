@@ -4,9 +4,10 @@
 //! one proves order, randomisation, stopping and interruption without running anything
 //! (randomised interleaved trials: Abedi and Brecht 2017).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use corun_record::{Arm, Evidence, Sample, SmtState, StopReason, Stopped, WorkerSample};
+use corun_record::{Arm, Evidence, Latency, Sample, SmtState, StopReason, Stopped, WorkerSample};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -20,6 +21,10 @@ pub struct Outcome {
     pub makespan: Duration,
     /// X: work done per second by all workers.
     pub throughput: f64,
+    /// Other counts of the same work, per second, by what is counted.
+    pub rates: BTreeMap<String, f64>,
+    /// How long parts of the work took, by kind.
+    pub latencies: BTreeMap<String, Latency>,
     /// What each worker did.
     pub workers: Vec<WorkerSample>,
     /// What was seen beside the time.
@@ -223,6 +228,8 @@ fn run_block(
             arm: arm.id.clone(),
             makespan_s: outcome.makespan.as_secs_f64(),
             throughput: outcome.throughput,
+            rates: outcome.rates,
+            latencies: outcome.latencies,
             workers: outcome.workers,
             evidence: outcome.evidence,
         });

@@ -10,6 +10,7 @@ use corun_record::{
     Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Placement, Run, Sample,
     Workload,
 };
+use corun_workload::Row;
 
 use crate::analysis::{self, Question, Workers};
 use crate::cores::{Core, usable_cores, why_no_siblings};
@@ -63,6 +64,8 @@ pub struct Measurement<'a> {
     /// How long a run of a kernel should take.
     sample_time: Option<Duration>,
     workers: Workers,
+    /// The row of a published suite that the workload is.
+    row: Option<Row>,
     started: SystemTime,
 }
 
@@ -101,6 +104,7 @@ impl<'a> Measurement<'a> {
             executor,
             sample_time: resolved.sample_time,
             workers: resolved.workers,
+            row: resolved.row,
             started: SystemTime::now(),
         })
     }
@@ -153,8 +157,13 @@ impl<'a> Measurement<'a> {
             }
         };
         let level = looks.level_at(conducted.blocks);
-        let question =
-            Question { practical: self.request.practical, level, seed, workers: self.workers };
+        let question = Question {
+            practical: self.request.practical,
+            level,
+            seed,
+            workers: self.workers,
+            row: self.row,
+        };
         let analysis = analysis::analyse(
             &self.layout.arms,
             &conducted.samples,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use corun_record::{Actionable, Exit, Mode, Placement, Variant, Workload};
-use corun_workload::{Job, Parameters, WorkloadError};
+use corun_workload::{Job, Parameters, Row, WorkloadError};
 use regex::Regex;
 
 use crate::analysis::Workers;
@@ -155,6 +155,8 @@ pub(crate) struct Resolved {
     /// How long a run of a kernel should take; `None` for commands, which take what they take.
     pub sample_time: Option<Duration>,
     pub workers: Workers,
+    /// The row of a published suite that the workload is.
+    pub row: Option<Row>,
 }
 
 impl Request {
@@ -209,7 +211,14 @@ impl Request {
             throughput: command.throughput.clone(),
         });
         let work = self.work(task, mode, 1.0);
-        Ok(Resolved { work, description, variant: None, sample_time: None, workers: self.alike() })
+        Ok(Resolved {
+            work,
+            description,
+            variant: None,
+            sample_time: None,
+            workers: self.alike(),
+            row: None,
+        })
     }
 
     fn resolve_workload(
@@ -263,7 +272,14 @@ impl Request {
                     operations: 1,
                 });
                 let work = self.work(task, mode, 1.0);
-                Ok(Resolved { work, description, variant, sample_time: Some(sample_time), workers })
+                Ok(Resolved {
+                    work,
+                    description,
+                    variant,
+                    sample_time: Some(sample_time),
+                    workers,
+                    row: about.row,
+                })
             }
             Job::Program(program) => {
                 description.operations = program.operations as f64;
@@ -276,7 +292,14 @@ impl Request {
                     throughput: None,
                 });
                 let work = self.work(task, mode, program.operations as f64);
-                Ok(Resolved { work, description, variant: None, sample_time: None, workers })
+                Ok(Resolved {
+                    work,
+                    description,
+                    variant: None,
+                    sample_time: None,
+                    workers,
+                    row: about.row,
+                })
             }
         }
     }

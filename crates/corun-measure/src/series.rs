@@ -38,7 +38,8 @@ impl Series {
         })
     }
 
-    fn of(arms: &[Arm], samples: &[Sample], quantity: impl Fn(&Sample) -> f64) -> Self {
+    /// The logarithms of any quantity of a sample.
+    pub fn of(arms: &[Arm], samples: &[Sample], quantity: impl Fn(&Sample) -> f64) -> Self {
         let mut by_arm: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for sample in samples {
             by_arm.entry(sample.arm.clone()).or_default().push(quantity(sample).ln());

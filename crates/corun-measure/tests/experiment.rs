@@ -28,6 +28,8 @@ impl Executor for Fake {
         self.pinned.push(arm.cpus.clone());
         Ok(Outcome {
             makespan: Duration::from_secs(1),
+            rates: Default::default(),
+            latencies: Default::default(),
             throughput: f64::from(arm.workers),
             workers: Vec::new(),
             evidence: Evidence::default(),

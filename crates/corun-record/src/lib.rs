@@ -21,5 +21,5 @@ pub use run::{
     Answer, Caveat, Design, FORMAT, Look, MachineSummary, Mode, Run, StopReason, Stopped, VERSION,
     Verdict, Workload,
 };
-pub use sample::{ClockProbe, Evidence, Pinning, Sample, WorkerSample};
+pub use sample::{ClockProbe, Evidence, Latency, Pinning, Sample, WorkerSample};
 pub use smt_state::{SmtState, UnknownSmtState};

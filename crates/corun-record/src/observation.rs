@@ -52,6 +52,12 @@ pub enum Metric {
     SharingPenalty,
     /// Where all workers were counted over one window: what the slowest did, over an equal share.
     LeastShare,
+    /// The speed of a row of a published suite, as the suite's table gives it.
+    Figure,
+    /// Another count of the same work per second: bytes, messages delivered.
+    Rate,
+    /// How long parts of the work of one kind took: a quantile, the mean over the samples.
+    Latency,
     /// The size of the largest effect that two identical arms could feign, as a fraction.
     NoiseFloor,
 }
@@ -74,6 +80,9 @@ impl Metric {
             Self::FreePlacement => "free placement",
             Self::SharingPenalty => "sharing penalty",
             Self::LeastShare => "least share",
+            Self::Figure => "figure",
+            Self::Rate => "rate",
+            Self::Latency => "latency",
             Self::NoiseFloor => "noise floor",
         }
     }
@@ -130,7 +139,10 @@ pub struct Observation {
     pub arm: String,
     /// The arm it is compared with: the denominator of a ratio.
     pub against: Option<String>,
-    /// `s`, `operations/s`, or `1` for ratios.
+    /// What is counted or timed, where the metric alone does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// `s`, `operations/s`, the unit of a suite's table, or `1` for ratios.
     pub unit: String,
     /// The value and its interval.
     pub estimate: Estimate,

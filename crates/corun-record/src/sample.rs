@@ -21,10 +21,41 @@ pub struct Sample {
     pub makespan_s: f64,
     /// X: work done per second by all workers, in the workload's operations.
     pub throughput: f64,
+    /// Other counts of the same work, per second of all workers, by what is counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, f64>,
+    /// How long parts of the work took, by kind, all workers together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latencies: BTreeMap<String, Latency>,
     /// What each worker did, in worker order.
     pub workers: Vec<WorkerSample>,
     /// What was seen beside the time.
     pub evidence: Evidence,
+}
+
+/// How long the parts of one kind took in one sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// How many there were.
+    pub count: u64,
+    /// The time within which half of them ended, in seconds.
+    pub p50_s: f64,
+    /// The time within which 90 % of them ended, in seconds.
+    pub p90_s: f64,
+    /// The time within which 99 % of them ended, in seconds.
+    pub p99_s: f64,
+    /// The longest, in seconds.
+    pub max_s: f64,
+}
+
+impl Latency {
+    /// The names of the [`quantiles`](Self::quantiles).
+    pub const QUANTILES: [&str; 4] = ["p50", "p90", "p99", "max"];
+
+    /// The quantiles, in seconds.
+    pub fn quantiles(self) -> [f64; 4] {
+        [self.p50_s, self.p90_s, self.p99_s, self.max_s]
+    }
 }
 
 /// One worker of a sample.
@@ -32,6 +63,10 @@ pub struct Sample {
 pub struct WorkerSample {
     /// From the common start until this worker ended its (last counted) work, in seconds.
     pub seconds: f64,
+    /// What was subtracted from the time of a built-in workload, in seconds: what its loop takes
+    /// without its operations, timed right after the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtracted_s: Option<f64>,
     /// Counted runs of the work: 1, or more under `--steady`.
     pub runs: u32,
     /// Where the worker was seen to run and how often; one entry for a pinned worker.

@@ -2,7 +2,7 @@
 
 use corun_record::{Bench, Observation, Run};
 
-const HEADER: [&str; 13] = [
+const HEADER: [&str; 14] = [
     "workload",
     "cpu_model",
     "metric",
@@ -16,6 +16,7 @@ const HEADER: [&str; 13] = [
     "blocks",
     "source",
     "parameters",
+    "of",
 ];
 
 /// A run's observations as CSV with a header line.
@@ -40,7 +41,7 @@ fn rows<'a>(runs: impl IntoIterator<Item = &'a Run>) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn row(run: &Run, seen: &Observation) -> [String; 13] {
+fn row(run: &Run, seen: &Observation) -> [String; 14] {
     let source = serde_json::to_value(seen.source).unwrap_or_default();
     let metric = serde_json::to_value(seen.metric).unwrap_or_default();
     let parameters: Vec<String> =
@@ -59,5 +60,6 @@ fn row(run: &Run, seen: &Observation) -> [String; 13] {
         seen.estimate.blocks.to_string(),
         source.as_str().unwrap_or_default().to_owned(),
         parameters.join(" "),
+        seen.of.clone().unwrap_or_default(),
     ]
 }

@@ -16,7 +16,8 @@ pub fn to_markdown(run: &Run) -> String {
     for answer in prose::answers(run) {
         text.push_str(&format!("{answer}\n\n"));
     }
-    for table in [tables::arms(run), tables::comparisons(run)] {
+    let details = [tables::details(run), tables::comparisons(run), tables::latencies(run)];
+    for table in [tables::arms(run)].into_iter().chain(details) {
         if !table.rows.is_empty() {
             text.push_str(&grid(&table));
             text.push_str("\n\n");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use corun_record::{Arm, Metric, Observation, Run};
+use corun_record::{Arm, Latency, Metric, Observation, Run};
 
 use crate::figures::{interval, percent, ratio, seconds, three_digits};
 
@@ -88,6 +88,59 @@ pub(crate) fn comparisons(run: &Run) -> Table {
         .collect();
     let names = ["metric", "arms", "value", "interval", "verdict"];
     Table { header: names.map(str::to_owned).to_vec(), rows }
+}
+
+/// What is known of the arms beside how fast they are: figures as in a suite's table, other counts.
+pub(crate) fn details(run: &Run) -> Table {
+    let is_detail = |seen: &&Observation| matches!(seen.metric, Metric::Figure | Metric::Rate);
+    let rows = run.observations.iter().filter(is_detail).map(|seen| {
+        let half_width = percent(seen.estimate.half_width());
+        vec![seen.arm.clone(), seen.of.clone().unwrap_or_default(), amount(seen), half_width]
+    });
+    let names = ["arm", "beside", "figure", "±"];
+    Table { header: names.map(str::to_owned).to_vec(), rows: rows.collect() }
+}
+
+/// A detail's value with its unit: `1.10 µs`, `638361 1000 additions/s`, `103 M bytes/s`.
+pub(crate) fn amount(seen: &Observation) -> String {
+    let value = seen.estimate.value;
+    let scaled = match (seen.metric, value) {
+        (Metric::Rate, 1e9..) => format!("{} G", three_digits(value * 1e-9)),
+        (Metric::Rate, 1e6..) => format!("{} M", three_digits(value * 1e-6)),
+        (Metric::Rate, 1e4..) => format!("{} k", three_digits(value * 1e-3)),
+        (_, ..1.0) => format!("{value:.3}"),
+        _ => three_digits(value),
+    };
+    let unit = if seen.unit == "us" { "µs" } else { &seen.unit };
+    format!("{scaled} {unit}")
+}
+
+/// How long parts of the work took, by arm and kind: a column for each quantile.
+pub(crate) fn latencies(run: &Run) -> Table {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut previous = None;
+    for seen in run.observations.iter().filter(|seen| seen.metric == Metric::Latency) {
+        let of = seen.of.as_deref().unwrap_or_default();
+        let (kind, _) = of.rsplit_once(' ').unwrap_or((of, ""));
+        let of_row = Some((seen.arm.as_str(), kind));
+        if previous != of_row {
+            rows.push(vec![seen.arm.clone(), kind.to_owned(), count(run, &seen.arm, kind)]);
+            previous = of_row;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push(seconds(seen.estimate.value));
+        }
+    }
+    let names = ["arm", "latency of", "each run"].into_iter().chain(Latency::QUANTILES);
+    Table { header: names.map(str::to_owned).collect(), rows }
+}
+
+/// How many parts of a kind a run of the arm had, on average.
+fn count(run: &Run, arm: &str, kind: &str) -> String {
+    let samples = run.samples.iter().filter(|sample| sample.arm == arm);
+    let counts: Vec<u64> =
+        samples.filter_map(|it| it.latencies.get(kind)).map(|it| it.count).collect();
+    (counts.iter().sum::<u64>() / (counts.len() as u64).max(1)).to_string()
 }
 
 fn with_spread(seen: &Observation) -> String {

@@ -15,10 +15,11 @@ pub fn to_terminal(run: &Run, columns: u16) -> String {
     }
     text.push_str(&grid(&tables::arms(run), columns));
     text.push_str("\n\n");
-    let comparisons = tables::comparisons(run);
-    if !comparisons.rows.is_empty() {
-        text.push_str(&grid(&comparisons, columns));
-        text.push_str("\n\n");
+    for table in [tables::details(run), tables::comparisons(run), tables::latencies(run)] {
+        if !table.rows.is_empty() {
+            text.push_str(&grid(&table, columns));
+            text.push_str("\n\n");
+        }
     }
     for answer in prose::answers(run) {
         text.push_str(&wrap(&answer, "", columns));

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use corun_record::{Arm, Pinning, WorkerSample};
+use corun_record::{Arm, Latency, Pinning, WorkerSample};
+use corun_workload::Tally;
 use regex::Regex;
 
 use super::error::ExecutionError;
 use super::gate::Gate;
+use super::latency_report;
 use super::output::Capture;
 use super::steady::Progress;
 use super::watch::Sightings;
-use super::work::{Command, Task, Work};
+use super::work::{Command, KernelTask, Task, Work};
 
 /// What one sample came to.
 pub(super) struct Account {
@@ -20,6 +22,10 @@ pub(super) struct Account {
     pub makespan: Duration,
     /// X, in operations per second.
     pub throughput: f64,
+    /// Other counts of the same work, per second.
+    pub rates: BTreeMap<String, f64>,
+    /// How long parts of the work took.
+    pub latencies: BTreeMap<String, Latency>,
     /// What each worker did.
     pub workers: Vec<WorkerSample>,
     /// The check value of each worker of a kernel; empty for commands.
@@ -73,19 +79,49 @@ pub(super) fn account(
         }
         _ => progress.runs_per_second() * operations * threads as f64,
     };
+    let (rates, latencies) = match &work.task {
+        Task::Kernel(kernel) => {
+            (rates(kernel, arm, gate, &progress), latency_report::read(captures))
+        }
+        Task::Command(_) => Default::default(),
+    };
     let workers = progress
         .workers()
         .flat_map(|each| std::iter::repeat_n(each, threads))
         .enumerate()
         .map(|(worker, (runs, seconds))| WorkerSample {
             seconds,
+            subtracted_s: subtracted(work, gate, worker),
             runs,
             cpus: BTreeMap::new(),
             check: checks.get(worker).map(|check| format!("{check:016x}")),
         })
         .collect();
     let makespan = Duration::from_nanos(progress.makespan_ns());
-    Ok(Account { makespan, throughput, workers, checks })
+    Ok(Account { makespan, throughput, rates, latencies, workers, checks })
+}
+
+/// What the kernels counted beside operations, per second.
+fn rates(
+    kernel: &KernelTask,
+    arm: &Arm,
+    gate: &Gate,
+    progress: &Progress,
+) -> BTreeMap<String, f64> {
+    let tallies = corun_workload::find(&kernel.workload).map_or(&[][..], |it| it.about().tallies);
+    let per_second = |index: usize| {
+        let slots = (0..arm.workers as usize).map(|worker| gate.slot(worker));
+        progress.per_second(slots.map(|slot| slot.tallies[index].load(Ordering::Acquire)))
+    };
+    let rate = |(index, tally): (usize, &Tally)| (tally.counted.to_owned(), per_second(index));
+    tallies.iter().enumerate().map(rate).collect()
+}
+
+/// What was subtracted from the time of a worker, in seconds; `None` where nothing was.
+fn subtracted(work: &Work, gate: &Gate, worker: usize) -> Option<f64> {
+    let of_slot = || gate.slot(worker).subtracted_ns.load(Ordering::Acquire);
+    let is_kernel = matches!(work.task, Task::Kernel(_));
+    is_kernel.then(of_slot).filter(|&ns| ns > 0).map(|ns| ns as f64 * 1e-9)
 }
 
 /// What the kernels' workers wrote into their slots.

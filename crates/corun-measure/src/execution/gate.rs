@@ -11,6 +11,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use corun_workload::MOST_TALLIES;
+
 /// The words that all workers share.
 #[repr(C, align(64))]
 struct Head {
@@ -38,6 +40,10 @@ pub(crate) struct Slot {
     pub end_ns: AtomicU64,
     /// Kernels: the check value.
     pub check: AtomicU64,
+    /// Kernels: what was subtracted from all windows together, in nanoseconds.
+    pub subtracted_ns: AtomicU64,
+    /// Kernels: what else they counted in all windows together.
+    pub tallies: [AtomicU64; MOST_TALLIES],
 }
 
 /// What a worker was doing when it failed before its work began.

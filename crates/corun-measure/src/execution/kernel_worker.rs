@@ -10,11 +10,12 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use corun_record::{Actionable, Exit};
-use corun_workload::{Job, Kernel, Parameters};
+use corun_workload::{About, Job, Kernel, Latencies, Parameters};
 
 use super::clock::monotonic_ns;
 use super::gate::{Gate, Stage};
-use super::threads;
+use super::net_clock::NetClock;
+use super::{latency_report, threads};
 
 /// What a kernel's process is told on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,12 +100,13 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     };
     match <[_; 1]>::try_from(kernels) {
         // On the first thread, which is the one that others see of a process.
-        Ok([only]) => work(order, &gate, 0, only),
+        Ok([only]) => work(order, workload.about(), &gate, 0, only),
         Err(kernels) => std::thread::scope(|scope| {
             for (index, kernel) in kernels.into_iter().enumerate() {
                 let gate = &gate;
-                let started = std::thread::Builder::new()
-                    .spawn_scoped(scope, move || work(order, gate, index, kernel));
+                let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                    work(order, workload.about(), gate, index, kernel)
+                });
                 if let Err(error) = started {
                     give_up(gate, order.first, &error);
                 }
@@ -133,7 +135,13 @@ impl Drop for EndsAll {
     }
 }
 
-fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dyn Kernel>) {
+fn work(
+    order: &KernelWorkerOrder,
+    about: &About,
+    gate: &Gate,
+    index: usize,
+    mut kernel: Box<dyn Kernel>,
+) {
     let _ends_all = EndsAll;
     let slot = gate.slot(order.first + index);
     if let Some(&cpu) = order.cpus.get(index)
@@ -141,6 +149,8 @@ fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dy
     {
         slot.failed_stage.store(Stage::Affinity as u32, Ordering::Release);
     }
+    let mut clock = NetClock::default();
+    let mut latencies = Latencies::new();
     kernel.reset();
     gate.arrive_and_wait();
     loop {
@@ -149,19 +159,31 @@ fn work(order: &KernelWorkerOrder, gate: &Gate, index: usize, mut kernel: Box<dy
         let first = slot.runs.load(Ordering::Acquire) == 0;
         if !first && gate.all_finished() {
             // Begun beside others, ended beside idle siblings: not counted.
-            return;
+            break;
         }
-        slot.end_ns.store(end_ns, Ordering::Release);
-        slot.check.store(kernel.check(), Ordering::Release);
+        let check = kernel.check();
+        for (sum, tally) in slot.tallies.iter().zip(kernel.tallies()) {
+            sum.fetch_add(tally, Ordering::AcqRel);
+        }
+        for (kind, histogram) in kernel.latencies() {
+            latencies.entry(kind).or_default().add(&histogram);
+        }
+        if about.subtracts.is_some() {
+            clock.subtract(|operations| kernel.overhead(operations), order.operations);
+        }
+        slot.subtracted_ns.store(clock.subtracted_ns(), Ordering::Release);
+        slot.end_ns.store(clock.net(end_ns), Ordering::Release);
+        slot.check.store(check, Ordering::Release);
         slot.runs.fetch_add(1, Ordering::AcqRel);
         if first {
             gate.finish_window();
         }
         if !order.steady || gate.all_finished() {
-            return;
+            break;
         }
         kernel.reset();
     }
+    latency_report::write(&latencies);
 }
 
 #[cfg(test)]

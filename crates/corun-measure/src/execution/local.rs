@@ -175,6 +175,8 @@ impl Executor for LocalExecutor {
         Ok(Outcome {
             makespan: account.makespan,
             throughput: account.throughput,
+            rates: account.rates,
+            latencies: account.latencies,
             workers: account.workers,
             evidence,
         })

@@ -55,10 +55,18 @@ impl Progress {
 
     /// X in runs per second: N/T, or each copy's own rate added up under `--steady`.
     pub(crate) fn runs_per_second(&self) -> f64 {
+        match self.steady {
+            true => self.per_second(self.workers.iter().map(|&(runs, _)| u64::from(runs))),
+            false => self.per_second(self.workers.iter().map(|_| 1)),
+        }
+    }
+
+    /// What so many of each worker, in worker order, are per second of all workers.
+    pub(crate) fn per_second(&self, counts: impl Iterator<Item = u64>) -> f64 {
         if self.steady {
-            self.workers().map(|(runs, seconds)| f64::from(runs) / seconds).sum()
+            counts.zip(self.workers()).map(|(count, (_, seconds))| count as f64 / seconds).sum()
         } else {
-            self.workers.len() as f64 / (self.makespan_ns() as f64 / 1e9)
+            counts.sum::<u64>() as f64 / (self.makespan_ns() as f64 / 1e9)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The built-in workloads in words: one line each, or one of them in full.
 
-use corun_workload::{About, Domain, Mode, Parameter, Usual, Workload};
+use corun_workload::{About, Domain, Figure, Mode, Parameter, Usual, Workload};
 
 use super::pyramid::size_text;
 use crate::tables::Table;
@@ -39,6 +39,9 @@ pub fn describe(workload: &dyn Workload, columns: u16) -> String {
     for (name, fact) in facts {
         text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
     }
+    for (name, fact) in details(about) {
+        text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
+    }
     if about.disk_bytes > 0 {
         let most = size_text(about.disk_bytes);
         text.push_str(&format!("disk       at most {most} of temporary files for each worker\n"));
@@ -64,6 +67,23 @@ pub fn describe(workload: &dyn Workload, columns: u16) -> String {
         ));
     }
     text
+}
+
+/// What a row of a suite says of itself, and what else is counted and subtracted.
+fn details(about: &About) -> Vec<(&'static str, String)> {
+    let row = about.row.iter().flat_map(|row| {
+        let figure = match row.figure {
+            Figure::Microseconds => "microseconds an operation",
+            Figure::Rate { unit, .. } => unit,
+        };
+        let counts = (row.credit != 1.0)
+            .then(|| ("original", format!("counts {:.4} operations for each one", row.credit)));
+        [Some(("row", format!("\"{}\" of {}, in {figure}", row.name, row.suite.name()))), counts]
+    });
+    let tallies: Vec<&str> = about.tallies.iter().map(|tally| tally.counted).collect();
+    let tallies = (!tallies.is_empty()).then(|| ("counts too", tallies.join(", ")));
+    let subtracts = about.subtracts.map(|what| ("subtracts", what.to_owned()));
+    row.flatten().chain(tallies).chain(subtracts).collect()
 }
 
 fn parameter(parameter: &Parameter, columns: u16) -> String {

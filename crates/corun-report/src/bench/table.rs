@@ -7,7 +7,7 @@ use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 use super::{ends, name, whole};
 use crate::figures::{percent, ratio, seconds};
 use crate::prose::{self, plural};
-use crate::tables::{RateScale, Table};
+use crate::tables::{RateScale, Table, amount};
 use crate::terminal::{NO_BREAK, grid, wrap};
 
 /// The bench as text for a terminal of this many columns.
@@ -16,11 +16,12 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     if let Some(run) = bench.runs.first() {
         text.push_str(&format!("{}\n\n{}\n", prose::machine(&run.machine), rows(bench, columns)));
     }
-    let shares: Vec<String> = bench.runs.iter().flat_map(shares).collect();
-    if !shares.is_empty() {
+    let rates = bench.runs.iter().flat_map(rates);
+    let beside: Vec<String> = rates.chain(bench.runs.iter().flat_map(shares)).collect();
+    if !beside.is_empty() {
         text.push('\n');
     }
-    for line in shares {
+    for line in beside {
         text.push_str(&wrap(&line, "", columns));
     }
     text.push_str(&ends(bench, columns));
@@ -45,18 +46,53 @@ pub fn bench_to_terminal(bench: &Bench, columns: u16) -> String {
     text
 }
 
-fn rows(bench: &Bench, columns: u16) -> String {
-    let names = ["workload", "arm", "workers", "one operation", "rate", "", "compared"];
-    let rows = bench.runs.iter().flat_map(|run| {
-        let arms = run.arms.iter().filter(|arm| arm.twin_of.is_none());
-        let name = name(&run.workload.name, &run.workload.parameters, bench);
-        arms.enumerate().map(move |(index, arm)| row(run, arm, if index == 0 { &name } else { "" }))
-    });
-    let table = Table { header: names.map(str::to_owned).to_vec(), rows: rows.collect() };
-    grid(&table, columns)
+/// All of them rows of suites: then the figures are given as the suites' tables have them.
+fn is_suite(bench: &Bench) -> bool {
+    let is_row = |run: &Run| run.observations.iter().any(|it| it.metric == Metric::Figure);
+    bench.runs.iter().all(is_row)
 }
 
-fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
+fn rows(bench: &Bench, columns: u16) -> String {
+    let rows = |row: fn(&Run, &Arm) -> Vec<String>| {
+        let of_run = move |run| {
+            let arms = arms(run).enumerate().map(move |(index, arm)| {
+                let name = || whole(name(&run.workload.name, &run.workload.parameters, bench));
+                let first = if index == 0 { name() } else { String::new() };
+                [vec![first], row(run, arm)].concat()
+            });
+            arms.collect::<Vec<_>>()
+        };
+        bench.runs.iter().flat_map(of_run).collect()
+    };
+    let (names, rows): (&[&str], _) = match is_suite(bench) {
+        true => (&["row", "arm", "figure", "", "original's count", "compared"], rows(suite_row)),
+        false => {
+            (&["workload", "arm", "workers", "one operation", "rate", "", "compared"], rows(row))
+        }
+    };
+    let header = names.iter().map(|&name| whole(name.to_owned())).collect();
+    grid(&Table { header, rows }, columns)
+}
+
+fn arms(run: &Run) -> impl Iterator<Item = &Arm> {
+    run.arms.iter().filter(|arm| arm.twin_of.is_none())
+}
+
+/// As a suite's table has it, and beside it what the original would credit itself with.
+fn suite_row(run: &Run, arm: &Arm) -> Vec<String> {
+    let of_arm = |seen: &&Observation| seen.metric == Metric::Figure && seen.arm == arm.id;
+    let mut figures = run.observations.iter().filter(of_arm);
+    let own = figures.next();
+    vec![
+        arm.id.clone(),
+        own.map_or("-".to_owned(), |seen| whole(amount(seen))),
+        own.map_or_else(String::new, spread),
+        figures.next().map_or_else(String::new, |seen| whole(amount(seen))),
+        compared(run, arm).map_or_else(String::new, comparison),
+    ]
+}
+
+fn row(run: &Run, arm: &Arm) -> Vec<String> {
     let throughput = run.observation(Metric::Throughput, &arm.id);
     let scale = RateScale::of(run);
     let workers = match run.workload.mode {
@@ -65,18 +101,28 @@ fn row(run: &Run, arm: &Arm, name: &str) -> Vec<String> {
     };
     let text = |form: &dyn Fn(&Observation) -> String| throughput.map_or("-".to_owned(), form);
     vec![
-        name.to_owned(),
         arm.id.clone(),
         arm.workers.to_string(),
         text(&|seen| seconds(workers / seen.estimate.value)),
         text(&|seen| format!("{}{NO_BREAK}{}", scale.show(seen.estimate.value), scale.unit)),
-        text(&|seen| whole(format!("± {}", percent(seen.estimate.half_width())))),
-        compared(run, arm).map_or_else(String::new, |seen| {
-            let half_width = percent(seen.estimate.half_width());
-            let figure = whole(format!("{} ± {half_width}", ratio(&seen.estimate)));
-            format!("{} {figure}", seen.metric.name())
-        }),
+        text(&spread),
+        compared(run, arm).map_or_else(String::new, comparison),
     ]
+}
+
+fn spread(seen: &Observation) -> String {
+    whole(format!("± {}", percent(seen.estimate.half_width())))
+}
+
+fn comparison(seen: &Observation) -> String {
+    let figure = whole(format!("{} {}", ratio(&seen.estimate), spread(seen)));
+    format!("{} {figure}", seen.metric.name())
+}
+
+/// Other counts of the same work.
+fn rates(run: &Run) -> Vec<String> {
+    let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Rate);
+    rates.map(|seen| format!("{} {}: {}", run.workload.name, seen.arm, amount(seen))).collect()
 }
 
 /// What the arm is best compared by.
@@ -193,6 +239,43 @@ mod tests {
         What limits trust:
         - Used CPUs did other work.
         - hash: Arms ran at different clocks.
+
+        2 measurements, 0 runs in 12.5 s; `corun bench show NAME` says what each does.
+        ");
+    }
+
+    #[test]
+    fn a_suite_is_shown_as_its_table_has_it() {
+        let figure = |arm: &str, of: &str, unit: &str, value: f64| {
+            let estimate = json!({
+                "value": value, "low": value * 0.99, "high": value * 1.01, "level": 0.95, "blocks": 5
+            });
+            serde_json::from_value(json!({
+                "metric": "figure", "arm": arm, "against": null, "of": of, "unit": unit,
+                "estimate": estimate, "bootstrap": null, "source": "measured"
+            }))
+            .expect("an observation")
+        };
+        let arms = [("spread", 2, 2e6), ("full", 4, 2.2e6)];
+        let mut simple = run("lmbench/simple-syscall", json!({}), &arms);
+        simple.observations.push(figure("spread", "Simple syscall", "us", 0.1157));
+        simple.observations.push(figure("full", "Simple syscall", "us", 0.231));
+        let mut pipe = run("aim9/pipe_cpy", json!({}), &[("single", 1, 99.0)]);
+        pipe.observations.push(figure("single", "pipe_cpy", "messages/s", 99.0));
+        pipe.observations.push(figure("single", "pipe_cpy as aim9 counts", "messages/s", 100.0));
+        let mut rate = figure("single", "bytes", "bytes/s", 71_000.0);
+        rate.metric = Metric::Rate;
+        pipe.observations.push(rate);
+        insta::assert_snapshot!(bench_to_terminal(&bench(vec![simple, pipe]), 110), @r"
+        Made up, 4 cores, 8 logical CPUs, SMT width 2
+
+         row                      arm      figure                      original's count   compared
+        ═════════════════════════════════════════════════════════════════════════════════════════════════════════
+         lmbench/simple-syscall   spread   0.116 µs          ± 1.0 %
+                                  full     0.231 µs          ± 1.0 %                      SMT yield 1.10 ± 2.0 %
+         aim9/pipe_cpy            single   99.0 messages/s   ± 1.0 %   100 messages/s
+
+        aim9/pipe_cpy single: 71.0 k bytes/s
 
         2 measurements, 0 runs in 12.5 s; `corun bench show NAME` says what each does.
         ");

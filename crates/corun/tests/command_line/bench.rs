@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use corun_record::{Bench, Metric};
+use corun_workload::{Suite, of_suite};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -75,6 +76,41 @@ fn runs_are_kept_whole() {
             let rate = run.observation(Metric::Throughput, arm).expect("a rate");
             assert!(rate.estimate.value > 0.0);
         }
+    }
+}
+
+#[test]
+fn a_suite_is_run_in_the_order_of_its_table() {
+    let names = |arguments: &[&str]| {
+        let list = Outcome::of(corun(["bench", "list", "--json"]).args(arguments));
+        let entries: Vec<Value> = serde_json::from_str(&list.output).unwrap();
+        entries.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for suite in Suite::ALL {
+        let expected: Vec<&str> = of_suite(suite).map(|it| it.about().name).collect();
+        assert_eq!(names(&["--suite", suite.name()]), expected);
+    }
+    let own = names(&["--suite=corun"]);
+    assert!(own.contains(&"fib".to_owned()) && own.iter().all(|name| !name.contains('/')));
+    assert_eq!(names(&["--suite=all"]), names(&[]));
+    let refused = Outcome::of(&mut corun(["bench", "list", "--suite=specint"]));
+    assert_eq!(refused.exit, Some(2));
+    assert!(refused.errors.contains("lmbench"), "{}", refused.errors);
+}
+
+#[test]
+fn a_row_is_known_by_its_table_and_gives_its_figure_without_its_loop() {
+    let bench = bench(&Outcome::of(&mut run(&["Simple syscall", "--json=-"])));
+    let run = &bench.runs[0];
+    assert_eq!(run.workload.name, "lmbench/simple-syscall");
+    let figure = run.observation(Metric::Figure, "single").expect("a figure");
+    assert_eq!((figure.unit.as_str(), figure.of.as_deref()), ("us", Some("Simple syscall")));
+    let rate = run.observation(Metric::Throughput, "single").expect("a rate").estimate.value;
+    assert!((figure.estimate.value * rate / 1e6 - 1.0).abs() < 1e-9);
+    for sample in &run.samples {
+        let worker = &sample.workers[0];
+        let subtracted = worker.subtracted_s.expect("a loop");
+        assert!(0.0 < subtracted && subtracted < worker.seconds, "{subtracted} {worker:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use corun_record::Exit;
 use corun_report::Destination;
 use serde::Serialize;
 
-use super::selection::TagArguments;
+use super::selection::{SuiteChoice, TagArguments};
 use crate::problem::{Problem, code};
 use crate::terminal;
 
@@ -38,7 +38,7 @@ impl Entry {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let workloads = arguments.tags.workloads()?;
+    let workloads = arguments.tags.workloads(SuiteChoice::All)?;
     let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
     match destination {
         Some(destination) => {

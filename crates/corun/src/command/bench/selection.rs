@@ -2,31 +2,61 @@
 
 use std::collections::BTreeSet;
 
-use clap::Args;
-use corun_workload::{Tag, Workload, WorkloadError};
+use clap::{Args, ValueEnum};
+use corun_workload::{Suite, Tag, Workload, WorkloadError};
 
 #[derive(Debug, Args)]
 pub struct TagArguments {
     /// Take the workloads that exercise this (repeatable; `corun bench list` shows the tags)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
+    /// Choose from corun's own workloads, or from the rows of a published suite
+    #[arg(long, value_name = "SUITE")]
+    suite: Option<SuiteChoice>,
+}
+
+/// Which workloads to choose from.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SuiteChoice {
+    /// corun's own workloads
+    Corun,
+    /// LMbench: what the system's basic operations cost
+    Lmbench,
+    /// AIM9: one resource of the machine a test
+    Aim9,
+    /// corun's own workloads and every suite
+    All,
 }
 
 impl TagArguments {
-    /// The workloads with one of the tags, or all where no tag is given.
+    /// The workloads of the suite, by default of `usual`: those with one of the tags, or all where no
+    /// tag is given.
     ///
     /// # Errors
     /// If no workload could have such a tag.
-    pub fn workloads(&self) -> Result<Vec<&'static dyn Workload>, WorkloadError> {
+    pub fn workloads(
+        &self,
+        usual: SuiteChoice,
+    ) -> Result<Vec<&'static dyn Workload>, WorkloadError> {
         let tags: Vec<Tag> =
             self.tags.iter().map(|tag| Tag::find(tag)).collect::<Result<_, _>>()?;
         let is_meant = |workload: &&'static dyn Workload| {
             tags.is_empty() || workload.about().tags.iter().any(|tag| tags.contains(tag))
         };
-        Ok(corun_workload::all().filter(is_meant).collect())
+        let is_chosen = |workload: &&'static dyn Workload| {
+            let suite = workload.about().row.map(|row| row.suite);
+            match self.suite.unwrap_or(usual) {
+                SuiteChoice::Corun => suite.is_none(),
+                SuiteChoice::Lmbench => suite == Some(Suite::Lmbench),
+                SuiteChoice::Aim9 => suite == Some(Suite::Aim9),
+                SuiteChoice::All => true,
+            }
+        };
+        Ok(corun_workload::all().filter(is_chosen).filter(is_meant).collect())
     }
 
-    /// The named workloads, then those with one of the tags; all where nothing is given.
+    /// The named workloads, then those of the suite or with one of the tags; all of corun's own where
+    /// nothing is given.
     ///
     /// # Errors
     /// If there is no such workload or tag.
@@ -36,8 +66,8 @@ impl TagArguments {
     ) -> Result<Vec<&'static dyn Workload>, WorkloadError> {
         let mut meant: Vec<&'static dyn Workload> =
             names.iter().map(|name| corun_workload::find(name)).collect::<Result<_, _>>()?;
-        if names.is_empty() || !self.tags.is_empty() {
-            meant.extend(self.workloads()?);
+        if names.is_empty() || !self.tags.is_empty() || self.suite.is_some() {
+            meant.extend(self.workloads(SuiteChoice::Corun)?);
         }
         let mut seen = BTreeSet::new();
         meant.retain(|workload| seen.insert(workload.about().name));

@@ -1,0 +1,88 @@
+//! corun's own implementations of the classics beside the originals, in turns on the same CPUs, the
+//! same files and for the same time: `cargo run --release -p corun-originals`.
+//!
+//! The originals are not part of corun: dbench and tbench come from the system's packages, LMbench and
+//! AIM9 from folders in which they have been built (see README.md here).
+
+mod aim9;
+mod contest;
+mod corun;
+mod dbench;
+mod lmbench;
+mod program;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+use crate::contest::Contest;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// What to compare; by default all that can be
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Turns of each side in each comparison
+    #[arg(long, default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..))]
+    rounds: u32,
+    /// Seconds of one turn of dbench and tbench
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// Where dbench works; by default the folder of temporary files
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// The load file of dbench and tbench; by default the one that comes with dbench
+    #[arg(long, value_name = "FILE")]
+    load: Option<PathBuf>,
+    /// Where the programs of LMbench lie
+    #[arg(long, value_name = "FOLDER")]
+    lmbench: Option<PathBuf>,
+    /// The driver of AIM9's tests, linked with them
+    #[arg(long, value_name = "PROGRAM")]
+    aim9: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Dbench,
+    Tbench,
+    Lmbench,
+    Aim9,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let is_asked = |part: Part| arguments.parts.is_empty() || arguments.parts.contains(&part);
+    let mut reached = true;
+    for part in Part::value_variants().iter().copied().filter(|&part| is_asked(part)) {
+        match compare(part, &arguments) {
+            Ok(contests) => reached &= Contest::all_reach_their_limits(&contests),
+            Err(reason) if arguments.parts.is_empty() => {
+                println!("{part:?}: not compared: {reason}\n");
+            }
+            Err(reason) => {
+                eprintln!("{part:?}: {reason}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn compare(part: Part, arguments: &Arguments) -> Result<Vec<Contest>, String> {
+    let missing = |what: &str| format!("say where it is with {what}");
+    match part {
+        Part::Dbench => dbench::files(arguments),
+        Part::Tbench => dbench::network(arguments),
+        Part::Lmbench => {
+            let folder = arguments.lmbench.as_deref().ok_or_else(|| missing("--lmbench FOLDER"))?;
+            lmbench::rows(folder, arguments.rounds)
+        }
+        Part::Aim9 => {
+            let driver = arguments.aim9.as_deref().ok_or_else(|| missing("--aim9 PROGRAM"))?;
+            aim9::rows(driver, arguments.rounds)
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod placement;
 mod run;
 mod sample;
 mod smt_state;
+mod study;
 
 pub use actionable::{Actionable, Exit};
 pub use bench::{Bench, Missing};
@@ -23,3 +24,4 @@ pub use run::{
 };
 pub use sample::{ClockProbe, Evidence, Latency, Pinning, Sample, WorkerSample};
 pub use smt_state::{SmtState, UnknownSmtState};
+pub use study::{Published, StudyFigure, StudyFinding, StudyResult};

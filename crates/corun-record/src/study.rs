@@ -1,0 +1,126 @@
+//! A study's result: every published figure beside what this machine measured, and what the
+//! publication's own figures say about its conclusions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::json::{self, ReadError};
+use crate::observation::{Estimate, Metric};
+use crate::run::{MachineSummary, Run};
+
+/// What `corun study run --json` writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StudyResult {
+    /// Always `corun-study-result`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// The study's name.
+    pub study: String,
+    /// What the study is about, one line.
+    pub title: String,
+    /// Where the figures were published, one line.
+    pub citation: String,
+    /// The machine of the publication, one line.
+    pub published_on: String,
+    /// Start, UTC, RFC 3339.
+    pub started: String,
+    /// How long all experiments took, in seconds.
+    pub elapsed_s: f64,
+    /// The time that they were given, in seconds.
+    pub budget_s: f64,
+    /// Whether the user or the system ended it before the last experiment.
+    pub interrupted: bool,
+    /// The machine it was rerun on; absent where nothing could be rerun.
+    pub machine: Option<MachineSummary>,
+    /// Every figure of the study, in its order.
+    pub figures: Vec<StudyFigure>,
+    /// What the publication concludes and its figures do not support.
+    pub findings: Vec<StudyFinding>,
+    /// What was cut short, and how, a sentence each.
+    pub cut_short: Vec<String>,
+    /// The runs behind the measured figures; each is what `corun measure --json` writes.
+    pub runs: Vec<Run>,
+}
+
+/// A published figure and its counterparts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StudyFigure {
+    /// The figure's id, unique in the study.
+    pub id: String,
+    /// The experiment that it belongs to, if one alone.
+    pub experiment: Option<String>,
+    /// What it says.
+    pub metric: Metric,
+    /// The arm it is said of, in the study's words: `free@2C` is two workers a core.
+    pub arm: Option<String>,
+    /// The arm it is compared with.
+    pub against: Option<String>,
+    /// The unit of all values below; `1` for ratios.
+    pub unit: String,
+    /// What was published, or follows from published figures.
+    pub published: Published,
+    /// What this machine measured: for a time, that of the published work.
+    pub measured: Option<Estimate>,
+    /// Measured over published.
+    pub ratio: Option<Estimate>,
+    /// What the simulator predicts for the published machine.
+    pub predicted: Option<Estimate>,
+    /// Why there is no measured value.
+    pub not_possible: Option<String>,
+    /// The run that it was measured in, as an index.
+    pub run: Option<u32>,
+}
+
+/// A published value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Published {
+    /// The value; the mean of `low` and `high` where a range was published.
+    pub value: f64,
+    /// The smallest value that its digits allow.
+    pub low: f64,
+    /// The largest value that its digits allow.
+    pub high: f64,
+    /// Whether corun computed it from other published figures.
+    pub computed: bool,
+}
+
+/// A conclusion that the publication's own figures do not support.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StudyFinding {
+    /// The finding's id.
+    pub id: String,
+    /// What is claimed.
+    pub claim: String,
+    /// What corun computes from the published figures, a line each.
+    pub computed: Vec<String>,
+    /// What it really is.
+    pub really: String,
+}
+
+impl StudyResult {
+    /// The `format` of a result's JSON.
+    pub const FORMAT: &str = "corun-study-result";
+    /// The `version` that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// The result as JSON text, ended by a newline.
+    pub fn to_json(&self) -> String {
+        json::pretty(self)
+    }
+
+    /// Reads a result of any version up to [`Self::VERSION`].
+    ///
+    /// # Errors
+    /// If the text is no JSON, of another format, of a newer version, or lacks a field.
+    pub fn from_json(text: &str) -> Result<Self, ReadError> {
+        json::read(text, Self::FORMAT, Self::VERSION)
+    }
+
+    /// The JSON Schema of a result, as pretty-printed JSON ended by a newline.
+    pub fn schema() -> String {
+        json::pretty(&schemars::schema_for!(Self))
+    }
+}

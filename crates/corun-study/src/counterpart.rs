@@ -1,0 +1,196 @@
+//! The measured counterpart of every published figure.
+
+use corun_measure::analysis::on_ratio_scale;
+use corun_measure::comparison::Comparison;
+use corun_measure::series::Series;
+use corun_measure::statistics;
+use corun_record::{Arm, Estimate, Metric, Mode, Run, StudyFigure};
+
+use crate::arm::StudyArm;
+use crate::computation::geometric_mean;
+use crate::plan::PlannedArm;
+use crate::quantity::Quantity;
+use crate::study::{Figure, Rerun, Study, Value};
+
+/// What became of an experiment.
+#[derive(Debug, Clone)]
+pub(crate) enum Outcome {
+    /// It was run.
+    Ran {
+        /// The run, as an index.
+        run: usize,
+        /// Its arms.
+        arms: Vec<PlannedArm>,
+    },
+    /// It was not, for this reason.
+    NotRun(String),
+}
+
+/// A measured value with the run it comes from, if it is one, or why there is none.
+type Measured = Result<(Estimate, Option<usize>), String>;
+
+/// Every figure of the study with its counterpart.
+pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<StudyFigure> {
+    let counterparts = Counterparts { study, outcomes, runs };
+    let figure = |figure: &Figure| {
+        let published = study.published(figure);
+        let measured = counterparts.of(figure);
+        let estimate = measured.as_ref().ok().map(|(estimate, _)| *estimate);
+        StudyFigure {
+            id: figure.id.clone(),
+            experiment: figure.experiment.map(|index| study.experiments[index].id.clone()),
+            metric: figure.metric,
+            arm: figure.arm.map(|arm| arm.to_string()),
+            against: figure.against.map(|arm| arm.to_string()),
+            unit: figure.quantity.unit().to_owned(),
+            measured: estimate,
+            ratio: estimate.map(|estimate| estimate.scaled(1.0 / published.value)),
+            published,
+            predicted: None,
+            run: measured.as_ref().ok().and_then(|(_, run)| run.map(|run| run as u32)),
+            not_possible: measured.err(),
+        }
+    };
+    study.figures.iter().map(figure).collect()
+}
+
+struct Counterparts<'a> {
+    study: &'a Study,
+    outcomes: &'a [Outcome],
+    runs: &'a [Run],
+}
+
+impl Counterparts<'_> {
+    fn of(&self, figure: &Figure) -> Measured {
+        if !figure.geometric_mean_of.is_empty() {
+            let parts = figure.geometric_mean_of.iter().map(|id| self.named(id));
+            return Ok((mean_of(&parts.collect::<Result<Vec<_>, _>>()?), None));
+        }
+        match (figure.experiment, &figure.value) {
+            (Some(index), _) => self.within(figure, index),
+            (None, Value::Computed(ratio)) => {
+                let [of, over] = [self.named(&ratio.of)?, self.named(&ratio.over)?];
+                Ok((apart(&of, &over).scaled(ratio.factor), None))
+            }
+            (None, _) => Err("no experiment of the study measures it".to_owned()),
+        }
+    }
+
+    fn named(&self, id: &str) -> Result<Estimate, String> {
+        let figure = self.study.figure(id).expect("references were checked on loading");
+        self.of(figure).map(|(estimate, _)| estimate)
+    }
+
+    /// The counterpart of a figure of one experiment.
+    fn within(&self, figure: &Figure, index: usize) -> Measured {
+        let (run, arms) = match &self.outcomes[index] {
+            Outcome::Ran { run, arms } => (*run, arms),
+            Outcome::NotRun(reason) => return Err(reason.clone()),
+        };
+        let rerun = self.study.experiments[index].rerun.as_ref().map_err(Clone::clone)?;
+        let seen = &self.runs[run];
+        let arm = found(seen, arms, figure.arm)?;
+        let estimate = match (&figure.quantity, figure.against) {
+            (Quantity::Time(_, unit), _) => time(seen, arm, rerun)?.scaled(1.0 / unit),
+            (Quantity::Rate(_), _) => rate(seen, arm, rerun)?,
+            (_, against) => compared(seen, figure.metric, arm, found(seen, arms, against)?)?,
+        };
+        let numbers = [estimate.value, estimate.low, estimate.high];
+        match numbers.iter().all(|number| number.is_finite()) {
+            true => Ok((estimate, Some(run))),
+            false => Err("its few runs differed too much to say".to_owned()),
+        }
+    }
+}
+
+fn found<'a>(
+    run: &'a Run,
+    arms: &[PlannedArm],
+    wanted: Option<StudyArm>,
+) -> Result<&'a Arm, String> {
+    let planned = arms.iter().find(|planned| Some(planned.arm) == wanted);
+    let planned = planned.ok_or("the study does not say in which arm")?;
+    let id = planned.id.as_ref().map_err(Clone::clone)?;
+    run.arm(id).ok_or_else(|| format!("the run has no arm {id}"))
+}
+
+fn throughput(run: &Run, arm: &Arm) -> Result<Estimate, String> {
+    let seen = run.observation(Metric::Throughput, &arm.id);
+    seen.map(|seen| seen.estimate).ok_or_else(|| "its few runs differed too much to say".to_owned())
+}
+
+/// The time of the published work, in seconds.
+fn time(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
+    let work = rerun.work_per_worker.ok_or(
+        "the publication does not say how much work it timed, so only ratios can be compared",
+    )?;
+    let workers = match run.workload.mode {
+        Mode::WorkersTotal => 1.0,
+        Mode::Copies | Mode::WorkersPerWorker => f64::from(arm.workers),
+    };
+    Ok(throughput(run, arm)?.under(work * workers))
+}
+
+/// Work in a second, counted as the published table counts it.
+fn rate(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
+    let row = corun_workload::find(&rerun.workload).ok().and_then(|it| it.about().row);
+    let factor = row.map_or(1.0, |row| match row.figure {
+        corun_workload::Figure::Rate { per, .. } => row.credit / per,
+        corun_workload::Figure::Microseconds => 1.0,
+    });
+    Ok(throughput(run, arm)?.scaled(factor))
+}
+
+/// A metric between two arms of one run, block by block.
+fn compared(run: &Run, metric: Metric, arm: &Arm, against: &Arm) -> Result<Estimate, String> {
+    let is_it = |seen: &&corun_record::Observation| {
+        seen.metric == metric && seen.arm == arm.id && seen.against.as_ref() == Some(&against.id)
+    };
+    if let Some(seen) = run.observations.iter().find(is_it) {
+        return Ok(seen.estimate);
+    }
+    let is_of_times = matches!(
+        metric,
+        Metric::SiblingSlowdown | Metric::CoreEquivalence | Metric::SharingPenalty
+    );
+    let comparison = Comparison {
+        metric,
+        arm: arm.id.clone(),
+        against: against.id.clone(),
+        sign: if is_of_times { -1.0 } else { 1.0 },
+        factor: match metric {
+            Metric::Scaling => f64::from(against.workers) / f64::from(arm.workers),
+            _ => 1.0,
+        },
+    };
+    let logs = Series::of_throughput(&run.arms, &run.samples).comparison(&comparison);
+    let level = throughput(run, arm)?.level;
+    statistics::paired(&logs, level)
+        .map(|estimate| on_ratio_scale(&estimate))
+        .ok_or_else(|| "its few runs differed too much to say".to_owned())
+}
+
+/// The ratio of two estimates of separate runs: their half-widths add as the sides of a triangle
+/// with a right angle, on the log scale.
+fn apart(of: &Estimate, over: &Estimate) -> Estimate {
+    around(of.value / over.value, half(of).hypot(half(over)), of.blocks.min(over.blocks), of.level)
+}
+
+fn mean_of(parts: &[Estimate]) -> Estimate {
+    let squares: f64 = parts.iter().map(|part| half(part).powi(2)).sum();
+    around(
+        geometric_mean(parts.iter().map(|part| part.value)),
+        squares.sqrt() / parts.len() as f64,
+        parts.iter().map(|part| part.blocks).min().unwrap_or_default(),
+        parts.first().map_or(f64::NAN, |part| part.level),
+    )
+}
+
+/// Half the width of the interval on the log scale.
+fn half(estimate: &Estimate) -> f64 {
+    (estimate.high / estimate.low).ln() / 2.0
+}
+
+fn around(value: f64, half: f64, blocks: u32, level: f64) -> Estimate {
+    Estimate { value, low: value * (-half).exp(), high: value * half.exp(), level, blocks }
+}

@@ -1,0 +1,62 @@
+//! Why there is no such study, and what the user can do about it.
+
+use std::path::PathBuf;
+
+use corun_record::{Actionable, Exit};
+
+/// Why a study could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// No study has the name.
+    #[error("no study is called `{found}`; there are: {}", known.join(", "))]
+    Unknown {
+        /// The name asked for.
+        found: String,
+        /// The names there are, the nearest first.
+        known: Vec<&'static str>,
+    },
+    /// The file cannot be read.
+    #[error("could not read the study {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no study.
+    #[error("{file}, line {line}: {sentence}")]
+    Wrong {
+        /// The file's name.
+        file: String,
+        /// Where, from 1.
+        line: usize,
+        /// The field, what was expected and what was found.
+        sentence: String,
+    },
+}
+
+impl Actionable for StudyError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Unknown { .. } => Exit::Usage,
+            Self::Unreadable { .. } | Self::Wrong { .. } => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Unknown { known, .. } => match known.first() {
+                Some(nearest) => {
+                    format!(
+                        "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
+                    )
+                }
+                None => "Give the path of a study file.".to_owned(),
+            },
+            Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
+            Self::Wrong { .. } => {
+                "Correct the file; docs/studies.md says what each field means.".to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The study file as it is written: TOML, every field named, unknown ones refused.
+
+use std::collections::BTreeMap;
+
+use corun_record::Metric;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::arm::StudyArm;
+use crate::computation::RatioOf;
+use crate::confinement::Fraction;
+use crate::study::{Citation, Finding, PublishedMachine, SmtNeed};
+
+/// The `format` of a study file.
+pub(crate) const FORMAT: &str = "corun-study";
+/// The newest `version` that can be read.
+pub(crate) const VERSION: u32 = 1;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    pub format: Spanned<String>,
+    pub version: Spanned<u32>,
+    pub name: Spanned<String>,
+    pub title: String,
+    pub budget: Spanned<String>,
+    pub citation: Citation,
+    pub machine: PublishedMachine,
+    #[serde(default)]
+    pub notes: Vec<String>,
+    #[serde(default)]
+    pub experiment: Vec<Spanned<FileExperiment>>,
+    #[serde(default)]
+    pub table: Vec<Spanned<FileTable>>,
+    #[serde(default)]
+    pub figure: Vec<Spanned<FileFigure>>,
+    #[serde(default)]
+    pub finding: Vec<Spanned<Finding>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileExperiment {
+    pub id: String,
+    pub summary: String,
+    pub workload: Option<String>,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    #[serde(default)]
+    pub arms: Vec<StudyArm>,
+    #[serde(default)]
+    pub smt: SmtNeed,
+    pub cores: Option<u32>,
+    pub confine: Option<Fraction>,
+    pub work_per_worker: Option<f64>,
+    pub stand_in: Option<String>,
+    pub not_rerun: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileFigure {
+    pub id: String,
+    pub experiment: Option<String>,
+    pub metric: Metric,
+    pub arm: Option<StudyArm>,
+    pub against: Option<StudyArm>,
+    pub unit: String,
+    pub value: Option<f64>,
+    pub range: Option<[f64; 2]>,
+    pub workers_s: Option<Vec<f64>>,
+    pub ratio: Option<RatioOf>,
+    /// What the last published digit counts.
+    pub precision: Option<f64>,
+    #[serde(default)]
+    pub is_truncated: bool,
+    #[serde(default)]
+    pub geometric_mean_of: Vec<String>,
+    #[serde(default)]
+    pub user_s: Vec<f64>,
+    #[serde(default)]
+    pub system_s: Vec<f64>,
+    pub notes: Option<String>,
+}
+
+/// Experiments that differ in one word, `{row}`, with the same figures each.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileTable {
+    pub summary: String,
+    pub workload: String,
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    pub arms: Vec<String>,
+    #[serde(default)]
+    pub smt: SmtNeed,
+    pub work_per_worker: Option<f64>,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Spanned<Row>>,
+}
+
+/// A figure of every row.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Column {
+    pub id: String,
+    pub metric: Metric,
+    pub arm: String,
+    pub against: Option<String>,
+    /// The row's own unit where it is left out.
+    pub unit: Option<String>,
+    pub precision: Option<f64>,
+    #[serde(default)]
+    pub is_truncated: bool,
+    /// The columns that it follows from: one over the other.
+    pub ratio: Option<[String; 2]>,
+}
+
+/// One experiment, and its figures in the order of the columns that are not computed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    pub row: String,
+    /// What the publication calls it.
+    pub name: Option<String>,
+    pub unit: Option<String>,
+    pub values: Vec<f64>,
+    pub notes: Option<String>,
+}

@@ -1,0 +1,32 @@
+//! Published experiments as data, and rerunning them here.
+//!
+//! A study file holds what a publication measured and how to measure it again ([`Study`]); it is laid
+//! out on this machine as steps, with a reason for each that is not possible ([`plan()`]); running
+//! them gives every published figure its counterpart ([`conduct`]).
+
+mod arm;
+mod computation;
+mod confinement;
+mod counterpart;
+mod error;
+mod file;
+mod library;
+mod plan;
+mod quantity;
+mod run;
+mod sizes;
+mod study;
+mod table;
+mod validation;
+
+pub use arm::{Amount, StudyArm, UnknownArm};
+pub use computation::{By, Computation, RatioOf};
+pub use confinement::{Fraction, UnknownFraction};
+pub use error::StudyError;
+pub use library::{all, find, names};
+pub use plan::{Host, PlannedArm, Setting, Step, plan};
+pub use quantity::Quantity;
+pub use run::{Conducted, RunError, Settings, StudyObserver, conduct};
+pub use study::{
+    Citation, Experiment, Figure, Finding, PublishedMachine, Rerun, SmtNeed, Study, Value,
+};

@@ -1,0 +1,44 @@
+//! The studies that come with corun, and those that a user brings.
+
+use std::path::Path;
+
+use crate::error::StudyError;
+use crate::study::Study;
+use crate::validation::read;
+
+/// Name and text of every study file, by name; the build lists the folder.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/studies.rs"));
+
+/// The names of the studies that come with corun.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| *name)
+}
+
+/// Every study that comes with corun.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn all() -> Result<Vec<Study>, StudyError> {
+    FILES.iter().map(|(name, text)| read(&format!("{name}.toml"), text)).collect()
+}
+
+/// The study called `name`, or in the file of that path where it ends in `.toml`.
+///
+/// # Errors
+/// If there is none, or it is wrong.
+pub fn find(name: &str) -> Result<Study, StudyError> {
+    if name.ends_with(".toml") {
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| StudyError::Unreadable { path: path.to_owned(), source })?;
+        return read(name, &text);
+    }
+    match FILES.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => read(&format!("{name}.toml"), text),
+        None => {
+            let mut known: Vec<&str> = names().collect();
+            known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
+            Err(StudyError::Unknown { found: name.to_owned(), known })
+        }
+    }
+}

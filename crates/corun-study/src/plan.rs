@@ -1,0 +1,220 @@
+//! From an experiment and a machine to a step that can be run here, or the reason why it cannot.
+//!
+//! Pure: the same machine gives the same plan, which `corun study show` prints and `run` follows.
+
+use corun_machine::{CpuSet, Machine};
+use corun_measure::cores::{Core, core_types, usable_cores, why_no_siblings};
+use corun_measure::layout::{Layout, LayoutRequest};
+use corun_measure::{Request, WorkRequest};
+use corun_record::{Placement, SmtState};
+use corun_workload::Parameters;
+
+use crate::arm::StudyArm;
+use crate::confinement::confined;
+use crate::sizes::Sizes;
+use crate::study::{Rerun, SmtNeed};
+
+/// Why an arm with the other state of SMT does not run.
+const NOT_SWITCHED: &str = "SMT is switched only with --smt-switch";
+
+/// The machine that a study is to run on.
+#[derive(Debug, Clone, Copy)]
+pub struct Host<'a> {
+    /// As it is.
+    pub machine: &'a Machine,
+    /// As it is with SMT on, where SMT may be switched.
+    pub with_smt_on: Option<&'a Machine>,
+}
+
+/// An experiment as it is run here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What is done with SMT.
+    pub setting: Setting,
+    /// The logical CPUs that everything is kept on.
+    pub confine: Option<CpuSet>,
+    /// The arms of the study.
+    pub arms: Vec<PlannedArm>,
+    /// Runs of one block, A/A included.
+    pub runs_a_block: u32,
+    placements: Vec<Placement>,
+    cores: Option<u32>,
+    core_type: Option<String>,
+}
+
+/// What a step does with SMT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// Nothing.
+    AsFound,
+    /// The whole step runs in this state.
+    Whole(SmtState),
+    /// It is switched off and on as an outer factor.
+    Cycles,
+}
+
+/// An arm of the study on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedArm {
+    /// As the study names it.
+    pub arm: StudyArm,
+    /// Its id in the run, or why it cannot run.
+    pub id: Result<String, String>,
+}
+
+/// Plans an experiment on a machine.
+///
+/// # Errors
+/// Why nothing of it is possible here, as a sentence.
+pub fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
+    check_workload(rerun)?;
+    let (setting, machine) = setting(rerun.smt, host)?;
+    let confine = rerun.confine.map(|part| part.cpus(machine)).transpose()?;
+    let confined = confine.as_ref().map(|cpus| confined(machine, cpus));
+    let machine = confined.as_ref().unwrap_or(machine);
+    let mut cores = usable_cores(machine);
+    let core_type = widest_type(&cores);
+    cores.retain(|core| core_type.is_none() || core.core_type == core_type);
+    let no_siblings = why_no_siblings(machine, &cores);
+    let count = cores.len() as u32;
+    let logical_cpus = cores.iter().map(|core| core.cpus.len() as u32).sum();
+    let placement = |arm: &StudyArm| arm.placement(count, logical_cpus);
+    let refusals: Vec<Option<String>> =
+        rerun.arms.iter().map(|arm| refusal(arm, rerun, setting, machine)).collect();
+    let allowed = rerun.arms.iter().zip(&refusals).filter(|(_, refused)| refused.is_none());
+    let mut placements: Vec<Placement> = allowed.map(|(arm, _)| placement(arm)).collect();
+    placements.dedup();
+    if placements.is_empty() {
+        return Err(refusals.into_iter().flatten().next().unwrap_or_default());
+    }
+    let is_switched = setting == Setting::Cycles;
+    let layout = Layout::new(
+        &cores,
+        &LayoutRequest {
+            placements: placements.clone(),
+            skip_impossible: true,
+            cores: rerun.cores,
+            core_type: core_type.clone(),
+            variant: None,
+            taken_by_smt_off: is_switched.then(|| taken_by_smt_off(&cores)),
+            no_siblings,
+        },
+    )
+    .map_err(|error| error.to_string())?;
+    let arms = rerun.arms.iter().zip(refusals).map(|(arm, refused)| {
+        let wanted = |found: &&corun_record::Arm| {
+            found.placement == placement(arm)
+                && found.twin_of.is_none()
+                && found.smt == is_switched.then(|| arm.smt())
+        };
+        let id = match (refused, layout.arms.iter().find(wanted)) {
+            (Some(reason), _) => Err(reason),
+            (None, Some(found)) => Ok(found.id.clone()),
+            (None, None) => Err(impossible(&layout, placement(arm))),
+        };
+        PlannedArm { arm: *arm, id }
+    });
+    Ok(Step {
+        setting,
+        confine,
+        arms: arms.collect(),
+        runs_a_block: layout.arms.len() as u32,
+        placements,
+        cores: rerun.cores,
+        core_type,
+    })
+}
+
+impl Step {
+    /// The measurement of this step.
+    pub(crate) fn request(&self, rerun: &Rerun, sizes: &Sizes, seed: Option<u64>) -> Request {
+        Request {
+            work: WorkRequest::Workload {
+                name: rerun.workload.clone(),
+                parameters: given(rerun),
+                copies: false,
+                sample_time: sizes.sample_time,
+            },
+            cores: self.cores,
+            core_type: self.core_type.clone(),
+            placements: self.placements.clone(),
+            skip_impossible: true,
+            steady: false,
+            timeout: Some(sizes.timeout),
+            smt_switch: self.setting == Setting::Cycles,
+            target: 0.01,
+            practical: 0.02,
+            max_time: sizes.max_time,
+            blocks: Some(sizes.blocks),
+            warmup: 1,
+            seed,
+        }
+    }
+}
+
+fn given(rerun: &Rerun) -> Vec<String> {
+    rerun.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+fn check_workload(rerun: &Rerun) -> Result<(), String> {
+    let Ok(workload) = corun_workload::find(&rerun.workload) else {
+        return Err(format!("this corun has no workload `{}`", rerun.workload));
+    };
+    Parameters::parse(workload.about(), &given(rerun)).map_err(|error| error.to_string())?;
+    match workload.unavailable() {
+        Some(reason) => Err(format!("workload `{}` cannot run: {reason}", rerun.workload)),
+        None => Ok(()),
+    }
+}
+
+/// What to do with SMT, and the machine as it then is.
+fn setting<'a>(need: SmtNeed, host: &Host<'a>) -> Result<(Setting, &'a Machine), String> {
+    let cores = usable_cores(host.machine);
+    match (need, has_siblings(&cores), host.with_smt_on) {
+        (SmtNeed::Switched, _, Some(machine)) => Ok((Setting::Cycles, machine)),
+        (SmtNeed::On, false, Some(machine)) => Ok((Setting::Whole(SmtState::On), machine)),
+        (SmtNeed::On, false, None) => Err(why_no_siblings(host.machine, &cores)),
+        (SmtNeed::Off, true, Some(machine)) => Ok((Setting::Whole(SmtState::Off), machine)),
+        (SmtNeed::Off, true, None) => Err(NOT_SWITCHED.to_owned()),
+        _ => Ok((Setting::AsFound, host.machine)),
+    }
+}
+
+/// Why an arm does not run although its step does.
+fn refusal(arm: &StudyArm, rerun: &Rerun, setting: Setting, machine: &Machine) -> Option<String> {
+    if rerun.smt != SmtNeed::Switched || setting == Setting::Cycles {
+        return None;
+    }
+    let cores = usable_cores(machine);
+    match (arm.smt(), has_siblings(&cores)) {
+        (SmtState::On, false) => Some(why_no_siblings(machine, &cores)),
+        (SmtState::Off, true) => Some(NOT_SWITCHED.to_owned()),
+        _ => None,
+    }
+}
+
+fn impossible(layout: &Layout, placement: Placement) -> String {
+    let refused = layout.impossible.iter().find(|refused| refused.placement == placement);
+    refused
+        .map_or_else(|| "it cannot run with SMT off".to_owned(), |refused| refused.reason.clone())
+}
+
+fn has_siblings(cores: &[Core]) -> bool {
+    cores.iter().any(|core| core.cpus.len() > 1)
+}
+
+/// The core type with the most siblings, on a machine that has several.
+fn widest_type(cores: &[Core]) -> Option<String> {
+    let width = |core_type: &Option<String>| {
+        let of_type = cores.iter().filter(|core| core.core_type == *core_type);
+        of_type.map(|core| core.cpus.len()).max()
+    };
+    let types = core_types(cores);
+    let widest = types.iter().rev().max_by_key(|core_type| width(core_type))?;
+    (types.len() > 1).then(|| widest.clone()).flatten()
+}
+
+/// All logical CPUs but the first of each core.
+fn taken_by_smt_off(cores: &[Core]) -> CpuSet {
+    cores.iter().flat_map(|core| core.online_siblings.iter().skip(1).copied()).collect()
+}

@@ -1,0 +1,303 @@
+//! Running a study: one experiment after another within a budget of time, the machine narrowed or
+//! SMT switched where the publication had it so, and everything back afterwards.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use corun_machine::switch::{SmtSwitch, SwitchError, SwitchOptions};
+use corun_machine::{Machine, MachineError};
+use corun_measure::execution::{ExecutionError, Interrupt};
+use corun_measure::experiment::Observer;
+use corun_measure::{MeasureError, Measurement};
+use corun_record::{Actionable, Exit, Run, SmtState, StopReason, StudyFinding, StudyResult};
+
+use crate::confinement::{Confinement, confined};
+use crate::counterpart::{Outcome, figures};
+use crate::plan::{Host, PlannedArm, Setting, Step, plan};
+use crate::sizes::{Sizes, weight};
+use crate::study::{Experiment, Rerun, Study};
+
+/// How a study is run.
+#[derive(Debug)]
+pub struct Settings {
+    /// How long it may take.
+    pub budget: Duration,
+    /// How SMT is switched; `None`: it is left alone.
+    pub switch: Option<SwitchOptions>,
+    /// The seed of every random order; by default a fresh one for each experiment.
+    pub seed: Option<u64>,
+}
+
+/// Is told how a study goes.
+pub trait StudyObserver: Observer {
+    /// Experiment `number` of `count` is about to be measured.
+    fn experiment_starts(&mut self, number: usize, count: usize, id: &str);
+}
+
+/// A study that was run.
+#[derive(Debug)]
+pub struct Conducted {
+    /// Every figure with its counterpart.
+    pub result: StudyResult,
+    /// The first failure that was not the machine's lack of something.
+    pub failure: Option<RunError>,
+}
+
+/// Why an experiment, or all of them, could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A measurement failed.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// SMT could not be switched, or not back.
+    #[error(transparent)]
+    Switch(#[from] SwitchError),
+    /// The machine could not be read.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+}
+
+impl RunError {
+    fn actionable(&self) -> &dyn Actionable {
+        match self {
+            Self::Measure(error) => error,
+            Self::Switch(error) => error,
+            Self::Machine(error) => error,
+        }
+    }
+
+    fn is_interruption(&self) -> bool {
+        matches!(self, Self::Measure(MeasureError::Execution(ExecutionError::Interrupted)))
+    }
+}
+
+impl Actionable for RunError {
+    fn exit(&self) -> Exit {
+        self.actionable().exit()
+    }
+
+    fn next_step(&self) -> String {
+        self.actionable().next_step()
+    }
+}
+
+/// Runs every experiment that is possible here.
+///
+/// # Errors
+/// If the machine cannot be read, or SMT is to be switched and cannot be.
+pub fn conduct(
+    study: &Study,
+    settings: &Settings,
+    interrupt: &Interrupt,
+    observer: &mut dyn StudyObserver,
+) -> Result<Conducted, RunError> {
+    let begin = Instant::now();
+    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let machine = Machine::read(Path::new("/"))?;
+    let with_smt_on = settings.switch.as_ref().map(machine_with_smt_on).transpose()?;
+    let host = Host { machine: &machine, with_smt_on: with_smt_on.as_ref() };
+    let plans: Vec<Result<Step, String>> = study
+        .experiments
+        .iter()
+        .map(|experiment| plan(experiment.rerun.as_ref().map_err(Clone::clone)?, &host))
+        .collect();
+    let mut conductor = Conductor {
+        settings,
+        interrupt,
+        observer,
+        machine: &machine,
+        runs: Vec::new(),
+        failure: None,
+        is_interrupted: false,
+    };
+    let count = plans.iter().flatten().count();
+    let mut number = 0;
+    let mut outcomes = Vec::new();
+    for (index, experiment) in study.experiments.iter().enumerate() {
+        let (step, rerun) = match (&plans[index], &experiment.rerun) {
+            (Ok(step), Ok(rerun)) => (step, rerun),
+            (Err(reason), _) | (_, Err(reason)) => {
+                outcomes.push(Outcome::NotRun(reason.clone()));
+                continue;
+            }
+        };
+        let left: u32 = plans[index..].iter().flatten().map(weight).sum();
+        let remaining = settings.budget.saturating_sub(begin.elapsed());
+        let share = remaining.mul_f64(f64::from(weight(step)) / f64::from(left));
+        number += 1;
+        conductor.observer.experiment_starts(number, count, &experiment.id);
+        outcomes.push(conductor.experiment(rerun, step, share));
+    }
+    let Conductor { runs, failure, is_interrupted, .. } = conductor;
+    let result = StudyResult {
+        format: StudyResult::FORMAT.to_owned(),
+        version: StudyResult::VERSION,
+        corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.name.clone(),
+        title: study.title.clone(),
+        citation: study.citation.line(),
+        published_on: study.machine.line(),
+        started,
+        elapsed_s: begin.elapsed().as_secs_f64(),
+        budget_s: settings.budget.as_secs_f64(),
+        interrupted: is_interrupted,
+        machine: runs.first().map(|run| run.machine.clone()),
+        figures: figures(study, &outcomes, &runs),
+        findings: study
+            .findings
+            .iter()
+            .map(|finding| StudyFinding {
+                id: finding.id.clone(),
+                claim: finding.claim.clone(),
+                computed: finding.computation.iter().map(|it| it.line(study)).collect(),
+                really: finding.really.clone(),
+            })
+            .collect(),
+        cut_short: cut_short(&study.experiments, &outcomes, &runs),
+        runs,
+    };
+    Ok(Conducted { result, failure })
+}
+
+/// The machine as it is with SMT on; everything is then again as it was.
+fn machine_with_smt_on(options: &SwitchOptions) -> Result<Machine, RunError> {
+    let mut switch = SmtSwitch::begin(options)?;
+    switch.set(SmtState::On)?;
+    let machine = Machine::read(Path::new("/"));
+    switch.restore()?;
+    Ok(machine?)
+}
+
+/// What was measured with fewer blocks than planned.
+fn cut_short(experiments: &[Experiment], outcomes: &[Outcome], runs: &[Run]) -> Vec<String> {
+    let sentence = |(experiment, outcome): (&Experiment, &Outcome)| match outcome {
+        Outcome::Ran { run, .. } => {
+            let stopped = &runs[*run].stopped;
+            let is_short =
+                !matches!(stopped.reason, StopReason::BlocksDone | StopReason::TargetReached);
+            is_short.then(|| format!("{}: {}", experiment.id, stopped.sentence))
+        }
+        Outcome::NotRun(_) => None,
+    };
+    experiments.iter().zip(outcomes).filter_map(sentence).collect()
+}
+
+struct Conductor<'a> {
+    settings: &'a Settings,
+    interrupt: &'a Interrupt,
+    observer: &'a mut dyn StudyObserver,
+    machine: &'a Machine,
+    runs: Vec<Run>,
+    failure: Option<RunError>,
+    is_interrupted: bool,
+}
+
+impl Conductor<'_> {
+    fn experiment(&mut self, rerun: &Rerun, step: &Step, share: Duration) -> Outcome {
+        if self.is_interrupted || self.interrupt.is_raised() {
+            self.is_interrupted = true;
+            return Outcome::NotRun("the study was interrupted before it".to_owned());
+        }
+        if share.is_zero() {
+            return Outcome::NotRun(format!(
+                "the budget of {:?} was used up before it; give more with --budget",
+                self.settings.budget
+            ));
+        }
+        match self.in_setting(rerun, step, share) {
+            Ok((run, arms)) => {
+                self.is_interrupted |= run.stopped.reason == StopReason::Interrupted;
+                self.runs.push(run);
+                Outcome::Ran { run: self.runs.len() - 1, arms }
+            }
+            Err(error) if error.is_interruption() => {
+                self.is_interrupted = true;
+                Outcome::NotRun("it was interrupted before its first block was finished".to_owned())
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                self.keep(error);
+                Outcome::NotRun(reason)
+            }
+        }
+    }
+
+    /// Keeps the first failure that is not the machine's lack of something.
+    fn keep(&mut self, error: RunError) {
+        if self.failure.is_none() && error.exit() != Exit::NotPossible {
+            self.failure = Some(error);
+        }
+    }
+
+    /// Runs a step with SMT as the step wants it.
+    fn in_setting(
+        &mut self,
+        rerun: &Rerun,
+        step: &Step,
+        share: Duration,
+    ) -> Result<(Run, Vec<PlannedArm>), RunError> {
+        let (Some(options), true) = (&self.settings.switch, step.setting != Setting::AsFound)
+        else {
+            return self.measured(rerun, step, share, self.machine, None);
+        };
+        let mut switch = SmtSwitch::begin(options)?;
+        let Setting::Whole(state) = step.setting else {
+            switch.set(SmtState::On)?;
+            let machine = Machine::read(Path::new("/"))?;
+            return self.measured(rerun, step, share, &machine, Some(switch));
+        };
+        switch.set(state)?;
+        let machine = Machine::read(Path::new("/"))?;
+        let host = Host { machine: &machine, with_smt_on: None };
+        // In that state nothing needs switching any more, and there may be fewer CPUs.
+        let measured = match plan(rerun, &host) {
+            Ok(step) => self.measured(rerun, &step, share, &machine, None),
+            Err(_) => self.measured(rerun, step, share, &machine, None),
+        };
+        let undisturbed = switch.verify();
+        switch.restore()?;
+        undisturbed?;
+        measured
+    }
+
+    /// Measures a step on a part of the machine.
+    fn measured(
+        &mut self,
+        rerun: &Rerun,
+        step: &Step,
+        share: Duration,
+        machine: &Machine,
+        switch: Option<SmtSwitch>,
+    ) -> Result<(Run, Vec<PlannedArm>), RunError> {
+        let system = |what| move |error| MeasureError::from(ExecutionError::System(what, error));
+        let part = step.confine.as_ref().map(|cpus| confined(machine, cpus));
+        let _confinement = step
+            .confine
+            .as_ref()
+            .map(Confinement::begin)
+            .transpose()
+            .map_err(system("keep to a part of the machine"))?;
+        let interrupt = self.interrupt.again().map_err(system("listen for an interruption"))?;
+        let request = step.request(rerun, &Sizes::within(share, step), self.settings.seed);
+        let machine = part.as_ref().unwrap_or(machine);
+        let (run, failure) = Measurement::prepare(&request, machine, interrupt, switch)?
+            .conduct(&mut Forwarding(&mut *self.observer))?;
+        if let Some(failure) = failure {
+            self.keep(MeasureError::from(failure).into());
+        }
+        Ok((run, step.arms.clone()))
+    }
+}
+
+/// Tells a study's observer what happens inside an experiment.
+struct Forwarding<'a>(&'a mut dyn StudyObserver);
+
+impl Observer for Forwarding<'_> {
+    fn arm_starts(&mut self, block: Option<u32>, arm: &corun_record::Arm, elapsed: Duration) {
+        self.0.arm_starts(block, arm, elapsed);
+    }
+
+    fn block_ends(&mut self, blocks: u32, samples: &[corun_record::Sample], elapsed: Duration) {
+        self.0.block_ends(blocks, samples, elapsed);
+    }
+}

@@ -1,0 +1,62 @@
+//! How much of each experiment fits into a budget of time.
+
+use std::time::Duration;
+
+use corun_measure::experiment::{FEWEST_BLOCKS, FEWEST_CYCLES};
+
+use crate::plan::{Setting, Step};
+
+/// How long a run should take, where there is time enough.
+const COMFORTABLE: Duration = Duration::from_millis(150);
+/// What a run costs beside its work: processes, clock probes, evidence.
+const AROUND_A_RUN: Duration = Duration::from_millis(30);
+/// Runs that calibration takes, about.
+const CALIBRATION: u32 = 2;
+/// Runs after the four switches of a cycle that are not counted.
+const AFTER_SWITCHES: u32 = 3;
+
+/// The size of one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub blocks: u32,
+    pub sample_time: Duration,
+    pub max_time: Duration,
+    pub timeout: Duration,
+}
+
+impl Sizes {
+    /// The size of a step that may take `share`.
+    pub(crate) fn within(share: Duration, step: &Step) -> Self {
+        let a_run = |blocks: u32| share / runs(step, blocks);
+        let choices: &[u32] = match step.setting {
+            Setting::Cycles => &[20, 10, FEWEST_CYCLES],
+            Setting::AsFound | Setting::Whole(_) => &[20, 10, 5, 3, FEWEST_BLOCKS],
+        };
+        let fits = |blocks: &&u32| a_run(**blocks) >= COMFORTABLE;
+        let blocks = *choices.iter().find(fits).unwrap_or(&choices[choices.len() - 1]);
+        let work = a_run(blocks).saturating_sub(AROUND_A_RUN);
+        Self {
+            blocks,
+            sample_time: work.clamp(Duration::from_millis(5), Duration::from_secs(1)),
+            max_time: share,
+            timeout: share.max(Duration::from_secs(10)),
+        }
+    }
+}
+
+/// What a step weighs beside others: its runs at the fewest blocks.
+pub(crate) fn weight(step: &Step) -> u32 {
+    match step.setting {
+        Setting::Cycles => runs(step, FEWEST_CYCLES),
+        Setting::AsFound | Setting::Whole(_) => runs(step, FEWEST_BLOCKS),
+    }
+}
+
+/// Runs of so many blocks, those that are not counted included.
+fn runs(step: &Step, blocks: u32) -> u32 {
+    let warmup = match step.setting {
+        Setting::Cycles => AFTER_SWITCHES * blocks,
+        Setting::AsFound | Setting::Whole(_) => step.runs_a_block / 2,
+    };
+    CALIBRATION + warmup + step.runs_a_block * blocks
+}

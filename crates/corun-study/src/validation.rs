@@ -1,0 +1,260 @@
+//! From the file's text to a study whose references all lead somewhere.
+
+use std::collections::BTreeSet;
+
+use toml::Spanned;
+
+use crate::error::StudyError;
+use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
+use crate::quantity::Quantity;
+use crate::study::{Experiment, Figure, Finding, Rerun, Study, Value};
+use crate::table;
+
+/// What is wrong, and the place in the text.
+type Wrong = (usize, String);
+
+/// Reads a study file called `name`.
+///
+/// # Errors
+/// [`StudyError::Wrong`], with the line, the field, and what is allowed.
+pub(crate) fn read(name: &str, text: &str) -> Result<Study, StudyError> {
+    let wrong = |(place, sentence): Wrong| StudyError::Wrong {
+        file: name.to_owned(),
+        line: 1 + text[..place.min(text.len())].matches('\n').count(),
+        sentence,
+    };
+    let file: File = toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or(0, |span| span.start);
+        wrong((place, format!("{} in `{}`", error.message().trim(), line_at(text, place))))
+    })?;
+    study(file).map_err(wrong)
+}
+
+fn line_at(text: &str, place: usize) -> &str {
+    let place = place.min(text.len());
+    let begin = text[..place].rfind('\n').map_or(0, |end| end + 1);
+    text[begin..].lines().next().unwrap_or_default().trim()
+}
+
+fn study(file: File) -> Result<Study, Wrong> {
+    let at = |place: usize, sentence: String| Err((place, sentence));
+    if file.format.as_ref() != FORMAT {
+        let found = file.format.as_ref();
+        return at(
+            file.format.span().start,
+            format!("`format`: expected \"{FORMAT}\", found \"{found}\""),
+        );
+    }
+    if !(1..=VERSION).contains(file.version.as_ref()) {
+        let found = file.version.as_ref();
+        let sentence = format!("`version`: expected a version up to {VERSION}, found {found}");
+        return at(file.version.span().start, sentence);
+    }
+    let budget = match humantime::parse_duration(file.budget.as_ref()) {
+        Ok(budget) if !budget.is_zero() => budget,
+        _ => {
+            let found = file.budget.as_ref();
+            let sentence = format!("`budget`: expected a time such as 60s, found \"{found}\"");
+            return at(file.budget.span().start, sentence);
+        }
+    };
+    let (mut raw_experiments, mut raw_figures) = (file.experiment, Vec::new());
+    for table in &file.table {
+        let (experiments, figures) = table::expand(table.as_ref())?;
+        raw_experiments.extend(experiments);
+        raw_figures.extend(figures);
+    }
+    raw_figures.extend(file.figure);
+    unique(
+        "experiment",
+        raw_experiments.iter().map(|it| (it.span().start, it.as_ref().id.as_str())),
+    )?;
+    unique("figure", raw_figures.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
+    unique("finding", file.finding.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
+    let experiments = each(raw_experiments, experiment)?;
+    let places: Vec<usize> = raw_figures.iter().map(|it| it.span().start).collect();
+    let figures = each(raw_figures, |raw| figure(raw, &experiments))?;
+    for (figure, place) in figures.iter().zip(places) {
+        figure_references(figure, &figures).map_err(|sentence| (place, sentence))?;
+    }
+    let findings = each(file.finding, |finding| checked(finding, &figures))?;
+    Ok(Study {
+        name: file.name.into_inner(),
+        title: file.title,
+        budget,
+        citation: file.citation,
+        machine: file.machine,
+        notes: file.notes,
+        experiments,
+        figures,
+        findings,
+    })
+}
+
+/// Makes something of each, with its place where that fails.
+fn each<Raw, Made>(
+    all: Vec<Spanned<Raw>>,
+    make: impl Fn(Raw) -> Result<Made, String>,
+) -> Result<Vec<Made>, Wrong> {
+    all.into_iter()
+        .map(|spanned| {
+            let place = spanned.span().start;
+            make(spanned.into_inner()).map_err(|sentence| (place, sentence))
+        })
+        .collect()
+}
+
+fn unique<'a>(what: &str, ids: impl Iterator<Item = (usize, &'a str)>) -> Result<(), Wrong> {
+    let mut seen = BTreeSet::new();
+    for (place, id) in ids {
+        if !seen.insert(id) {
+            return Err((
+                place,
+                format!("`id`: expected a name for each {what}, found \"{id}\" twice"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
+    let wrong = |sentence: &str| Err(format!("experiment \"{}\": {sentence}", raw.id));
+    let rerun = match (raw.workload, raw.not_rerun) {
+        (Some(_), Some(_)) | (None, None) => {
+            return wrong(
+                "expected either `workload` or `not_rerun` (why not), found both or none",
+            );
+        }
+        (None, Some(reason)) => Err(reason),
+        (Some(_), None) if raw.arms.is_empty() => {
+            return wrong("`arms`: expected at least one beside `workload`, found none");
+        }
+        (Some(workload), None) => Ok(Rerun {
+            workload,
+            parameters: raw.parameters,
+            arms: raw.arms,
+            smt: raw.smt,
+            cores: raw.cores,
+            confine: raw.confine,
+            work_per_worker: raw.work_per_worker,
+            stand_in: raw.stand_in,
+        }),
+    };
+    Ok(Experiment { id: raw.id, summary: raw.summary, rerun })
+}
+
+fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String> {
+    let id = raw.id.clone();
+    let named = |sentence: String| format!("figure \"{id}\": {sentence}");
+    let experiment = raw.experiment.as_ref().map(|wanted| {
+        experiments.iter().position(|experiment| experiment.id == *wanted).ok_or_else(|| {
+            let known = experiments.iter().map(|experiment| experiment.id.as_str());
+            named(unknown("experiment", wanted, known))
+        })
+    });
+    let experiment = experiment.transpose()?;
+    let arms = experiment.and_then(|index| Some(&experiments[index].rerun.as_ref().ok()?.arms));
+    for (field, arm) in [("arm", raw.arm), ("against", raw.against)] {
+        if let (Some(arms), Some(arm)) = (arms, arm)
+            && !arms.contains(&arm)
+        {
+            let known: Vec<String> = arms.iter().map(ToString::to_string).collect();
+            let known = known.iter().map(String::as_str);
+            return Err(named(unknown(field, &arm.to_string(), known)));
+        }
+    }
+    if arms.is_some() && raw.arm.is_none() {
+        return Err(named("`arm`: expected one of the experiment's, found none".to_owned()));
+    }
+    let quantity = Quantity::of(raw.metric, &raw.unit).map_err(&named)?;
+    let value = value(&raw, &quantity).map_err(named)?;
+    Ok(Figure {
+        id: raw.id,
+        experiment,
+        metric: raw.metric,
+        arm: raw.arm,
+        against: raw.against,
+        quantity,
+        value,
+        geometric_mean_of: raw.geometric_mean_of,
+        user_s: raw.user_s,
+        system_s: raw.system_s,
+        notes: raw.notes,
+    })
+}
+
+fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
+    let given =
+        [raw.value.is_some(), raw.range.is_some(), raw.workers_s.is_some(), raw.ratio.is_some()];
+    if given.iter().filter(|&&given| given).count() != 1 {
+        return Err("expected one of `value`, `range`, `workers_s` and `ratio`".to_owned());
+    }
+    let numbers = raw.value.into_iter().chain(raw.range.into_iter().flatten());
+    let numbers = numbers.chain(raw.workers_s.iter().flatten().copied());
+    if numbers.clone().any(|number| !number.is_finite())
+        || raw.workers_s.as_ref().is_some_and(Vec::is_empty)
+    {
+        return Err("expected finite numbers, at least one".to_owned());
+    }
+    let number = |[value, low, high]: [f64; 3]| {
+        let [value, low, high] = [value, low, high].map(|it| quantity.normal(it));
+        Value::Number { value, low, high }
+    };
+    if let Some(ratio) = &raw.ratio {
+        return Ok(Value::Computed(ratio.clone()));
+    }
+    if let Some(seconds) = &raw.workers_s {
+        return match quantity {
+            Quantity::Time("s", _) => Ok(Value::Workers(seconds.clone())),
+            _ => Err("`workers_s`: expected a time in s".to_owned()),
+        };
+    }
+    if let Some([low, high]) = raw.range {
+        return Ok(number([(low + high) / 2.0, low, high]));
+    }
+    let value = raw.value.unwrap_or_default();
+    let step = raw.precision.unwrap_or(0.0);
+    Ok(number(match raw.is_truncated {
+        true => [value, value, value + step],
+        false => [value, value - step / 2.0, value + step / 2.0],
+    }))
+}
+
+fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> {
+    let named = |sentence: String| format!("figure \"{}\": {sentence}", figure.id);
+    let typed = || figures.iter().filter(|it| !matches!(it.value, Value::Computed(_)));
+    if let Value::Computed(ratio) = &figure.value {
+        for (field, id) in [("of", &ratio.of), ("over", &ratio.over)] {
+            if !typed().any(|it| it.id == *id) {
+                return Err(named(unknown(field, id, typed().map(|it| it.id.as_str()))));
+            }
+        }
+    }
+    for id in &figure.geometric_mean_of {
+        if !figures.iter().any(|it| it.id == *id && it.id != figure.id) {
+            let known = figures.iter().map(|it| it.id.as_str());
+            return Err(named(unknown("geometric_mean_of", id, known)));
+        }
+    }
+    Ok(())
+}
+
+fn checked(finding: Finding, figures: &[Figure]) -> Result<Finding, String> {
+    for (field, id) in finding.computation.iter().flat_map(|it| it.references()) {
+        if !figures.iter().any(|figure| figure.id == id) {
+            let known = figures.iter().map(|figure| figure.id.as_str());
+            return Err(format!("finding \"{}\": {}", finding.id, unknown(field, id, known)));
+        }
+    }
+    Ok(finding)
+}
+
+/// What is allowed for a field, the nearest first and not all of a long list.
+fn unknown<'a>(field: &str, found: &str, known: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let mut known: Vec<&str> = known.collect();
+    known.sort_by_key(|name| strsim::damerau_levenshtein(name, found));
+    let more = if known.len() > SHOWN { ", ..." } else { "" };
+    known.truncate(SHOWN);
+    format!("`{field}`: expected one of {}{more}, found \"{found}\"", known.join(", "))
+}

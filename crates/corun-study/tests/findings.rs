@@ -1,0 +1,68 @@
+//! What each finding comes to, beside what it comes to by hand.
+
+/// The results of a finding's computations: value, low, high.
+fn results(study: &str, finding: &str) -> Vec<[f64; 3]> {
+    let study = corun_study::find(study).expect("a study");
+    let found = study.findings.iter().find(|it| it.id == finding).expect("a finding");
+    found.computation.iter().map(|it| it.result(&study)).collect()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} is not {expected}");
+}
+
+#[test]
+fn a_cost_is_called_a_gain() {
+    let [cost, gain] = results("smt-test-2020", "fifty-two-percent")[..] else { panic!() };
+    close(cost[0], 1.526);
+    close(gain[0], 1.2436);
+}
+
+#[test]
+fn whole_numbers_leave_a_range() {
+    let [[value, low, high]] = results("ibm-aim9-2003", "sieve")[..] else { panic!() };
+    assert_eq!((value, low), (1.6, 1.5));
+    close(high, 25.0 / 15.0);
+}
+
+#[test]
+fn a_rate_is_a_single_call() {
+    let calls = results("ibm-aim9-2003", "sync-disk");
+    let by_hand = [239.0, 155.0, 97.0, 60.0, 97.0, 60.0].map(|rate| rate * 10.0 / 2560.0);
+    assert_eq!(calls.len(), by_hand.len());
+    for (found, expected) in calls.iter().zip(by_hand) {
+        close(found[0], expected);
+        assert!(found[0] < 1.0, "the one call outlasts the ten seconds");
+    }
+}
+
+#[test]
+fn a_mean_tells_its_missing_member() {
+    let [mean, member] = results("ibm-chat", "forty-rooms")[..] else { panic!() };
+    close(mean[0], 1.4751);
+    close(member[1], 1.4731);
+    close(member[2], 1.5143);
+}
+
+#[test]
+fn little_of_an_array_is_touched() {
+    assert_eq!(results("os-lecture", "ram-is-no-ram"), [[0.01; 3]; 2]);
+}
+
+#[test]
+fn a_switch_gain_is_not_a_yield() {
+    let [switch, yielded] = results("os-lecture", "one-eighty-four")[..] else { panic!() };
+    close(switch[0], 1.840);
+    close(yielded[0], 1.863);
+}
+
+#[test]
+fn time_saved_is_not_work_gained() {
+    let saved = results("ht-aware-scheduler-2002", "time-saved");
+    for (found, expected) in saved.iter().zip([0.0534, 0.1522, 0.1071]) {
+        assert!((found[0] - expected).abs() < 5e-5, "{found:?}");
+    }
+    let [[package, ..]] = results("ht-aware-scheduler-2002", "one-package")[..] else { panic!() };
+    close(package, 1.1087);
+}

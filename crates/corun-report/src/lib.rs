@@ -9,6 +9,7 @@ mod destination;
 mod figures;
 mod markdown;
 mod prose;
+mod study;
 mod tables;
 mod terminal;
 
@@ -17,4 +18,5 @@ pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{interval, percent, ratio, seconds};
 pub use markdown::to_markdown;
+pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;

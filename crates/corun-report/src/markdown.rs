@@ -38,7 +38,7 @@ pub fn to_markdown(run: &Run) -> String {
 }
 
 /// The text with everything escaped that Markdown would take for markup.
-fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if "\\`*_[]<>#|~".contains(character) {
@@ -49,7 +49,7 @@ fn literal(text: &str) -> String {
     escaped
 }
 
-fn grid(table: &Table) -> String {
+pub(crate) fn grid(table: &Table) -> String {
     let cell = |text: &String| text.replace('|', "\\|");
     let mut grid = Grid::new();
     grid.load_style(presets::ASCII_MARKDOWN)

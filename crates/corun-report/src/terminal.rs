@@ -31,7 +31,7 @@ pub fn to_terminal(run: &Run, columns: u16) -> String {
     text
 }
 
-fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
+pub(crate) fn section(text: &mut String, title: &str, lines: Vec<String>, columns: u16) {
     if lines.is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Published experiments as data, and rerunning them here.
 //!
 //! A study file holds what a publication measured and how to measure it again ([`Study`]); it is laid
-//! out on this machine as steps, with a reason for each that is not possible ([`plan()`]); running
+//! out on this machine as steps, with a reason for each that is not possible ([`Study::plans`]); running
 //! them gives every published figure its counterpart ([`conduct`]).
 
 mod arm;
@@ -24,7 +24,7 @@ pub use computation::{By, Computation, RatioOf};
 pub use confinement::{Fraction, UnknownFraction};
 pub use error::StudyError;
 pub use library::{all, find, names};
-pub use plan::{Host, PlannedArm, Setting, Step, plan};
+pub use plan::{Host, PlannedArm, Setting, Step};
 pub use quantity::Quantity;
 pub use run::{Conducted, RunError, Settings, StudyObserver, conduct};
 pub use study::{

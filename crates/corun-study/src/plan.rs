@@ -12,7 +12,7 @@ use corun_workload::Parameters;
 use crate::arm::StudyArm;
 use crate::confinement::confined;
 use crate::sizes::Sizes;
-use crate::study::{Rerun, SmtNeed};
+use crate::study::{Experiment, Rerun, SmtNeed, Study};
 
 /// Why an arm with the other state of SMT does not run.
 const NOT_SWITCHED: &str = "SMT is switched only with --smt-switch";
@@ -62,11 +62,20 @@ pub struct PlannedArm {
     pub id: Result<String, String>,
 }
 
+impl Study {
+    /// How each experiment would run on a machine, or why nothing of it is possible there.
+    pub fn plans(&self, host: &Host) -> Vec<Result<Step, String>> {
+        let plan_of =
+            |experiment: &Experiment| plan(experiment.rerun.as_ref().map_err(Clone::clone)?, host);
+        self.experiments.iter().map(plan_of).collect()
+    }
+}
+
 /// Plans an experiment on a machine.
 ///
 /// # Errors
 /// Why nothing of it is possible here, as a sentence.
-pub fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
+pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
     check_workload(rerun)?;
     let (setting, machine) = setting(rerun.smt, host)?;
     let confine = rerun.confine.map(|part| part.cpus(machine)).transpose()?;

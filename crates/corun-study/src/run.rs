@@ -96,11 +96,7 @@ pub fn conduct(
     let machine = Machine::read(Path::new("/"))?;
     let with_smt_on = settings.switch.as_ref().map(machine_with_smt_on).transpose()?;
     let host = Host { machine: &machine, with_smt_on: with_smt_on.as_ref() };
-    let plans: Vec<Result<Step, String>> = study
-        .experiments
-        .iter()
-        .map(|experiment| plan(experiment.rerun.as_ref().map_err(Clone::clone)?, &host))
-        .collect();
+    let plans = study.plans(&host);
     let mut conductor = Conductor {
         settings,
         interrupt,

@@ -6,6 +6,7 @@ use corun_measure::experiment::Observer;
 use corun_measure::suite::{Item, SuiteObserver};
 use corun_measure::{Forecast, Forecaster};
 use corun_record::{Arm, Sample};
+use corun_study::StudyObserver;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
 /// A progress line.
@@ -47,7 +48,7 @@ impl Observer for ProgressLine {
     }
 }
 
-/// A progress line for several workloads.
+/// A progress line for several workloads, or for the experiments of a study.
 pub struct SuiteProgress {
     bar: ProgressBar,
     items: usize,
@@ -76,6 +77,13 @@ impl SuiteObserver for SuiteProgress {
     fn item_starts(&mut self, index: usize, item: &Item) {
         let name = item.workload.about().name;
         self.item = format!("{} of {}: {name}, ", index + 1, self.items);
+        self.bar.set_message(self.item.clone());
+    }
+}
+
+impl StudyObserver for SuiteProgress {
+    fn experiment_starts(&mut self, number: usize, count: usize, id: &str) {
+        self.item = format!("{number} of {count}: {id}, ");
         self.bar.set_message(self.item.clone());
     }
 }

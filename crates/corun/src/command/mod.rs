@@ -6,6 +6,7 @@ mod kernel_worker;
 mod measure;
 mod smt;
 mod smt_watchdog;
+mod study;
 mod topo;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ pub enum Command {
     Measure(Box<measure::Arguments>),
     /// List, describe and run the built-in workloads, and measure the memory pyramid
     Bench(bench::Arguments),
+    /// List, describe and rerun published experiments, and check what was concluded from them
+    Study(study::Arguments),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
     /// Say what would spoil a measurement here, with evidence and what to do
@@ -48,6 +51,7 @@ impl Command {
         match self {
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
+            Self::Study(arguments) => study::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),

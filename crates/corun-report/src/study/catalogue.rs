@@ -1,0 +1,144 @@
+//! The studies in words: a line each, or one of them in full with how it would run here.
+
+use std::time::Duration;
+
+use corun_record::SmtState;
+use corun_study::{Experiment, Figure, Rerun, Setting, Step, Study};
+
+use super::rows::{arms, published};
+use crate::figures::seconds;
+use crate::tables::Table;
+use crate::terminal::{grid, section, wrap};
+
+/// A line for each study.
+pub fn list_studies(studies: &[Study], columns: u16) -> String {
+    let header = ["study", "what it is about", "year", "figures", "budget"];
+    let row = |study: &Study| {
+        vec![
+            study.name.clone(),
+            study.title.clone(),
+            study.citation.year.to_string(),
+            study.figures.len().to_string(),
+            budget(study.budget),
+        ]
+    };
+    let header = header.map(str::to_owned).to_vec();
+    let table = Table { header, rows: studies.iter().map(row).collect() };
+    format!("{}\n", grid(&table, columns))
+}
+
+/// A study in full; `plans` says for each experiment how it would run here, or why not.
+pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u16) -> String {
+    let mut text = String::new();
+    for line in [
+        format!("{}: {}", study.name, study.title),
+        study.citation.line(),
+        format!("Published on: {}", study.machine.line()),
+    ] {
+        text.push_str(&wrap(&line, "  ", columns));
+    }
+    let notes = study.machine.notes.iter().chain(&study.notes).cloned().collect();
+    section(&mut text, "Notes", notes, columns);
+    text.push_str("\nHow it is rerun here:\n");
+    for (experiment, plan) in study.experiments.iter().zip(plans) {
+        let line = format!("- {}: {}", experiment.id, experiment.summary);
+        text.push_str(&wrap(&line, "  ", columns));
+        for line in how(experiment, plan) {
+            text.push_str(&wrap(&format!("    {line}"), "      ", columns));
+        }
+    }
+    let header = ["figure", "metric", "arms", "experiment", "published", "notes"];
+    let table = Table {
+        header: header.map(str::to_owned).to_vec(),
+        rows: study.figures.iter().map(|figure| row(study, figure)).collect(),
+    };
+    text.push_str(&format!("\n{}\n", grid(&table, columns)));
+    if !study.findings.is_empty() {
+        text.push_str("\nConclusions that the published figures do not support:\n");
+    }
+    for finding in &study.findings {
+        text.push_str(&wrap(&format!("- Claimed: {}", finding.claim), "  ", columns));
+        for computation in &finding.computation {
+            let line = format!("    {}", computation.line(study));
+            text.push_str(&wrap(&line, "      ", columns));
+        }
+        text.push_str(&wrap(&format!("  Really: {}", finding.really), "  ", columns));
+    }
+    text.push('\n');
+    let budget = budget(study.budget);
+    let last = format!("`corun study run {}` takes about {budget} (--budget).", study.name);
+    text.push_str(&wrap(&last, "", columns));
+    text
+}
+
+/// How an experiment is run: its workload, and what each arm becomes here.
+fn how(experiment: &Experiment, plan: &Result<Step, String>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Ok(rerun) = &experiment.rerun {
+        lines.push(what(rerun));
+    }
+    let step = match plan {
+        Ok(step) => step,
+        Err(reason) => {
+            lines.push(format!("not possible here: {reason}"));
+            return lines;
+        }
+    };
+    let possible: Vec<String> = step
+        .arms
+        .iter()
+        .filter_map(|planned| {
+            let (name, id) = (planned.arm.to_string(), planned.id.as_ref().ok()?);
+            Some(if name == *id { name } else { format!("{name} as {id}") })
+        })
+        .collect();
+    let smt = match step.setting {
+        Setting::AsFound => "",
+        Setting::Whole(SmtState::On) => ", SMT switched on for it",
+        Setting::Whole(SmtState::Off) => ", SMT switched off for it",
+        Setting::Cycles => ", SMT switched off and on in cycles",
+    };
+    let confine =
+        step.confine.as_ref().map_or(String::new(), |cpus| format!(", on logical CPUs {cpus}"));
+    lines.push(format!("here: {}{confine}{smt}", possible.join(", ")));
+    for planned in &step.arms {
+        if let Err(reason) = &planned.id {
+            lines.push(format!("{} is not possible here: {reason}", planned.arm));
+        }
+    }
+    lines
+}
+
+fn what(rerun: &Rerun) -> String {
+    let mut text = format!("workload {}", rerun.workload);
+    for (name, value) in &rerun.parameters {
+        text.push_str(&format!(" {name}={value}"));
+    }
+    if let Some(part) = rerun.confine {
+        text.push_str(&format!(", on {part} of the cores"));
+    }
+    if let Some(cores) = rerun.cores {
+        text.push_str(&format!(", on {cores} core(s)"));
+    }
+    if let Some(stand_in) = &rerun.stand_in {
+        text.push_str(&format!("; {stand_in}"));
+    }
+    text
+}
+
+fn row(study: &Study, figure: &Figure) -> Vec<String> {
+    let [arm, against] = [figure.arm, figure.against].map(|arm| arm.map(|arm| arm.to_string()));
+    let experiment = figure.experiment.map(|index| study.experiments[index].id.clone());
+    vec![
+        figure.id.clone(),
+        figure.metric.name().to_owned(),
+        arms(arm.as_deref(), against.as_deref()),
+        experiment.unwrap_or_default(),
+        published(&study.published(figure), figure.quantity.unit()),
+        figure.notes.clone().unwrap_or_default(),
+    ]
+}
+
+fn budget(budget: Duration) -> String {
+    seconds(budget.as_secs_f64())
+}

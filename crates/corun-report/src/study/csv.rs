@@ -1,0 +1,69 @@
+//! A study's figures as CSV, one a row.
+
+use corun_record::{Estimate, StudyFigure, StudyResult};
+
+const HEADER: [&str; 20] = [
+    "study",
+    "figure",
+    "experiment",
+    "metric",
+    "arm",
+    "against",
+    "unit",
+    "published",
+    "published_low",
+    "published_high",
+    "computed",
+    "measured",
+    "low",
+    "high",
+    "level",
+    "blocks",
+    "ratio",
+    "predicted",
+    "cpu_model",
+    "not_possible",
+];
+
+/// The result as CSV with a header line.
+pub fn study_to_csv(result: &StudyResult) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail, and every row has the header's length.
+    let _ = writer.write_record(HEADER);
+    for figure in &result.figures {
+        let _ = writer.write_record(row(result, figure));
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 20] {
+    let metric = serde_json::to_value(figure.metric).unwrap_or_default();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let of_measured =
+        |part: fn(&Estimate) -> String| figure.measured.as_ref().map(part).unwrap_or_default();
+    let value = |estimate: &Option<Estimate>| {
+        estimate.as_ref().map(|it| it.value.to_string()).unwrap_or_default()
+    };
+    [
+        result.study.clone(),
+        figure.id.clone(),
+        text(&figure.experiment),
+        metric.as_str().unwrap_or_default().to_owned(),
+        text(&figure.arm),
+        text(&figure.against),
+        figure.unit.clone(),
+        figure.published.value.to_string(),
+        figure.published.low.to_string(),
+        figure.published.high.to_string(),
+        figure.published.computed.to_string(),
+        value(&figure.measured),
+        of_measured(|it| it.low.to_string()),
+        of_measured(|it| it.high.to_string()),
+        of_measured(|it| it.level.to_string()),
+        of_measured(|it| it.blocks.to_string()),
+        value(&figure.ratio),
+        value(&figure.predicted),
+        result.machine.as_ref().and_then(|it| it.cpu_model.clone()).unwrap_or_default(),
+        text(&figure.not_possible),
+    ]
+}

@@ -1,0 +1,12 @@
+//! Studies: what there are, one in full, and what came of running one.
+
+mod catalogue;
+mod csv;
+mod page;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use catalogue::{describe_study, list_studies};
+pub use csv::study_to_csv;
+pub use page::{study_to_markdown, study_to_terminal};

@@ -1,0 +1,128 @@
+//! What came of running a study, for a terminal and as Markdown.
+
+use std::collections::BTreeMap;
+
+use corun_record::{StudyFinding, StudyResult};
+
+use super::rows::{figures, measured};
+use crate::figures::seconds;
+use crate::markdown;
+use crate::prose;
+use crate::terminal::{NO_BREAK, grid, section, wrap};
+
+/// What the equals sign and the seconds mean.
+const LEGEND: &str = "A published value with = follows from other published ones. A measured time is \
+    that of the published work for each worker, from the rate measured here.";
+
+/// The result as text for a terminal of this many columns.
+pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
+    let mut text = String::new();
+    for line in heading(result) {
+        text.push_str(&wrap(&line, "  ", columns));
+    }
+    let (table, reasons) = figures(result);
+    text.push_str(&format!("\n{}\n\n{}", grid(&table, columns), wrap(LEGEND, "", columns)));
+    section(&mut text, "Not possible here", numbered(&reasons), columns);
+    section(&mut text, "Cut short", result.cut_short.clone(), columns);
+    if !result.findings.is_empty() {
+        text.push_str("\nConclusions that the published figures do not support:\n");
+    }
+    for StudyFinding { claim, computed, really, .. } in &result.findings {
+        text.push_str(&wrap(&format!("- Claimed: {claim}"), "  ", columns));
+        for line in computed {
+            text.push_str(&wrap(&format!("    {line}"), "      ", columns));
+        }
+        text.push_str(&wrap(&format!("  Really: {really}"), "  ", columns));
+    }
+    section(&mut text, "What limits trust", caveats(result), columns);
+    if result.interrupted {
+        text.push_str("\nPARTIAL RESULT: interrupted; what was finished is shown.\n");
+    }
+    text.push('\n');
+    text.push_str(&wrap(&course(result), "", columns));
+    text
+}
+
+/// The result as Markdown.
+pub fn study_to_markdown(result: &StudyResult) -> String {
+    let mut lines: Vec<String> =
+        heading(result).iter().map(|line| markdown::literal(line)).collect();
+    let mut text = format!("# {}\n\n", lines.remove(0));
+    if result.interrupted {
+        text.push_str("**Partial result: the study was interrupted.**\n\n");
+    }
+    for line in lines {
+        text.push_str(&format!("{line}\n\n"));
+    }
+    let (table, reasons) = figures(result);
+    let table = markdown::grid(&table).replace(NO_BREAK, " ");
+    text.push_str(&format!("{table}\n\n{LEGEND}\n\n"));
+    let findings = result.findings.iter().map(|finding| {
+        let computed = finding.computed.join("; ");
+        format!("Claimed: {} Computed: {computed}. Really: {}", finding.claim, finding.really)
+    });
+    for (title, lines) in [
+        ("Not possible here", numbered(&reasons)),
+        ("Cut short", result.cut_short.clone()),
+        ("Conclusions that the published figures do not support", findings.collect()),
+        ("What limits trust", caveats(result)),
+    ] {
+        if !lines.is_empty() {
+            text.push_str(&format!("## {title}\n\n"));
+            lines.iter().for_each(|line| {
+                text.push_str(&format!("- {}\n", markdown::literal(line)));
+            });
+            text.push('\n');
+        }
+    }
+    text.push_str(&course(result));
+    text.push('\n');
+    text
+}
+
+fn heading(result: &StudyResult) -> Vec<String> {
+    let mut lines = vec![
+        format!("{}: {}", result.study, result.title),
+        result.citation.clone(),
+        format!("Published on: {}", result.published_on),
+    ];
+    if let Some(machine) = &result.machine {
+        lines.push(format!("Here: {}", prose::machine(machine)));
+    }
+    lines
+}
+
+fn numbered(reasons: &[String]) -> Vec<String> {
+    reasons.iter().enumerate().map(|(index, reason)| format!("[{}] {reason}", index + 1)).collect()
+}
+
+/// A sentence of each kind of caveat, and in how many runs something like it is true.
+fn caveats(result: &StudyResult) -> Vec<String> {
+    let mut kinds: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for run in &result.runs {
+        for caveat in &run.caveats {
+            let seen = (run.workload.name.as_str(), caveat.sentence.as_str());
+            kinds.entry(&caveat.kind).or_default().push(seen);
+        }
+    }
+    let line = |seen: Vec<(&str, &str)>| {
+        let (workload, sentence) = seen[0];
+        match seen.len() {
+            1 => format!("{workload}: {sentence}"),
+            count => {
+                format!("{workload}: {sentence} (likewise in {} other runs)", count - 1)
+            }
+        }
+    };
+    kinds.into_values().map(line).collect()
+}
+
+fn course(result: &StudyResult) -> String {
+    format!(
+        "{} of {} figures were measured, in {} of a budget of {}.",
+        measured(result),
+        result.figures.len(),
+        seconds(result.elapsed_s),
+        seconds(result.budget_s)
+    )
+}

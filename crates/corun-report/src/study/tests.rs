@@ -1,0 +1,53 @@
+//! A result made up, in each form.
+
+use corun_record::StudyResult;
+use serde_json::json;
+
+use super::*;
+
+fn result() -> StudyResult {
+    let estimate = |value: f64| {
+        json!({ "value": value, "low": value * 0.99, "high": value * 1.01, "level": 0.95,
+                "blocks": 5 })
+    };
+    let published = |value: f64, low: f64, high: f64, computed: bool| json!({ "value": value, "low": low, "high": high, "computed": computed });
+    serde_json::from_value(json!({
+        "format": "corun-study-result", "version": 1, "corun_version": "0", "study": "made-up",
+        "title": "Two runs of nothing", "citation": "N. N.: Nothing. Nowhere, 2000",
+        "published_on": "a CPU, 2 core(s), 4 logical CPU(s), SMT width 2", "started": "",
+        "elapsed_s": 12.5, "budget_s": 60.0, "interrupted": true, "machine": null,
+        "figures": [
+            { "id": "test-1", "experiment": "one", "metric": "makespan", "arm": "spread",
+              "against": null, "unit": "s", "published": published(73.175, 73.175, 73.175, false),
+              "measured": estimate(36.5), "ratio": estimate(0.5), "predicted": null,
+              "not_possible": null, "run": 0 },
+            { "id": "test-2", "experiment": "one", "metric": "makespan", "arm": "full",
+              "against": null, "unit": "s", "published": published(58.8, 58.8, 58.8, false),
+              "measured": null, "ratio": null, "predicted": null,
+              "not_possible": "there are no siblings", "run": null },
+            { "id": "gain", "experiment": "one", "metric": "smt_yield", "arm": "full",
+              "against": "spread", "unit": "1", "published": published(1.6, 1.5, 1.6667, true),
+              "measured": null, "ratio": null, "predicted": null,
+              "not_possible": "there are no siblings", "run": null }
+        ],
+        "findings": [{ "id": "f", "claim": "It gains 60 %.", "computed": ["a / b = 1.600"],
+                       "really": "It may gain 50 %." }],
+        "cut_short": ["one: the time allowed was used up after 2 blocks"], "runs": []
+    }))
+    .expect("a result")
+}
+
+#[test]
+fn what_was_published_stands_beside_what_was_measured() {
+    insta::assert_snapshot!(study_to_terminal(&result(), 100));
+}
+
+#[test]
+fn the_same_as_markdown() {
+    insta::assert_snapshot!(study_to_markdown(&result()));
+}
+
+#[test]
+fn the_same_as_csv() {
+    insta::assert_snapshot!(study_to_csv(&result()));
+}

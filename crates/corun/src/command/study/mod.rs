@@ -1,0 +1,35 @@
+//! `corun study`: published experiments, a file each for what can be asked of them.
+
+mod list;
+mod run;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::problem::Problem;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the studies: what each is about, how many figures it has, how long it takes
+    List,
+    /// Say all about a study: its figures, how it is rerun here, what was wrongly concluded
+    Show(show::Arguments),
+    /// Rerun a study: published and measured here, side by side
+    Run(run::Arguments),
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match &arguments.action {
+        Action::List => list::run(),
+        Action::Show(arguments) => show::run(arguments),
+        Action::Run(arguments) => run::run(arguments),
+    }
+}

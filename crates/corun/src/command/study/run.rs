@@ -1,0 +1,92 @@
+//! `corun study run`: every published figure beside what this machine measures.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use corun_machine::switch::{self, SwitchOptions};
+use corun_record::{Actionable, Exit, SmtState, StudyResult};
+use corun_study::Settings;
+
+use crate::command::smt::SwitchArguments;
+use crate::exports::{Exports, Form};
+use crate::problem::{Problem, code};
+use crate::progress::SuiteProgress;
+use crate::{consent, interruption, terminal, values};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The study's name, or a study file that ends in .toml
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Take about this long; the study says how long by default (`corun study list`)
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    budget: Option<Duration>,
+    /// Switch SMT where the publication did (needs root; everything comes back as it was)
+    #[arg(long)]
+    smt_switch: bool,
+    #[command(flatten)]
+    switch: SwitchArguments,
+    /// The seed of every random order (default: a fresh one for each experiment, recorded)
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write the result with every run as JSON (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the figures as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Write the result as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let study = corun_study::find(&arguments.name)?;
+    let exports = Exports::open([
+        (arguments.json.as_deref(), StudyResult::to_json as Form<StudyResult>),
+        (arguments.csv.as_deref(), corun_report::study_to_csv),
+        (arguments.markdown.as_deref(), corun_report::study_to_markdown),
+    ])?;
+    let interrupt = interruption::on_signals()?;
+    let settings = Settings {
+        budget: arguments.budget.unwrap_or(study.budget),
+        switch: arguments.switch_options()?,
+        seed: arguments.seed,
+    };
+    let mut progress = SuiteProgress::new(study.experiments.len(), arguments.quiet);
+    let conducted = corun_study::conduct(&study, &settings, &interrupt, &mut progress);
+    progress.finish();
+    let conducted = conducted?;
+    let is_shown = exports.are_beside_a_view();
+    let shown = |result: &StudyResult| corun_report::study_to_terminal(result, terminal::width());
+    exports.write(&conducted.result, shown, StudyResult::to_json)?;
+    match conducted.failure {
+        // What was not run is part of what is shown.
+        Some(failure) if is_shown => return Ok(code(failure.exit())),
+        Some(failure) => return Err(failure.into()),
+        None => {}
+    }
+    let exit = match (conducted.result.interrupted, conducted.result.runs.is_empty()) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::NotPossible,
+        (false, false) => Exit::Done,
+    };
+    Ok(code(exit))
+}
+
+impl Arguments {
+    /// How SMT is switched, where that is asked for, possible and agreed to.
+    fn switch_options(&self) -> Result<Option<SwitchOptions>, Problem> {
+        if !self.smt_switch {
+            return Ok(None);
+        }
+        switch::check()?;
+        consent::to_switch(SmtState::Off, self.switch.yes)?;
+        Ok(Some(self.switch.options()))
+    }
+}

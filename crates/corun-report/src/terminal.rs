@@ -1,6 +1,6 @@
 //! A run for the terminal.
 
-use comfy_table::{ContentArrangement, LineStyle, Table as Grid, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table as Grid, presets};
 use corun_record::Run;
 
 use crate::prose;
@@ -42,6 +42,19 @@ pub(crate) fn section(text: &mut String, title: &str, lines: Vec<String>, column
 }
 
 pub(crate) fn grid(table: &Table, columns: u16) -> String {
+    lines(table, columns).trim_fmt().replace(NO_BREAK, " ")
+}
+
+/// As [`grid`], with the names in the first column kept whole.
+pub(crate) fn named_grid(table: &Table, columns: u16) -> String {
+    let mut grid = lines(table, columns);
+    if let Some(names) = grid.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    grid.trim_fmt().replace(NO_BREAK, " ")
+}
+
+fn lines(table: &Table, columns: u16) -> Grid {
     let mut grid = Grid::new();
     let lines = presets::UTF8_HORIZONTAL_ONLY
         .top_border(LineStyle::none())
@@ -52,7 +65,7 @@ pub(crate) fn grid(table: &Table, columns: u16) -> String {
         .set_width(columns)
         .set_header(table.header.clone())
         .add_rows(table.rows.clone());
-    grid.trim_fmt().replace(NO_BREAK, " ")
+    grid
 }
 
 /// A space at which no cell is broken.

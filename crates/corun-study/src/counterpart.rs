@@ -8,7 +8,7 @@ use corun_record::{Arm, Estimate, Metric, Mode, Run, StudyFigure};
 
 use crate::arm::StudyArm;
 use crate::computation::geometric_mean;
-use crate::plan::PlannedArm;
+use crate::plan::{PlannedArm, UNKNOWN_WORK};
 use crate::quantity::Quantity;
 use crate::study::{Figure, Rerun, Study, Value};
 
@@ -83,11 +83,14 @@ impl Counterparts<'_> {
 
     /// The counterpart of a figure of one experiment.
     fn within(&self, figure: &Figure, index: usize) -> Measured {
+        let rerun = self.study.experiments[index].rerun.as_ref().map_err(Clone::clone)?;
+        if figure.metric == Metric::Makespan && rerun.work_per_worker.is_none() {
+            return Err(UNKNOWN_WORK.to_owned());
+        }
         let (run, arms) = match &self.outcomes[index] {
             Outcome::Ran { run, arms } => (*run, arms),
             Outcome::NotRun(reason) => return Err(reason.clone()),
         };
-        let rerun = self.study.experiments[index].rerun.as_ref().map_err(Clone::clone)?;
         let seen = &self.runs[run];
         let arm = found(seen, arms, figure.arm)?;
         let estimate = match (&figure.quantity, figure.against) {
@@ -121,9 +124,7 @@ fn throughput(run: &Run, arm: &Arm) -> Result<Estimate, String> {
 
 /// The time of the published work, in seconds.
 fn time(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
-    let work = rerun.work_per_worker.ok_or(
-        "the publication does not say how much work it timed, so only ratios can be compared",
-    )?;
+    let work = rerun.work_per_worker.ok_or(UNKNOWN_WORK)?;
     let workers = match run.workload.mode {
         Mode::WorkersTotal => 1.0,
         Mode::Copies | Mode::WorkersPerWorker => f64::from(arm.workers),

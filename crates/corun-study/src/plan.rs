@@ -6,14 +6,17 @@ use corun_machine::{CpuSet, Machine};
 use corun_measure::cores::{Core, core_types, usable_cores, why_no_siblings};
 use corun_measure::layout::{Layout, LayoutRequest};
 use corun_measure::{Request, WorkRequest};
-use corun_record::{Placement, SmtState};
+use corun_record::{Metric, Placement, SmtState};
 use corun_workload::Parameters;
 
 use crate::arm::StudyArm;
 use crate::confinement::confined;
 use crate::sizes::Sizes;
-use crate::study::{Experiment, Rerun, SmtNeed, Study};
+use crate::study::{Experiment, Figure, Rerun, SmtNeed, Study};
 
+/// Why seconds have no counterpart.
+pub(crate) const UNKNOWN_WORK: &str =
+    "the publication does not say how much work it timed, so only ratios can be compared";
 /// Why an arm with the other state of SMT does not run.
 const NOT_SWITCHED: &str = "SMT is switched only with --smt-switch";
 
@@ -65,9 +68,28 @@ pub struct PlannedArm {
 impl Study {
     /// How each experiment would run on a machine, or why nothing of it is possible there.
     pub fn plans(&self, host: &Host) -> Vec<Result<Step, String>> {
-        let plan_of =
-            |experiment: &Experiment| plan(experiment.rerun.as_ref().map_err(Clone::clone)?, host);
-        self.experiments.iter().map(plan_of).collect()
+        let plan_of = |(index, experiment): (usize, &Experiment)| {
+            let rerun = experiment.rerun.as_ref().map_err(Clone::clone)?;
+            let step = plan(rerun, host)?;
+            self.is_worth_running(index, rerun, &step).map(|()| step)
+        };
+        self.experiments.iter().enumerate().map(plan_of).collect()
+    }
+
+    /// Whether a step measures the counterpart of any figure.
+    fn is_worth_running(&self, index: usize, rerun: &Rerun, step: &Step) -> Result<(), String> {
+        let runs = |wanted: Option<StudyArm>| {
+            let runs = |it: &PlannedArm| Some(it.arm) == wanted && it.id.is_ok();
+            wanted.is_none() || step.arms.iter().any(runs)
+        };
+        let figures = self.figures.iter().filter(|figure| figure.experiment == Some(index));
+        let is_told =
+            |figure: &Figure| figure.metric != Metric::Makespan || rerun.work_per_worker.is_some();
+        if figures.filter(|it| is_told(it)).any(|it| runs(it.arm) && runs(it.against)) {
+            return Ok(());
+        }
+        let refused = step.arms.iter().find_map(|arm| arm.id.clone().err());
+        Err(refused.unwrap_or_else(|| UNKNOWN_WORK.to_owned()))
     }
 }
 

@@ -10,6 +10,8 @@ use crate::plan::{Setting, Step};
 const COMFORTABLE: Duration = Duration::from_millis(150);
 /// What a run costs beside its work: processes, clock probes, evidence.
 const AROUND_A_RUN: Duration = Duration::from_millis(30);
+/// The part of its time that a run is planned for: arms in which workers take turns need more.
+const SPARE: f64 = 0.7;
 /// Runs that calibration takes, about.
 const CALIBRATION: u32 = 2;
 /// Runs after the four switches of a cycle that are not counted.
@@ -34,11 +36,12 @@ impl Sizes {
         };
         let fits = |blocks: &&u32| a_run(**blocks) >= COMFORTABLE;
         let blocks = *choices.iter().find(fits).unwrap_or(&choices[choices.len() - 1]);
-        let work = a_run(blocks).saturating_sub(AROUND_A_RUN);
+        let work = a_run(blocks).mul_f64(SPARE).saturating_sub(AROUND_A_RUN);
+        let tenths = share.as_millis() as u64 / 100;
         Self {
             blocks,
             sample_time: work.clamp(Duration::from_millis(5), Duration::from_secs(1)),
-            max_time: share,
+            max_time: Duration::from_millis(100 * tenths.max(1)),
             timeout: share.max(Duration::from_secs(10)),
         }
     }

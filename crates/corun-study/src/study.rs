@@ -216,9 +216,16 @@ impl PublishedMachine {
     /// The machine on one line.
     pub fn line(&self) -> String {
         let kernel = self.kernel.as_ref().map_or(String::new(), |kernel| format!(", {kernel}"));
+        let count = |number: u32, one: &str| match number {
+            1 => format!("1 {one}"),
+            number => format!("{number} {one}s"),
+        };
         format!(
-            "{}, {} core(s), {} logical CPU(s), SMT width {}{kernel}",
-            self.cpu, self.cores, self.logical_cpus, self.smt_width
+            "{}, {}, {}, SMT width {}{kernel}",
+            self.cpu,
+            count(self.cores, "core"),
+            count(self.logical_cpus, "logical CPU"),
+            self.smt_width
         )
     }
 }

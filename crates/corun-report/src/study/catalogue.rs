@@ -8,7 +8,7 @@ use corun_study::{Experiment, Figure, Rerun, Setting, Step, Study};
 use super::rows::{arms, published};
 use crate::figures::seconds;
 use crate::tables::Table;
-use crate::terminal::{grid, section, wrap};
+use crate::terminal::{named_grid, section, wrap};
 
 /// A line for each study.
 pub fn list_studies(studies: &[Study], columns: u16) -> String {
@@ -24,7 +24,7 @@ pub fn list_studies(studies: &[Study], columns: u16) -> String {
     };
     let header = header.map(str::to_owned).to_vec();
     let table = Table { header, rows: studies.iter().map(row).collect() };
-    format!("{}\n", grid(&table, columns))
+    format!("{}\n", named_grid(&table, columns))
 }
 
 /// A study in full; `plans` says for each experiment how it would run here, or why not.
@@ -52,7 +52,7 @@ pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u1
         header: header.map(str::to_owned).to_vec(),
         rows: study.figures.iter().map(|figure| row(study, figure)).collect(),
     };
-    text.push_str(&format!("\n{}\n", grid(&table, columns)));
+    text.push_str(&format!("\n{}\n", named_grid(&table, columns)));
     if !study.findings.is_empty() {
         text.push_str("\nConclusions that the published figures do not support:\n");
     }

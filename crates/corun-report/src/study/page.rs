@@ -8,7 +8,7 @@ use super::rows::{figures, measured};
 use crate::figures::seconds;
 use crate::markdown;
 use crate::prose;
-use crate::terminal::{NO_BREAK, grid, section, wrap};
+use crate::terminal::{NO_BREAK, named_grid, section, wrap};
 
 /// What the equals sign and the seconds mean.
 const LEGEND: &str = "A published value with = follows from other published ones. A measured time is \
@@ -21,7 +21,7 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
         text.push_str(&wrap(&line, "  ", columns));
     }
     let (table, reasons) = figures(result);
-    text.push_str(&format!("\n{}\n\n{}", grid(&table, columns), wrap(LEGEND, "", columns)));
+    text.push_str(&format!("\n{}\n\n{}", named_grid(&table, columns), wrap(LEGEND, "", columns)));
     section(&mut text, "Not possible here", numbered(&reasons), columns);
     section(&mut text, "Cut short", result.cut_short.clone(), columns);
     if !result.findings.is_empty() {

@@ -13,6 +13,7 @@ mod one_cpu;
 mod placement;
 mod schema;
 mod smt;
+mod study;
 mod surroundings;
 mod threads;
 mod topo;

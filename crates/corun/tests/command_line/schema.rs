@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Bench, ReadError, from_json, to_json};
+use corun_record::{Bench, ReadError, StudyResult, from_json, to_json};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
 
 #[test]
 fn the_published_schemas_are_those_of_the_data_model() {
-    for (format, generated) in
-        [(corun_record::FORMAT, corun_record::schema()), (Bench::FORMAT, Bench::schema())]
-    {
+    for (format, generated) in [
+        (corun_record::FORMAT, corun_record::schema()),
+        (Bench::FORMAT, Bench::schema()),
+        (StudyResult::FORMAT, StudyResult::schema()),
+    ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
             std::fs::write(&path, &generated).expect("the schema can be written");

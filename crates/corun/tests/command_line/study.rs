@@ -1,0 +1,98 @@
+//! `corun study`: published experiments listed, described and run.
+
+use corun_record::{Metric, StudyResult};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun, wait_until};
+use crate::interruption::{ended_by, start};
+use crate::schema::validator;
+
+#[test]
+fn every_study_is_listed_and_described() {
+    let listed = Outcome::of(&mut corun(["study", "list"]));
+    assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
+    for study in corun_study::all().unwrap() {
+        assert!(listed.output.contains(&format!("\n {} ", study.name)), "{}", listed.output);
+        let shown = Outcome::of(&mut corun(["study", "show", &study.name]));
+        assert_eq!((shown.exit, shown.errors.as_str()), (Some(0), ""));
+        assert!(shown.output.starts_with(&format!("{}: ", study.name)), "{}", shown.output);
+        for figure in &study.figures {
+            assert!(shown.output.contains(&figure.id), "{}", figure.id);
+        }
+    }
+}
+
+#[test]
+fn a_study_is_run_to_its_end() {
+    let scratch = Scratch::new();
+    let [csv, markdown] = ["study.csv", "study.md"].map(|name| scratch.file(name));
+    let mut command = corun(["study", "run", "smt-test-2020", "--budget=2s", "--json=-"]);
+    let outcome = Outcome::of(command.arg("--csv").arg(csv).arg("--markdown").arg(markdown));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let json: Value = serde_json::from_str(&outcome.output).unwrap();
+    let faults: Vec<String> =
+        validator(StudyResult::FORMAT).iter_errors(&json).map(|it| it.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new());
+    let result = StudyResult::from_json(&outcome.output).unwrap();
+    assert_eq!(result.to_json(), outcome.output);
+    for figure in &result.figures {
+        let is_measured = figure.measured.is_some();
+        assert_ne!(is_measured, figure.not_possible.is_some(), "{figure:?}");
+        assert_eq!(is_measured, figure.ratio.is_some(), "{figure:?}");
+        if let Some(run) = figure.run {
+            assert!((run as usize) < result.runs.len(), "{figure:?}");
+        }
+    }
+    let measured = |id: &str| {
+        let figure = result.figures.iter().find(|it| it.id == id).expect("a figure");
+        assert_eq!(figure.metric, Metric::Makespan);
+        figure.measured.as_ref().map(|it| it.value)
+    };
+    // One of them has siblings online, the other has none.
+    assert!(measured("test-1").is_some() != measured("test-2").is_some());
+    assert!(result.findings[0].computed[0].contains("= 1.526 (+52.6 %)"), "{:?}", result.findings);
+    assert_eq!(scratch.read("study.csv").lines().count(), result.figures.len() + 1);
+    assert!(scratch.read("study.md").starts_with("# smt-test-2020: "));
+}
+
+#[test]
+fn what_is_finished_when_interrupted_is_kept() {
+    let scratch = Scratch::new();
+    let script = scratch.script(": >\"$folder/begun\"\ntail -f /dev/null");
+    std::fs::rename(script, scratch.file("bash")).unwrap();
+    let path = format!("{}:{}", scratch.path().display(), std::env::var("PATH").unwrap());
+    let json = scratch.file("study.json");
+    let mut command = corun(["study", "run", "os-lecture", "--budget=2s"]);
+    let child = start(command.env("PATH", path).arg("--json").arg(&json));
+    wait_until("the first experiment", || scratch.file("begun").exists());
+    let outcome = ended_by(child, Signal::INT);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(5), ""));
+    assert!(outcome.output.contains("PARTIAL RESULT"), "{}", outcome.output);
+    let result = StudyResult::from_json(&scratch.read("study.json")).expect("a whole result");
+    assert!(result.interrupted && result.runs.is_empty());
+}
+
+#[test]
+fn mistakes_are_answered_before_anything_runs() {
+    let scratch = Scratch::new();
+    let file = scratch.file("wrong.toml");
+    std::fs::write(&file, "format = \"corun-study\"\nversion = 1\nnames = \"x\"\n").unwrap();
+    let told = |arguments: &[&str]| {
+        let outcome = Outcome::of(corun(["study"]).args(arguments));
+        assert_eq!(outcome.output, "");
+        let lines: Vec<String> = outcome
+            .told(scratch.path())
+            .lines()
+            .filter_map(|line| line.split("; there are").next().map(str::to_owned))
+            .collect();
+        lines.join("\n")
+    };
+    let answers = [
+        told(&["run", "ibm-chats"]),
+        told(&["run", file.to_str().unwrap()]),
+        told(&["show", scratch.file("none.toml").to_str().unwrap()]),
+        told(&["run", "ibm-chat", "--json=x", "--csv=x"]),
+    ];
+    insta::assert_snapshot!(answers.join("\n"));
+}

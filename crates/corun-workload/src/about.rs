@@ -124,6 +124,8 @@ impl Figure {
 pub enum Tag {
     /// A chain of integer operations, each waiting for the one before.
     IntegerLatency,
+    /// A chain of floating-point operations, each waiting for the one before.
+    FloatLatency,
     /// Loads that wait for the value of a recent store.
     StoreForwarding,
     /// Stores, as many as the core takes.
@@ -168,8 +170,9 @@ pub enum Tag {
 
 impl Tag {
     /// Every tag, in the order that lists show them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::IntegerLatency,
+        Self::FloatLatency,
         Self::IntegerThroughput,
         Self::VectorThroughput,
         Self::StoreForwarding,
@@ -209,6 +212,7 @@ impl Tag {
     pub fn name(self) -> &'static str {
         match self {
             Self::IntegerLatency => "integer-latency",
+            Self::FloatLatency => "float-latency",
             Self::StoreForwarding => "store-forwarding",
             Self::StoreThroughput => "store-throughput",
             Self::CacheCapacity => "cache-capacity",

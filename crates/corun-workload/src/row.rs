@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::{About, Job, Parameters, Workload, WorkloadError};
+use crate::{About, Job, Kernel, Parameters, Workload, WorkloadError};
 
 /// A workload of a suite.
 pub(crate) struct RowWorkload {
@@ -35,4 +35,12 @@ impl Workload for RowWorkload {
 /// Runs everywhere.
 pub(crate) fn anywhere() -> Option<String> {
     None
+}
+
+/// A kernel for each worker, all alike and told nothing.
+pub(crate) fn default_kernels<K: Kernel + Default + 'static>(
+    _: &Parameters,
+    workers: NonZeroUsize,
+) -> Result<Job, WorkloadError> {
+    Ok(Job::of((0..workers.get()).map(|_| K::default())))
 }

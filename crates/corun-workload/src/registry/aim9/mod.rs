@@ -4,11 +4,53 @@
 //! Where the original credits itself with another number, [`Row::credit`] has it.
 
 mod arithmetic;
+mod calls;
+mod jump;
+mod library;
+mod memory;
+mod numeric;
 
 use crate::{About, Figure, Mode, Row, Suite, Tag, Usual, Workload};
 
 /// Every test, in the order of the published table; `new_raph`, which the table leaves out, last.
-pub(super) static ROWS: &[&dyn Workload] = &[&arithmetic::ADD_DOUBLE];
+#[rustfmt::skip]
+pub(super) static ROWS: &[&dyn Workload] = &[
+    &arithmetic::ADD_DOUBLE,
+    &arithmetic::ADD_FLOAT,
+    &arithmetic::ADD_LONG,
+    &arithmetic::ADD_INT,
+    &arithmetic::ADD_SHORT,
+    &memory::PAGE_TEST,
+    &memory::BRK_TEST,
+    &jump::JMP_TEST,
+    &arithmetic::DIV_DOUBLE,
+    &arithmetic::DIV_FLOAT,
+    &arithmetic::DIV_LONG,
+    &arithmetic::DIV_INT,
+    &arithmetic::DIV_SHORT,
+    &calls::FUN_CAL,
+    &calls::FUN_CAL1,
+    &calls::FUN_CAL2,
+    &calls::FUN_CAL15,
+    &numeric::SIEVE,
+    &arithmetic::MUL_DOUBLE,
+    &arithmetic::MUL_FLOAT,
+    &arithmetic::MUL_LONG,
+    &arithmetic::MUL_INT,
+    &arithmetic::MUL_SHORT,
+    &numeric::NUM_RTNS_1,
+    &numeric::TRIG_RTNS,
+    &numeric::MATRIX_RTNS,
+    &numeric::ARRAY_RTNS,
+    &library::STRING_RTNS,
+    &memory::MEM_RTNS_1,
+    &memory::MEM_RTNS_2,
+    &library::SORT_RTNS_1,
+    &library::MISC_RTNS_1,
+    &numeric::SERIES_1,
+    &memory::RAM_COPY,
+    &numeric::NEW_RAPH,
+];
 
 /// What the tests have in common: a process a worker, no parameters, counted rightly.
 const fn about(

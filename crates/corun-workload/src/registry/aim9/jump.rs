@@ -1,0 +1,177 @@
+//! Jumps out of a function that others have called: the C library's `setjmp` and `longjmp`.
+//!
+//! A function that returns twice must not be called from Rust, and a jump must not leave frames of
+//! Rust behind. Here both ends of the jump, and all frames between them, are functions in assembly.
+
+use super::about;
+use crate::row::{RowWorkload, default_kernels};
+use crate::{Kernel, Tag};
+
+pub(super) static JMP_TEST: RowWorkload = RowWorkload {
+    about: &about(
+        "aim9/jmp_test",
+        "setjmp, ten calls deeper, and longjmp back",
+        &[Tag::StoreForwarding],
+        ["a jump", "jumps"],
+        1.0,
+        "jumps/s",
+    ),
+    unavailable,
+    prepare: default_kernels::<Jump>,
+};
+
+/// How many calls lie between the place that jumps and the one that is jumped to, beyond the first.
+const DEPTH: u64 = 10;
+
+fn unavailable() -> Option<String> {
+    let written = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    (!written).then(|| "it is written for x86-64 and aarch64 only".into())
+}
+
+/// Room for a `jmp_buf` of any C library, as aligned as any of them.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Context([u64; 64]);
+
+struct Jump {
+    context: Context,
+    returned: u64,
+}
+
+impl Default for Jump {
+    fn default() -> Self {
+        Self { context: Context([0; 64]), returned: 0 }
+    }
+}
+
+impl Kernel for Jump {
+    fn reset(&mut self) {
+        self.returned = 0;
+    }
+
+    fn run(&mut self, operations: u64) {
+        self.returned = 0;
+        for _ in 0..operations {
+            // SAFETY: the context has room, and is used until the call returns only.
+            self.returned += unsafe { there_and_back(&mut self.context.0, DEPTH) };
+        }
+    }
+
+    /// What the jumps brought along: each the depth that it came from, and 1.
+    fn check(&self) -> u64 {
+        self.returned
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+unsafe extern "C" {
+    /// Saves the context and returns 0; returns again, with its value, at every [`longjmp`].
+    fn _setjmp(context: *mut [u64; 64]) -> i32;
+    /// Goes back to where the context was saved.
+    fn longjmp(context: *mut [u64; 64], value: i32) -> !;
+}
+
+/// Saves the context, goes `depth` + 1 calls down and jumps back; returns `depth` + 1, which the jump
+/// brought along.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u64) -> u64 {
+    std::arch::naked_asm!(
+        "push rbx",
+        "push r12",
+        "sub rsp, 8",
+        "mov rbx, rdi",
+        "mov r12, rsi",
+        "call {setjmp}",
+        "test eax, eax",
+        "jnz 2f",
+        "mov rdi, rbx",
+        "mov rsi, r12",
+        "mov edx, 1",
+        "call {down}",
+        "2:",
+        "mov eax, eax",
+        "add rsp, 8",
+        "pop r12",
+        "pop rbx",
+        "ret",
+        setjmp = sym _setjmp,
+        down = sym down,
+    )
+}
+
+/// Calls itself `depth` times, counting in its last argument, and jumps.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn down(context: &mut [u64; 64], depth: u64, calls: u64) {
+    std::arch::naked_asm!(
+        "sub rsp, 8",
+        "test rsi, rsi",
+        "jz 2f",
+        "dec rsi",
+        "inc edx",
+        "call {down}",
+        "add rsp, 8",
+        "ret",
+        "2:",
+        "mov esi, edx",
+        "call {longjmp}",
+        "ud2",
+        down = sym down,
+        longjmp = sym longjmp,
+    )
+}
+
+/// As on x86-64.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u64) -> u64 {
+    std::arch::naked_asm!(
+        "stp x29, x30, [sp, -32]!",
+        "mov x29, sp",
+        "stp x19, x20, [sp, 16]",
+        "mov x19, x0",
+        "mov x20, x1",
+        "bl {setjmp}",
+        "cbnz w0, 2f",
+        "mov x0, x19",
+        "mov x1, x20",
+        "mov w2, 1",
+        "bl {down}",
+        "2:",
+        "mov w0, w0",
+        "ldp x19, x20, [sp, 16]",
+        "ldp x29, x30, [sp], 32",
+        "ret",
+        setjmp = sym _setjmp,
+        down = sym down,
+    )
+}
+
+/// As on x86-64.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn down(context: &mut [u64; 64], depth: u64, calls: u64) {
+    std::arch::naked_asm!(
+        "stp x29, x30, [sp, -16]!",
+        "mov x29, sp",
+        "cbz x1, 2f",
+        "sub x1, x1, 1",
+        "add w2, w2, 1",
+        "bl {down}",
+        "ldp x29, x30, [sp], 16",
+        "ret",
+        "2:",
+        "mov w1, w2",
+        "bl {longjmp}",
+        "brk 1",
+        down = sym down,
+        longjmp = sym longjmp,
+    )
+}
+
+/// Not reached: the row is unavailable there.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn there_and_back(_: &mut [u64; 64], depth: u64) -> u64 {
+    depth + 1
+}

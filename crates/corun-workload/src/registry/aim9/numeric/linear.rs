@@ -1,0 +1,200 @@
+//! Small matrices: points that are transformed, and systems of linear equations that are solved.
+
+use super::super::about;
+use super::rounded;
+use super::values::Fractions;
+use crate::checksum::checksum;
+use crate::row::{RowWorkload, anywhere, default_kernels};
+use crate::{Kernel, Tag};
+
+pub(in super::super) static MATRIX_RTNS: RowWorkload = RowWorkload {
+    about: &about(
+        "aim9/matrix_rtns",
+        "points transformed by matrices of 4 by 4, and scaled to a screen",
+        &[Tag::FloatLatency],
+        ["a transformation", "transformations"],
+        1.0,
+        "transformations/s",
+    ),
+    unavailable: anywhere,
+    prepare: default_kernels::<Points>,
+};
+
+pub(in super::super) static ARRAY_RTNS: RowWorkload = RowWorkload {
+    about: &about(
+        "aim9/array_rtns",
+        "systems of 5 to 100 linear equations, by elimination",
+        &[Tag::VectorThroughput],
+        ["a system", "systems"],
+        1.0,
+        "systems/s",
+    ),
+    unavailable: anywhere,
+    prepare: default_kernels::<Systems>,
+};
+
+/// The order of a transformation.
+const ORDER: usize = 4;
+
+/// The screen's width, height and depth.
+const SCREEN: [f64; 3] = [1280.0, 1024.0, 8192.0];
+
+struct Points {
+    numbers: Fractions,
+    sum: u64,
+}
+
+impl Default for Points {
+    fn default() -> Self {
+        Self { numbers: Fractions::fractions(), sum: 0 }
+    }
+}
+
+impl Kernel for Points {
+    fn reset(&mut self) {
+        self.numbers.rewind();
+        self.sum = 0;
+    }
+
+    fn run(&mut self, operations: u64) {
+        self.numbers.rewind();
+        self.sum = 0;
+        let mut volume = 0.0;
+        for _ in 0..operations {
+            let [x, y, z] = transformed(&mut self.numbers);
+            volume += x * y * z;
+            let on_screen = [x * SCREEN[0], y * SCREEN[1], z * SCREEN[2]].map(|place| place as i32);
+            let result = f64::from(on_screen.iter().sum::<i32>()) + volume;
+            self.sum = self.sum.wrapping_mul(3).wrapping_add(result.to_bits());
+        }
+    }
+
+    /// Of every result, to the last bit.
+    fn check(&self) -> u64 {
+        self.sum
+    }
+}
+
+/// The first three coordinates of a point that was transformed, both made of the next numbers.
+#[inline(always)]
+fn transformed(numbers: &mut Fractions) -> [f64; 3] {
+    let point: [f64; ORDER] = std::array::from_fn(|_| numbers.next());
+    let matrix: [[f64; ORDER]; ORDER] =
+        std::array::from_fn(|_| std::array::from_fn(|_| numbers.next()));
+    let mut result = [0.0; ORDER];
+    for (sum, row) in result.iter_mut().zip(matrix) {
+        for (coordinate, factor) in point.iter().zip(row) {
+            *sum += coordinate * factor;
+        }
+    }
+    [result[0], result[1], result[2]]
+}
+
+/// The orders of the systems: 5, 10 and so on up to this.
+const LARGEST: usize = 100;
+const STEP: usize = 5;
+
+/// Systems in a call of the original, which begins with the smallest.
+const PER_CALL: u64 = (LARGEST / STEP) as u64;
+
+/// The coefficients of a system, row by row without gaps, each row followed by its right side.
+type Equations = [f64; LARGEST * (LARGEST + 1)];
+
+struct Systems {
+    equations: Box<Equations>,
+    copy: Box<Equations>,
+    solution: [f64; LARGEST],
+    right: u64,
+    sum: u64,
+}
+
+impl Default for Systems {
+    fn default() -> Self {
+        let none = || Box::new([0.0; LARGEST * (LARGEST + 1)]);
+        Self { equations: none(), copy: none(), solution: [0.0; LARGEST], right: 0, sum: 0 }
+    }
+}
+
+impl Kernel for Systems {
+    fn reset(&mut self) {
+        self.equations.fill(0.0);
+        self.copy.fill(0.0);
+        (self.right, self.sum) = (0, 0);
+    }
+
+    fn run(&mut self, operations: u64) {
+        (self.right, self.sum) = (0, 0);
+        let mut coefficient = 1.0;
+        for system in 0..operations {
+            let place = system % PER_CALL;
+            if place == 0 {
+                self.equations.fill(0.0);
+                self.copy.fill(0.0);
+                coefficient = 1.0;
+            }
+            self.solve((place as usize + 1) * STEP, &mut coefficient);
+        }
+    }
+
+    /// Of the solutions, rounded, and of how many equations they fulfil.
+    fn check(&self) -> u64 {
+        checksum([self.right, self.sum])
+    }
+}
+
+impl Systems {
+    /// Makes up a system of this order, solves it, and sees whether the solution fulfils it.
+    fn solve(&mut self, order: usize, coefficient: &mut f64) {
+        for place in &mut self.equations[..order * (order + 1)] {
+            *place = *coefficient;
+            *coefficient = *coefficient * 1.00001 + 1.0;
+        }
+        self.copy.copy_from_slice(&self.equations[..]);
+        let equations = &mut self.equations[..order * (order + 1)];
+        eliminate(equations, order);
+        let rows = equations.chunks_exact(order + 1);
+        for (solution, row) in self.solution.iter_mut().zip(rows) {
+            *solution = row[order];
+        }
+        self.right += fulfilled(&self.copy[..order * (order + 1)], &self.solution[..order]);
+        let sum = self.solution[..order].iter().sum::<f64>();
+        self.sum = self.sum.wrapping_mul(3).wrapping_add(rounded(sum));
+    }
+}
+
+/// Makes the matrix that of ones in its diagonal, without looking for pivots (Gauss and Jordan).
+fn eliminate(equations: &mut [f64], order: usize) {
+    let width = order + 1;
+    for pivot in 0..order {
+        let scale = equations[pivot * width + pivot];
+        for column in pivot..width {
+            equations[pivot * width + column] /= scale;
+        }
+        for row in pivot + 1..order {
+            subtract(equations, width, pivot, row);
+        }
+    }
+    for pivot in (1..order).rev() {
+        for row in (0..pivot).rev() {
+            subtract(equations, width, pivot, row);
+        }
+    }
+}
+
+/// Takes so much of the row `pivot` from another that nothing remains in its column.
+#[inline(always)]
+fn subtract(equations: &mut [f64], width: usize, pivot: usize, row: usize) {
+    let factor = equations[row * width + pivot];
+    for column in 0..width {
+        equations[row * width + column] -= factor * equations[pivot * width + column];
+    }
+}
+
+/// How many of the equations hold.
+fn fulfilled(equations: &[f64], solution: &[f64]) -> u64 {
+    let holds = |row: &[f64]| {
+        let left = row.iter().zip(solution).fold(0.0, |sum, (a, b)| sum + a * b);
+        (row[solution.len()] - left).abs() <= 0.5
+    };
+    equations.chunks_exact(solution.len() + 1).filter(|row| holds(row)).count() as u64
+}

@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Parameter = Parameter {
 };
 
 /// A variable that is loaded at every [`get`](Self::get) and stored at every [`set`](Self::set).
+#[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct InMemory<T: Copy>(T);
 

@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::ptr;
 
 use super::about;
+use crate::in_memory::InMemory;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
@@ -42,15 +43,15 @@ thread_local! {
 const UNROLLED: u64 = 16;
 
 /// The rounds of the inner and of the outer loop, which count down; their counters are arguments.
-const INNER: u64 = 32;
-const OUTER: u64 = 1000;
+const INNER: i32 = 32;
+const OUTER: i32 = 1000;
 
 /// A function to call.
 trait Callee: Send + 'static {
     /// The function, unknown to the optimiser.
     type Pointer: Copy;
     const UNROLLED: u64;
-    const INNER: u64;
+    const INNER: i32;
 
     fn pointer() -> Self::Pointer;
 
@@ -66,7 +67,7 @@ macro_rules! callee {
         impl Callee for $callee {
             type Pointer = $type;
             const UNROLLED: u64 = $unrolled;
-            const INNER: u64 = INNER * UNROLLED / $unrolled;
+            const INNER: i32 = INNER * (UNROLLED / $unrolled) as i32;
 
             fn pointer() -> $type {
                 black_box($function)
@@ -114,13 +115,14 @@ impl<C: Callee + Send> Kernel for Calls<C> {
         COUNT.set(&raw mut self.count);
         ADDED.set(&raw const added);
         let pointer = C::pointer();
-        for block in 0..operations / C::UNROLLED {
-            let (outer, inner) = counters::<C>(block);
+        let mut counters = Counters::new(C::INNER);
+        for _ in 0..operations / C::UNROLLED {
+            let (outer, inner) = counters.next(C::INNER);
             for _ in 0..C::UNROLLED {
                 C::call(pointer, outer, inner);
             }
         }
-        let (outer, inner) = counters::<C>(operations / C::UNROLLED);
+        let (outer, inner) = counters.next(C::INNER);
         for _ in 0..operations % C::UNROLLED {
             C::call(pointer, outer, inner);
         }
@@ -133,12 +135,30 @@ impl<C: Callee + Send> Kernel for Calls<C> {
     }
 }
 
-/// The loops' counters in a block of calls.
-#[inline(always)]
-fn counters<C: Callee>(block: u64) -> (i32, i32) {
-    let outer = OUTER - 1 - block / C::INNER % OUTER;
-    let inner = C::INNER - 1 - block % C::INNER;
-    (outer as i32, inner as i32)
+/// The counters of two loops, one inside the other, in memory: in the original their addresses are
+/// arguments too.
+struct Counters {
+    outer: InMemory<i32>,
+    inner: InMemory<i32>,
+}
+
+impl Counters {
+    fn new(inner: i32) -> Self {
+        Self { outer: InMemory::new(OUTER - 1), inner: InMemory::new(inner) }
+    }
+
+    /// Counts the inner loop down, and the outer one where the inner loop of so many rounds ends.
+    #[inline(always)]
+    fn next(&mut self, rounds: i32) -> (i32, i32) {
+        let mut inner = self.inner.get();
+        if inner == 0 {
+            inner = rounds;
+            let outer = self.outer.get();
+            self.outer.set(if outer == 0 { OUTER - 1 } else { outer - 1 });
+        }
+        self.inner.set(inner - 1);
+        (self.outer.get(), inner - 1)
+    }
 }
 
 /// Adds to the counter of this thread's run.

@@ -21,7 +21,7 @@ pub(super) static JMP_TEST: RowWorkload = RowWorkload {
 };
 
 /// How many calls lie between the place that jumps and the one that is jumped to, beyond the first.
-const DEPTH: u64 = 10;
+const DEPTH: u32 = 10;
 
 fn unavailable() -> Option<String> {
     let written = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
@@ -50,14 +50,11 @@ impl Kernel for Jump {
     }
 
     fn run(&mut self, operations: u64) {
-        self.returned = 0;
-        for _ in 0..operations {
-            // SAFETY: the context has room, and is used until the call returns only.
-            self.returned += unsafe { there_and_back(&mut self.context.0, DEPTH) };
-        }
+        // SAFETY: the context has room, and is used until the call returns only.
+        self.returned = unsafe { there_and_back(&mut self.context.0, DEPTH, operations) };
     }
 
-    /// What the jumps brought along: each the depth that it came from, and 1.
+    /// The sum of what the jumps brought along, 1 each.
     fn check(&self) -> u64 {
         self.returned
     }
@@ -71,27 +68,44 @@ unsafe extern "C" {
     fn longjmp(context: *mut [u64; 64], value: i32) -> !;
 }
 
-/// Saves the context, goes `depth` + 1 calls down and jumps back; returns `depth` + 1, which the jump
-/// brought along.
+/// Saves the context, goes `depth` + 1 calls down and jumps back, so many times; returns the sum of
+/// what the jumps brought along.
+///
+/// The loop is part of it: a return after a jump would be predicted wrongly, since calls were left
+/// without one.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u64) -> u64 {
+unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u32, jumps: u64) -> u64 {
     std::arch::naked_asm!(
         "push rbx",
         "push r12",
+        "push r13",
+        "push r14",
         "sub rsp, 8",
         "mov rbx, rdi",
         "mov r12, rsi",
+        "mov r13, rdx",
+        "xor r14d, r14d",
+        "test r13, r13",
+        "jz 4f",
+        "2:",
+        "mov rdi, rbx",
         "call {setjmp}",
         "test eax, eax",
-        "jnz 2f",
+        "jnz 3f",
         "mov rdi, rbx",
         "mov rsi, r12",
-        "mov edx, 1",
         "call {down}",
-        "2:",
+        "3:",
         "mov eax, eax",
+        "add r14, rax",
+        "dec r13",
+        "jnz 2b",
+        "4:",
+        "mov rax, r14",
         "add rsp, 8",
+        "pop r14",
+        "pop r13",
         "pop r12",
         "pop rbx",
         "ret",
@@ -100,21 +114,20 @@ unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u64) -> u64 
     )
 }
 
-/// Calls itself `depth` times, counting in its last argument, and jumps.
+/// Calls itself `depth` times and jumps.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-unsafe extern "C" fn down(context: &mut [u64; 64], depth: u64, calls: u64) {
+unsafe extern "C" fn down(context: &mut [u64; 64], depth: u32) {
     std::arch::naked_asm!(
         "sub rsp, 8",
-        "test rsi, rsi",
+        "test esi, esi",
         "jz 2f",
-        "dec rsi",
-        "inc edx",
+        "dec esi",
         "call {down}",
         "add rsp, 8",
         "ret",
         "2:",
-        "mov esi, edx",
+        "mov esi, 1",
         "call {longjmp}",
         "ud2",
         down = sym down,
@@ -125,23 +138,33 @@ unsafe extern "C" fn down(context: &mut [u64; 64], depth: u64, calls: u64) {
 /// As on x86-64.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u64) -> u64 {
+unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u32, jumps: u64) -> u64 {
     std::arch::naked_asm!(
-        "stp x29, x30, [sp, -32]!",
+        "stp x29, x30, [sp, -48]!",
         "mov x29, sp",
         "stp x19, x20, [sp, 16]",
+        "stp x21, x22, [sp, 32]",
         "mov x19, x0",
         "mov x20, x1",
+        "mov x21, x2",
+        "mov x22, xzr",
+        "cbz x21, 4f",
+        "2:",
+        "mov x0, x19",
         "bl {setjmp}",
-        "cbnz w0, 2f",
+        "cbnz w0, 3f",
         "mov x0, x19",
         "mov x1, x20",
-        "mov w2, 1",
         "bl {down}",
-        "2:",
-        "mov w0, w0",
+        "3:",
+        "add x22, x22, w0, uxtw",
+        "sub x21, x21, 1",
+        "cbnz x21, 2b",
+        "4:",
+        "mov x0, x22",
+        "ldp x21, x22, [sp, 32]",
         "ldp x19, x20, [sp, 16]",
-        "ldp x29, x30, [sp], 32",
+        "ldp x29, x30, [sp], 48",
         "ret",
         setjmp = sym _setjmp,
         down = sym down,
@@ -151,18 +174,17 @@ unsafe extern "C" fn there_and_back(context: &mut [u64; 64], depth: u64) -> u64 
 /// As on x86-64.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-unsafe extern "C" fn down(context: &mut [u64; 64], depth: u64, calls: u64) {
+unsafe extern "C" fn down(context: &mut [u64; 64], depth: u32) {
     std::arch::naked_asm!(
         "stp x29, x30, [sp, -16]!",
         "mov x29, sp",
-        "cbz x1, 2f",
-        "sub x1, x1, 1",
-        "add w2, w2, 1",
+        "cbz w1, 2f",
+        "sub w1, w1, 1",
         "bl {down}",
         "ldp x29, x30, [sp], 16",
         "ret",
         "2:",
-        "mov w1, w2",
+        "mov w1, 1",
         "bl {longjmp}",
         "brk 1",
         down = sym down,
@@ -172,6 +194,6 @@ unsafe extern "C" fn down(context: &mut [u64; 64], depth: u64, calls: u64) {
 
 /// Not reached: the row is unavailable there.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe fn there_and_back(_: &mut [u64; 64], depth: u64) -> u64 {
-    depth + 1
+unsafe fn there_and_back(_: &mut [u64; 64], _: u32, jumps: u64) -> u64 {
+    jumps
 }

@@ -12,6 +12,8 @@ mod operation;
 
 use std::num::NonZeroUsize;
 
+pub(super) use self::number::Number;
+
 use self::chain::{Chain, Place};
 use self::operation::{Add, Divide, Multiply, Operation};
 use super::about;

@@ -4,7 +4,7 @@
 use std::num::Wrapping;
 
 /// A type that a row computes with.
-pub(super) trait Number: Copy + Send + 'static {
+pub(in super::super) trait Number: Copy + Send + 'static {
     /// Returns `self`, which the optimiser from here on knows nothing about; costs no instruction.
     fn opaque(self) -> Self;
 

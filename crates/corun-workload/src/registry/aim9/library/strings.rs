@@ -6,7 +6,9 @@ use std::hint::black_box;
 use std::ptr;
 
 use super::super::about;
+use super::super::arithmetic::Number;
 use super::classes::{Classes, LOWER, QUESTIONS, UPPER};
+use crate::in_memory::InMemory;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
@@ -113,20 +115,37 @@ impl Strings {
         // SAFETY: the buffer has room for the characters, and the format asks for no arguments.
         unsafe { libc::sprintf(self.buffer.as_mut_ptr(), CHARACTERS.as_ptr()) };
         let classes = &self.classes;
-        for place in &mut self.buffer[..ROOM - 1] {
-            let mut character = *place as u8;
-            for question in 0..QUESTIONS.len() {
-                if classes.is(question, character) {
-                    self.number += 1;
-                    match question {
-                        LOWER => character = classes.to_lower(classes.to_upper(character)),
-                        UPPER => character = classes.to_upper(classes.to_lower(character)),
-                        _ => continue,
-                    }
-                    *place = character as c_char;
-                }
+        let mut found: i32 = 0;
+        // The place is in memory, since in the original its address is given to `strtod`.
+        let mut place = InMemory::new(0);
+        while place.get() != ROOM - 1 {
+            let mut is = |question, character| {
+                let is = classes.is(question, character);
+                // Each is counted by itself.
+                found = (found + i32::from(is)).opaque();
+                is
+            };
+            let character = &mut self.buffer[place.get() % ROOM];
+            for question in 0..LOWER {
+                is(question, *character as u8);
             }
+            if is(LOWER, *character as u8) {
+                *character = classes.to_upper(*character as u8) as c_char;
+                *character = classes.to_lower(*character as u8) as c_char;
+            }
+            for question in LOWER + 1..UPPER {
+                is(question, *character as u8);
+            }
+            if is(UPPER, *character as u8) {
+                *character = classes.to_lower(*character as u8) as c_char;
+                *character = classes.to_upper(*character as u8) as c_char;
+            }
+            for question in UPPER + 1..QUESTIONS.len() {
+                is(question, *character as u8);
+            }
+            place.set(place.get() + 1);
         }
+        self.number += found;
     }
 
     /// Fills the buffer with one text again and again, first whole, then in part.

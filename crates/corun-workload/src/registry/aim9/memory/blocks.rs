@@ -57,26 +57,42 @@ const COPIED: [usize; 93] = [
     1, 2, 3, 4, 5, 6, 7, 7, 7, 7, 7, 7,
 ];
 
+/// Two buffers, as far apart as the original's: a load waits for an earlier store to an address with
+/// the same last twelve bits, so that this distance decides how fast copies are.
+#[repr(C, align(64))]
+struct Pair<const BYTES: usize> {
+    low: [u8; BYTES],
+    high: [u8; BYTES],
+}
+
+impl<const BYTES: usize> Pair<BYTES> {
+    fn boxed() -> Box<Self> {
+        Box::new(Self { low: [0; BYTES], high: [0; BYTES] })
+    }
+}
+
 struct Bundles {
-    buffers: Box<[[u8; LARGEST + ALIGNMENTS]; 2]>,
+    buffers: Box<Pair<{ LARGEST + 2 * ALIGNMENTS }>>,
     found: u64,
 }
 
 impl Default for Bundles {
     fn default() -> Self {
-        Self { buffers: Box::new([[0; LARGEST + ALIGNMENTS]; 2]), found: 0 }
+        Self { buffers: Pair::boxed(), found: 0 }
     }
 }
 
 impl Kernel for Bundles {
     fn reset(&mut self) {
-        self.buffers.iter_mut().for_each(|buffer| buffer.fill(1));
+        self.buffers.low.fill(1);
+        self.buffers.high.fill(1);
         self.found = 0;
     }
 
     fn run(&mut self, operations: u64) {
         self.found = 0;
-        let [first, second] = self.buffers.each_mut().map(|buffer| buffer.as_mut_ptr());
+        let Pair { low: second, high: first } = &mut *self.buffers;
+        let (first, second) = (first.as_mut_ptr(), second.as_mut_ptr());
         let mut turn = 0;
         for _ in 0..operations {
             // SAFETY: both have room for the largest size at every alignment.
@@ -87,7 +103,7 @@ impl Kernel for Bundles {
 
     /// Of the places found, and of both buffers.
     fn check(&self) -> u64 {
-        let bytes = self.buffers.as_flattened().iter().map(|&byte| byte.into());
+        let bytes = self.buffers.low.iter().chain(&self.buffers.high).map(|&byte| byte.into());
         checksum(bytes.chain([self.found]))
     }
 }
@@ -119,32 +135,31 @@ unsafe fn bundle(turn: usize, first: *mut u8, second: *mut u8) -> u64 {
     }
 }
 
-const ROOM: usize = 65536 + ALIGNMENTS;
-
 struct Copies {
-    from: Box<[u8; ROOM]>,
-    to: Box<[u8; ROOM]>,
+    /// Copied from the high one to the low one.
+    buffers: Box<Pair<{ 65536 + 4 * ALIGNMENTS }>>,
     bytes: u64,
 }
 
 impl Default for Copies {
     fn default() -> Self {
-        Self { from: Box::new([0; ROOM]), to: Box::new([0; ROOM]), bytes: 0 }
+        Self { buffers: Pair::boxed(), bytes: 0 }
     }
 }
 
 impl Kernel for Copies {
     fn reset(&mut self) {
-        for (place, byte) in self.from.iter_mut().enumerate() {
+        for (place, byte) in self.buffers.high.iter_mut().enumerate() {
             *byte = (place * 7) as u8;
         }
-        self.to.fill(1);
+        self.buffers.low.fill(1);
         self.bytes = 0;
     }
 
     fn run(&mut self, operations: u64) {
         self.bytes = 0;
-        let (from, to) = (self.from.as_ptr(), self.to.as_mut_ptr());
+        let Pair { low, high } = &mut *self.buffers;
+        let (to, from) = (low.as_mut_ptr(), high.as_ptr());
         let mut turn = 0;
         for _ in 0..operations {
             let size = COPIED[turn % COPIED.len()];
@@ -164,6 +179,6 @@ impl Kernel for Copies {
 
     /// Of what was copied, and how much.
     fn check(&self) -> u64 {
-        checksum(self.to.iter().map(|&byte| byte.into()).chain([self.bytes]))
+        checksum(self.buffers.low.iter().map(|&byte| byte.into()).chain([self.bytes]))
     }
 }

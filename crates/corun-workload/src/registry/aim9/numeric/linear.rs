@@ -4,6 +4,7 @@ use super::super::about;
 use super::rounded;
 use super::values::Fractions;
 use crate::checksum::checksum;
+use crate::in_memory::InMemory;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
@@ -78,16 +79,15 @@ impl Kernel for Points {
 /// The first three coordinates of a point that was transformed, both made of the next numbers.
 #[inline(always)]
 fn transformed(numbers: &mut Fractions) -> [f64; 3] {
-    let point: [f64; ORDER] = std::array::from_fn(|_| numbers.next());
-    let matrix: [[f64; ORDER]; ORDER] =
-        std::array::from_fn(|_| std::array::from_fn(|_| numbers.next()));
-    let mut result = [0.0; ORDER];
-    for (sum, row) in result.iter_mut().zip(matrix) {
-        for (coordinate, factor) in point.iter().zip(row) {
-            *sum += coordinate * factor;
-        }
+    let mut next = || InMemory::new(numbers.call_next());
+    let point: [_; ORDER] = std::array::from_fn(|_| next());
+    let matrix: [[_; ORDER]; ORDER] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+    let mut result = [InMemory::new(0.0); ORDER];
+    for (sum, row) in result.iter_mut().zip(&matrix) {
+        let products = point.iter().zip(row).map(|(place, factor)| place.get() * factor.get());
+        sum.set(products.fold(0.0, |sum, product| sum + product));
     }
-    [result[0], result[1], result[2]]
+    [result[0].get(), result[1].get(), result[2].get()]
 }
 
 /// The orders of the systems: 5, 10 and so on up to this.
@@ -98,7 +98,11 @@ const STEP: usize = 5;
 const PER_CALL: u64 = (LARGEST / STEP) as u64;
 
 /// The coefficients of a system, row by row without gaps, each row followed by its right side.
-type Equations = [f64; LARGEST * (LARGEST + 1)];
+///
+/// In memory at every step, which no compiler makes vectors of: the original's did not.
+type Equations = [InMemory<f64>; LARGEST * (LARGEST + 1)];
+
+const NOTHING: InMemory<f64> = InMemory::new(0.0);
 
 struct Systems {
     equations: Box<Equations>,
@@ -110,15 +114,15 @@ struct Systems {
 
 impl Default for Systems {
     fn default() -> Self {
-        let none = || Box::new([0.0; LARGEST * (LARGEST + 1)]);
+        let none = || Box::new([NOTHING; LARGEST * (LARGEST + 1)]);
         Self { equations: none(), copy: none(), solution: [0.0; LARGEST], right: 0, sum: 0 }
     }
 }
 
 impl Kernel for Systems {
     fn reset(&mut self) {
-        self.equations.fill(0.0);
-        self.copy.fill(0.0);
+        self.equations.fill(NOTHING);
+        self.copy.fill(NOTHING);
         (self.right, self.sum) = (0, 0);
     }
 
@@ -128,8 +132,8 @@ impl Kernel for Systems {
         for system in 0..operations {
             let place = system % PER_CALL;
             if place == 0 {
-                self.equations.fill(0.0);
-                self.copy.fill(0.0);
+                self.equations.fill(NOTHING);
+                self.copy.fill(NOTHING);
                 coefficient = 1.0;
             }
             self.solve((place as usize + 1) * STEP, &mut coefficient);
@@ -146,7 +150,7 @@ impl Systems {
     /// Makes up a system of this order, solves it, and sees whether the solution fulfils it.
     fn solve(&mut self, order: usize, coefficient: &mut f64) {
         for place in &mut self.equations[..order * (order + 1)] {
-            *place = *coefficient;
+            place.set(*coefficient);
             *coefficient = *coefficient * 1.00001 + 1.0;
         }
         self.copy.copy_from_slice(&self.equations[..]);
@@ -154,7 +158,7 @@ impl Systems {
         eliminate(equations, order);
         let rows = equations.chunks_exact(order + 1);
         for (solution, row) in self.solution.iter_mut().zip(rows) {
-            *solution = row[order];
+            *solution = row[order].get();
         }
         self.right += fulfilled(&self.copy[..order * (order + 1)], &self.solution[..order]);
         let sum = self.solution[..order].iter().sum::<f64>();
@@ -163,12 +167,13 @@ impl Systems {
 }
 
 /// Makes the matrix that of ones in its diagonal, without looking for pivots (Gauss and Jordan).
-fn eliminate(equations: &mut [f64], order: usize) {
+fn eliminate(equations: &mut [InMemory<f64>], order: usize) {
     let width = order + 1;
     for pivot in 0..order {
-        let scale = equations[pivot * width + pivot];
+        let scale = equations[pivot * width + pivot].get();
         for column in pivot..width {
-            equations[pivot * width + column] /= scale;
+            let place = &mut equations[pivot * width + column];
+            place.set(place.get() / scale);
         }
         for row in pivot + 1..order {
             subtract(equations, width, pivot, row);
@@ -183,18 +188,21 @@ fn eliminate(equations: &mut [f64], order: usize) {
 
 /// Takes so much of the row `pivot` from another that nothing remains in its column.
 #[inline(always)]
-fn subtract(equations: &mut [f64], width: usize, pivot: usize, row: usize) {
-    let factor = equations[row * width + pivot];
-    for column in 0..width {
-        equations[row * width + column] -= factor * equations[pivot * width + column];
+fn subtract(equations: &mut [InMemory<f64>], width: usize, pivot: usize, row: usize) {
+    let factor = equations[row * width + pivot].get();
+    let (before, after) = equations.split_at_mut(pivot.max(row) * width);
+    let (earlier, later) = (&mut before[pivot.min(row) * width..][..width], &mut after[..width]);
+    let (pivot, row) = if pivot < row { (earlier, later) } else { (later, earlier) };
+    for (place, taken) in row.iter_mut().zip(pivot) {
+        place.set(place.get() - factor * taken.get());
     }
 }
 
 /// How many of the equations hold.
-fn fulfilled(equations: &[f64], solution: &[f64]) -> u64 {
-    let holds = |row: &[f64]| {
-        let left = row.iter().zip(solution).fold(0.0, |sum, (a, b)| sum + a * b);
-        (row[solution.len()] - left).abs() <= 0.5
+fn fulfilled(equations: &[InMemory<f64>], solution: &[f64]) -> u64 {
+    let holds = |row: &[InMemory<f64>]| {
+        let left = row.iter().zip(solution).fold(0.0, |sum, (a, b)| sum + a.get() * b);
+        (row[solution.len()].get() - left).abs() <= 0.5
     };
     equations.chunks_exact(solution.len() + 1).filter(|row| holds(row)).count() as u64
 }

@@ -1,6 +1,7 @@
 //! Sines by their series, and zeros by Newton's method.
 
 use super::super::about;
+use super::super::arithmetic::Number;
 use super::rounded;
 use super::values::Fractions;
 use crate::checksum::checksum;
@@ -55,7 +56,7 @@ impl Kernel for Series {
         self.arguments.rewind();
         (self.agreeing, self.sum) = (0, 0.0);
         for _ in 0..operations {
-            let argument = self.arguments.next();
+            let argument = self.arguments.call_next();
             let sine = sine(argument);
             self.agreeing += u64::from((sine - argument.sin()).abs() <= 1e-4);
             self.sum += sine;
@@ -72,7 +73,8 @@ impl Kernel for Series {
 #[inline(always)]
 fn sine(argument: f64) -> f64 {
     let square = argument * argument;
-    let (mut power, mut factorial, mut index) = (argument, 1.0, 1.0);
+    // The first term is a quotient too.
+    let (mut power, mut factorial, mut index) = (argument, 1.0_f64.opaque(), 1.0);
     let (mut sum, mut before) = (0.0, 100.0);
     while sum != before {
         before = sum;

@@ -38,24 +38,32 @@ const SMALLEST: f64 = f64::from_bits(1);
 /// A table that begins again at its end.
 pub(super) struct InTurn<const LENGTH: usize> {
     table: Box<[f64; LENGTH]>,
-    next: usize,
+    taken: usize,
 }
 
 impl<const LENGTH: usize> InTurn<LENGTH> {
     fn new(table: Vec<f64>) -> Self {
-        let table = table.try_into().expect("a table is as long as it says");
-        Self { table, next: 0 }
+        Self { table: table.try_into().expect("a table is as long as it says"), taken: 0 }
     }
 
     /// The next number is the first.
     pub(super) fn rewind(&mut self) {
-        self.next = 0;
+        self.taken = 0;
     }
 
+    /// The next number. As in the original a remainder finds it, which is a part of what is measured.
     #[inline(always)]
     pub(super) fn next(&mut self) -> f64 {
-        let value = self.table[self.next];
-        self.next = if self.next + 1 == LENGTH { 0 } else { self.next + 1 };
+        let value = self.table[self.taken % LENGTH];
+        self.taken = self.taken.wrapping_add(1);
         value
+    }
+}
+
+impl Fractions {
+    /// As [`next`](Self::next), by a call: where the original calls a function.
+    #[inline(never)]
+    pub(super) fn call_next(&mut self) -> f64 {
+        self.next()
     }
 }

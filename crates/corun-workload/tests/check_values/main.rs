@@ -1,5 +1,6 @@
 //! Every workload's check value against the same number computed in another way: a file for each.
 
+mod aim9;
 mod alias;
 mod alloc;
 mod branchy;

@@ -90,8 +90,8 @@ proptest! {
     fn no_text_panics(text: String, value: String, name in "granularity|variant|call|x|") {
         for workload in all() {
             let _ = Parameters::parse(workload.about(), [&text, &format!("{name}={value}")]);
-            let _ = find(&text);
         }
+        let _ = find(&text);
     }
 }
 

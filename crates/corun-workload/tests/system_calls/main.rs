@@ -4,6 +4,7 @@
 //! A kernel is run twice, with few operations and with more; what the second run makes beyond the
 //! first belongs to the operations alone. This program runs itself below strace for that.
 
+mod aim9_cpu;
 mod lmbench;
 
 use std::collections::BTreeMap;

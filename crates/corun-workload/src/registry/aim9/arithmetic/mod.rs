@@ -92,10 +92,7 @@ const fn describe(
     about(name, summary, tags, [operation, counted], 1000.0, unit)
 }
 
-fn in_registers<O: Operation>(
-    _: &Parameters,
-    workers: NonZeroUsize,
-) -> Result<Job, WorkloadError> {
+fn in_registers<O: Operation>(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
     Ok(Job::of((0..workers.get()).map(|_| Chain::<O>::new(Place::Registers))))
 }
 

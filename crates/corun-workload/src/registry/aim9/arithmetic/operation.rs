@@ -23,13 +23,22 @@ const QUOTIENTS: Round = twice([(A, B), (C, A), (B, C), (C, B), (A, C), (C, A)])
 
 /// Integer quotients, all by 1.
 const OVER_ONE: Round = [
-    (A, B), (A, C), (B, C), (C, B),
-    (A, B), (A, C), (B, C), (C, B),
-    (A, B), (A, C), (B, C), (C, B),
+    (A, B),
+    (A, C),
+    (B, C),
+    (C, B),
+    (A, B),
+    (A, C),
+    (B, C),
+    (C, B),
+    (A, B),
+    (A, C),
+    (B, C),
+    (C, B),
 ];
 
-/// The original's value of pi.
-const PI: f64 = 3.14159;
+/// Pi with as many digits as the original has.
+const PI: f64 = 314_159.0 / 100_000.0;
 
 /// An operation on numbers of one type.
 pub(super) trait Operation: Send + 'static {

@@ -49,16 +49,11 @@ struct Answers {
     system: c_int,
 }
 
+#[derive(Default)]
 struct Questions {
     room: Box<Room>,
     first: Answers,
     steady: u64,
-}
-
-impl Default for Questions {
-    fn default() -> Self {
-        Self { room: Box::default(), first: Answers::default(), steady: 0 }
-    }
 }
 
 impl Kernel for Questions {
@@ -93,12 +88,7 @@ struct Room {
 
 impl Default for Room {
     fn default() -> Self {
-        Self {
-            folder: [0; 2048],
-            groups: vec![0; GROUPS].into(),
-            entry: [0; 4096],
-            times: [0; 2],
-        }
+        Self { folder: [0; 2048], groups: vec![0; GROUPS].into(), entry: [0; 4096], times: [0; 2] }
     }
 }
 
@@ -118,8 +108,7 @@ impl Room {
                 [libc::cfgetispeed(&raw const settings), libc::cfgetospeed(&raw const settings)];
             self.times[0] = clock();
             answers.terminal = !libc::ctermid(name.as_mut_ptr()).is_null();
-            answers.folder =
-                !libc::getcwd(self.folder.as_mut_ptr(), self.folder.len()).is_null();
+            answers.folder = !libc::getcwd(self.folder.as_mut_ptr(), self.folder.len()).is_null();
             answers.ids = [libc::getuid(), libc::geteuid(), libc::getgid(), libc::getegid()];
             answers.path = !libc::getenv(c"PATH".as_ptr()).is_null();
             answers.groups = libc::getgroups(GROUPS as c_int, self.groups.as_mut_ptr());

@@ -3,12 +3,23 @@
 
 use std::ffi::c_int;
 
+use crate::in_memory::InMemory;
+
 type Question = unsafe extern "C" fn(c_int) -> c_int;
 
 /// What can be asked about a character.
 pub(super) const QUESTIONS: [Question; 11] = [
-    libc::isalnum, libc::isalpha, libc::iscntrl, libc::isdigit, libc::isgraph, libc::islower,
-    libc::isprint, libc::ispunct, libc::isspace, libc::isupper, libc::isxdigit,
+    libc::isalnum,
+    libc::isalpha,
+    libc::iscntrl,
+    libc::isdigit,
+    libc::isgraph,
+    libc::islower,
+    libc::isprint,
+    libc::ispunct,
+    libc::isspace,
+    libc::isupper,
+    libc::isxdigit,
 ];
 
 /// The places of two questions after which characters are changed.
@@ -17,18 +28,20 @@ pub(super) const UPPER: usize = 9;
 
 /// Answers for every character.
 pub(super) struct Classes {
-    /// A bit for each question.
-    answers: [u16; 256],
+    /// A bit for each question; each looks for its own, as the macros do.
+    answers: [InMemory<u16>; 256],
     upper: [u8; 256],
     lower: [u8; 256],
 }
 
 impl Classes {
     pub(super) fn new() -> Self {
-        // SAFETY: every character may be asked about.
         let answers = |character: c_int| {
-            let bits = QUESTIONS.iter().enumerate();
-            bits.map(|(place, ask)| u16::from(unsafe { ask(character) } != 0) << place).sum()
+            let bit = |(place, ask): (usize, &Question)| {
+                // SAFETY: every character may be asked about.
+                u16::from(unsafe { ask(character) } != 0) << place
+            };
+            InMemory::new(QUESTIONS.iter().enumerate().map(bit).sum())
         };
         let all = std::array::from_fn::<c_int, 256, _>(|character| character as c_int);
         Self {
@@ -42,7 +55,7 @@ impl Classes {
 
     #[inline(always)]
     pub(super) fn is(&self, question: usize, character: u8) -> bool {
-        self.answers[usize::from(character)] & (1 << question) != 0
+        self.answers[usize::from(character)].get() & (1 << question) != 0
     }
 
     #[inline(always)]

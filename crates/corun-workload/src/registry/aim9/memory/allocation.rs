@@ -1,6 +1,7 @@
 //! Blocks of many sizes, allocated three at a time, looked at, and freed from the last to the first.
 
 use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use super::super::about;
@@ -59,10 +60,12 @@ fn round(blocks: &mut [*mut c_void]) -> u64 {
         count += allocate(blocks, sizes);
     }
     for (place, block) in blocks.iter().enumerate() {
-        // SAFETY: each block has a byte or more; but that of a `malloc` alone was never written.
-        let first = unsafe { block.cast::<u8>().read_volatile() };
+        // SAFETY: each block has a byte or more.
+        let first = unsafe { block.cast::<MaybeUninit<u8>>().read_volatile() };
+        // That of a `malloc` alone was never written.
         if place % 3 != 1 {
-            count += u64::from(first);
+            // SAFETY: those of the others were.
+            count += u64::from(unsafe { first.assume_init() });
         }
     }
     for blocks in blocks.chunks_mut(3).rev() {

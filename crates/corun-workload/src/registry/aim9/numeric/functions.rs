@@ -116,9 +116,8 @@ impl<B: Bundle> Kernel for Bundles<B> {
 
     fn run(&mut self, operations: u64) {
         self.arguments.rewind();
-        let results = (0..operations).map(|operation| {
-            rounded(B::call(&mut self.arguments, (operation % 100) as i32))
-        });
+        let results = (0..operations)
+            .map(|operation| rounded(B::call(&mut self.arguments, (operation % 100) as i32)));
         self.sum = results.fold(0, u64::wrapping_add);
     }
 

@@ -4,7 +4,7 @@ use super::super::checksum::checksum;
 use super::super::{OPERATIONS, kernels, run_at_once};
 
 /// As many digits as the original has.
-const PI: f64 = 314_159e-5;
+const PI: f64 = 314_159.0 / 100_000.0;
 
 /// Multiples of x, or powers of it, before each step of the sums and products.
 const IN_TURN: [[i32; 3]; 12] = [

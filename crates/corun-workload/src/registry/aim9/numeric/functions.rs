@@ -13,7 +13,7 @@ pub(in super::super) static NUM_RTNS_1: RowWorkload = RowWorkload {
         "aim9/num_rtns_1",
         "exp, log, pow, fmod, sqrt, rand and other functions of one or two numbers",
         &[Tag::FloatLatency],
-        ["a bundle of fifteen functions", "bundles"],
+        ["a bundle of sixteen functions", "bundles"],
         1.0,
         "bundles/s",
     ),

@@ -34,8 +34,7 @@ impl Contest {
         mut corun: impl FnMut() -> Result<f64, String>,
     ) -> Result<Self, String> {
         let (name, unit) = (name.into(), unit.into());
-        let mut contest =
-            Self { name, unit, limit, original: Vec::new(), corun: Vec::new() };
+        let mut contest = Self { name, unit, limit, original: Vec::new(), corun: Vec::new() };
         for round in 0..rounds {
             if round % 2 == 0 {
                 contest.original.push(original()?);

@@ -9,6 +9,7 @@ mod contest;
 mod corun;
 mod dbench;
 mod lmbench;
+mod one_cpu;
 mod program;
 
 use std::path::PathBuf;

@@ -19,6 +19,7 @@ mod quantity;
 mod registry;
 mod row;
 mod scratch;
+mod semaphore;
 mod workload;
 
 pub use about::{

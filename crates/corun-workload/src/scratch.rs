@@ -6,6 +6,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,13 +15,13 @@ use rustix::io::Errno;
 use rustix::process::Resource;
 use tempfile::TempDir;
 
-use crate::{About, WorkloadError};
+use crate::{About, WorkloadError, semaphore};
 
 /// A folder below `$TMPDIR` that only this user may look into.
 pub(crate) struct Scratch {
     workload: &'static str,
     // Dropped first, so that a process at its limit has a descriptor left to remove the folder with.
-    _lock: File,
+    lock: File,
     folder: TempDir,
 }
 
@@ -31,12 +32,26 @@ impl Scratch {
     /// [`WorkloadError::NoRoom`], [`WorkloadError::FileSizeLimit`],
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`]; nothing is left behind.
     pub(crate) fn new(about: &'static About, workers: NonZeroUsize) -> Result<Self, WorkloadError> {
-        let bytes = about.disk_bytes.saturating_mul(workers.get() as u64);
-        Self::below(&std::env::temp_dir(), about, bytes)
+        Self::with_room(about, workers, about.disk_bytes)
     }
 
-    fn below(parent: &Path, about: &'static About, bytes: u64) -> Result<Self, WorkloadError> {
-        let workload = about.name;
+    /// As [`new`](Self::new), where the parameters say that each worker writes `bytes` at most, which
+    /// is less than what [`About::disk_bytes`] allows for.
+    pub(crate) fn with_room(
+        about: &'static About,
+        workers: NonZeroUsize,
+        bytes: u64,
+    ) -> Result<Self, WorkloadError> {
+        Self::below(&std::env::temp_dir(), about.name, workers, bytes)
+    }
+
+    fn below(
+        parent: &Path,
+        workload: &'static str,
+        workers: NonZeroUsize,
+        bytes_each: u64,
+    ) -> Result<Self, WorkloadError> {
+        let bytes = bytes_each.saturating_mul(workers.get() as u64);
         let refused = |error| refused(workload, parent, error);
         // A folder that may not be listed may still be written to.
         let _ = remove_abandoned(parent);
@@ -47,12 +62,12 @@ impl Scratch {
         }
         // Asked beforehand: a write beyond the limit ends the process by a signal.
         let limit = rustix::process::getrlimit(Resource::Fsize).current;
-        if let Some(limit) = limit.filter(|&limit| limit < about.disk_bytes) {
-            return Err(WorkloadError::FileSizeLimit { workload, bytes: about.disk_bytes, limit });
+        if let Some(limit) = limit.filter(|&limit| limit < bytes_each) {
+            return Err(WorkloadError::FileSizeLimit { workload, bytes: bytes_each, limit });
         }
         loop {
             if let Some((lock, folder)) = locked(parent).map_err(refused)? {
-                return Ok(Self { workload, _lock: lock, folder });
+                return Ok(Self { workload, lock, folder });
             }
         }
     }
@@ -64,20 +79,39 @@ impl Scratch {
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<PathBuf, WorkloadError> {
         let path = self.folder.path().join(name);
         let written = File::create_new(&path).and_then(|mut file| file.write_all(contents));
-        let parent = self.folder.path().parent().unwrap_or(&path);
-        written.map_err(|error| refused(self.workload, parent, error))?;
+        written.map_err(|error| self.refused(error))?;
         Ok(path)
+    }
+
+    /// Where the folder is.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What to tell the user when the system refuses something else in the folder.
+    pub(crate) fn refused(&self, error: impl Into<io::Error>) -> WorkloadError {
+        let folder = self.folder.path();
+        refused(self.workload, folder.parent().unwrap_or(folder), error.into())
     }
 }
 
-/// Removes the folders below `$TMPDIR` whose owners were killed before they could do so.
+/// The folder itself, for calls that take a name in it.
+impl AsFd for Scratch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.lock.as_fd()
+    }
+}
+
+/// Removes what owners left that were killed before they could do so: folders below `$TMPDIR`, and
+/// semaphores.
 ///
-/// Every workload that makes such a folder does this first. A caller that kills its workers can do
-/// it afterwards, to leave nothing behind. Folders in use, or of other users, are left alone.
+/// Every workload that makes such a thing does this first. A caller that kills its workers can do it
+/// afterwards, to leave nothing behind. What is in use, or another user's, is left alone.
 ///
 /// # Errors
 /// If `$TMPDIR` cannot be read.
 pub fn remove_abandoned_scratch() -> io::Result<()> {
+    semaphore::remove_abandoned();
     remove_abandoned(&std::env::temp_dir())
 }
 

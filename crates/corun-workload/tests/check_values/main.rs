@@ -1,6 +1,7 @@
 //! Every workload's check value against the same number computed in another way: a file for each.
 
 mod aim9;
+mod aim9_system;
 mod alias;
 mod alloc;
 mod branchy;

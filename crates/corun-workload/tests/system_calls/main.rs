@@ -4,6 +4,7 @@
 //! A kernel is run twice, with few operations and with more; what the second run makes beyond the
 //! first belongs to the operations alone. This program runs itself below strace for that.
 
+mod aim9;
 mod aim9_cpu;
 mod lmbench;
 
@@ -13,18 +14,42 @@ use std::process::Command;
 
 use corun_workload::{Job, Parameters, find};
 
-/// The variable that tells this program, run below strace, which kernel to run.
+/// The variable that tells this program, run below strace, what to run: the number of operations, the
+/// workload and its parameters, which follow the name wherever one is given here.
 const ORDER: &str = "CORUN_TEST_KERNEL";
 
 /// Operations of the two runs.
 const FEW: u64 = 8;
 const MORE: u64 = 40;
 
-/// The system calls that one operation makes, by name, in the worker and its children.
+/// Asserts how often an operation of `name` makes each of these calls; others are not looked at. A
+/// call that systems name differently has all of its names, separated by bars.
+fn assert_calls(name: &str, expected: &[(&str, f64)]) {
+    let Some(found) = calls_between(name, FEW, MORE) else { return };
+    for (call, calls) in expected {
+        let per_operation = total(&found, call) as f64 / (MORE - FEW) as f64;
+        assert_eq!(per_operation, *calls, "{call} in an operation of {name}, of {found:?}");
+    }
+}
+
+/// As [`assert_calls`], of a whole round of so many operations.
+fn assert_calls_of_round(name: &str, round: u64, expected: &[(&str, i64)]) {
+    let Some(found) = calls_between(name, round, 2 * round) else { return };
+    for (call, calls) in expected {
+        assert_eq!(total(&found, call), *calls, "{call} in a round of {name}, of {found:?}");
+    }
+}
+
+fn total(found: &BTreeMap<String, i64>, names: &str) -> i64 {
+    names.split('|').filter_map(|name| found.get(name)).sum()
+}
+
+/// The system calls that `more` operations make beyond `few`, by name, in the worker and its children.
 ///
 /// `None` where there is no strace, or the workload cannot run here: the test is then skipped.
-fn calls_per_operation(name: &str) -> Option<BTreeMap<String, f64>> {
-    if let Some(reason) = find(name).unwrap().unavailable() {
+fn calls_between(name: &str, few: u64, more: u64) -> Option<BTreeMap<String, i64>> {
+    let workload = name.split(' ').next().unwrap();
+    if let Some(reason) = find(workload).unwrap().unavailable() {
         corun_testing::skip(name, &reason);
         return None;
     }
@@ -32,32 +57,25 @@ fn calls_per_operation(name: &str) -> Option<BTreeMap<String, f64>> {
         corun_testing::skip("counting system calls", "there is no strace");
         return None;
     }
-    let few = count(name, FEW);
-    let mut more = count(name, MORE);
+    let few = count(name, few);
+    let mut more = count(name, more);
     for (call, calls) in few {
         *more.entry(call).or_default() -= calls;
     }
     more.retain(|_, calls| *calls != 0);
-    let per_operation = |(call, calls)| (call, calls as f64 / (MORE - FEW) as f64);
-    Some(more.into_iter().map(per_operation).collect())
-}
-
-/// Asserts how often an operation of `name` makes each of these calls; others are not looked at.
-fn assert_calls(name: &str, expected: &[(&str, f64)]) {
-    let Some(found) = calls_per_operation(name) else { return };
-    for (call, calls) in expected {
-        let found_calls = found.get(*call).copied().unwrap_or(0.0);
-        assert_eq!(found_calls, *calls, "{call} in an operation of {name}, of {found:?}");
-    }
+    Some(more)
 }
 
 fn count(name: &str, operations: u64) -> BTreeMap<String, i64> {
     let summary = tempfile::NamedTempFile::new().unwrap();
+    // Its own, since each kernel looks at what others have left.
+    let scratch = tempfile::tempdir().unwrap();
     let told = Command::new("strace")
         .args(["-f", "-c", "-U", "calls,name", "-o"])
         .arg(summary.path())
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "kernel_below_strace", "--ignored", "--nocapture", "--test-threads=1"])
+        .env("TMPDIR", scratch.path())
         .env(ORDER, format!("{operations} {name}"))
         .output()
         .unwrap();
@@ -77,9 +95,10 @@ fn row(line: &str) -> Option<(String, i64)> {
 #[ignore = "what the other tests run below strace"]
 fn kernel_below_strace() {
     let Ok(order) = std::env::var(ORDER) else { return };
-    let (operations, name) = order.split_once(' ').unwrap();
+    let mut words = order.split(' ');
+    let [operations, name] = std::array::from_fn(|_| words.next().unwrap());
     let workload = find(name).unwrap();
-    let parameters = Parameters::parse(workload.about(), [""; 0]).unwrap();
+    let parameters = Parameters::parse(workload.about(), words).unwrap();
     let Ok(Job::Kernels(mut kernels)) = workload.prepare(&parameters, NonZeroUsize::MIN) else {
         panic!("{name} has no kernels here");
     };

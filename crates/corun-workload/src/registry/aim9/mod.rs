@@ -5,10 +5,19 @@
 
 mod arithmetic;
 mod calls;
+mod child;
+mod directory;
+mod disk;
+mod ipc;
 mod jump;
 mod library;
 mod memory;
+mod names;
 mod numeric;
+mod processes;
+mod random;
+mod search;
+mod shell;
 
 use crate::{About, Figure, Mode, Row, Suite, Tag, Usual, Workload};
 
@@ -20,9 +29,23 @@ pub(super) static ROWS: &[&dyn Workload] = &[
     &arithmetic::ADD_LONG,
     &arithmetic::ADD_INT,
     &arithmetic::ADD_SHORT,
+    &names::CREATE,
     &memory::PAGE_TEST,
     &memory::BRK_TEST,
     &jump::JMP_TEST,
+    &processes::SIGNAL,
+    &processes::EXEC,
+    &processes::FORK,
+    &names::LINK,
+    &disk::RANDOM_READ,
+    &disk::RANDOM_WRITE,
+    &disk::READ,
+    &disk::WRITE,
+    &disk::COPY,
+    &disk::SYNC_RANDOM_WRITE,
+    &disk::SYNC_WRITE,
+    &disk::SYNC_COPY,
+    &search::SEARCH,
     &arithmetic::DIV_DOUBLE,
     &arithmetic::DIV_FLOAT,
     &arithmetic::DIV_LONG,
@@ -47,7 +70,18 @@ pub(super) static ROWS: &[&dyn Workload] = &[
     &memory::MEM_RTNS_2,
     &library::SORT_RTNS_1,
     &library::MISC_RTNS_1,
+    &directory::READ,
+    &shell::FIRST,
+    &shell::SECOND,
+    &shell::THIRD,
     &numeric::SERIES_1,
+    &ipc::SHARED_MEMORY,
+    &ipc::TCP,
+    &ipc::UDP,
+    &ipc::FIFO,
+    &ipc::STREAM,
+    &ipc::DATAGRAM,
+    &ipc::PIPE,
     &memory::RAM_COPY,
     &numeric::NEW_RAPH,
 ];

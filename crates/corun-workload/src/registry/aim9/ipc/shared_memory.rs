@@ -1,0 +1,152 @@
+//! System V shared memory: a message is copied into it and out of it, each time between taking and
+//! giving back a semaphore.
+
+use std::ffi::c_void;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+
+use super::{Traffic, ipc};
+use crate::row::{RowWorkload, anywhere};
+use crate::semaphore::{self, Semaphore};
+use crate::{Job, Kernel, Parameters, WorkloadError};
+
+/// A segment and a semaphore are made for every 100 messages.
+pub(in super::super) static SHARED_MEMORY: RowWorkload = RowWorkload {
+    about: &ipc(
+        "aim9/shared_memory",
+        "messages through System V shared memory, with a semaphore",
+        "operations/s",
+        MESSAGES as u32,
+        MESSAGES as u32,
+        0,
+    ),
+    unavailable: anywhere,
+    prepare,
+};
+
+/// Messages that a segment is made for.
+const MESSAGES: u64 = 100;
+
+/// Bytes of a segment.
+const SEGMENT: usize = 64 << 10;
+
+fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
+    semaphore::remove_abandoned();
+    Job::of_each((0..workers.get()).map(|_| {
+        let mut kernel = Messages { shared: None, left: 0, traffic: Traffic::new() };
+        kernel.message().map_err(|error| WorkloadError::Unavailable {
+            workload: SHARED_MEMORY.about.name,
+            reason: format!(
+                "the system gives no System V shared memory and semaphore (see `ipcs -l`): {error}"
+            ),
+        })?;
+        Ok(kernel)
+    }))
+}
+
+/// A segment that goes with the process, and the semaphore of whoever works on it.
+struct Shared {
+    semaphore: Semaphore,
+    address: NonNull<u8>,
+}
+
+// SAFETY: the memory belongs to the process and is used through this value alone.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    fn new() -> io::Result<Self> {
+        // SAFETY: takes numbers only.
+        let id = unsafe { libc::shmget(libc::IPC_PRIVATE, SEGMENT, libc::IPC_CREAT | 0o600) };
+        if id == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the system chooses an address that is free.
+        let address = unsafe { libc::shmat(id, std::ptr::null(), 0) };
+        let error = io::Error::last_os_error();
+        // SAFETY: this command needs no buffer; the segment stays until it is detached.
+        unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) };
+        // The system gives all ones where it gives no address.
+        let address = (address.addr() != usize::MAX).then_some(address.cast());
+        let address = address.and_then(NonNull::new).ok_or(error)?;
+        match Semaphore::new(1) {
+            Ok(semaphore) => Ok(Self { semaphore, address }),
+            Err(error) => {
+                detach(address);
+                Err(error)
+            }
+        }
+    }
+
+    fn locked(&self, work: impl FnOnce()) -> io::Result<()> {
+        self.semaphore.wait()?;
+        work();
+        self.semaphore.signal()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        detach(self.address);
+    }
+}
+
+fn detach(address: NonNull<u8>) {
+    // SAFETY: a segment begins there, and nobody uses it any more.
+    unsafe { libc::shmdt(address.as_ptr().cast::<c_void>()) };
+}
+
+struct Messages {
+    shared: Option<Shared>,
+    /// Messages until the segment is given back.
+    left: u64,
+    traffic: Traffic,
+}
+
+impl Messages {
+    #[inline(always)]
+    fn message(&mut self) -> io::Result<()> {
+        if self.left == 0 {
+            self.shared = Some(Shared::new()?);
+            self.left = MESSAGES;
+        }
+        let shared = self.shared.as_ref().expect("it was made with the first message");
+        let segment = shared.address.as_ptr();
+        self.traffic.message(|out, into| {
+            // SAFETY: a segment is longer than any message, and separate from both buffers.
+            shared
+                .locked(|| unsafe { segment.copy_from_nonoverlapping(out.as_ptr(), out.len()) })?;
+            // SAFETY: as above.
+            shared
+                .locked(|| unsafe { segment.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) })
+        })?;
+        self.left -= 1;
+        if self.left == 0 {
+            self.shared = None;
+        }
+        Ok(())
+    }
+}
+
+impl Kernel for Messages {
+    fn reset(&mut self) {
+        (self.shared, self.left) = (None, 0);
+        self.traffic = Traffic::new();
+    }
+
+    /// # Panics
+    /// If the system refuses what it did before.
+    fn run(&mut self, operations: u64) {
+        for _ in 0..operations {
+            self.message().unwrap_or_else(|error| panic!("a message is lost: {error}"));
+        }
+    }
+
+    fn tallies(&self) -> Vec<u64> {
+        vec![self.traffic.bytes]
+    }
+
+    fn check(&self) -> u64 {
+        self.traffic.received
+    }
+}

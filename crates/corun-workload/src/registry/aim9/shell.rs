@@ -1,0 +1,126 @@
+//! Short scripts for the shell: a child calls `system`, whose shell starts the script by its name, as a
+//! program of its own; then the parent waits.
+//!
+//! Sites put their own work into the three scripts of the original. Here the first and the third list
+//! their folder, and the second does nothing (as delivered it sleeps, which measures no machine; the
+//! published figures show that it did not there).
+
+use std::ffi::CStr;
+use std::fs::Permissions;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{about, child};
+use crate::row::RowWorkload;
+use crate::scratch::Scratch;
+use crate::{About, Job, Kernel, Tag, WorkloadError};
+
+const LIST: &str = "#!/bin/sh\nls -l > /dev/null 2>&1\n";
+const NOTHING: &str = "#!/bin/sh\n:\n";
+
+pub(super) static FIRST: RowWorkload = RowWorkload {
+    about: &shell("aim9/shell_rtns_1", "a shell script that lists its folder"),
+    unavailable: || missing(&["ls"]),
+    prepare: |_, workers| prepare(FIRST.about, LIST, workers),
+};
+
+pub(super) static SECOND: RowWorkload = RowWorkload {
+    about: &shell("aim9/shell_rtns_2", "a shell script that does nothing"),
+    unavailable: || missing(&[]),
+    prepare: |_, workers| prepare(SECOND.about, NOTHING, workers),
+};
+
+pub(super) static THIRD: RowWorkload = RowWorkload {
+    about: &shell("aim9/shell_rtns_3", "a shell script that lists its folder, once more"),
+    unavailable: || missing(&["ls"]),
+    prepare: |_, workers| prepare(THIRD.about, LIST, workers),
+};
+
+const fn shell(name: &'static str, summary: &'static str) -> About {
+    About {
+        // The script and the block that a file system may need for its folder.
+        disk_bytes: 8192,
+        ..about(
+            name,
+            summary,
+            &[Tag::SystemCalls, Tag::ContextSwitch, Tag::Interpreter],
+            ["a script", "scripts"],
+            1.0,
+            "scripts/s",
+        )
+    }
+}
+
+/// The script's name, and how `system` is told to start it.
+const NAME: &str = "script";
+const COMMAND: &CStr = c"./script";
+
+/// Why scripts that use these programs cannot run here.
+fn missing(programs: &[&str]) -> Option<String> {
+    if !Path::new("/bin/sh").exists() {
+        return Some("there is no /bin/sh".into());
+    }
+    let missing = programs.iter().find(|program| which::which(program).is_err())?;
+    Some(format!("there is no `{missing}` on PATH"))
+}
+
+fn prepare(
+    about: &'static About,
+    script: &str,
+    workers: NonZeroUsize,
+) -> Result<Job, WorkloadError> {
+    let unavailable = |reason| WorkloadError::Unavailable { workload: about.name, reason };
+    if let Some(reason) = missing(&[]) {
+        return Err(unavailable(reason));
+    }
+    let scratch = Arc::new(Scratch::new(about, workers)?);
+    let path = scratch.write(NAME, script.as_bytes())?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o700))
+        .map_err(|error| scratch.refused(error))?;
+    let kernel = || Shell { scratch: Arc::clone(&scratch), successes: 0 };
+    match kernel().script() {
+        Some(0) => Ok(Job::of((0..workers.get()).map(|_| kernel()))),
+        // What a shell says of a program that it may not start.
+        Some(126) => Err(unavailable("no program may be started from TMPDIR (noexec)".into())),
+        other => Err(unavailable(format!("its script ends with {other:?} instead of success"))),
+    }
+}
+
+struct Shell {
+    scratch: Arc<Scratch>,
+    successes: u64,
+}
+
+impl Shell {
+    /// Runs the script and returns its exit status; `None` if a signal ended it.
+    fn script(&self) -> Option<u64> {
+        let status = child::run(|| {
+            if rustix::process::fchdir(&self.scratch).is_err() {
+                return 127;
+            }
+            // SAFETY: a string; nobody else in this process calls it, whose only thread this is.
+            let status = unsafe { libc::system(COMMAND.as_ptr()) };
+            if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 127 }
+        });
+        child::exit_status(status)
+    }
+}
+
+impl Kernel for Shell {
+    fn reset(&mut self) {
+        self.successes = 0;
+    }
+
+    fn run(&mut self, operations: u64) {
+        for _ in 0..operations {
+            self.successes += u64::from(self.script() == Some(0));
+        }
+    }
+
+    /// The scripts that ended with success.
+    fn check(&self) -> u64 {
+        self.successes
+    }
+}

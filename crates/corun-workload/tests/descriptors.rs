@@ -9,8 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 #[test]
 fn a_ring_of_too_many_pipes_is_refused_and_gives_its_descriptors_back() {
-    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
-    setrlimit(Resource::Nofile, limit).unwrap();
+    limit();
     let workload = find("ctxswitch").unwrap();
     let prepare = |by: &str, workers| {
         let parameters = Parameters::parse(workload.about(), [format!("by={by}")]).unwrap();
@@ -23,4 +22,35 @@ fn a_ring_of_too_many_pipes_is_refused_and_gives_its_descriptors_back() {
         assert!(prepare("pipe", 20).is_ok());
     }
     assert!(prepare("futex", 100).is_ok());
+}
+
+#[test]
+fn rows_that_open_files_for_each_worker_refuse_too_many_and_give_their_descriptors_back() {
+    limit();
+    for row in [
+        "disk_rr",
+        "disk_cp",
+        "dir_rtns_1",
+        "tcp_test",
+        "udp_test",
+        "fifo_test",
+        "stream_pipe",
+        "dgram_pipe",
+        "pipe_cpy",
+    ] {
+        let workload = find(&format!("aim9/{row}")).unwrap();
+        let parameters = Parameters::parse(workload.about(), [""; 0]).unwrap();
+        let prepare = |workers| workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap());
+        for _ in 0..3 {
+            let error = prepare(100).err().unwrap();
+            assert!(matches!(error, WorkloadError::NoDescriptors { .. }), "{error}");
+            assert!(prepare(5).is_ok(), "{row}");
+        }
+    }
+}
+
+/// The tests of this process have few descriptors together.
+fn limit() {
+    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).unwrap();
 }

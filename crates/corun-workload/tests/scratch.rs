@@ -1,10 +1,14 @@
 //! Folders for scratch files: private, gone with their owner, and a clear line where none can be had.
 
+mod prepare;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
+
+use prepare::{shell, told};
 
 /// Prepares a workload that has a scratch file; see the example of this name.
 const PREPARE: &str = "exec \"$PREPARE\" syscall-mix";
@@ -125,23 +129,6 @@ fn a_full_disk_is_answered_with_what_to_do() {
       Set TMPDIR to a folder that you may write to.
     exit 3
     "#);
-}
-
-/// What a shell command says, and how it ends, with `parent` as TMPDIR.
-fn told(parent: &Path, command: &str) -> String {
-    let output = shell(parent, command).stdin(Stdio::null()).output().unwrap();
-    let code = output.status.code().expect("no signal");
-    let told = format!("{}exit {code}", String::from_utf8_lossy(&output.stdout));
-    told.replace(parent.to_str().unwrap(), "TMPDIR")
-}
-
-fn shell(parent: &Path, command: &str) -> Command {
-    let tests = std::env::current_exe().unwrap();
-    let prepare = tests.parent().unwrap().with_file_name("examples").join("prepare");
-    assert!(prepare.exists(), "`cargo test` builds the examples, `--test` alone does not");
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]).env("TMPDIR", parent).env("PREPARE", prepare);
-    shell
 }
 
 /// A process that has a scratch folder.

@@ -167,9 +167,9 @@ impl Kernel for Link {
         }
     }
 
-    /// The pairs, and the names that the file has after them.
+    /// The pairs; with one more, the file has all of its names after them.
     fn check(&self) -> u64 {
         let found = rustix::fs::statat(&*self.scratch, &self.names[0], AtFlags::empty());
-        self.pairs + found.map_or(0, |file| file.st_nlink)
+        self.pairs + u64::from(found.is_ok_and(|file| usize::try_from(file.st_nlink) == Ok(NAMES)))
     }
 }

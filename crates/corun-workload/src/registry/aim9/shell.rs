@@ -17,26 +17,42 @@ use crate::row::RowWorkload;
 use crate::scratch::Scratch;
 use crate::{About, Job, Kernel, Tag, WorkloadError};
 
-const LIST: &str = "#!/bin/sh\nls -l > /dev/null 2>&1\n";
-const NOTHING: &str = "#!/bin/sh\n:\n";
+/// A script, and what it calls besides the shell.
+struct Script {
+    text: &'static str,
+    calls: Option<&'static str>,
+}
+
+static LIST: Script = Script { text: "#!/bin/sh\nls -l > /dev/null 2>&1\n", calls: Some("ls") };
+static NOTHING: Script = Script { text: "#!/bin/sh\n:\n", calls: None };
 
 pub(super) static FIRST: RowWorkload = RowWorkload {
     about: &shell("aim9/shell_rtns_1", "a shell script that lists its folder"),
-    unavailable: || missing(&["ls"]),
-    prepare: |_, workers| prepare(FIRST.about, LIST, workers),
+    unavailable: || LIST.unavailable(),
+    prepare: |_, workers| prepare(FIRST.about, &LIST, workers),
 };
 
 pub(super) static SECOND: RowWorkload = RowWorkload {
     about: &shell("aim9/shell_rtns_2", "a shell script that does nothing"),
-    unavailable: || missing(&[]),
-    prepare: |_, workers| prepare(SECOND.about, NOTHING, workers),
+    unavailable: || NOTHING.unavailable(),
+    prepare: |_, workers| prepare(SECOND.about, &NOTHING, workers),
 };
 
 pub(super) static THIRD: RowWorkload = RowWorkload {
     about: &shell("aim9/shell_rtns_3", "a shell script that lists its folder, once more"),
-    unavailable: || missing(&["ls"]),
-    prepare: |_, workers| prepare(THIRD.about, LIST, workers),
+    unavailable: || LIST.unavailable(),
+    prepare: |_, workers| prepare(THIRD.about, &LIST, workers),
 };
+
+impl Script {
+    fn unavailable(&self) -> Option<String> {
+        if !Path::new("/bin/sh").exists() {
+            return Some("there is no /bin/sh".into());
+        }
+        let missing = self.calls.filter(|program| which::which(program).is_err())?;
+        Some(format!("there is no `{missing}` on PATH"))
+    }
+}
 
 const fn shell(name: &'static str, summary: &'static str) -> About {
     About {
@@ -57,26 +73,17 @@ const fn shell(name: &'static str, summary: &'static str) -> About {
 const NAME: &str = "script";
 const COMMAND: &CStr = c"./script";
 
-/// Why scripts that use these programs cannot run here.
-fn missing(programs: &[&str]) -> Option<String> {
-    if !Path::new("/bin/sh").exists() {
-        return Some("there is no /bin/sh".into());
-    }
-    let missing = programs.iter().find(|program| which::which(program).is_err())?;
-    Some(format!("there is no `{missing}` on PATH"))
-}
-
 fn prepare(
     about: &'static About,
-    script: &str,
+    script: &Script,
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {
     let unavailable = |reason| WorkloadError::Unavailable { workload: about.name, reason };
-    if let Some(reason) = missing(&[]) {
+    if let Some(reason) = script.unavailable() {
         return Err(unavailable(reason));
     }
     let scratch = Arc::new(Scratch::new(about, workers)?);
-    let path = scratch.write(NAME, script.as_bytes())?;
+    let path = scratch.write(NAME, script.text.as_bytes())?;
     std::fs::set_permissions(path, Permissions::from_mode(0o700))
         .map_err(|error| scratch.refused(error))?;
     let kernel = || Shell { scratch: Arc::clone(&scratch), successes: 0 };
@@ -84,7 +91,8 @@ fn prepare(
         Some(0) => Ok(Job::of((0..workers.get()).map(|_| kernel()))),
         // What a shell says of a program that it may not start.
         Some(126) => Err(unavailable("no program may be started from TMPDIR (noexec)".into())),
-        other => Err(unavailable(format!("its script ends with {other:?} instead of success"))),
+        Some(status) => Err(unavailable(format!("its script ends with {status} instead of 0"))),
+        None => Err(unavailable("a signal ends its script".into())),
     }
 }
 

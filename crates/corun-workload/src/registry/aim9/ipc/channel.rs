@@ -55,7 +55,8 @@ fn pair(kind: SocketType) -> Result<Channel, Errno> {
 }
 
 /// The side that was accepted writes, and does not wait for more to send: it has that from the
-/// listening socket.
+/// listening socket. The other side is closed first and keeps the kernel busy with its port for a
+/// minute (TIME_WAIT), as the original's does.
 pub(super) fn tcp(_: Option<&Scratch>, _: &str) -> Result<Channel, Errno> {
     let listener = bound(SocketType::STREAM)?;
     sockopt::set_tcp_nodelay(&listener, true)?;

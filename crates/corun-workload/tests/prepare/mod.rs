@@ -1,0 +1,22 @@
+//! Preparing a workload in a process of its own, under whatever a shell can do to a process.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a shell command says, and how it ends, with `parent` as TMPDIR.
+pub fn told(parent: &Path, command: &str) -> String {
+    let output = shell(parent, command).stdin(Stdio::null()).output().unwrap();
+    let code = output.status.code().expect("no signal");
+    let told = format!("{}exit {code}", String::from_utf8_lossy(&output.stdout));
+    told.replace(parent.to_str().unwrap(), "TMPDIR")
+}
+
+/// A shell with `parent` as TMPDIR and, as PREPARE, the path of the example of this name.
+pub fn shell(parent: &Path, command: &str) -> Command {
+    let tests = std::env::current_exe().unwrap();
+    let prepare = tests.parent().unwrap().with_file_name("examples").join("prepare");
+    assert!(prepare.exists(), "`cargo test` builds the examples, `--test` alone does not");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).env("TMPDIR", parent).env("PREPARE", prepare);
+    shell
+}

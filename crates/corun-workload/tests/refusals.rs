@@ -1,0 +1,106 @@
+//! What rows of suites say where something that they need is missing or refused.
+
+mod prepare;
+
+use std::path::Path;
+
+use prepare::told;
+
+/// As [`told`], in a namespace of this kind of its own, after `command`; `None` where that is not
+/// permitted.
+fn told_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> {
+    if told(parent, &format!("unshare --{namespace} true 2>&1")) != "exit 0" {
+        corun_testing::skip(command, "a namespace of its own is not permitted");
+        return None;
+    }
+    Some(told(parent, &format!("unshare --{namespace} sh -c '{command}'")))
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let told = ["exec_test", "shell_rtns_1"]
+        .map(|row| told(parent.path(), &format!("PATH=/nowhere; exec \"$PREPARE\" aim9/{row}")));
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    workload `aim9/exec_test` cannot run here: there is no `true` on PATH
+      Provide what is missing, or use another workload.
+    exit 3
+    workload `aim9/shell_rtns_1` cannot run here: there is no `ls` on PATH
+      Provide what is missing, or use another workload.
+    exit 3
+    "#);
+}
+
+#[test]
+fn a_folder_whose_programs_may_not_run_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    let command =
+        "mount -t tmpfs -o noexec none \"$TMPDIR\" && exec \"$PREPARE\" aim9/shell_rtns_2";
+    let Some(told) = told_inside("mount", command, parent.path()) else { return };
+    insta::assert_snapshot!(told, @r#"
+    workload `aim9/shell_rtns_2` cannot run here: no program may be started from TMPDIR (noexec)
+      Provide what is missing, or use another workload.
+    exit 3
+    "#);
+}
+
+#[test]
+fn a_missing_loopback_is_named() {
+    let parent = tempfile::tempdir().unwrap();
+    for row in ["tcp_test", "udp_test"] {
+        let command = format!("exec \"$PREPARE\" aim9/{row}");
+        let Some(told) = told_inside("net", &command, parent.path()) else { return };
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told.replace(row, "ROW"), @r#"
+            workload `aim9/ROW` cannot run here: the loopback interface does not answer at 127.0.0.1 (Network is unreachable (os error 101))
+              Provide what is missing, or use another workload.
+            exit 3
+            "#);
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_before_anything_is_written() {
+    let parent = tempfile::tempdir().unwrap();
+    for row in ["disk_wrt", "disk_cp", "sync_disk_rw"] {
+        let command = format!(
+            "mount -t tmpfs -o size=64k none \"$TMPDIR\"; (\"$PREPARE\" aim9/{row}); \
+             code=$?; ls -A \"$TMPDIR\"; exit $code"
+        );
+        let Some(told) = told_inside("mount", &command, parent.path()) else { return };
+        assert!(told.contains("where 64 KiB are free"), "{told}");
+        assert!(told.ends_with("that has more.\nexit 3"), "nothing is left: {told}");
+    }
+}
+
+#[test]
+fn names_that_do_not_fit_are_told() {
+    let parent = tempfile::tempdir().unwrap();
+    for row in ["creat-clo", "link_test", "disk_src", "fifo_test", "shell_rtns_2"] {
+        // The root, the scratch folder and nothing in it.
+        let command = format!(
+            "mount -t tmpfs -o nr_inodes=2 none \"$TMPDIR\"; (\"$PREPARE\" aim9/{row}); \
+             code=$?; ls -A \"$TMPDIR\"; exit $code"
+        );
+        let Some(told) = told_inside("mount", &command, parent.path()) else { return };
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told.replace(row, "ROW"), @r#"
+            workload `aim9/ROW` needs a file of its own below "TMPDIR": No space left on device (os error 28)
+              Free some room there, or set TMPDIR to a folder that has more.
+            exit 3
+            "#);
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_files_is_told() {
+    let parent = tempfile::tempdir().unwrap();
+    let told = told(parent.path(), "ulimit -f 4; exec \"$PREPARE\" aim9/disk_rd");
+    insta::assert_snapshot!(told, @r#"
+    workload `aim9/disk_rd` writes up to 5124 KiB, and files are limited to 2 KiB here
+      Raise the limit (ulimit -f).
+    exit 4
+    "#);
+}

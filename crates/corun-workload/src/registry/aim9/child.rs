@@ -6,7 +6,9 @@ use std::io;
 /// Forks a child that does `work` and exits with the status that this returns; returns what the
 /// child ended with, as `waitpid` gives it.
 ///
-/// The work runs in a copy of a process that may have other threads: see [`Peer`](crate::peer).
+/// The work runs in a copy of a process that may have other threads: see [`Peer`](crate::peer). The
+/// child exits as the original's does, by way of the C library's handlers: they touch pages that it has
+/// to get copies of, a good part of its short life.
 ///
 /// # Panics
 /// If the system starts no process, or nobody may wait for it (SIGCHLD is ignored).
@@ -17,8 +19,8 @@ pub(super) fn run(work: impl FnOnce() -> c_int) -> c_int {
         -1 => refused(),
         0 => {
             let status = work();
-            // SAFETY: ends this process at once, without the handlers that belong to the parent.
-            unsafe { libc::_exit(status) }
+            // SAFETY: the C library's own handlers; nothing in corun registers another.
+            unsafe { libc::exit(status) }
         }
         child => {
             let mut status = 0;

@@ -4,6 +4,7 @@
 //! Where the original credits itself with another number, [`Row::credit`] has it.
 
 mod arithmetic;
+mod at;
 mod calls;
 mod child;
 mod directory;

@@ -6,10 +6,11 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use nix::errno::Errno;
+use nix::fcntl::AtFlags;
 
 use super::about;
+use super::at::{creat, stat, unlink};
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
 use crate::{About, Job, Kernel, Tag};
@@ -65,11 +66,6 @@ fn name(worker: usize, number: usize) -> CString {
     CString::new(format!("{worker}-{number}")).expect("digits are no zero bytes")
 }
 
-/// Readable, writable and executable for everybody, less the process's mask.
-const ALL: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
-const CREAT: OFlags =
-    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::TRUNC).union(OFlags::CLOEXEC);
-
 struct Create {
     scratch: Arc<Scratch>,
     name: CString,
@@ -79,8 +75,7 @@ struct Create {
 impl Create {
     #[inline(always)]
     fn pair(&mut self) -> Result<(), Errno> {
-        let file = rustix::fs::openat(&*self.scratch, &self.name, CREAT, ALL)?;
-        drop(file);
+        drop(creat(&self.scratch, &self.name)?);
         self.created += 1;
         Ok(())
     }
@@ -90,8 +85,8 @@ impl Kernel for Create {
     /// # Panics
     /// If the folder is gone.
     fn reset(&mut self) {
-        match rustix::fs::unlinkat(&*self.scratch, &self.name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => self.created = 0,
+        match unlink(&self.scratch, &self.name) {
+            Ok(()) | Err(Errno::ENOENT) => self.created = 0,
             Err(error) => panic!("the file cannot be removed: {error}"),
         }
     }
@@ -106,7 +101,7 @@ impl Kernel for Create {
 
     /// How often the file was created or emptied; with one more, it is there, and empty.
     fn check(&self) -> u64 {
-        let found = rustix::fs::statat(&*self.scratch, &self.name, AtFlags::empty());
+        let found = stat(&self.scratch, &self.name);
         self.created + u64::from(found.is_ok_and(|file| file.st_size == 0))
     }
 }
@@ -125,10 +120,10 @@ struct Link {
 impl Link {
     /// Makes the file and all of its links.
     fn make(&mut self) -> Result<(), Errno> {
-        rustix::fs::openat(&*self.scratch, &self.names[0], CREAT, ALL)?;
+        creat(&self.scratch, &self.names[0])?;
         for link in 1..NAMES {
             match self.link(link) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) | Err(Errno::EEXIST) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -137,14 +132,14 @@ impl Link {
     }
 
     fn link(&self, link: usize) -> Result<(), Errno> {
-        let [file, link] = [0, link].map(|name| &self.names[name]);
-        rustix::fs::linkat(&*self.scratch, file, &*self.scratch, link, AtFlags::empty())
+        let [file, link] = [0, link].map(|name| self.names[name].as_c_str());
+        nix::unistd::linkat(&*self.scratch, file, &*self.scratch, link, AtFlags::empty())
     }
 
     #[inline(always)]
     fn pair(&mut self) -> Result<(), Errno> {
         let link = 1 + self.next;
-        rustix::fs::unlinkat(&*self.scratch, &self.names[link], AtFlags::empty())?;
+        unlink(&self.scratch, &self.names[link])?;
         self.link(link)?;
         self.next = link % (NAMES - 1);
         self.pairs += 1;
@@ -169,7 +164,7 @@ impl Kernel for Link {
 
     /// The pairs; with one more, the file has all of its names after them.
     fn check(&self) -> u64 {
-        let found = rustix::fs::statat(&*self.scratch, &self.names[0], AtFlags::empty());
+        let found = stat(&self.scratch, &self.names[0]);
         self.pairs + u64::from(found.is_ok_and(|file| usize::try_from(file.st_nlink) == Ok(NAMES)))
     }
 }

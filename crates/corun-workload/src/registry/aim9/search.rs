@@ -11,10 +11,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
-use rustix::io::Errno;
+use nix::errno::Errno;
 
 use super::about;
+use super::at::{creat, stat, unlink};
 use super::random::Random;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
@@ -125,14 +125,12 @@ struct Search {
 impl Search {
     fn slot(&mut self) -> Result<(), Errno> {
         if let Some(name) = &self.found[self.next] {
-            rustix::fs::statat(&*self.scratch, name, AtFlags::empty())?;
+            stat(&self.scratch, name)?;
             self.tallies[0] += 1;
         }
         if let Some(name) = &self.made[self.next] {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-            let mode = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-            drop(rustix::fs::openat(&*self.scratch, name, flags, mode)?);
-            rustix::fs::unlinkat(&*self.scratch, name, AtFlags::empty())?;
+            drop(creat(&self.scratch, name)?);
+            unlink(&self.scratch, name)?;
             self.tallies[1] += 1;
         }
         self.next = (self.next + 1) % SLOTS;

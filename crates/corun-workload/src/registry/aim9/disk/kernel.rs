@@ -1,10 +1,13 @@
 //! A worker's file, or two, and the five ways to go through them.
 
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{Mode, OFlags, SeekFrom};
-use rustix::io::Errno;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+use nix::unistd::Whence;
 
 use super::super::random::Random;
 use super::BLOCK;
@@ -45,10 +48,10 @@ pub(super) enum Writes {
 }
 
 impl Writes {
-    fn flags(self) -> OFlags {
+    fn flags(self) -> OFlag {
         match self {
-            Self::Buffered => OFlags::empty(),
-            Self::Synchronous => OFlags::SYNC,
+            Self::Buffered => OFlag::empty(),
+            Self::Synchronous => OFlag::O_SYNC,
         }
     }
 }
@@ -82,8 +85,8 @@ impl Disk {
         blocks: u64,
     ) -> Result<Self, Errno> {
         let open = |name: &str| {
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | writes.flags();
-            rustix::fs::openat(&*scratch, format!("{name}-{worker}"), flags, Mode::RWXU)
+            let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_CLOEXEC | writes.flags();
+            nix::fcntl::openat(&*scratch, format!("{name}-{worker}").as_str(), flags, Mode::S_IRWXU)
         };
         Ok(Self {
             way,
@@ -122,7 +125,7 @@ impl Disk {
                 write(&self.file, &mut self.block, operation + 1)?;
             }
             Way::Copy => {
-                let source = self.source.as_ref().ok_or(Errno::BADF)?;
+                let source = self.source.as_ref().ok_or(Errno::EBADF)?;
                 if self.next == 0 {
                     seek(source, 0)?;
                     empty(&self.file)?;
@@ -155,8 +158,8 @@ impl Disk {
     }
 
     /// The stamps of the file as it is.
-    fn stamps(&self) -> Result<Vec<u64>, Errno> {
-        let blocks = rustix::fs::fstat(&self.file)?.st_size as u64 / BLOCK;
+    fn stamps(&self) -> io::Result<Vec<u64>> {
+        let blocks = nix::sys::stat::fstat(&self.file)?.st_size as u64 / BLOCK;
         let stamp = |block| {
             let mut stamp = [0; 8];
             rustix::io::pread(&self.file, &mut stamp, block * BLOCK)?;
@@ -190,15 +193,15 @@ impl Kernel for Disk {
 
 #[inline(always)]
 fn seek(file: impl AsFd, block: u64) -> Result<(), Errno> {
-    rustix::fs::seek(file, SeekFrom::Start(block * BLOCK)).map(drop)
+    nix::unistd::lseek(file, (block * BLOCK) as libc::off_t, Whence::SeekSet).map(drop)
 }
 
 /// Reads a block and returns its stamp.
 #[inline(always)]
 fn read(file: impl AsFd, block: &mut [u8; BLOCK as usize]) -> Result<u64, Errno> {
-    match rustix::io::read(file, &mut block[..])? {
+    match nix::unistd::read(file, &mut block[..])? {
         bytes if bytes == block.len() => Ok(u64::from_le_bytes(*stamp_of(block))),
-        _ => Err(Errno::IO),
+        _ => Err(Errno::EIO),
     }
 }
 
@@ -206,10 +209,10 @@ fn read(file: impl AsFd, block: &mut [u8; BLOCK as usize]) -> Result<u64, Errno>
 #[inline(always)]
 fn write(file: impl AsFd, block: &mut [u8; BLOCK as usize], stamp: u64) -> Result<(), Errno> {
     *stamp_of(block) = stamp.to_le_bytes();
-    match rustix::io::write(file, &block[..])? {
+    match nix::unistd::write(file, &block[..])? {
         bytes if bytes == block.len() => Ok(()),
         // What a full file system does with a block that fits only in part.
-        _ => Err(Errno::NOSPC),
+        _ => Err(Errno::ENOSPC),
     }
 }
 
@@ -219,7 +222,7 @@ fn stamp_of(block: &mut [u8; BLOCK as usize]) -> &mut [u8; 8] {
 }
 
 fn empty(file: impl AsFd) -> Result<(), Errno> {
-    rustix::fs::ftruncate(&file, 0)?;
+    nix::unistd::ftruncate(&file, 0)?;
     seek(file, 0)
 }
 
@@ -235,10 +238,10 @@ fn fill(file: impl AsFd, blocks: u64) -> Result<(), Errno> {
     let mut rest = &contents[..];
     seek(&file, 0)?;
     while !rest.is_empty() {
-        let written = rustix::io::write(&file, rest)?;
+        let written = nix::unistd::write(&file, rest)?;
         rest = &rest[written..];
     }
-    rustix::fs::fsync(file)
+    nix::unistd::fsync(file)
 }
 
 #[cold]

@@ -8,6 +8,7 @@
 mod channel;
 mod shared_memory;
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -104,12 +105,14 @@ fn prepare(
     }))
 }
 
-fn refused(workload: &'static str, scratch: Option<&Scratch>, error: Errno) -> WorkloadError {
-    let source = error.into();
-    match (error, scratch) {
-        (Errno::MFILE | Errno::NFILE, _) => WorkloadError::NoDescriptors { workload, source },
-        (_, Some(scratch)) => scratch.refused(error),
-        (Errno::ADDRNOTAVAIL | Errno::NETUNREACH | Errno::NETDOWN | Errno::AFNOSUPPORT, _) => {
+fn refused(workload: &'static str, scratch: Option<&Scratch>, source: io::Error) -> WorkloadError {
+    match (Errno::from_io_error(&source), scratch) {
+        (Some(Errno::MFILE | Errno::NFILE), _) => WorkloadError::NoDescriptors { workload, source },
+        (_, Some(scratch)) => scratch.refused(source),
+        (
+            Some(Errno::ADDRNOTAVAIL | Errno::NETUNREACH | Errno::NETDOWN | Errno::AFNOSUPPORT),
+            _,
+        ) => {
             let reason = format!("the loopback interface does not answer at 127.0.0.1 ({source})");
             WorkloadError::Unavailable { workload, reason }
         }
@@ -132,12 +135,12 @@ struct Messages {
 
 impl Messages {
     #[inline(always)]
-    fn message(&mut self) -> Result<(), Errno> {
+    fn message(&mut self) -> io::Result<()> {
         if self.left == 0 {
             self.channel = Some((self.open)(self.scratch.as_deref(), &self.name)?);
             self.left = self.each;
         }
-        let channel = self.channel.as_ref().ok_or(Errno::BADF)?;
+        let channel = self.channel.as_ref().expect("it was made with the first message");
         self.traffic.message(|out, into| {
             write_all(&channel.writer, out)?;
             read_all(&channel.reader, into)
@@ -214,20 +217,21 @@ impl Traffic {
     }
 }
 
+/// Through the C library, as the original's; its share in the time is not small.
 #[inline(always)]
-fn write_all(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+fn write_all(to: impl AsFd, mut bytes: &[u8]) -> nix::Result<()> {
     while !bytes.is_empty() {
-        let written = rustix::io::write(&to, bytes)?;
+        let written = nix::unistd::write(&to, bytes)?;
         bytes = &bytes[written..];
     }
     Ok(())
 }
 
 #[inline(always)]
-fn read_all(from: impl AsFd, mut bytes: &mut [u8]) -> Result<(), Errno> {
+fn read_all(from: impl AsFd, mut bytes: &mut [u8]) -> nix::Result<()> {
     while !bytes.is_empty() {
-        match rustix::io::read(&from, &mut *bytes)? {
-            0 => return Err(Errno::PIPE),
+        match nix::unistd::read(&from, &mut *bytes)? {
+            0 => return Err(nix::errno::Errno::EPIPE),
             read => bytes = &mut bytes[read..],
         }
     }

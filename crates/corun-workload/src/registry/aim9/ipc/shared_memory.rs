@@ -113,12 +113,11 @@ impl Messages {
         let shared = self.shared.as_ref().expect("it was made with the first message");
         let segment = shared.address.as_ptr();
         self.traffic.message(|out, into| {
-            // SAFETY: a segment is longer than any message, and separate from both buffers.
-            shared
-                .locked(|| unsafe { segment.copy_from_nonoverlapping(out.as_ptr(), out.len()) })?;
-            // SAFETY: as above.
-            shared
-                .locked(|| unsafe { segment.copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) })
+            let (size, from, to) = (out.len(), out.as_ptr(), into.as_mut_ptr());
+            // SAFETY: a segment is longer than any message, and lies apart from both buffers.
+            shared.locked(|| unsafe { segment.copy_from_nonoverlapping(from, size) })?;
+            // SAFETY: as above; both buffers are as long as the message.
+            shared.locked(|| unsafe { segment.copy_to_nonoverlapping(to, size) })
         })?;
         self.left -= 1;
         if self.left == 0 {

@@ -1,6 +1,6 @@
 //! The rows of AIM9 that consist of system calls.
 
-use super::{assert_calls, assert_calls_of_round};
+use super::{assert_calls, assert_calls_of_round, calls_between, total};
 
 #[test]
 fn processes_are_made_and_waited_for() {
@@ -73,6 +73,13 @@ fn a_channel_is_made_for_99_messages() {
     }
     let udp = [("socket", 2), ("bind", 2), ("connect", 1), write, read, ends];
     assert_calls_of_round("aim9/udp_test", 99, &udp);
+}
+
+#[test]
+fn the_hundredth_message_is_the_first_of_another_channel() {
+    let pipes = |few, more| Some(total(&calls_between("aim9/pipe_cpy", few, more)?, "pipe2"));
+    let found = [pipes(1, 99), pipes(99, 100)];
+    assert!(matches!(found, [Some(0), Some(1)] | [None, None]), "{found:?}");
 }
 
 #[test]

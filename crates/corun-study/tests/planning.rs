@@ -6,10 +6,7 @@ use serde_json::json;
 
 /// A machine of so many cores with so many siblings each; sibling k of core c is CPU k * cores + c.
 fn machine(cores: u32, width: u32) -> Machine {
-    let list = |core: u32| {
-        let cpus: Vec<String> = (0..width).map(|k| (k * cores + core).to_string()).collect();
-        cpus.join(",")
-    };
+    let list = |core: u32| (0..width).map(|k| k * cores + core).collect::<Vec<u32>>();
     let logical_cpus: Vec<_> = (0..cores * width)
         .map(|id| {
             json!({

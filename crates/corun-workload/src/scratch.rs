@@ -31,12 +31,26 @@ impl Scratch {
     /// [`WorkloadError::NoRoom`], [`WorkloadError::FileSizeLimit`],
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`]; nothing is left behind.
     pub(crate) fn new(about: &'static About, workers: NonZeroUsize) -> Result<Self, WorkloadError> {
-        let bytes = about.disk_bytes.saturating_mul(workers.get() as u64);
-        Self::below(&std::env::temp_dir(), about, bytes)
+        Self::with_room(about, workers, about.disk_bytes)
     }
 
-    fn below(parent: &Path, about: &'static About, bytes: u64) -> Result<Self, WorkloadError> {
-        let workload = about.name;
+    /// As [`new`](Self::new), where the parameters say that each worker writes `bytes` at most, which
+    /// is less than what [`About::disk_bytes`] allows for.
+    pub(crate) fn with_room(
+        about: &'static About,
+        workers: NonZeroUsize,
+        bytes: u64,
+    ) -> Result<Self, WorkloadError> {
+        Self::below(&std::env::temp_dir(), about.name, workers, bytes)
+    }
+
+    fn below(
+        parent: &Path,
+        workload: &'static str,
+        workers: NonZeroUsize,
+        bytes_each: u64,
+    ) -> Result<Self, WorkloadError> {
+        let bytes = bytes_each.saturating_mul(workers.get() as u64);
         let refused = |error| refused(workload, parent, error);
         // A folder that may not be listed may still be written to.
         let _ = remove_abandoned(parent);
@@ -47,8 +61,8 @@ impl Scratch {
         }
         // Asked beforehand: a write beyond the limit ends the process by a signal.
         let limit = rustix::process::getrlimit(Resource::Fsize).current;
-        if let Some(limit) = limit.filter(|&limit| limit < about.disk_bytes) {
-            return Err(WorkloadError::FileSizeLimit { workload, bytes: about.disk_bytes, limit });
+        if let Some(limit) = limit.filter(|&limit| limit < bytes_each) {
+            return Err(WorkloadError::FileSizeLimit { workload, bytes: bytes_each, limit });
         }
         loop {
             if let Some((lock, folder)) = locked(parent).map_err(refused)? {

@@ -14,6 +14,7 @@ mod gups;
 mod hash;
 mod icache;
 mod json;
+mod lmbench;
 mod lockline;
 mod matmul;
 mod ram;

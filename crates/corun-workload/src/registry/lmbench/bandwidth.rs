@@ -10,7 +10,7 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::loopback::roomy_connection;
-use super::{about, ensure_processes, refused_by};
+use super::{about, calls, ensure_processes, refused_by};
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
@@ -93,7 +93,7 @@ impl FileRead {
                 self.place = rustix::fs::seek(&self.file, SeekFrom::Start(0))?;
             }
             let wanted = left.min(self.size - self.place).min(PIECE as u64) as usize;
-            let piece = rustix::io::read(&self.file, &mut self.buffer[..wanted])?;
+            let piece = calls::read(&self.file, &mut self.buffer[..wanted])?;
             if piece == 0 {
                 return Err(Errno::NODATA);
             }
@@ -174,7 +174,7 @@ impl Stream {
         let mut left = bytes;
         while left > 0 {
             let wanted = left.min(PIECE as u64) as usize;
-            let piece = rustix::io::read(near, &mut self.buffer[..wanted])?;
+            let piece = calls::read(near, &mut self.buffer[..wanted])?;
             if piece == 0 {
                 return Err(Errno::PIPE);
             }
@@ -192,7 +192,7 @@ impl Kernel for Stream {
     fn reset(&mut self) {
         (self.near, self.peer) = (None, None);
         let opened = roomy_connection(ROOM).and_then(|[near, far]| {
-            let peer = Peer::fork(|| while rustix::io::write(&far, &self.message) == Ok(PIECE) {})?;
+            let peer = Peer::fork(|| while calls::write(&far, &self.message) == Ok(PIECE) {})?;
             Ok((near, peer))
         });
         let (near, peer) = opened.unwrap_or_else(|error| panic!("a peer is refused: {error}"));

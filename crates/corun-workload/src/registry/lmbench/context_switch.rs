@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use memmap2::MmapMut;
 use rustix::io::Errno;
 
-use super::{about, ensure_processes, refused_by};
+use super::{about, calls, ensure_processes, refused_by};
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError, memory};
@@ -230,7 +230,7 @@ impl Ends {
 }
 
 fn send(pipe: &OwnedFd, token: u32) -> Result<(), Errno> {
-    match rustix::io::write(pipe, &token.to_ne_bytes())? {
+    match calls::write(pipe, &token.to_ne_bytes())? {
         4 => Ok(()),
         _ => Err(Errno::PIPE),
     }
@@ -238,7 +238,7 @@ fn send(pipe: &OwnedFd, token: u32) -> Result<(), Errno> {
 
 fn receive(pipe: &OwnedFd) -> Result<u32, Errno> {
     let mut token = [0; 4];
-    match rustix::io::read(pipe, &mut token)? {
+    match calls::read(pipe, &mut token)? {
         4 => Ok(u32::from_ne_bytes(token)),
         _ => Err(Errno::PIPE),
     }

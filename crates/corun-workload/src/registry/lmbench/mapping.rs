@@ -11,8 +11,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rustix::io::Errno;
 
+use super::calls::answered;
 use super::repeated::repeated;
-use super::{about, answered, refused_by};
+use super::{about, refused_by};
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
 use crate::{About, Choice, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError};

@@ -4,6 +4,7 @@
 //! What each does follows version 3; where corun counts otherwise, the family's file says so.
 
 mod bandwidth;
+mod calls;
 mod context_switch;
 mod errand;
 mod loopback;
@@ -16,11 +17,8 @@ mod signal;
 mod syscall;
 
 use std::io;
-use std::os::fd::OwnedFd;
 
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::path::Arg;
 
 use crate::in_memory::opaque;
 use crate::peer::Peer;
@@ -93,22 +91,9 @@ fn empty_loop(operations: u64) {
     }
 }
 
-/// Opens a file or a device.
-fn open(path: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
-    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
-}
-
 /// What a call moved, counted or found, as a number to add up.
 fn amount(answer: Result<usize, Errno>) -> Result<u64, Errno> {
     answer.map(|amount| amount as u64)
-}
-
-/// A value of libc's: -1 where the call failed.
-fn answered(value: libc::c_int) -> Result<u64, Errno> {
-    match value {
-        -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
-        _ => Ok(value as u64),
-    }
 }
 
 /// What to tell the user when the system refuses `call` while `workload` is being prepared.

@@ -11,8 +11,9 @@ use std::ptr::null;
 
 use rustix::io::Errno;
 
+use super::about;
+use super::calls::answered;
 use super::errand::{Errand, errands};
-use super::{about, answered};
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
@@ -200,12 +201,13 @@ impl<L: Life> Errand for Fork<L> {
     fn run(&mut self, operations: u64) -> Result<u64, Errno> {
         let mut well = 0;
         for _ in 0..operations {
-            // SAFETY: this process has a single thread, and the child makes system calls only.
+            // SAFETY: this process has a single thread.
             match unsafe { libc::fork() } {
                 0 => {
                     self.0.live();
-                    // SAFETY: ends the child at once.
-                    unsafe { libc::_exit(L::ENDS_WITH) }
+                    // With what a process does at its end, which is part of what is measured.
+                    // SAFETY: there are no other threads that it could disturb.
+                    unsafe { libc::exit(L::ENDS_WITH) }
                 }
                 child => {
                     answered(child)?;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::loopback::connection;
-use super::{about, empty_loop, ensure_processes, refused_by};
+use super::{about, calls, empty_loop, ensure_processes, refused_by};
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Job, Kernel, Tag, WorkloadError};
@@ -175,11 +175,11 @@ impl Transport for Pipes {
     }
 
     fn send(&self, message: &[u8]) -> Result<usize, Errno> {
-        rustix::io::write(&self.to, message)
+        calls::write(&self.to, message)
     }
 
     fn receive(&self, message: &mut [u8]) -> Result<usize, Errno> {
-        rustix::io::read(&self.from, message)
+        calls::read(&self.from, message)
     }
 }
 
@@ -193,11 +193,11 @@ impl Transport for Unix {
     }
 
     fn send(&self, message: &[u8]) -> Result<usize, Errno> {
-        rustix::io::write(&self.0, message)
+        calls::write(&self.0, message)
     }
 
     fn receive(&self, message: &mut [u8]) -> Result<usize, Errno> {
-        rustix::io::read(&self.0, message)
+        calls::read(&self.0, message)
     }
 }
 
@@ -211,11 +211,11 @@ impl Transport for Tcp {
     }
 
     fn send(&self, message: &[u8]) -> Result<usize, Errno> {
-        rustix::io::write(&self.0, message)
+        calls::write(&self.0, message)
     }
 
     fn receive(&self, message: &mut [u8]) -> Result<usize, Errno> {
-        rustix::io::read(&self.0, message)
+        calls::read(&self.0, message)
     }
 }
 
@@ -233,11 +233,11 @@ impl Transport for Udp {
     }
 
     fn send(&self, message: &[u8]) -> Result<usize, Errno> {
-        rustix::net::send(&self.0, message, SendFlags::empty())
+        calls::send(&self.0, message)
     }
 
     fn receive(&self, message: &mut [u8]) -> Result<usize, Errno> {
-        rustix::net::recv(&self.0, message, RecvFlags::empty()).map(|(_, received)| received)
+        calls::receive(&self.0, message)
     }
 
     fn answer(&self) {

@@ -11,9 +11,10 @@ use std::ptr::null_mut;
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
+use super::calls::answered;
 use super::loopback::connection;
 use super::repeated::repeated;
-use super::{about, answered, refused, refused_by};
+use super::{about, refused, refused_by};
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 

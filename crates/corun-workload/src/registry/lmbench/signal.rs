@@ -5,10 +5,10 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::io::Errno;
-use rustix::process::Signal;
 
+use super::about;
+use super::calls::{answered, kill};
 use super::errand::{Errand, errands};
-use super::{about, answered};
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Tag};
 
@@ -97,19 +97,19 @@ impl Errand for Handling {
 
     /// Counts the signals that were handled.
     fn run(&mut self, operations: u64) -> Result<u64, Errno> {
-        let own = rustix::process::getpid();
+        let own = rustix::process::getpid().as_raw_pid();
         let before = HANDLED.load(Relaxed);
         for _ in 0..operations {
-            rustix::process::kill_process(own, Signal::USR1)?;
+            kill(own, libc::SIGUSR1)?;
         }
         Ok(HANDLED.load(Relaxed) - before)
     }
 
     fn overhead(&mut self, operations: u64) {
-        let own = rustix::process::getpid();
+        let own = rustix::process::getpid().as_raw_pid();
         for _ in 0..operations {
             // Always there.
-            let _ = rustix::process::test_kill_process(own);
+            let _ = kill(own, 0);
         }
     }
 }

@@ -2,17 +2,15 @@
 //! a file in between.
 
 use std::ffi::CString;
-use std::mem::MaybeUninit;
+use std::fs::File;
 use std::num::NonZeroUsize;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::repeated::repeated;
-use super::{about, amount, answered, open, refused};
+use super::{about, amount, calls, refused, refused_by};
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
 use crate::{About, Job, Tag, WorkloadError};
@@ -28,9 +26,10 @@ pub(super) static NULL: RowWorkload = RowWorkload {
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        let parent = rustix::process::getppid();
+        let parent = rustix::process::Pid::as_raw(rustix::process::getppid());
         repeated(NULL.about.name, "getppid", workers, |_| {
-            Ok(move || Ok((rustix::process::getppid() == parent).into()))
+            // SAFETY: touches no memory.
+            Ok(move || Ok((unsafe { libc::getppid() } == parent).into()))
         })
     },
 };
@@ -46,10 +45,10 @@ pub(super) static READ: RowWorkload = RowWorkload {
     prepare: |_, workers| {
         let workload = READ.about.name;
         repeated(workload, "read", workers, |_| {
-            let zero = open(c"/dev/zero", OFlags::RDONLY)
-                .map_err(|error| refused(workload, "open of /dev/zero", error))?;
+            let zero = File::open("/dev/zero")
+                .map_err(|error| refused_by(workload, "open of /dev/zero", error))?;
             let mut byte = [0];
-            Ok(move || amount(rustix::io::read(&zero, &mut byte)))
+            Ok(move || amount(calls::read(&zero, &mut byte)))
         })
     },
 };
@@ -65,9 +64,11 @@ pub(super) static WRITE: RowWorkload = RowWorkload {
     prepare: |_, workers| {
         let workload = WRITE.about.name;
         repeated(workload, "write", workers, |_| {
-            let null = open(c"/dev/null", OFlags::WRONLY)
-                .map_err(|error| refused(workload, "open of /dev/null", error))?;
-            Ok(move || amount(rustix::io::write(&null, &[0])))
+            let null = File::options()
+                .write(true)
+                .open("/dev/null")
+                .map_err(|error| refused_by(workload, "open of /dev/null", error))?;
+            Ok(move || amount(calls::write(&null, &[0])))
         })
     },
 };
@@ -79,14 +80,11 @@ pub(super) static STAT: RowWorkload = RowWorkload {
     about: &of_file(["lmbench/simple-stat", "Simple stat"], "stat of a file, by its path", CALLS),
     unavailable: anywhere,
     prepare: |_, workers| {
-        on_file(STAT.about, "stat", workers, |path| {
-            Ok(move || Ok(rustix::fs::stat(path.as_c_str())?.st_size as u64))
-        })
+        on_file(STAT.about, "stat", workers, |path| Ok(move || calls::length_at(&path)))
     },
 };
 
-/// Through libc, since a program gets what its libc makes of it: glibc from 2.33 to 2.38 calls
-/// `newfstatat` with an empty path, which takes longer than `fstat`.
+/// glibc from 2.33 to 2.38 makes it a `newfstatat` with an empty path.
 pub(super) static FSTAT: RowWorkload = RowWorkload {
     about: &of_file(
         ["lmbench/simple-fstat", "Simple fstat"],
@@ -96,14 +94,8 @@ pub(super) static FSTAT: RowWorkload = RowWorkload {
     unavailable: anywhere,
     prepare: |_, workers| {
         on_file(FSTAT.about, "fstat", workers, |path| {
-            let file = open(path.as_c_str(), OFlags::RDONLY)?;
-            let mut found = MaybeUninit::<libc::stat>::zeroed();
-            Ok(move || {
-                // SAFETY: the descriptor is open, and there is room for the answer.
-                answered(unsafe { libc::fstat(file.as_raw_fd(), found.as_mut_ptr()) })?;
-                // SAFETY: it was written, and zeros are a value of it anyway.
-                Ok(unsafe { found.assume_init_ref() }.st_size as u64)
-            })
+            let file = calls::open(&path)?;
+            Ok(move || calls::length_of(&file))
         })
     },
 };
@@ -116,9 +108,7 @@ pub(super) static OPEN: RowWorkload = RowWorkload {
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        on_file(OPEN.about, "open", workers, |path| {
-            Ok(move || open(path.as_c_str(), OFlags::RDONLY).map(|_closed| 1))
-        })
+        on_file(OPEN.about, "open", workers, |path| Ok(move || calls::open(&path).map(|_closed| 1)))
     },
 };
 

@@ -137,7 +137,7 @@ pub enum WorkloadError {
         source: io::Error,
     },
     /// The system starts no more processes.
-    #[error("workload `{workload}` needs {processes} more processes: {source}")]
+    #[error("workload `{workload}` needs more processes, {processes} for each worker: {source}")]
     NoProcesses {
         /// The workload.
         workload: &'static str,

@@ -136,6 +136,24 @@ pub enum WorkloadError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The system starts no more processes.
+    #[error("workload `{workload}` needs more processes, {processes} for each worker: {source}")]
+    NoProcesses {
+        /// The workload.
+        workload: &'static str,
+        /// The processes that each of its workers starts.
+        processes: u64,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// This machine does not talk to itself over the network.
+    #[error("workload `{workload}` needs the loopback interface (127.0.0.1): {source}")]
+    NoLoopback {
+        /// The workload.
+        workload: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The system does not allow a system call that the workload consists of.
     #[error("workload `{workload}` calls {call}, which the system refuses: {source}")]
     CallRefused {
@@ -160,8 +178,11 @@ impl Actionable for WorkloadError {
             Self::Unavailable { .. }
             | Self::NoMemory { .. }
             | Self::NoRoom { .. }
+            | Self::NoLoopback { .. }
             | Self::CallRefused { .. } => Exit::NotPossible,
-            Self::FileSizeLimit { .. } | Self::NoDescriptors { .. } => Exit::NotPermitted,
+            Self::FileSizeLimit { .. } | Self::NoDescriptors { .. } | Self::NoProcesses { .. } => {
+                Exit::NotPermitted
+            }
             Self::NoScratch { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => Exit::NotPermitted,
                 _ => Exit::NotPossible,
@@ -201,6 +222,10 @@ impl Actionable for WorkloadError {
             Self::NoDescriptors { .. } => {
                 "Raise the limit (ulimit -n), or ask for fewer workers.".into()
             }
+            Self::NoProcesses { .. } => {
+                "Raise the limit (ulimit -u), or ask for fewer processes or workers.".into()
+            }
+            Self::NoLoopback { .. } => "Bring it up (ip link set lo up).".into(),
             Self::CallRefused { .. } => {
                 "Run outside of the sandbox that forbids it, or choose another workload.".into()
             }

@@ -22,6 +22,24 @@ fn a_ring_of_too_many_pipes_is_refused_and_gives_its_descriptors_back() {
         assert!(prepare("pipe", 20).is_ok());
     }
     assert!(prepare("futex", 100).is_ok());
+    rows_of_lmbench_are_refused();
+}
+
+fn rows_of_lmbench_are_refused() {
+    for (row, parameters, workers) in [
+        ("context-switch", &["processes=64"][..], 1),
+        ("select-10-fds", &[], 10),
+        ("select-10-tcp-fds", &[], 10),
+        ("pipe-latency", &[], 40),
+        ("tcp-latency", &[], 40),
+        ("udp-latency", &[], 40),
+    ] {
+        let workload = find(&format!("lmbench/{row}")).unwrap();
+        let parameters = Parameters::parse(workload.about(), parameters).unwrap();
+        let prepared = workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap());
+        let error = prepared.err().unwrap();
+        assert!(matches!(error, WorkloadError::NoDescriptors { .. }), "{row}: {error}");
+    }
 }
 
 #[test]

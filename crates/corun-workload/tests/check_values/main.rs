@@ -15,6 +15,7 @@ mod gups;
 mod hash;
 mod icache;
 mod json;
+mod lmbench;
 mod lockline;
 mod matmul;
 mod ram;

@@ -1,56 +1,142 @@
-//! System calls that do little: entering the kernel and leaving it again.
+//! System calls that do little: entering the kernel and leaving it again, with a look at a device or
+//! a file in between.
 
+use std::ffi::CString;
+use std::fs::File;
 use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
 
-use rustix::process::Pid;
+use rustix::io::Errno;
 
-use super::about;
-use crate::in_memory::opaque;
+use super::repeated::repeated;
+use super::{about, amount, calls, refused, refused_by};
 use crate::row::{RowWorkload, anywhere};
-use crate::{Job, Kernel, Parameters, Tag, WorkloadError};
+use crate::scratch::Scratch;
+use crate::{About, Job, Tag, WorkloadError};
+
+const CALLS: [&str; 2] = ["a system call", "calls"];
 
 pub(super) static NULL: RowWorkload = RowWorkload {
     about: &about(
         ["lmbench/simple-syscall", "Simple syscall"],
         "getppid, which does next to nothing in the kernel",
         &[Tag::SystemCalls],
-        ["a system call", "calls"],
-        Some("an empty loop"),
+        CALLS,
     ),
     unavailable: anywhere,
-    prepare,
+    prepare: |_, workers| {
+        let parent = rustix::process::Pid::as_raw(rustix::process::getppid());
+        repeated(NULL.about.name, "getppid", workers, |_| {
+            // SAFETY: touches no memory.
+            Ok(move || Ok((unsafe { libc::getppid() } == parent).into()))
+        })
+    },
 };
 
-fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-    let parent = rustix::process::getppid();
-    Ok(Job::of((0..workers.get()).map(|_| GetParent { parent, answers: 0 })))
+pub(super) static READ: RowWorkload = RowWorkload {
+    about: &about(
+        ["lmbench/simple-read", "Simple read"],
+        "read of a byte from /dev/zero",
+        &[Tag::SystemCalls],
+        CALLS,
+    ),
+    unavailable: anywhere,
+    prepare: |_, workers| {
+        let workload = READ.about.name;
+        repeated(workload, "read", workers, |_| {
+            let zero = File::open("/dev/zero")
+                .map_err(|error| refused_by(workload, "open of /dev/zero", error))?;
+            let mut byte = [0];
+            Ok(move || amount(calls::read(&zero, &mut byte)))
+        })
+    },
+};
+
+pub(super) static WRITE: RowWorkload = RowWorkload {
+    about: &about(
+        ["lmbench/simple-write", "Simple write"],
+        "write of a byte to /dev/null",
+        &[Tag::SystemCalls],
+        CALLS,
+    ),
+    unavailable: anywhere,
+    prepare: |_, workers| {
+        let workload = WRITE.about.name;
+        repeated(workload, "write", workers, |_| {
+            let null = File::options()
+                .write(true)
+                .open("/dev/null")
+                .map_err(|error| refused_by(workload, "open of /dev/null", error))?;
+            Ok(move || amount(calls::write(&null, &[0])))
+        })
+    },
+};
+
+/// What the file of the following rows holds, and so what its length is asked to be.
+const CONTENTS: &[u8] = b"corun";
+
+pub(super) static STAT: RowWorkload = RowWorkload {
+    about: &of_file(["lmbench/simple-stat", "Simple stat"], "stat of a file, by its path", CALLS),
+    unavailable: anywhere,
+    prepare: |_, workers| {
+        on_file(STAT.about, "stat", workers, |path| Ok(move || calls::length_at(&path)))
+    },
+};
+
+/// glibc from 2.33 to 2.38 makes it a `newfstatat` with an empty path.
+pub(super) static FSTAT: RowWorkload = RowWorkload {
+    about: &of_file(
+        ["lmbench/simple-fstat", "Simple fstat"],
+        "fstat of an open file, as the C library does it",
+        CALLS,
+    ),
+    unavailable: anywhere,
+    prepare: |_, workers| {
+        on_file(FSTAT.about, "fstat", workers, |path| {
+            let file = calls::open(&path)?;
+            Ok(move || calls::length_of(&file))
+        })
+    },
+};
+
+pub(super) static OPEN: RowWorkload = RowWorkload {
+    about: &of_file(
+        ["lmbench/simple-open-close", "Simple open/close"],
+        "open of a file by its path, and close",
+        ["an open and a close", "pairs"],
+    ),
+    unavailable: anywhere,
+    prepare: |_, workers| {
+        on_file(OPEN.about, "open", workers, |path| Ok(move || calls::open(&path).map(|_closed| 1)))
+    },
+};
+
+const fn of_file(
+    names: [&'static str; 2],
+    summary: &'static str,
+    operation: [&'static str; 2],
+) -> About {
+    // The file, and the block that a file system may need for its folder.
+    About { disk_bytes: 2 * 4096, ..about(names, summary, &[Tag::SystemCalls], operation) }
 }
 
-struct GetParent {
-    parent: Option<Pid>,
-    answers: u64,
-}
-
-impl Kernel for GetParent {
-    fn reset(&mut self) {
-        self.answers = 0;
-    }
-
-    fn run(&mut self, operations: u64) {
-        for _ in 0..operations {
-            self.answers += u64::from(rustix::process::getppid() == self.parent);
-        }
-    }
-
-    fn overhead(&mut self, operations: u64) {
-        let mut answers = 0;
-        for _ in 0..operations {
-            answers = opaque(answers + 1);
-        }
-    }
-
-    /// The answers that were right.
-    fn check(&self) -> u64 {
-        self.answers
-    }
+/// Calls that work on a file of each worker's own, several folders down as in the original.
+fn on_file<C: super::repeated::Call + 'static>(
+    about: &'static About,
+    call: &'static str,
+    workers: NonZeroUsize,
+    start: impl Fn(CString) -> Result<C, Errno>,
+) -> Result<Job, WorkloadError> {
+    let scratch = Arc::new(Scratch::new(about, workers)?);
+    repeated(about.name, call, workers, |worker| {
+        let path = scratch.write(&worker.to_string(), CONTENTS)?.into_os_string().into_vec();
+        let started = CString::new(path).map_err(|_| Errno::INVAL).and_then(&start);
+        let mut call = started.map_err(|error| refused(about.name, "open", error))?;
+        let scratch = scratch.clone();
+        Ok(move || {
+            let _kept = &scratch;
+            call()
+        })
+    })
 }

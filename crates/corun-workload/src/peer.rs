@@ -5,11 +5,9 @@ use std::io;
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-#[allow(dead_code, reason = "the rows that need one are on their way")]
 /// A child process of this worker; ended and waited for when dropped.
 pub(crate) struct Peer(Pid);
 
-#[allow(dead_code, reason = "as above")]
 impl Peer {
     /// Forks a child that does `work` and exits.
     ///

@@ -121,7 +121,8 @@ struct Office {
 impl Office {
     fn new() -> Self {
         let mut office = Self {
-            text: "# Requests of office programs, made up; see examples/office_load.rs.\n".to_owned(),
+            text: "# Requests of office programs, made up; see examples/office_load.rs.\n"
+                .to_owned(),
             random: Random::new(4),
             files: Vec::new(),
             open: Vec::new(),

@@ -81,7 +81,10 @@ fn threads(root: &Path) -> Option<u64> {
         let groups = Path::new(path.trim_start_matches('/')).ancestors();
         let free = groups.filter_map(|group| {
             let group = root.join(mount).join(group);
-            Some(number(&group.join("pids.max"))?.saturating_sub(number(&group.join("pids.current"))?))
+            Some(
+                number(&group.join("pids.max"))?
+                    .saturating_sub(number(&group.join("pids.current"))?),
+            )
         });
         free.collect()
     });

@@ -100,27 +100,76 @@ pub(crate) type Handle = u32;
 /// A request. Offsets and lengths are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    Create { path: PathId, directory: bool, disposition: Disposition, handle: Handle },
-    Close { handle: Handle },
+    Create {
+        path: PathId,
+        directory: bool,
+        disposition: Disposition,
+        handle: Handle,
+    },
+    Close {
+        handle: Handle,
+    },
     /// `expected` bytes are there to be read.
-    Read { handle: Handle, offset: u64, bytes: u32, expected: u32 },
-    Write { handle: Handle, offset: u64, bytes: u32 },
-    Flush { handle: Handle },
-    Unlink { path: PathId },
-    Rename { from: PathId, to: PathId },
-    MakeDirectory { path: PathId },
-    RemoveDirectory { path: PathId },
+    Read {
+        handle: Handle,
+        offset: u64,
+        bytes: u32,
+        expected: u32,
+    },
+    Write {
+        handle: Handle,
+        offset: u64,
+        bytes: u32,
+    },
+    Flush {
+        handle: Handle,
+    },
+    Unlink {
+        path: PathId,
+    },
+    Rename {
+        from: PathId,
+        to: PathId,
+    },
+    MakeDirectory {
+        path: PathId,
+    },
+    RemoveDirectory {
+        path: PathId,
+    },
     /// Removes all files below, and leaves the directories.
-    RemoveTree { path: PathId },
-    PathInformation { path: PathId },
-    FileInformation { handle: Handle },
+    RemoveTree {
+        path: PathId,
+    },
+    PathInformation {
+        path: PathId,
+    },
+    FileInformation {
+        handle: Handle,
+    },
     FileSystemInformation,
-    SetFileInformation { handle: Handle },
+    SetFileInformation {
+        handle: Handle,
+    },
     /// At most `most` entries are looked at; the server answered with `found`.
-    Find { pattern: PathId, most: u32, found: u32 },
-    Lock { handle: Handle, offset: u64, bytes: u32 },
-    Unlock { handle: Handle, offset: u64, bytes: u32 },
-    Sleep { microseconds: u32 },
+    Find {
+        pattern: PathId,
+        most: u32,
+        found: u32,
+    },
+    Lock {
+        handle: Handle,
+        offset: u64,
+        bytes: u32,
+    },
+    Unlock {
+        handle: Handle,
+        offset: u64,
+        bytes: u32,
+    },
+    Sleep {
+        microseconds: u32,
+    },
 }
 
 impl Action {

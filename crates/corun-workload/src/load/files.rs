@@ -11,9 +11,10 @@ impl Load {
     /// The most that one client's files take at any time, in bytes, each file in whole blocks.
     pub(crate) fn most_bytes(&self) -> u64 {
         let mut files = Files::default();
-        self.lines.iter().for_each(|line| files.apply(line.action, line.succeeds));
         // The second pass begins with what the first one left.
-        self.lines.iter().for_each(|line| files.apply(line.action, line.succeeds));
+        for line in self.lines.iter().chain(&self.lines).filter(|line| line.succeeds) {
+            files.apply(line.action, &self.paths);
+        }
         files.most
     }
 
@@ -36,10 +37,7 @@ struct Files {
 }
 
 impl Files {
-    fn apply(&mut self, action: Action, succeeds: bool) {
-        if !succeeds {
-            return;
-        }
+    fn apply(&mut self, action: Action, paths: &[String]) {
         match action {
             Action::Create { path, directory, disposition, handle } => {
                 self.open.insert(handle, path);
@@ -56,6 +54,15 @@ impl Files {
                 }
             }
             Action::Unlink { path } => self.remove(path),
+            Action::RemoveTree { path } => {
+                let tree = &paths[path.index()];
+                let is_below = |path: &PathId| {
+                    let rest = paths[path.index()].strip_prefix(tree.as_str());
+                    rest.is_some_and(|rest| rest.starts_with('/'))
+                };
+                let below: Vec<PathId> = self.lengths.keys().copied().filter(is_below).collect();
+                below.into_iter().for_each(|path| self.remove(path));
+            }
             Action::Rename { from, to } => {
                 let length = self.lengths.get(&from).copied();
                 self.remove(from);
@@ -102,12 +109,16 @@ WriteX 2 4095 1 1 0x0"#;
     #[test]
     fn files_are_counted_in_blocks_while_they_are_there() {
         assert_eq!(most(TWO), (4 + 2) * BLOCK);
-        let renamed = "Rename \"\\a\" \"\\b\" 0x0\nNTCreateX \"\\c\" 0 2 3 0x0\nWriteX 3 0 9000 9000 0x0";
+        let renamed =
+            "Rename \"\\a\" \"\\b\" 0x0\nNTCreateX \"\\c\" 0 2 3 0x0\nWriteX 3 0 9000 9000 0x0";
         assert_eq!(most(&format!("{TWO}\n{renamed}\nUnlink \"\\c\" 0x0")), (4 + 4) * BLOCK);
         let without = TWO.replacen("NTCreateX \"\\b\"", "Unlink \"\\a\" 0x0\nNTCreateX \"\\b\"", 1);
         // The second pass writes `a` again while `b` is there.
         assert_eq!(most(&without), (4 + 2) * BLOCK);
         assert_eq!(most(&format!("{without}\nUnlink \"\\b\" 0x0")), 4 * BLOCK);
+        let in_folder = without.replace("\"\\", "\"\\folder\\");
+        assert_eq!(most(&in_folder), (4 + 2) * BLOCK);
+        assert_eq!(most(&format!("Deltree \"\\folder\" 0x0\n{in_folder}")), 4 * BLOCK);
     }
 
     #[test]

@@ -62,15 +62,15 @@ impl Load {
             path: path.to_owned(),
             source,
         })?;
-        Self::parse(&name(path), &String::from_utf8_lossy(&text))
-            .map(Arc::new)
-            .map_err(|broken| WorkloadError::BrokenLoad {
+        Self::parse(&name(path), &String::from_utf8_lossy(&text)).map(Arc::new).map_err(|broken| {
+            WorkloadError::BrokenLoad {
                 workload,
                 path: path.to_owned(),
                 line: broken.line,
                 expected: broken.expected,
                 found: broken.found,
-            })
+            }
+        })
     }
 
     /// The load that comes with corun.

@@ -297,7 +297,21 @@ Sleep 10 NT_STATUS_OK"#;
                 Load::parse("test", &format!("# a load\n{line}")).unwrap_err();
             format!("{line}: expected {expected}, found `{found}`")
         });
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        1: expected at least one request, found `none`
+        2: expected one of NTCreateX, Close, ReadX, WriteX, Flush, Unlink, Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX, UnlockX, Sleep, found `Open`
+        2: expected one of NTCreateX, Close, ReadX, WriteX, Flush, Unlink, Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX, UnlockX, Sleep, found `SMBopenX`
+        2: expected Close HANDLE STATUS, found `Close NT_STATUS_OK`
+        2: expected a handle that NTCreateX has opened before, found `1`
+        2: expected a status like NT_STATUS_OK or 0x0 at the end, found `1`
+        2: expected Flush HANDLE STATUS, found `Flush x NT_STATUS_OK`
+        2: expected WriteX HANDLE OFFSET BYTES BYTES_WRITTEN STATUS, found `WriteX 1 0 10 9 NT_STATUS_OK`
+        2: expected Unlink "PATH" [ATTRIBUTES] STATUS, found `Unlink a NT_STATUS_OK`
+        2: expected Unlink "PATH" [ATTRIBUTES] STATUS, found `Unlink "\a\..\..\b" NT_STATUS_OK`
+        2: expected NTCreateX "PATH" OPTIONS DISPOSITION HANDLE STATUS, found `NTCreateX "\a" 0x40 0x2 4294967296 NT_STATUS_OK`
+        2: expected LockX HANDLE OFFSET BYTES STATUS, found `LockX 1 9223372036854775808 1 NT_STATUS_OK`
+        2: expected Mkdir "PATH" STATUS, found `Mkdir`
+        "#);
     }
 
     proptest! {

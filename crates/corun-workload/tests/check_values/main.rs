@@ -6,8 +6,10 @@ mod alloc;
 mod branchy;
 mod btree;
 mod chase;
+mod chat;
 mod compress;
 mod ctxswitch;
+mod dbench;
 mod fairness;
 mod fib;
 mod gups;
@@ -24,6 +26,7 @@ mod sort;
 mod spin;
 mod stream;
 mod syscall_mix;
+mod tbench;
 mod tlb;
 
 // The data that workloads make up, and what they make of it in the end; not the work between.
@@ -48,7 +51,9 @@ fn a_reset_forgets_the_run_before() {
         "alloc",
         "branchy",
         "btree",
+        "chat",
         "compress",
+        "dbench",
         "fairness",
         "fib",
         "hash",
@@ -62,6 +67,7 @@ fn a_reset_forgets_the_run_before() {
         "sort",
         "spin",
         "syscall-mix",
+        "tbench",
         "tlb",
     ] {
         assert_reset_forgets(name, &[]);

@@ -5,7 +5,9 @@
 //! first belongs to the operations alone. This program runs itself below strace for that.
 
 mod aim9_cpu;
+mod dbench;
 mod lmbench;
+mod tbench;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -23,7 +25,7 @@ const MORE: u64 = 40;
 /// The system calls that one operation makes, by name, in the worker and its children.
 ///
 /// `None` where there is no strace, or the workload cannot run here: the test is then skipped.
-fn calls_per_operation(name: &str) -> Option<BTreeMap<String, f64>> {
+fn calls_per_operation(name: &str, parameter: Option<&str>) -> Option<BTreeMap<String, f64>> {
     if let Some(reason) = find(name).unwrap().unavailable() {
         corun_testing::skip(name, &reason);
         return None;
@@ -32,8 +34,8 @@ fn calls_per_operation(name: &str) -> Option<BTreeMap<String, f64>> {
         corun_testing::skip("counting system calls", "there is no strace");
         return None;
     }
-    let few = count(name, FEW);
-    let mut more = count(name, MORE);
+    let few = count(name, parameter, FEW);
+    let mut more = count(name, parameter, MORE);
     for (call, calls) in few {
         *more.entry(call).or_default() -= calls;
     }
@@ -44,21 +46,29 @@ fn calls_per_operation(name: &str) -> Option<BTreeMap<String, f64>> {
 
 /// Asserts how often an operation of `name` makes each of these calls; others are not looked at.
 fn assert_calls(name: &str, expected: &[(&str, f64)]) {
-    let Some(found) = calls_per_operation(name) else { return };
+    assert_calls_with(name, None, expected);
+}
+
+/// As [`assert_calls`], with a parameter as a user types it.
+fn assert_calls_with(name: &str, parameter: Option<&str>, expected: &[(&str, f64)]) {
+    let Some(found) = calls_per_operation(name, parameter) else { return };
     for (call, calls) in expected {
         let found_calls = found.get(*call).copied().unwrap_or(0.0);
         assert_eq!(found_calls, *calls, "{call} in an operation of {name}, of {found:?}");
     }
 }
 
-fn count(name: &str, operations: u64) -> BTreeMap<String, i64> {
+fn count(name: &str, parameter: Option<&str>, operations: u64) -> BTreeMap<String, i64> {
+    // Whatever others leave in a folder of all costs calls.
+    let folder = tempfile::tempdir().unwrap();
     let summary = tempfile::NamedTempFile::new().unwrap();
     let told = Command::new("strace")
         .args(["-f", "-c", "-U", "calls,name", "-o"])
         .arg(summary.path())
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "kernel_below_strace", "--ignored", "--nocapture", "--test-threads=1"])
-        .env(ORDER, format!("{operations} {name}"))
+        .env("TMPDIR", folder.path())
+        .env(ORDER, format!("{operations} {name} {}", parameter.unwrap_or_default()))
         .output()
         .unwrap();
     assert!(told.status.success(), "{name}: {}", String::from_utf8_lossy(&told.stderr));
@@ -77,9 +87,11 @@ fn row(line: &str) -> Option<(String, i64)> {
 #[ignore = "what the other tests run below strace"]
 fn kernel_below_strace() {
     let Ok(order) = std::env::var(ORDER) else { return };
-    let (operations, name) = order.split_once(' ').unwrap();
+    let (operations, order) = order.split_once(' ').unwrap();
+    let (name, parameter) = order.split_once(' ').unwrap();
     let workload = find(name).unwrap();
-    let parameters = Parameters::parse(workload.about(), [""; 0]).unwrap();
+    let given = Some(parameter).filter(|given| !given.is_empty());
+    let parameters = Parameters::parse(workload.about(), given).unwrap();
     let Ok(Job::Kernels(mut kernels)) = workload.prepare(&parameters, NonZeroUsize::MIN) else {
         panic!("{name} has no kernels here");
     };

@@ -8,6 +8,7 @@
 mod message;
 mod room;
 mod server;
+mod thread;
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -99,17 +100,21 @@ struct ChatKernel {
 }
 
 impl Kernel for ChatKernel {
-    /// Opens the room, unless it is open: its threads and connections stay from run to run.
+    /// Opens the room, unless it is open: its threads and connections stay from run to run, as long as
+    /// the thread that opened it does.
     ///
     /// # Panics
     /// If the system gives fewer connections or threads than the room needs.
     fn reset(&mut self) {
         match &mut self.room {
-            Some(room) => room.forget(),
-            closed => match Room::open(self.shape) {
-                Ok(room) => *closed = Some(room),
-                Err(error) => panic!("the room cannot be opened: {error}"),
-            },
+            Some(room) if room.is_own() => room.forget(),
+            elsewhere => {
+                *elsewhere = None;
+                let opened = Room::open(self.shape);
+                let room =
+                    opened.unwrap_or_else(|error| panic!("a room cannot be opened: {error}"));
+                *elsewhere = Some(room);
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle, ThreadId};
 
 use super::message::{self, Listener, Received, Shape};
 use super::server;
@@ -12,18 +12,14 @@ use crate::loopback::Loopback;
 use crate::peer::Peer;
 
 /// Enough for threads that call nothing deep; there may be thousands.
-const STACK_BYTES: usize = 64 << 10;
-
-/// Starts a thread with a small stack.
-pub(super) fn start(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work)
-}
+pub(super) const STACK_BYTES: usize = 64 << 10;
 
 /// A room with its server and all of its threads; closed when dropped.
 pub(super) struct Room {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     _server: Peer,
+    opener: ThreadId,
 }
 
 struct Shared {
@@ -69,14 +65,21 @@ impl Room {
             begun: Condvar::new(),
             ended: Condvar::new(),
         });
-        let mut room = Self { shared, threads: Vec::new(), _server: server };
+        let mut room =
+            Self { shared, threads: Vec::new(), _server: server, opener: thread::current().id() };
         for member in 0..shape.members {
             for part in [Shared::send, Shared::receive] {
                 let shared = Arc::clone(&room.shared);
-                room.threads.push(start(move || shared.take_part(member, part))?);
+                let thread = thread::Builder::new().stack_size(STACK_BYTES);
+                room.threads.push(thread.spawn(move || shared.take_part(member, part))?);
             }
         }
         Ok(room)
+    }
+
+    /// Whether the calling thread has opened the room: a peer ends with the thread that forked it.
+    pub(super) fn is_own(&self) -> bool {
+        self.opener == thread::current().id()
     }
 
     pub(super) fn forget(&mut self) {

@@ -7,7 +7,8 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::message::Shape;
-use super::room::start;
+use super::room::STACK_BYTES;
+use super::thread;
 
 /// Bytes that wait for a member at most, unless a single message is longer: whoever sends faster than
 /// the others read has to wait, or the server would need any amount of memory.
@@ -16,27 +17,15 @@ const QUEUE_BYTES: usize = 64 << 10;
 /// Serves until a connection is closed, then ends the process. Writes a byte to `ready` when every
 /// thread has been started.
 ///
-/// It runs in a forked child and yet allocates and starts threads: the system's C libraries put
-/// both in order in a child of a process that has other threads.
+/// It runs in a forked child and yet allocates and starts threads, both of which the C library keeps
+/// in order in a child of a process with other threads.
 pub(super) fn serve(shape: Shape, connections: Vec<TcpStream>, mut ready: PipeWriter) {
-    let started = Server::new(shape, connections).and_then(|server| {
-        let server = Arc::new(server);
-        (0..shape.members)
-            .flat_map(|member| {
-                let [receiving, sending] = [(); 2].map(|()| Arc::clone(&server));
-                [
-                    start(move || end(receiving.receive(member))),
-                    start(move || end(sending.send(member))),
-                ]
-            })
-            .collect::<io::Result<Vec<_>>>()
-    });
+    let started = Server::new(shape, connections).and_then(|server| server.start());
     // The other side sees whether the byte came.
-    if let Ok(threads) = started
-        && ready.write_all(&[1]).is_ok()
-    {
-        for thread in threads {
-            let _ = thread.join();
+    if started.is_ok() && ready.write_all(&[1]).is_ok() {
+        loop {
+            // SAFETY: no arguments; a handler that returns wakes it up.
+            unsafe { libc::pause() };
         }
     }
 }
@@ -57,6 +46,16 @@ impl Server {
     fn new(shape: Shape, connections: Vec<TcpStream>) -> io::Result<Self> {
         let queues = connections.iter().map(|_| Queue::new(shape.bytes)).collect::<Result<_, _>>();
         Ok(Self { shape, connections, queues: queues.map_err(io::Error::other)? })
+    }
+
+    fn start(self) -> io::Result<()> {
+        let server = Arc::new(self);
+        for member in 0..server.shape.members {
+            let [receiving, sending] = [(); 2].map(|()| Arc::clone(&server));
+            thread::start(move || end(receiving.receive(member)), STACK_BYTES)?;
+            thread::start(move || end(sending.send(member)), STACK_BYTES)?;
+        }
+        Ok(())
     }
 
     /// Takes a member's messages and puts each into the queues of the others.

@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use crate::load::{LOAD, Load, Replay};
 use crate::peer::Peer;
-use crate::{
-    About, Job, Mode, Parameters, Tag, Tally, Usual, Workload, WorkloadError, loopback,
-};
+use crate::{About, Job, Mode, Parameters, Tag, Tally, Usual, Workload, WorkloadError, loopback};
 use loopback::Loopback;
 use packet::{Connection, NetworkClient};
 
@@ -56,7 +54,7 @@ impl Workload for Tbench {
 
 /// A connection to a server that is a child of this process.
 fn connect_to_child(longest_packet: usize) -> io::Result<Connection<Peer>> {
-    let [near, far] = Loopback::listen()?.connect()?;
+    let [near, far] = Loopback::listen()?.connect()?.map(packet::as_file);
     let mut packet = vec![0; longest_packet];
     let server = Peer::fork(|| server::serve(&far, &mut packet))?;
     Ok(Connection { stream: near, server })

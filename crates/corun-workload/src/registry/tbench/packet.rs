@@ -2,8 +2,10 @@
 //! four bytes, the highest first, say how many bytes follow in the packet and how many are wanted
 //! behind the first number of the answer.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +21,14 @@ const GREETING: [usize; 2] = [2 * NUMBER, 2 * NUMBER];
 
 /// A connection and what keeps its server.
 pub(super) struct Connection<S> {
-    pub(super) stream: TcpStream,
+    pub(super) stream: File,
     #[allow(dead_code, reason = "it is there to be dropped after the connection")]
     pub(super) server: S,
+}
+
+/// A stream as a file: what goes through it goes by `read` and `write`, as in the original.
+pub(super) fn as_file(stream: TcpStream) -> File {
+    OwnedFd::from(stream).into()
 }
 
 /// A client that a server is started for, or looked for, by `connect`, which is told how long a
@@ -126,4 +133,52 @@ fn sizes(action: Action, name_lengths: &[usize]) -> Option<[usize; 2]> {
         Action::Lock { .. } | Action::Unlock { .. } => [51, 39],
         Action::RemoveTree { .. } | Action::Sleep { .. } => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// The server that dbench brings along, at the port that it always has.
+    struct Original(Child);
+
+    impl Drop for Original {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn connect_to_original(_: usize) -> io::Result<Connection<Original>> {
+        let quiet = Command::new("tbench_srv").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut server = Original(quiet?);
+        loop {
+            if let Ok(stream) = TcpStream::connect(("127.0.0.1", 7003)) {
+                stream.set_nodelay(true)?;
+                return Ok(Connection { stream: as_file(stream), server });
+            }
+            if server.0.try_wait()?.is_some() {
+                return Err(io::Error::other("it does not get its port"));
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_original_server_understands_every_packet() {
+        let load = Arc::new(Load::own());
+        match connect_to_original(0) {
+            Ok(connection) => {
+                let mut connection = Some(connection);
+                let connect = |_| connection.take().ok_or_else(|| io::Error::other("used up"));
+                let mut client = NetworkClient::new(&load, 0, connect);
+                client.reset();
+                let answers = load.lines.iter().map(|line| client.request(line));
+                assert!(answers.map(|answer| answer.bytes).sum::<u64>() > 0);
+            }
+            Err(error) => corun_testing::skip("tbench_srv", &error.to_string()),
+        }
+    }
 }

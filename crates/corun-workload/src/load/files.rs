@@ -125,6 +125,6 @@ WriteX 2 4095 1 1 0x0"#;
     fn a_load_that_asks_for_everything_is_counted_without_overflow() {
         let huge = format!("NTCreateX \"\\a\" 0 2 1 0x0\nWriteX 1 {} 9 9 0x0", i64::MAX);
         assert!(most(&huge) >= i64::MAX as u64);
-        assert!(most(&huge.repeat(1)) >= Load::parse("test", &huge).unwrap().longest_file());
+        assert!(most(&huge) >= Load::parse("test", &huge).unwrap().longest_file());
     }
 }

@@ -80,7 +80,12 @@ impl Kind {
 
     /// The kind of this name; the original takes capitals and small letters for the same.
     pub(super) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|kind| {
+            let split = kind.syntax().as_bytes().split_at_checked(name.len());
+            split.is_some_and(|(start, rest)| {
+                start.eq_ignore_ascii_case(name.as_bytes()) && matches!(rest, [] | [b' ', ..])
+            })
+        })
     }
 }
 

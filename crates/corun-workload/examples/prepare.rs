@@ -1,5 +1,6 @@
 //! Prepares a workload, says how that went, and keeps it until standard input ends:
-//! `prepare NAME [PARAMETER=VALUE...]`. Tests start it under limits, and kill it.
+//! `prepare NAME [PARAMETER=VALUE...]`. Tests start it under limits, and kill it. Where the variable
+//! OPERATIONS is set, it runs so many of them instead; tests count its system calls.
 
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -12,7 +13,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, parameters)) = arguments.split_first() else { return ExitCode::from(2) };
     match prepare(name, parameters) {
-        Ok(_job) => {
+        Ok(job) => {
+            if let Some(operations) =
+                std::env::var("OPERATIONS").ok().and_then(|it| it.parse().ok())
+            {
+                return run(job, operations);
+            }
             println!("prepared");
             let ended = std::io::stdin().read_to_end(&mut Vec::new());
             ended.map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
@@ -22,6 +28,13 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit() as u8)
         }
     }
+}
+
+fn run(job: Job, operations: u64) -> ExitCode {
+    let Job::Kernels(mut kernels) = job else { return ExitCode::from(2) };
+    kernels[0].reset();
+    kernels[0].run(operations);
+    ExitCode::SUCCESS
 }
 
 fn prepare(name: &str, parameters: &[String]) -> Result<Job, WorkloadError> {

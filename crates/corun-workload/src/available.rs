@@ -1,10 +1,14 @@
-//! The memory that a process can still get here, so that asking for too much ends in an error and
-//! not in the kernel's killing of some process.
+//! The memory and the threads that a process can still get here, so that asking for too much ends in
+//! an error and not in the kernel's killing of some process.
 
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::process::{Resource, geteuid, getrlimit};
+
+use crate::WorkloadError;
 
 /// Processes that do the same as this one at the same time, this one included.
 static COPIES: AtomicUsize = AtomicUsize::new(1);
@@ -48,11 +52,58 @@ fn limit(line: &str, root: &Path) -> Option<u64> {
         _ => return None,
     };
     let groups = Path::new(path.trim_start_matches('/')).ancestors();
-    let limits = groups.filter_map(|group| {
-        let text = fs::read_to_string(root.join(mount).join(group).join(file)).ok()?;
-        text.trim().parse().ok()
+    groups.filter_map(|group| number(&root.join(mount).join(group).join(file))).min()
+}
+
+/// Refuses more threads, processes included, than can be started here, by all copies together.
+pub(crate) fn ensure_threads(workload: &'static str, threads: u64) -> Result<(), WorkloadError> {
+    let needed = threads.saturating_mul(COPIES.load(Ordering::Relaxed) as u64);
+    let root = Path::new("/");
+    // The limit of a user counts what runs already, which is not known; root is not bound by it.
+    let of_user = getrlimit(Resource::Nproc).current.filter(|_| !geteuid().is_root());
+    match self::threads(root).into_iter().chain(of_user).min() {
+        Some(free) if free < needed => Err(WorkloadError::NoThreads { workload, needed, free }),
+        _ => Ok(()),
+    }
+}
+
+/// Threads that can still be started below `root`; `None` where the kernel does not tell.
+///
+/// Source: the kernel's documents proc(5) (`loadavg`, `sys/kernel`) and cgroup-v2 (`pids.max`).
+fn threads(root: &Path) -> Option<u64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let of_groups = groups.lines().flat_map(|line| {
+        let (mount, path) = match line.splitn(3, ':').collect::<Vec<_>>()[..] {
+            ["0", "", path] => ("sys/fs/cgroup", path),
+            [_, "pids", path] => ("sys/fs/cgroup/pids", path),
+            _ => return Vec::new(),
+        };
+        let groups = Path::new(path.trim_start_matches('/')).ancestors();
+        let free = groups.filter_map(|group| {
+            let group = root.join(mount).join(group);
+            Some(
+                number(&group.join("pids.max"))?
+                    .saturating_sub(number(&group.join("pids.current"))?),
+            )
+        });
+        free.collect()
     });
-    limits.min()
+    let of_kernel = ["threads-max", "pid_max"].into_iter().filter_map(|file| {
+        let most = number(&root.join("proc/sys/kernel").join(file))?;
+        Some(most.saturating_sub(running(root)?))
+    });
+    of_groups.chain(of_kernel).min()
+}
+
+/// The threads that there are: the number behind the slash.
+fn running(root: &Path) -> Option<u64> {
+    let load = fs::read_to_string(root.join("proc/loadavg")).ok()?;
+    load.split_once('/')?.1.split(' ').next()?.parse().ok()
+}
+
+/// The number in a file; `None` where there is another word, such as `max`.
+fn number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -63,13 +114,37 @@ mod tests {
         "MemTotal:       2048 kB\nMemFree:         1 kB\nMemAvailable:   1024 kB\n";
 
     fn available(files: &[(&str, &str)]) -> Option<u64> {
+        memory(tree(files).path())
+    }
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        memory(root.path())
+        root
+    }
+
+    #[test]
+    fn threads_are_limited_by_the_kernel_and_by_groups() {
+        let mut files = vec![
+            ("proc/loadavg", "0.10 0.20 0.30 1/250 4711\n"),
+            ("proc/sys/kernel/threads-max", "4250\n"),
+            ("proc/sys/kernel/pid_max", "32768\n"),
+        ];
+        assert_eq!(threads(tree(&files).path()), Some(4000));
+        files.push(("proc/self/cgroup", "3:pids:/old\n0::/slice/scope\n"));
+        files.push(("sys/fs/cgroup/slice/scope/pids.max", "max\n"));
+        assert_eq!(threads(tree(&files).path()), Some(4000));
+        files.push(("sys/fs/cgroup/slice/pids.max", "1000\n"));
+        files.push(("sys/fs/cgroup/slice/pids.current", "990\n"));
+        assert_eq!(threads(tree(&files).path()), Some(10));
+        files.push(("sys/fs/cgroup/pids/old/pids.max", "5\n"));
+        files.push(("sys/fs/cgroup/pids/old/pids.current", "6\n"));
+        assert_eq!(threads(tree(&files).path()), Some(0));
+        assert_eq!(threads(tree(&[]).path()), None);
     }
 
     #[test]

@@ -146,6 +146,30 @@ pub enum WorkloadError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A load file cannot be read.
+    #[error("workload `{workload}` cannot read its load {path:?}: {source}")]
+    UnreadableLoad {
+        /// The workload.
+        workload: &'static str,
+        /// The load file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A load file has a line that is no request.
+    #[error("line {line} of the load {path:?}: expected {expected}, found `{found}`")]
+    BrokenLoad {
+        /// The workload.
+        workload: &'static str,
+        /// The load file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is allowed there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
     /// This machine does not talk to itself over the network.
     #[error("workload `{workload}` needs the loopback interface (127.0.0.1): {source}")]
     NoLoopback {
@@ -153,6 +177,16 @@ pub enum WorkloadError {
         workload: &'static str,
         /// The system's reason.
         source: io::Error,
+    },
+    /// The system does not give as many threads.
+    #[error("workload `{workload}` needs {needed} threads, and {free} can be had here")]
+    NoThreads {
+        /// The workload.
+        workload: &'static str,
+        /// The threads of all workers.
+        needed: u64,
+        /// The threads that can still be started.
+        free: u64,
     },
     /// The system does not allow a system call that the workload consists of.
     #[error("workload `{workload}` calls {call}, which the system refuses: {source}")]
@@ -174,15 +208,18 @@ impl Actionable for WorkloadError {
             | Self::NotAPair { .. }
             | Self::UnknownParameter { .. }
             | Self::Repeated { .. }
-            | Self::BadValue { .. } => Exit::Usage,
+            | Self::BadValue { .. }
+            | Self::UnreadableLoad { .. }
+            | Self::BrokenLoad { .. } => Exit::Usage,
             Self::Unavailable { .. }
             | Self::NoMemory { .. }
             | Self::NoRoom { .. }
             | Self::NoLoopback { .. }
             | Self::CallRefused { .. } => Exit::NotPossible,
-            Self::FileSizeLimit { .. } | Self::NoDescriptors { .. } | Self::NoProcesses { .. } => {
-                Exit::NotPermitted
-            }
+            Self::FileSizeLimit { .. }
+            | Self::NoDescriptors { .. }
+            | Self::NoProcesses { .. }
+            | Self::NoThreads { .. } => Exit::NotPermitted,
             Self::NoScratch { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => Exit::NotPermitted,
                 _ => Exit::NotPossible,
@@ -225,7 +262,14 @@ impl Actionable for WorkloadError {
             Self::NoProcesses { .. } => {
                 "Raise the limit (ulimit -u), or ask for fewer processes or workers.".into()
             }
-            Self::NoLoopback { .. } => "Bring it up (ip link set lo up).".into(),
+            Self::UnreadableLoad { .. } => {
+                "Name a file that you may read, or leave `load` out to get corun's own.".into()
+            }
+            Self::BrokenLoad { .. } => "Correct this line of the file, or begin it with #.".into(),
+            Self::NoLoopback { .. } => "Set the interface up (ip link set lo up).".into(),
+            Self::NoThreads { .. } => {
+                "Raise the limits (ulimit -u, pids.max), or ask for fewer workers.".into()
+            }
             Self::CallRefused { .. } => {
                 "Run outside of the sandbox that forbids it, or choose another workload.".into()
             }

@@ -11,6 +11,8 @@ mod error;
 mod generated;
 mod in_memory;
 mod latency;
+mod load;
+mod loopback;
 mod memory;
 mod parameters;
 mod peer;

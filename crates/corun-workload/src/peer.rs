@@ -11,8 +11,12 @@ pub(crate) struct Peer(Pid);
 impl Peer {
     /// Forks a child that does `work` and exits.
     ///
-    /// The work runs in a copy of a process that may have had other threads: it makes system calls
-    /// and touches memory that is there, but allocates nothing and takes no locks.
+    /// The work runs in a copy of a process that may have had other threads, so it takes no lock that
+    /// one of them may have held: it makes system calls and touches memory that is there. The C
+    /// library keeps its own locks in order, those of the allocator and of starting threads; the
+    /// standard library does not, so threads are not started through it.
+    ///
+    /// The child also ends with the thread that has forked it.
     ///
     /// # Errors
     /// The system's, if it starts no process.

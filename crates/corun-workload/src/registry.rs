@@ -7,8 +7,10 @@ mod alloc;
 mod branchy;
 mod btree;
 mod chase;
+mod chat;
 mod compress;
 mod ctxswitch;
+mod dbench;
 mod fairness;
 mod fib;
 mod gups;
@@ -26,6 +28,7 @@ mod sort;
 mod spin;
 mod stream;
 mod syscall_mix;
+mod tbench;
 mod tlb;
 
 use crate::error::nearest_first;
@@ -54,8 +57,10 @@ fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
         &branchy::Branchy,
         &btree::Btree,
         &chase::Chase,
+        &chat::Chat,
         &compress::Compress,
         &ctxswitch::CtxSwitch,
+        &dbench::Dbench,
         &fairness::Fairness,
         &fib::Fib,
         &gups::Gups,
@@ -72,6 +77,7 @@ fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
         &spin::Spin,
         &stream::Stream,
         &syscall_mix::SyscallMix,
+        &tbench::Tbench,
         &tlb::Tlb,
     ];
     ALL.iter().copied()

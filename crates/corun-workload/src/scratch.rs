@@ -32,26 +32,30 @@ impl Scratch {
     /// [`WorkloadError::NoRoom`], [`WorkloadError::FileSizeLimit`],
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`]; nothing is left behind.
     pub(crate) fn new(about: &'static About, workers: NonZeroUsize) -> Result<Self, WorkloadError> {
-        Self::with_room(about, workers, about.disk_bytes)
+        Self::with_room(about, workers, about.disk_bytes, about.disk_bytes)
     }
 
-    /// As [`new`](Self::new), where the parameters say that each worker writes `bytes` at most, which
-    /// is less than what [`About::disk_bytes`] allows for.
+    /// As [`new`](Self::new), where the parameters decide that a worker writes up to `bytes` bytes,
+    /// no file longer than `longest` bytes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
     pub(crate) fn with_room(
         about: &'static About,
         workers: NonZeroUsize,
         bytes: u64,
+        longest: u64,
     ) -> Result<Self, WorkloadError> {
-        Self::below(&std::env::temp_dir(), about.name, workers, bytes)
+        let bytes = bytes.saturating_mul(workers.get() as u64);
+        Self::below(&std::env::temp_dir(), about.name, bytes, longest)
     }
 
     fn below(
         parent: &Path,
         workload: &'static str,
-        workers: NonZeroUsize,
-        bytes_each: u64,
+        bytes: u64,
+        longest: u64,
     ) -> Result<Self, WorkloadError> {
-        let bytes = bytes_each.saturating_mul(workers.get() as u64);
         let refused = |error| refused(workload, parent, error);
         // A folder that may not be listed may still be written to.
         let _ = remove_abandoned(parent);
@@ -62,8 +66,8 @@ impl Scratch {
         }
         // Asked beforehand: a write beyond the limit ends the process by a signal.
         let limit = rustix::process::getrlimit(Resource::Fsize).current;
-        if let Some(limit) = limit.filter(|&limit| limit < bytes_each) {
-            return Err(WorkloadError::FileSizeLimit { workload, bytes: bytes_each, limit });
+        if let Some(limit) = limit.filter(|&limit| limit < longest) {
+            return Err(WorkloadError::FileSizeLimit { workload, bytes: longest, limit });
         }
         loop {
             if let Some((lock, folder)) = locked(parent).map_err(refused)? {
@@ -77,9 +81,25 @@ impl Scratch {
     /// # Errors
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`].
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<PathBuf, WorkloadError> {
+        self.make(name, |path| File::create_new(path)?.write_all(contents))
+    }
+
+    /// Makes a new folder in the folder and returns where it is.
+    ///
+    /// # Errors
+    /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`].
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, WorkloadError> {
+        self.make(name, |path| fs::create_dir(path))
+    }
+
+    fn make(
+        &self,
+        name: &str,
+        make: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<PathBuf, WorkloadError> {
         let path = self.folder.path().join(name);
-        let written = File::create_new(&path).and_then(|mut file| file.write_all(contents));
-        written.map_err(|error| self.refused(error))?;
+        let parent = self.folder.path().parent().unwrap_or(&path);
+        make(&path).map_err(|error| refused(self.workload, parent, error))?;
         Ok(path)
     }
 

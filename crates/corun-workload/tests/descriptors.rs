@@ -7,9 +7,17 @@ use corun_record::{Actionable, Exit};
 use corun_workload::{Parameters, WorkloadError, find};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+/// One test, since its parts would take descriptors from one another.
 #[test]
-fn a_ring_of_too_many_pipes_is_refused_and_gives_its_descriptors_back() {
-    limit();
+fn too_many_descriptors_are_refused_and_given_back() {
+    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    a_ring_of_pipes();
+    rows_of_lmbench();
+    rows_of_aim9();
+}
+
+fn a_ring_of_pipes() {
     let workload = find("ctxswitch").unwrap();
     let prepare = |by: &str, workers| {
         let parameters = Parameters::parse(workload.about(), [format!("by={by}")]).unwrap();
@@ -22,10 +30,9 @@ fn a_ring_of_too_many_pipes_is_refused_and_gives_its_descriptors_back() {
         assert!(prepare("pipe", 20).is_ok());
     }
     assert!(prepare("futex", 100).is_ok());
-    rows_of_lmbench_are_refused();
 }
 
-fn rows_of_lmbench_are_refused() {
+fn rows_of_lmbench() {
     for (row, parameters, workers) in [
         ("context-switch", &["processes=64"][..], 1),
         ("select-10-fds", &[], 10),
@@ -42,9 +49,7 @@ fn rows_of_lmbench_are_refused() {
     }
 }
 
-#[test]
-fn rows_that_open_files_for_each_worker_refuse_too_many_and_give_their_descriptors_back() {
-    limit();
+fn rows_of_aim9() {
     for row in [
         "disk_rr",
         "disk_cp",
@@ -65,10 +70,4 @@ fn rows_that_open_files_for_each_worker_refuse_too_many_and_give_their_descripto
             assert!(prepare(5).is_ok(), "{row}");
         }
     }
-}
-
-/// The tests of this process have few descriptors together.
-fn limit() {
-    let limit = Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) };
-    setrlimit(Resource::Nofile, limit).unwrap();
 }

@@ -7,8 +7,10 @@ mod alloc;
 mod branchy;
 mod btree;
 mod chase;
+mod chat;
 mod compress;
 mod ctxswitch;
+mod dbench;
 mod fairness;
 mod fib;
 mod gups;
@@ -26,6 +28,7 @@ mod sort;
 mod spin;
 mod stream;
 mod syscall_mix;
+mod tbench;
 mod tlb;
 
 // The data that workloads make up, and what they make of it in the end; not the work between.
@@ -50,7 +53,9 @@ fn a_reset_forgets_the_run_before() {
         "alloc",
         "branchy",
         "btree",
+        "chat",
         "compress",
+        "dbench",
         "fairness",
         "fib",
         "hash",
@@ -64,6 +69,7 @@ fn a_reset_forgets_the_run_before() {
         "sort",
         "spin",
         "syscall-mix",
+        "tbench",
         "tlb",
     ] {
         assert_reset_forgets(name, &[]);

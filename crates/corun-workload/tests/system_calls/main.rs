@@ -2,21 +2,18 @@
 //! it says.
 //!
 //! A kernel is run twice, with few operations and with more; what the second run makes beyond the
-//! first belongs to the operations alone. This program runs itself below strace for that.
+//! first belongs to the operations alone.
 
 mod aim9;
 mod aim9_cpu;
+mod dbench;
 mod lmbench;
+mod tbench;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::process::Command;
 
-use corun_workload::{Job, Parameters, find};
-
-/// The variable that tells this program, run below strace, what to run: the number of operations, the
-/// workload and its parameters, which follow the name wherever one is given here.
-const ORDER: &str = "CORUN_TEST_KERNEL";
+use corun_workload::find;
 
 /// Operations of the two runs.
 const FEW: u64 = 8;
@@ -70,16 +67,19 @@ fn count(name: &str, operations: u64) -> BTreeMap<String, i64> {
     let summary = tempfile::NamedTempFile::new().unwrap();
     // Its own, since each kernel looks at what others have left.
     let scratch = tempfile::tempdir().unwrap();
+    let tests = std::env::current_exe().unwrap();
+    let prepare = tests.parent().unwrap().with_file_name("examples").join("prepare");
     let told = Command::new("strace")
         .args(["-f", "-c", "-U", "calls,name", "-o"])
         .arg(summary.path())
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "kernel_below_strace", "--ignored", "--nocapture", "--test-threads=1"])
+        .arg(prepare)
+        .args(name.split(' '))
         .env("TMPDIR", scratch.path())
-        .env(ORDER, format!("{operations} {name}"))
+        .env("OPERATIONS", operations.to_string())
         .output()
         .unwrap();
-    assert!(told.status.success(), "{name}: {}", String::from_utf8_lossy(&told.stderr));
+    let said = [told.stdout, told.stderr].concat();
+    assert!(told.status.success(), "{name}: {}", String::from_utf8_lossy(&said));
     let table = std::fs::read_to_string(summary.path()).unwrap();
     table.lines().filter_map(row).collect()
 }
@@ -89,19 +89,4 @@ fn row(line: &str) -> Option<(String, i64)> {
     let (calls, name) = line.trim().split_once(char::is_whitespace)?;
     let name = name.trim();
     (name != "total").then(|| Some((name.to_owned(), calls.parse().ok()?)))?
-}
-
-#[test]
-#[ignore = "what the other tests run below strace"]
-fn kernel_below_strace() {
-    let Ok(order) = std::env::var(ORDER) else { return };
-    let mut words = order.split(' ');
-    let [operations, name] = std::array::from_fn(|_| words.next().unwrap());
-    let workload = find(name).unwrap();
-    let parameters = Parameters::parse(workload.about(), words).unwrap();
-    let Ok(Job::Kernels(mut kernels)) = workload.prepare(&parameters, NonZeroUsize::MIN) else {
-        panic!("{name} has no kernels here");
-    };
-    kernels[0].reset();
-    kernels[0].run(operations.parse().unwrap());
 }

@@ -66,7 +66,7 @@ fn byte_at(place: usize) -> u8 {
 fn prepare_file(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
     let about = FILE.about;
     let size = parameters.number(&SIZE)?;
-    let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096)?);
+    let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096, size)?);
     let contents: Vec<u8> = (0..size as usize).map(byte_at).collect();
     Job::of_each((0..workers.get()).map(|worker| {
         let path = scratch.write(&worker.to_string(), &contents)?;

@@ -74,7 +74,7 @@ fn files(
     size: u64,
     workers: NonZeroUsize,
 ) -> Result<Vec<(File, Arc<Scratch>)>, WorkloadError> {
-    let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096)?);
+    let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096, size)?);
     let page = page_size();
     let contents: Vec<u8> = (0..size as usize).map(|place| byte_of_page(place / page)).collect();
     let files = (0..workers.get()).map(|worker| {

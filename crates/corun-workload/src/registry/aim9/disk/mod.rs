@@ -98,9 +98,9 @@ fn prepare(
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {
     let file_size = parameters.number(&FILE_SIZE)?;
-    let room = written(file_size, way, writes);
-    let scratch = Arc::new(Scratch::with_room(about, workers, room)?);
-    let blocks = used(file_size, writes) / BLOCK;
+    let (room, longest) = (written(file_size, way, writes), used(file_size, writes));
+    let scratch = Arc::new(Scratch::with_room(about, workers, room, longest)?);
+    let blocks = longest / BLOCK;
     Job::of_each((0..workers.get()).map(|worker| {
         let disk = Disk::new(Arc::clone(&scratch), worker, way, writes, blocks);
         disk.map_err(|error| scratch.refused(error))

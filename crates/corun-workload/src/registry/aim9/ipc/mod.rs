@@ -112,10 +112,7 @@ fn refused(workload: &'static str, scratch: Option<&Scratch>, source: io::Error)
         (
             Some(Errno::ADDRNOTAVAIL | Errno::NETUNREACH | Errno::NETDOWN | Errno::AFNOSUPPORT),
             _,
-        ) => {
-            let reason = format!("the loopback interface does not answer at 127.0.0.1 ({source})");
-            WorkloadError::Unavailable { workload, reason }
-        }
+        ) => WorkloadError::NoLoopback { workload, source },
         _ => WorkloadError::CallRefused { workload, call: "socket", source },
     }
 }

@@ -1,20 +1,7 @@
-//! What rows of suites say where something that they need is missing or refused.
+//! The rows of AIM9.
 
-mod prepare;
-
-use std::path::Path;
-
-use prepare::told;
-
-/// As [`told`], in a namespace of this kind of its own, after `command`; `None` where that is not
-/// permitted.
-fn told_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> {
-    if told(parent, &format!("unshare --{namespace} true 2>&1")) != "exit 0" {
-        corun_testing::skip(command, "a namespace of its own is not permitted");
-        return None;
-    }
-    Some(told(parent, &format!("unshare --{namespace} sh -c '{command}'")))
-}
+use super::prepare::told;
+use super::{told_inside, told_without_network};
 
 #[test]
 fn a_missing_program_is_named() {
@@ -46,18 +33,15 @@ fn a_folder_whose_programs_may_not_run_is_named() {
 
 #[test]
 fn a_missing_loopback_is_named() {
-    let parent = tempfile::tempdir().unwrap();
-    for row in ["tcp_test", "udp_test"] {
-        let command = format!("exec \"$PREPARE\" aim9/{row}");
-        let Some(told) = told_inside("net", &command, parent.path()) else { return };
-        insta::allow_duplicates! {
-            insta::assert_snapshot!(told.replace(row, "ROW"), @r#"
-            workload `aim9/ROW` cannot run here: the loopback interface does not answer at 127.0.0.1 (Network is unreachable (os error 101))
-              Provide what is missing, or use another workload.
-            exit 3
-            "#);
-        }
-    }
+    let Some(told) = told_without_network(&["aim9/tcp_test", "aim9/udp_test"]) else { return };
+    insta::assert_snapshot!(told, @r"
+    workload `aim9/tcp_test` needs the loopback interface (127.0.0.1): Network is unreachable (os error 101)
+      Set the interface up (ip link set lo up).
+    exit 3
+    workload `aim9/udp_test` needs the loopback interface (127.0.0.1): Network is unreachable (os error 101)
+      Set the interface up (ip link set lo up).
+    exit 3
+    ");
 }
 
 #[test]
@@ -99,7 +83,7 @@ fn a_limit_on_files_is_told() {
     let parent = tempfile::tempdir().unwrap();
     let told = told(parent.path(), "ulimit -f 4; exec \"$PREPARE\" aim9/disk_rd");
     insta::assert_snapshot!(told, @r#"
-    workload `aim9/disk_rd` writes up to 5124 KiB, and files are limited to 2 KiB here
+    workload `aim9/disk_rd` writes up to 5 MiB, and files are limited to 2 KiB here
       Raise the limit (ulimit -f).
     exit 4
     "#);

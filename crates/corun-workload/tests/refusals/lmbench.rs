@@ -1,20 +1,17 @@
-//! What is told where a machine does not give what a row of a suite needs.
+//! The rows of LMbench.
 
-use std::process::{Command, Stdio};
+use super::{told, told_without_network};
 
 #[test]
 fn a_machine_without_loopback_is_told_how_to_bring_it_up() {
-    if told("unshare --user --map-root-user --net true") != "exit 0" {
-        return corun_testing::skip("no loopback", "namespaces are not permitted");
+    let rows = ["select-10-tcp-fds", "tcp-latency", "udp-latency", "tcp-bandwidth"];
+    let rows = rows.map(|row| format!("lmbench/{row}"));
+    let Some(told) = told_without_network(&rows.each_ref().map(String::as_str)) else { return };
+    for row in rows {
+        let expected = format!("workload `{row}` needs the loopback interface (127.0.0.1): ");
+        assert!(told.contains(&expected), "{told}");
     }
-    for row in ["select-10-tcp-fds", "tcp-latency", "udp-latency", "tcp-bandwidth"] {
-        let told =
-            told(&format!("unshare --user --map-root-user --net \"$PREPARE\" lmbench/{row}"));
-        let expected =
-            format!("workload `lmbench/{row}` needs the loopback interface (127.0.0.1): ");
-        assert!(told.starts_with(&expected), "{told}");
-        assert!(told.ends_with("  Bring it up (ip link set lo up).\nexit 3"), "{told}");
-    }
+    assert_eq!(told.matches("  Set the interface up (ip link set lo up).\nexit 3").count(), 4);
 }
 
 #[test]
@@ -49,16 +46,4 @@ fn too_few_processes_are_answered_with_what_to_do() {
         assert!(told.starts_with(&expected), "{told}");
         assert!(told.ends_with("ask for fewer processes or workers.\nexit 4"), "{told}");
     }
-}
-
-/// What a shell command says, and how it ends.
-fn told(command: &str) -> String {
-    let tests = std::env::current_exe().unwrap();
-    let prepare = tests.parent().unwrap().with_file_name("examples").join("prepare");
-    assert!(prepare.exists(), "`cargo test` builds the examples, `--test` alone does not");
-    let mut shell = Command::new("sh");
-    shell.args(["-c", command]).env("PREPARE", prepare).stdin(Stdio::null());
-    let output = shell.output().unwrap();
-    let code = output.status.code().expect("no signal");
-    format!("{}exit {code}", String::from_utf8_lossy(&output.stdout))
 }

@@ -1,0 +1,35 @@
+//! What workloads say where a machine lacks or refuses what they need, a file for each family; each is
+//! prepared in a process of its own.
+
+mod aim9;
+mod lmbench;
+#[path = "../prepare/mod.rs"]
+mod prepare;
+mod servers;
+
+use std::path::Path;
+
+/// As [`prepare::told`], in a TMPDIR of its own.
+fn told(command: &str) -> String {
+    prepare::told(tempfile::tempdir().unwrap().path(), command)
+}
+
+/// As [`prepare::told`], in a namespace of this kind of its own, after `command`; `None` where that is
+/// not permitted.
+fn told_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> {
+    if prepare::told(parent, &format!("unshare --{namespace} true 2>&1")) != "exit 0" {
+        corun_testing::skip(command, "a namespace of its own is not permitted");
+        return None;
+    }
+    Some(prepare::told(parent, &format!("unshare --{namespace} sh -c '{command}'")))
+}
+
+/// What the workloads say where no network interface is up, not even the loopback.
+fn told_without_network(workloads: &[&str]) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |workload: &&str| {
+        told_inside("net", &format!("exec \"$PREPARE\" {workload}"), folder.path())
+    };
+    let told: Option<Vec<String>> = workloads.iter().map(told).collect();
+    told.map(|told| told.join("\n"))
+}

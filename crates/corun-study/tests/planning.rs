@@ -25,7 +25,7 @@ fn machine(cores: u32, width: u32) -> Machine {
         .collect();
     serde_json::from_value(json!({
         "format": "corun-topology", "version": 1, "cpu_model": null, "hypervisor": null,
-        "smt": { "active": width > 1, "control": if width > 1 { "on" } else { "notsupported" } },
+        "smt": { "width": width, "active": width > 1, "control": if width > 1 { "on" } else { "notsupported" } },
         "logical_cpus": logical_cpus, "cores": cores, "core_types": [], "packages": [], "dies": [],
         "clusters": [], "numa_nodes": [], "caches": [],
         "allowed_by": { "affinity": null, "cpuset": null }, "findings": []

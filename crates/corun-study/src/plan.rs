@@ -191,7 +191,7 @@ fn check_workload(rerun: &Rerun) -> Result<(), String> {
     let Ok(workload) = corun_workload::find(&rerun.workload) else {
         return Err(format!("this corun has no workload `{}`", rerun.workload));
     };
-    Parameters::parse(workload.about(), &given(rerun)).map_err(|error| error.to_string())?;
+    Parameters::parse(workload.about(), given(rerun)).map_err(|error| error.to_string())?;
     match workload.unavailable() {
         Some(reason) => Err(format!("workload `{}` cannot run: {reason}", rerun.workload)),
         None => Ok(()),

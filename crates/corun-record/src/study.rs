@@ -60,8 +60,8 @@ pub struct StudyFigure {
     pub against: Option<String>,
     /// The unit of all values below; `1` for ratios.
     pub unit: String,
-    /// What was published, or follows from published figures.
-    pub published: Published,
+    /// What was published, or follows from published figures; absent where nothing was.
+    pub published: Option<Published>,
     /// What this machine measured: for a time, that of the published work.
     pub measured: Option<Estimate>,
     /// Measured over published.

@@ -108,11 +108,16 @@ pub(crate) fn amount(seen: &Observation) -> String {
         (Metric::Rate, 1e9..) => format!("{} G", three_digits(value * 1e-9)),
         (Metric::Rate, 1e6..) => format!("{} M", three_digits(value * 1e-6)),
         (Metric::Rate, 1e4..) => format!("{} k", three_digits(value * 1e-3)),
-        (_, ..1.0) => format!("{value:.3}"),
-        _ => three_digits(value),
+        _ => number(value),
     };
     let unit = if seen.unit == "us" { "µs" } else { &seen.unit };
     format!("{scaled} {unit}")
+}
+
+/// A number as suites' tables have them: whole where it is large, else with three digits.
+pub(crate) fn number(value: f64) -> String {
+    let decimals = (2.0 - value.abs().max(1e-9).log10().floor()).max(0.0);
+    format!("{value:.*}", decimals as usize)
 }
 
 /// How long parts of the work took, by arm and kind: a column for each quantile.

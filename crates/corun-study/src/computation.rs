@@ -85,7 +85,7 @@ impl RatioOf {
     pub(crate) fn published(&self, study: &Study) -> Published {
         let figure = |id: &str| study.figure(id).expect("references were checked on loading");
         let [of, over] = [&self.of, &self.over].map(|id| match &figure(id).value {
-            Value::Computed(_) => study.published(figure(id)),
+            Value::Computed(_) => study.published_of(id),
             typed => typed.published(self.by),
         });
         Published {
@@ -126,8 +126,7 @@ impl Computation {
     /// The result, smallest and largest where there is a range, in the order value, low, high: a
     /// ratio; of calls their number, of a share and of time saved a fraction.
     pub fn result(&self, study: &Study) -> [f64; 3] {
-        let figure = |id: &str| study.figure(id).expect("references were checked on loading");
-        let published = |id: &str| study.published(figure(id));
+        let published = |id: &str| study.published_of(id);
         match self {
             Self::Ratio(ratio) => {
                 let Published { value, low, high, .. } = ratio.published(study);
@@ -155,7 +154,7 @@ impl Computation {
     pub fn line(&self, study: &Study) -> String {
         let [value, low, high] = self.result(study);
         let figure = |id: &str| study.figure(id).expect("references were checked on loading");
-        let published = |id: &str| study.published(figure(id));
+        let published = |id: &str| study.published_of(id);
         match self {
             Self::Ratio(RatioOf { of, over, factor, by }) => {
                 let [above, below] = [of, over].map(|id| match &figure(id).value {

@@ -44,7 +44,7 @@ pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<
             against: figure.against.map(|arm| arm.to_string()),
             unit: figure.quantity.unit().to_owned(),
             measured: estimate,
-            ratio: estimate.map(|estimate| estimate.scaled(1.0 / published.value)),
+            ratio: estimate.zip(published.as_ref()).map(|(it, by)| it.scaled(1.0 / by.value)),
             published,
             predicted: None,
             run: measured.as_ref().ok().and_then(|(_, run)| run.map(|run| run as u32)),

@@ -70,6 +70,9 @@ pub(crate) struct FileFigure {
     pub range: Option<[f64; 2]>,
     pub workers_s: Option<Vec<f64>>,
     pub ratio: Option<RatioOf>,
+    /// Whether there is a published value at all, or only a measured one.
+    #[serde(default = "yes")]
+    pub published: bool,
     /// What the last published digit counts.
     pub precision: Option<f64>,
     #[serde(default)]
@@ -114,9 +117,23 @@ pub(crate) struct Column {
     pub is_truncated: bool,
     /// The columns that it follows from: one over the other.
     pub ratio: Option<[String; 2]>,
+    /// Whether there is a published value at all, or only a measured one.
+    #[serde(default = "yes")]
+    pub published: bool,
 }
 
-/// One experiment, and its figures in the order of the columns that are not computed.
+impl Column {
+    /// Whether each row has a number for it.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.ratio.is_none() && self.published
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One experiment, and its figures in the order of the columns that have published ones.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {

@@ -33,6 +33,9 @@ impl Quantity {
             },
             Metric::Throughput if unit.is_empty() => expected("what is counted in a second"),
             Metric::Throughput => Ok(Self::Rate(unit.to_owned())),
+            Metric::Figure | Metric::Rate | Metric::Latency => {
+                Err(format!("`metric`: expected another than {}, use throughput", metric.name()))
+            }
             _ => match unit {
                 "1" => Ok(Self::Ratio),
                 "percent" => Ok(Self::Percent),

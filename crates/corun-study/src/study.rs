@@ -161,6 +161,8 @@ pub enum Value {
     Workers(Vec<f64>),
     /// A ratio that follows from two other figures.
     Computed(RatioOf),
+    /// Nothing: it is only measured.
+    Unpublished,
 }
 
 /// A conclusion that the publication's own figures do not support.
@@ -183,12 +185,21 @@ impl Study {
         self.figures.iter().find(|figure| figure.id == id)
     }
 
-    /// What was published of a figure, or follows from what was.
-    pub fn published(&self, figure: &Figure) -> Published {
+    /// What was published of a figure, or follows from what was; `None` where nothing was.
+    pub fn published(&self, figure: &Figure) -> Option<Published> {
         match &figure.value {
-            Value::Computed(ratio) => Published { computed: true, ..ratio.published(self) },
-            typed => typed.published(By::Makespan),
+            Value::Unpublished => None,
+            Value::Computed(ratio) => Some(Published { computed: true, ..ratio.published(self) }),
+            typed => Some(typed.published(By::Makespan)),
         }
+    }
+}
+
+impl Study {
+    /// What was published of the figure of this id, which others refer to.
+    pub(crate) fn published_of(&self, id: &str) -> Published {
+        let published = self.figure(id).and_then(|figure| self.published(figure));
+        published.expect("references were checked on loading")
     }
 }
 
@@ -198,7 +209,7 @@ impl Value {
         let [value, low, high] = match self {
             Self::Number { value, low, high } => [*value, *low, *high],
             Self::Workers(seconds) => [by.of(seconds); 3],
-            Self::Computed(_) => [f64::NAN; 3],
+            Self::Computed(_) | Self::Unpublished => [f64::NAN; 3],
         };
         Published { value, low, high, computed: false }
     }

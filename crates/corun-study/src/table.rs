@@ -48,7 +48,7 @@ fn experiment(table: &FileTable, row: &Row) -> Result<FileExperiment, String> {
 }
 
 fn row_figures(table: &FileTable, row: &Row) -> Result<Vec<FileFigure>, String> {
-    let typed = table.columns.iter().filter(|column| column.ratio.is_none()).count();
+    let typed = table.columns.iter().filter(|column| column.is_typed()).count();
     if row.values.len() != typed {
         return Err(format!("`values`: expected {typed} numbers, found {}", row.values.len()));
     }
@@ -57,7 +57,7 @@ fn row_figures(table: &FileTable, row: &Row) -> Result<Vec<FileFigure>, String> 
         .columns
         .iter()
         .map(|column| {
-            let value = if column.ratio.is_none() { values.next() } else { None };
+            let value = if column.is_typed() { values.next() } else { None };
             figure(column, value, row)
         })
         .collect()
@@ -82,6 +82,7 @@ fn figure(column: &Column, value: Option<f64>, row: &Row) -> Result<FileFigure, 
         range: None,
         workers_s: None,
         ratio,
+        published: column.published,
         precision: column.precision,
         is_truncated: column.is_truncated,
         geometric_mean_of: Vec::new(),

@@ -186,8 +186,16 @@ fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String>
 fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
     let given =
         [raw.value.is_some(), raw.range.is_some(), raw.workers_s.is_some(), raw.ratio.is_some()];
-    if given.iter().filter(|&&given| given).count() != 1 {
-        return Err("expected one of `value`, `range`, `workers_s` and `ratio`".to_owned());
+    let count = given.iter().filter(|&&given| given).count();
+    match (raw.published, count) {
+        (true, 1) => {}
+        (false, 0) => return Ok(Value::Unpublished),
+        (false, _) => {
+            return Err("`published`: expected no value beside false, found one".to_owned());
+        }
+        (true, _) => {
+            return Err("expected one of `value`, `range`, `workers_s` and `ratio`".to_owned());
+        }
     }
     let numbers = raw.value.into_iter().chain(raw.range.into_iter().flatten());
     let numbers = numbers.chain(raw.workers_s.iter().flatten().copied());
@@ -222,7 +230,8 @@ fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
 
 fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> {
     let named = |sentence: String| format!("figure \"{}\": {sentence}", figure.id);
-    let typed = || figures.iter().filter(|it| !matches!(it.value, Value::Computed(_)));
+    let is_typed = |it: &&Figure| !matches!(it.value, Value::Computed(_) | Value::Unpublished);
+    let typed = || figures.iter().filter(is_typed);
     if let Value::Computed(ratio) = &figure.value {
         for (field, id) in [("of", &ratio.of), ("over", &ratio.over)] {
             if !typed().any(|it| it.id == *id) {
@@ -241,8 +250,9 @@ fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> 
 
 fn checked(finding: Finding, figures: &[Figure]) -> Result<Finding, String> {
     for (field, id) in finding.computation.iter().flat_map(|it| it.references()) {
-        if !figures.iter().any(|figure| figure.id == id) {
-            let known = figures.iter().map(|figure| figure.id.as_str());
+        let published = || figures.iter().filter(|it| it.value != Value::Unpublished);
+        if !published().any(|figure| figure.id == id) {
+            let known = published().map(|figure| figure.id.as_str());
             return Err(format!("finding \"{}\": {}", finding.id, unknown(field, id, known)));
         }
     }

@@ -86,7 +86,7 @@ fn a_study_is_what_its_file_says() {
     let study = load(GOOD).unwrap();
     let ids: Vec<&str> = study.figures.iter().map(|figure| figure.id.as_str()).collect();
     assert_eq!(ids, ["sieve/on", "alone", "together", "yield"]);
-    let published = |id: &str| study.published(study.figure(id).unwrap());
+    let published = |id: &str| study.published(study.figure(id).unwrap()).unwrap();
     assert_eq!((published("alone").low, published("alone").high), (2.45, 2.55));
     assert_eq!(published("together").value, 4.0);
     assert_eq!((published("sieve/on").low, published("sieve/on").high), (15.0, 16.0));

@@ -22,7 +22,7 @@ fn study(name: &str) -> Study {
 #[track_caller]
 fn same(study: &Study, figure: &str, expected: &str) {
     let found = study.figure(figure).unwrap_or_else(|| panic!("{figure} is missing"));
-    let value = study.published(found).value;
+    let value = study.published(found).unwrap().value;
     let expected: f64 = expected.parse().unwrap();
     assert!((value - expected).abs() < 1e-9, "{figure}: {value} is not {expected}");
 }
@@ -114,11 +114,13 @@ fn the_gains_of_the_servers_are_those_of_the_reference() {
             let expected = (1.0 + gain / 100.0).to_string();
             same(&study, &format!("{of}/{}", row["kernel"]), &expected);
         }
-        assert_eq!(study.figures.len(), rows.len());
+        assert_eq!(
+            study.figures.iter().filter(|it| it.value != Value::Unpublished).count(),
+            rows.len()
+        );
     }
 }
 
-/// Red until the workloads of every suite are merged.
 #[test]
 fn every_workload_is_in_the_registry_and_takes_its_parameters() {
     let mut missing = BTreeSet::new();

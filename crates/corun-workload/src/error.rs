@@ -9,7 +9,7 @@ use corun_record::{Actionable, Exit};
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.
-    #[error("no built-in workload is called `{found}`; there are: {}", known.join(", "))]
+    #[error("no built-in workload is called `{found}`; the nearest are: {}", known.join(", "))]
     UnknownWorkload {
         /// The name asked for.
         found: String,
@@ -230,13 +230,21 @@ impl Actionable for WorkloadError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::UnknownWorkload { found, known }
-            | Self::UnknownTag { found, known }
-            | Self::UnknownParameter { found, known, .. } => match known.first() {
-                Some(nearest) if is_near(found, nearest) => format!("Did you mean `{nearest}`?"),
-                Some(_) => "Use one of these names.".into(),
-                None => "Leave it out.".into(),
+            Self::UnknownWorkload { found, known } => match known.first() {
+                Some(nearest) if is_near(found, nearest.rsplit('/').next().unwrap_or(nearest)) => {
+                    format!("Did you mean `{nearest}`?")
+                }
+                _ => "`corun bench list` shows all of them.".into(),
             },
+            Self::UnknownTag { found, known } | Self::UnknownParameter { found, known, .. } => {
+                match known.first() {
+                    Some(nearest) if is_near(found, nearest) => {
+                        format!("Did you mean `{nearest}`?")
+                    }
+                    Some(_) => "Use one of these names.".into(),
+                    None => "Leave it out.".into(),
+                }
+            }
             Self::NotAPair { .. } => "Write the name, an equals sign and the value.".into(),
             Self::Repeated { .. } => "Keep the one that you mean.".into(),
             Self::BadValue { parameter, .. } => {

@@ -31,7 +31,6 @@ mod syscall_mix;
 mod tbench;
 mod tlb;
 
-use crate::error::nearest_first;
 use crate::{Suite, Workload, WorkloadError};
 
 /// Every built-in workload: corun's own by name, then the rows of each suite in its own order.
@@ -83,19 +82,29 @@ fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
     ALL.iter().copied()
 }
 
-/// The workload called `name`; a row of a suite is also known by what its table calls it, as long as
-/// no other workload is called so.
+/// The workload called `name`; a row of a suite is also known without the suite's name, and by what
+/// the suite's table calls it.
 ///
 /// # Errors
-/// [`WorkloadError::UnknownWorkload`], with the nearest names first.
+/// [`WorkloadError::UnknownWorkload`], with the nearest names, the nearest first.
 pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
     let is_called = |workload: &&dyn Workload| workload.about().name == name;
-    let is_row =
-        |workload: &&dyn Workload| workload.about().row.is_some_and(|row| row.name == name);
+    let is_row = |workload: &&dyn Workload| {
+        let about = workload.about();
+        about.row.is_some_and(|row| row.name == name) || within_suite(about.name) == name
+    };
     all().find(is_called).or_else(|| all().find(is_row)).ok_or_else(|| {
-        WorkloadError::UnknownWorkload {
-            found: name.to_owned(),
-            known: nearest_first(name, all().map(|workload| workload.about().name)),
-        }
+        let mut known: Vec<&str> = all().map(|workload| workload.about().name).collect();
+        known.sort_by_key(|known| strsim::osa_distance(within_suite(known), name));
+        known.truncate(NAMES_TOLD);
+        WorkloadError::UnknownWorkload { found: name.to_owned(), known }
     })
+}
+
+/// Names in the answer to a wrong one.
+const NAMES_TOLD: usize = 12;
+
+/// A row's name without the suite's.
+fn within_suite(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }

@@ -85,7 +85,7 @@ fn an_unknown_workload_is_answered_with_the_nearest() {
     let error = find("fbi").err().unwrap();
     assert_eq!(error.exit(), Exit::Usage);
     let told = error.to_string();
-    let first = "no built-in workload is called `fbi`; there are: fib, ";
+    let first = "no built-in workload is called `fbi`; the nearest are: fib, ";
     assert!(told.starts_with(first), "{told}");
     assert_eq!(error.next_step(), "Did you mean `fib`?");
 }
@@ -131,6 +131,7 @@ fn a_row_is_found_by_what_its_table_calls_it() {
     let name = |text| find(text).unwrap().about().name;
     assert_eq!(name("Simple syscall"), "lmbench/simple-syscall");
     assert_eq!(name("lmbench/simple-syscall"), "lmbench/simple-syscall");
+    assert_eq!(name("simple-syscall"), "lmbench/simple-syscall");
     assert_eq!(name("add_double"), "aim9/add_double");
     assert_eq!(name("sieve"), "sieve", "corun's own comes first");
 }

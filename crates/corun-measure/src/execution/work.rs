@@ -156,9 +156,12 @@ impl KernelTask {
             argv.push(format!("{name}={value}"));
         }
         let argv: Vec<OsString> = argv.into_iter().map(OsString::from).collect();
-        // Where workloads put their files; nothing else decides how a kernel works.
-        let folder = std::env::var_os("TMPDIR").map(|folder| ("TMPDIR".into(), folder));
-        Image::new(&self.corun, &argv, folder.as_slice(), None)
+        // Where workloads put their files and find programs; nothing else decides how a kernel works.
+        let kept = ["TMPDIR", "PATH"];
+        let kept =
+            kept.map(|name| std::env::var_os(name).map(|value| (OsString::from(name), value)));
+        let kept: Vec<_> = kept.into_iter().flatten().collect();
+        Image::new(&self.corun, &argv, &kept, None)
     }
 }
 

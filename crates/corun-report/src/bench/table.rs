@@ -7,7 +7,7 @@ use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 use super::{ends, name, whole};
 use crate::figures::{percent, ratio, seconds};
 use crate::prose::{self, plural};
-use crate::tables::{RateScale, Table, amount};
+use crate::tables::{RateScale, Table, amount, number};
 use crate::terminal::{NO_BREAK, grid, wrap};
 
 /// The bench as text for a terminal of this many columns.
@@ -65,13 +65,20 @@ fn rows(bench: &Bench, columns: u16) -> String {
         bench.runs.iter().flat_map(of_run).collect()
     };
     let (names, rows): (&[&str], _) = match is_suite(bench) {
-        true => (&["row", "arm", "figure", "", "original's count", "compared"], rows(suite_row)),
+        true => (&["row", "arm", "figure", "", "original", "compared"], rows(suite_row)),
         false => {
             (&["workload", "arm", "workers", "one operation", "rate", "", "compared"], rows(row))
         }
     };
     let header = names.iter().map(|&name| whole(name.to_owned())).collect();
-    grid(&Table { header, rows }, columns)
+    grid(&without_empty_columns(Table { header, rows }), columns)
+}
+
+fn without_empty_columns(table: Table) -> Table {
+    let is_kept = |column: &usize| table.rows.iter().any(|row| !row[*column].is_empty());
+    let kept: Vec<usize> = (0..table.header.len()).filter(is_kept).collect();
+    let of = |row: &Vec<String>| kept.iter().map(|&column| row[column].clone()).collect();
+    Table { header: of(&table.header), rows: table.rows.iter().map(of).collect() }
 }
 
 fn arms(run: &Run) -> impl Iterator<Item = &Arm> {
@@ -87,7 +94,7 @@ fn suite_row(run: &Run, arm: &Arm) -> Vec<String> {
         arm.id.clone(),
         own.map_or("-".to_owned(), |seen| whole(amount(seen))),
         own.map_or_else(String::new, spread),
-        figures.next().map_or_else(String::new, |seen| whole(amount(seen))),
+        figures.next().map_or_else(String::new, |seen| number(seen.estimate.value)),
         compared(run, arm).map_or_else(String::new, comparison),
     ]
 }
@@ -269,11 +276,11 @@ mod tests {
         insta::assert_snapshot!(bench_to_terminal(&bench(vec![simple, pipe]), 110), @r"
         Made up, 4 cores, 8 logical CPUs, SMT width 2
 
-         row                      arm      figure                      original's count   compared
-        ═════════════════════════════════════════════════════════════════════════════════════════════════════════
+         row                      arm      figure                      original   compared
+        ═════════════════════════════════════════════════════════════════════════════════════════════════
          lmbench/simple-syscall   spread   0.116 µs          ± 1.0 %
-                                  full     0.231 µs          ± 1.0 %                      SMT yield 1.10 ± 2.0 %
-         aim9/pipe_cpy            single   99.0 messages/s   ± 1.0 %   100 messages/s
+                                  full     0.231 µs          ± 1.0 %              SMT yield 1.10 ± 2.0 %
+         aim9/pipe_cpy            single   99.0 messages/s   ± 1.0 %   100
 
         aim9/pipe_cpy single: 71.0 k bytes/s
 

@@ -134,7 +134,7 @@ fn row(study: &Study, figure: &Figure) -> Vec<String> {
         figure.metric.name().to_owned(),
         arms(arm.as_deref(), against.as_deref()),
         experiment.unwrap_or_default(),
-        published(&study.published(figure), figure.quantity.unit()),
+        published(study.published(figure).as_ref(), figure.quantity.unit()),
         figure.notes.clone().unwrap_or_default(),
     ]
 }

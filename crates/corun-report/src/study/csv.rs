@@ -1,6 +1,6 @@
 //! A study's figures as CSV, one a row.
 
-use corun_record::{Estimate, StudyFigure, StudyResult};
+use corun_record::{Estimate, Published, StudyFigure, StudyResult};
 
 const HEADER: [&str; 20] = [
     "study",
@@ -41,6 +41,8 @@ fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 20] {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let of_measured =
         |part: fn(&Estimate) -> String| figure.measured.as_ref().map(part).unwrap_or_default();
+    let of_published =
+        |part: fn(&Published) -> String| figure.published.as_ref().map(part).unwrap_or_default();
     let value = |estimate: &Option<Estimate>| {
         estimate.as_ref().map(|it| it.value.to_string()).unwrap_or_default()
     };
@@ -52,10 +54,10 @@ fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 20] {
         text(&figure.arm),
         text(&figure.against),
         figure.unit.clone(),
-        figure.published.value.to_string(),
-        figure.published.low.to_string(),
-        figure.published.high.to_string(),
-        figure.published.computed.to_string(),
+        of_published(|it| it.value.to_string()),
+        of_published(|it| it.low.to_string()),
+        of_published(|it| it.high.to_string()),
+        of_published(|it| it.computed.to_string()),
         value(&figure.measured),
         of_measured(|it| it.low.to_string()),
         of_measured(|it| it.high.to_string()),

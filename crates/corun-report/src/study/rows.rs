@@ -22,7 +22,7 @@ pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>) {
             figure.id.clone(),
             figure.metric.name().to_owned(),
             arms(figure.arm.as_deref(), figure.against.as_deref()),
-            whole(published(&figure.published, &figure.unit)),
+            whole(published(figure.published.as_ref(), &figure.unit)),
             match (&figure.measured, &figure.not_possible) {
                 (Some(seen), _) => whole(estimate(seen, &figure.unit)),
                 (None, reason) => {
@@ -56,7 +56,8 @@ pub(super) fn arms(arm: Option<&str>, against: Option<&str>) -> String {
 }
 
 /// A published value; one that corun computed begins with an equals sign.
-pub(super) fn published(published: &Published, unit: &str) -> String {
+pub(super) fn published(published: Option<&Published>, unit: &str) -> String {
+    let Some(published) = published else { return "-".to_owned() };
     let unit = if unit == "1" { String::new() } else { format!(" {unit}") };
     let digits = |value: f64| match published.computed {
         true => format!("{value:.3}"),

@@ -230,7 +230,7 @@ fn mistakes_are_answered_before_anything_runs() {
         .map(|arguments| {
             let outcome = Outcome::of(corun(["bench"]).args(*arguments));
             assert_eq!((outcome.exit, outcome.output.as_str()), (Some(2), ""), "{arguments:?}");
-            let first = |text: &str| text.split("; there are").next().map(str::to_owned);
+            let first = |text: &str| text.split("; the").next().map(str::to_owned);
             let lines: Vec<String> = outcome.errors.lines().filter_map(first).collect();
             lines.join("\n")
         })

@@ -147,7 +147,7 @@ fn placements_and_core_types_have_names() {
 #[test]
 fn workloads_and_parameters_have_names_and_values() {
     let answer = told(&["--workload=fob"]);
-    let start = "exit 2\ncorun: no built-in workload is called `fob`; there are: fib, ";
+    let start = "exit 2\ncorun: no built-in workload is called `fob`; the nearest are: fib, ";
     assert!(answer.starts_with(start), "{answer}");
     assert!(answer.ends_with("\n  Did you mean `fib`?\n"), "{answer}");
     insta::assert_snapshot!(told(&["--workload=fib", "--param=granularty=128"]), @r"

@@ -1,9 +1,11 @@
 //! The study file as it is written: TOML, every field named, unknown ones refused.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use corun_record::Metric;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use crate::arm::StudyArm;
@@ -53,6 +55,8 @@ pub(crate) struct FileExperiment {
     pub cores: Option<u32>,
     pub confine: Option<Fraction>,
     pub work_per_worker: Option<f64>,
+    #[serde(default, deserialize_with = "time")]
+    pub least_run: Duration,
     pub stand_in: Option<String>,
     pub not_rerun: Option<String>,
 }
@@ -98,6 +102,8 @@ pub(crate) struct FileTable {
     #[serde(default)]
     pub smt: SmtNeed,
     pub work_per_worker: Option<f64>,
+    #[serde(default, deserialize_with = "time")]
+    pub least_run: Duration,
     pub columns: Vec<Column>,
     pub rows: Vec<Spanned<Row>>,
 }
@@ -127,6 +133,12 @@ impl Column {
     pub(crate) fn is_typed(&self) -> bool {
         self.ratio.is_none() && self.published
     }
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    humantime::parse_duration(&text)
+        .map_err(|_| D::Error::custom(format!("expected a time such as 500ms, found \"{text}\"")))
 }
 
 fn yes() -> bool {

@@ -274,7 +274,8 @@ impl Conductor<'_> {
             .transpose()
             .map_err(system("keep to a part of the machine"))?;
         let interrupt = self.interrupt.again().map_err(system("listen for an interruption"))?;
-        let request = step.request(rerun, &Sizes::within(share, step), self.settings.seed);
+        let request =
+            step.request(rerun, &Sizes::within(share, step, rerun.least_run), self.settings.seed);
         let machine = part.as_ref().unwrap_or(machine);
         let (run, failure) = Measurement::prepare(&request, machine, interrupt, switch)?
             .conduct(&mut Forwarding(&mut *self.observer))?;

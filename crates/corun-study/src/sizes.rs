@@ -27,20 +27,22 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The size of a step that may take `share`.
-    pub(crate) fn within(share: Duration, step: &Step) -> Self {
+    /// The size of a step that may take `share`, whose runs should take `least_run`.
+    pub(crate) fn within(share: Duration, step: &Step, least_run: Duration) -> Self {
+        let comfortable = COMFORTABLE.max((least_run + AROUND_A_RUN).div_f64(SPARE));
         let a_run = |blocks: u32| share / runs(step, blocks);
         let choices: &[u32] = match step.setting {
             Setting::Cycles => &[20, 10, FEWEST_CYCLES],
             Setting::AsFound | Setting::Whole(_) => &[20, 10, 5, 3, FEWEST_BLOCKS],
         };
-        let fits = |blocks: &&u32| a_run(**blocks) >= COMFORTABLE;
+        let fits = |blocks: &&u32| a_run(**blocks) >= comfortable;
         let blocks = *choices.iter().find(fits).unwrap_or(&choices[choices.len() - 1]);
         let work = a_run(blocks).mul_f64(SPARE).saturating_sub(AROUND_A_RUN);
         let tenths = share.as_millis() as u64 / 100;
         Self {
             blocks,
-            sample_time: work.clamp(Duration::from_millis(5), Duration::from_secs(1)),
+            sample_time: work
+                .clamp(Duration::from_millis(5), Duration::from_secs(1).max(least_run)),
             max_time: Duration::from_millis(100 * tenths.max(1)),
             timeout: share.max(Duration::from_secs(10)),
         }

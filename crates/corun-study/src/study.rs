@@ -99,6 +99,8 @@ pub struct Rerun {
     pub confine: Option<Fraction>,
     /// What each worker did in the published time, in the workload's operations.
     pub work_per_worker: Option<f64>,
+    /// How long a run must take to be like the published one: many workers begin one after another.
+    pub least_run: Duration,
     /// What the workload stands for, where it is not the published one.
     pub stand_in: Option<String>,
 }

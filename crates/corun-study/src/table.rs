@@ -42,6 +42,7 @@ fn experiment(table: &FileTable, row: &Row) -> Result<FileExperiment, String> {
         cores: None,
         confine: None,
         work_per_worker: table.work_per_worker,
+        least_run: table.least_run,
         stand_in: None,
         not_rerun: None,
     })

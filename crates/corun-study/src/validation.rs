@@ -137,6 +137,7 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
             cores: raw.cores,
             confine: raw.confine,
             work_per_worker: raw.work_per_worker,
+            least_run: raw.least_run,
             stand_in: raw.stand_in,
         }),
     };

@@ -52,18 +52,19 @@ const ROWS: [&str; 35] = [
     "new_raph",
 ];
 
-/// Every row; `driver ROW SECONDS` prints the operations per second that the original credits.
+/// Every row, or those of `only`; `driver ROW SECONDS` prints the operations per second that the original credits.
 ///
 /// # Errors
 /// If a side fails.
-pub fn rows(driver: &Path, rounds: u32) -> Result<Vec<Contest>, String> {
-    let _one_cpu = one_cpu::hold()?;
-    ROWS.iter().map(|row| contest(row, driver, rounds)).collect()
+pub fn rows(driver: &Path, rounds: u32, only: &[String]) -> Result<Vec<Contest>, String> {
+    let is_asked = |row: &&&str| only.is_empty() || only.iter().any(|name| name == **row);
+    ROWS.iter().filter(is_asked).map(|row| contest(row, driver, rounds)).collect()
 }
 
 fn contest(row: &str, driver: &Path, rounds: u32) -> Result<Contest, String> {
     let name = format!("aim9/{row}");
     let original = || {
+        let _one_cpu = one_cpu::hold()?;
         let mut command = Command::new(driver);
         command.args([row, &SECONDS.to_string()]);
         program::number(&mut command, r"^([0-9.e+]+)\s*$")

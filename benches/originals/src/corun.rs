@@ -24,8 +24,7 @@ pub fn run(
     command.arg(format!("--placement={placement}"));
     command.arg(format!("--sample-time={}ms", (seconds * 1e3) as u64));
     let text = program::output(&mut command)?;
-    let json = text.get(text.find('{').unwrap_or(0)..).unwrap_or_default();
-    let bench = Bench::from_json(json).map_err(|error| format!("{error}:\n{text}"))?;
+    let bench = Bench::from_json(&text).map_err(|error| format!("{error}:\n{text}"))?;
     if let Some(missing) = bench.missing.first() {
         return Err(format!("{}: {}", missing.workload, missing.reason));
     }

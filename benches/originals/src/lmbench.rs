@@ -70,19 +70,19 @@ const fn row(
     Row { corun, original, figure }
 }
 
-/// Every row; `folder` has LMbench's programs.
+/// Every row, or those of `only`; `folder` has LMbench's programs.
 ///
 /// # Errors
 /// If a side fails.
-pub fn rows(folder: &Path, rounds: u32) -> Result<Vec<Contest>, String> {
+pub fn rows(folder: &Path, rounds: u32, only: &[String]) -> Result<Vec<Contest>, String> {
     let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
-    let _one_cpu = one_cpu::hold()?;
     let files = Files::new(&folder).map_err(|error| format!("LMbench's files: {error}"))?;
     let _servers: Vec<Server> = ["lat_tcp", "lat_udp", "bw_tcp"]
         .into_iter()
         .map(|name| Server::start(&folder, name))
         .collect::<Result<_, _>>()?;
-    ROWS.iter().map(|row| contest(row, &folder, &files, rounds)).collect()
+    let is_asked = |row: &&Row| only.is_empty() || only.iter().any(|name| name == row.corun[0]);
+    ROWS.iter().filter(is_asked).map(|row| contest(row, &folder, &files, rounds)).collect()
 }
 
 fn contest(row: &Row, folder: &Path, files: &Files, rounds: u32) -> Result<Contest, String> {
@@ -93,6 +93,7 @@ fn contest(row: &Row, folder: &Path, files: &Files, rounds: u32) -> Result<Conte
     // Rates are compared, so that larger is better everywhere.
     let rate = |figure: f64| if is_rate { figure } else { 1.0 / figure };
     let original = || {
+        let _one_cpu = one_cpu::hold()?;
         let mut command = Command::new(folder.join(row.original[0]));
         command.args(row.original[1..].iter().map(|&word| files.named(word)));
         command.current_dir(files.folder.path()).env("ENOUGH", ENOUGH);
@@ -138,6 +139,8 @@ impl Server {
         let mut stop = Command::new(&path);
         stop.args(["-S", "localhost"]).stdout(Stdio::null()).stderr(Stdio::null());
         let mut start = Command::new(&path);
+        // Where its clients will be.
+        let _one_cpu = one_cpu::hold()?;
         start.arg("-s").stdout(Stdio::null()).stderr(Stdio::null());
         let started = start.status().map_err(|error| format!("{}: {error}", path.display()))?;
         match started.success() {

@@ -37,6 +37,9 @@ struct Arguments {
     /// The load file of dbench and tbench; by default the one that comes with dbench
     #[arg(long, value_name = "FILE")]
     load: Option<PathBuf>,
+    /// Compare only this row of LMbench or AIM9 (repeatable)
+    #[arg(long = "row", value_name = "NAME")]
+    rows: Vec<String>,
     /// Where the programs of LMbench lie
     #[arg(long, value_name = "FOLDER")]
     lmbench: Option<PathBuf>,
@@ -79,11 +82,11 @@ fn compare(part: Part, arguments: &Arguments) -> Result<Vec<Contest>, String> {
         Part::Tbench => dbench::network(arguments),
         Part::Lmbench => {
             let folder = arguments.lmbench.as_deref().ok_or_else(|| missing("--lmbench FOLDER"))?;
-            lmbench::rows(folder, arguments.rounds)
+            lmbench::rows(folder, arguments.rounds, &arguments.rows)
         }
         Part::Aim9 => {
             let driver = arguments.aim9.as_deref().ok_or_else(|| missing("--aim9 PROGRAM"))?;
-            aim9::rows(driver, arguments.rounds)
+            aim9::rows(driver, arguments.rounds, &arguments.rows)
         }
     }
 }

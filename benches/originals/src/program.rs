@@ -1,30 +1,36 @@
 //! Running a program and finding a number in what it says.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use regex::Regex;
 
-/// The last number in the only group of `pattern` in what the program says.
+/// The last number in the only group of `pattern` in what the program says, however it ends: some of
+/// the originals fail after they have said it.
 ///
 /// # Errors
-/// If it cannot be started, fails, or says no such number.
+/// If it cannot be started, or says no such number.
 pub fn number(command: &mut Command, pattern: &str) -> Result<f64, String> {
-    let text = output(command)?;
+    let (text, _) = said(command)?;
     let pattern = Regex::new(pattern).expect("a pattern of this program");
     let found = pattern.captures_iter(&text).last().and_then(|groups| groups[1].parse().ok());
     found.ok_or_else(|| format!("{command:?} says no number that fits {pattern}:\n{text}"))
 }
 
-/// What the program says, on standard output and beside it.
+/// What the program says on standard output.
 ///
 /// # Errors
 /// If it cannot be started or fails.
 pub fn output(command: &mut Command) -> Result<String, String> {
-    let told = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let text = [told.stdout, told.stderr].concat();
-    let text = String::from_utf8_lossy(&text).into_owned();
+    let (text, told) = said(command)?;
     match told.status.success() {
-        true => Ok(text),
+        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
         false => Err(format!("{command:?} failed ({}):\n{text}", told.status)),
     }
+}
+
+/// What the program says, on standard output and beside it.
+fn said(command: &mut Command) -> Result<(String, Output), String> {
+    let told = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let text = [&told.stdout[..], &told.stderr].concat();
+    Ok((String::from_utf8_lossy(&text).into_owned(), told))
 }

@@ -71,7 +71,7 @@ fn contest(row: &str, driver: &Path, rounds: u32) -> Result<Contest, String> {
     };
     let credited = format!("{row} as aim9 counts");
     let own = || {
-        let run = corun::run(&name, &[], "single", SECONDS)?;
+        let run = corun::alone(&name, &[], SECONDS)?;
         let figure = corun::value(&run, Metric::Figure, Some(&credited))
             .or_else(|_| corun::value(&run, Metric::Figure, Some(row)))?;
         Ok(if is_in_thousands(&run) { figure * 1000.0 } else { figure })

@@ -1,4 +1,4 @@
-//! corun's side: a bench of one workload, as a user would run it.
+//! corun's side: one workload, as a user would run it.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,28 +7,44 @@ use corun_record::{Bench, Metric, Run};
 
 use crate::program;
 
-/// Runs one workload in one placement; each of its few runs takes about `seconds`.
+/// Runs one workload with a worker alone; each of its few runs takes about `seconds`.
 ///
 /// # Errors
 /// If corun cannot be built or started, or the workload does not run.
-pub fn run(
-    workload: &str,
-    parameters: &[String],
-    placement: &str,
-    seconds: f64,
-) -> Result<Run, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/corun");
-    let mut command = Command::new(script);
-    command.args(["bench", "run", workload, "--blocks=2", "--quiet", "--json=-"]);
-    command.args(parameters.iter().map(|parameter| format!("--param={parameter}")));
-    command.arg(format!("--placement={placement}"));
-    command.arg(format!("--sample-time={}ms", (seconds * 1e3) as u64));
-    let text = program::output(&mut command)?;
+pub fn alone(workload: &str, parameters: &[String], seconds: f64) -> Result<Run, String> {
+    let arguments = ["bench", "run", workload, "--placement=single"];
+    let text = said(&arguments, parameters, seconds)?;
     let bench = Bench::from_json(&text).map_err(|error| format!("{error}:\n{text}"))?;
     if let Some(missing) = bench.missing.first() {
         return Err(format!("{}: {}", missing.workload, missing.reason));
     }
     bench.runs.into_iter().next().ok_or_else(|| format!("nothing was run:\n{text}"))
+}
+
+/// Runs so many workers wherever the kernel places them, each again and again until all have done a
+/// window of about `seconds`, so that none is counted while others rest.
+///
+/// # Errors
+/// As [`alone`].
+pub fn steadily(
+    workload: &str,
+    parameters: &[String],
+    workers: u32,
+    seconds: f64,
+) -> Result<Run, String> {
+    let arms = format!("--arms=free@{workers}");
+    let arguments = ["measure", "--workload", workload, &arms, "--steady"];
+    let text = said(&arguments, parameters, seconds)?;
+    corun_record::from_json(&text).map_err(|error| format!("{error}:\n{text}"))
+}
+
+fn said(arguments: &[&str], parameters: &[String], seconds: f64) -> Result<String, String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/corun");
+    let mut command = Command::new(script);
+    command.args(arguments).args(["--blocks=2", "--quiet", "--json=-"]);
+    command.args(parameters.iter().map(|parameter| format!("--param={parameter}")));
+    command.arg(format!("--sample-time={}ms", (seconds * 1e3) as u64));
+    program::output(&mut command)
 }
 
 /// The value of a metric, of what is counted where there are several.

@@ -52,9 +52,8 @@ fn contests(
     unsafe { std::env::set_var("TMPDIR", folder) };
     let parameters = [format!("load={}", load.display())];
     let contest = |clients: u32| {
-        let placement = format!("free@{clients}");
         let corun = || {
-            let run = corun::run(name, &parameters, &placement, arguments.seconds as f64)?;
+            let run = corun::steadily(name, &parameters, clients, arguments.seconds as f64)?;
             Ok(corun::value(&run, Metric::Rate, Some("bytes"))? * 1e-6)
         };
         let title = format!("{name}, {clients} clients");

@@ -100,7 +100,7 @@ fn contest(row: &Row, folder: &Path, files: &Files, rounds: u32) -> Result<Conte
         program::number(&mut command, row.figure).map(rate)
     };
     let own = || {
-        let run = corun::run(&name, &parameters, "single", SECONDS)?;
+        let run = corun::alone(&name, &parameters, SECONDS)?;
         corun::value(&run, Metric::Figure, None).map(rate)
     };
     let unit = if is_rate { "MB/s" } else { "1/µs" };

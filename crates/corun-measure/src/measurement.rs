@@ -64,6 +64,8 @@ pub struct Measurement<'a> {
     /// How long a run of a kernel should take.
     sample_time: Option<Duration>,
     workers: Workers,
+    /// The fewest operations of a worker in one run.
+    least_operations: u64,
     /// The row of a published suite that the workload is.
     row: Option<Row>,
     started: SystemTime,
@@ -104,6 +106,7 @@ impl<'a> Measurement<'a> {
             executor,
             sample_time: resolved.sample_time,
             workers: resolved.workers,
+            least_operations: resolved.least_operations,
             row: resolved.row,
             started: SystemTime::now(),
         })
@@ -135,7 +138,7 @@ impl<'a> Measurement<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(Run, Option<ExecutionError>), MeasureError> {
         if let (Some(sample_time), Some(arm)) = (self.sample_time, self.calibrated_on().cloned()) {
-            calibrate(&mut self.executor, &arm, sample_time.as_secs_f64())?;
+            calibrate(&mut self.executor, &arm, sample_time.as_secs_f64(), self.least_operations)?;
         }
         let seed = self.request.seed.unwrap_or_else(|| fresh_seed(self.started));
         let schedule = Schedule {

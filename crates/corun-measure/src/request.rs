@@ -155,6 +155,8 @@ pub(crate) struct Resolved {
     /// How long a run of a kernel should take; `None` for commands, which take what they take.
     pub sample_time: Option<Duration>,
     pub workers: Workers,
+    /// The fewest operations of a worker in one run of a kernel.
+    pub least_operations: u64,
     /// The row of a published suite that the workload is.
     pub row: Option<Row>,
 }
@@ -217,6 +219,7 @@ impl Request {
             variant: None,
             sample_time: None,
             workers: self.alike(),
+            least_operations: 1,
             row: None,
         })
     }
@@ -278,6 +281,7 @@ impl Request {
                     variant,
                     sample_time: Some(sample_time),
                     workers,
+                    least_operations: about.least_operations,
                     row: about.row,
                 })
             }
@@ -298,6 +302,7 @@ impl Request {
                     variant: None,
                     sample_time: None,
                     workers,
+                    least_operations: about.least_operations,
                     row: about.row,
                 })
             }

@@ -48,8 +48,12 @@ pub(crate) fn grid(table: &Table, columns: u16) -> String {
 /// As [`grid`], with the names in the first column kept whole.
 pub(crate) fn named_grid(table: &Table, columns: u16) -> String {
     let mut grid = lines(table, columns);
-    if let Some(names) = grid.column_mut(0) {
-        names.set_constraint(ColumnConstraint::ContentWidth);
+    for (index, name) in table.header.iter().enumerate() {
+        if let Some(column) = grid.column_mut(index)
+            && (index == 0 || WHOLE.contains(&name.as_str()))
+        {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     grid.trim_fmt().replace(NO_BREAK, " ")
 }
@@ -67,6 +71,9 @@ fn lines(table: &Table, columns: u16) -> Grid {
         .add_rows(table.rows.clone());
     grid
 }
+
+/// Columns whose cells are not broken.
+const WHOLE: [&str; 5] = ["arms", "published", "measured here", "ratio", "year"];
 
 /// A space at which no cell is broken.
 pub(crate) const NO_BREAK: &str = "\u{a0}";

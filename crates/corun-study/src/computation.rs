@@ -123,6 +123,28 @@ impl Computation {
         }
     }
 
+    /// What is wrong with a number of it that something is divided by.
+    pub(crate) fn wrong_number(&self) -> Option<&'static str> {
+        let is_positive = |number: f64| number.is_finite() && number > 0.0;
+        match self {
+            Self::Ratio(ratio) if !is_positive(ratio.factor) => {
+                Some("`factor`: expected a positive number")
+            }
+            Self::GeometricMean { of } if of.is_empty() => {
+                Some("`of`: expected at least one figure")
+            }
+            Self::Calls { seconds, credit, .. }
+                if !(is_positive(*seconds) && is_positive(*credit)) =>
+            {
+                Some("`seconds` and `credit`: expected positive numbers")
+            }
+            Self::Share { part, whole, .. } if !(is_positive(*part) && is_positive(*whole)) => {
+                Some("`part` and `whole`: expected positive numbers")
+            }
+            _ => None,
+        }
+    }
+
     /// The result, smallest and largest where there is a range, in the order value, low, high: a
     /// ratio; of calls their number, of a share and of time saved a fraction.
     pub fn result(&self, study: &Study) -> [f64; 3] {

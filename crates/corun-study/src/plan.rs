@@ -107,8 +107,9 @@ pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
     let core_type = widest_type(&cores);
     cores.retain(|core| core_type.is_none() || core.core_type == core_type);
     let no_siblings = why_no_siblings(machine, &cores);
-    let count = cores.len() as u32;
-    let logical_cpus = cores.iter().map(|core| core.cpus.len() as u32).sum();
+    let used = rerun.cores.map_or(cores.len(), |wanted| cores.len().min(wanted as usize));
+    let count = used as u32;
+    let logical_cpus = cores[..used].iter().map(|core| core.cpus.len() as u32).sum();
     let placement = |arm: &StudyArm| arm.placement(count, logical_cpus);
     let refusals: Vec<Option<String>> =
         rerun.arms.iter().map(|arm| refusal(arm, rerun, setting, machine)).collect();

@@ -55,14 +55,18 @@ pub enum RunError {
     /// The machine could not be read.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// With SMT as it was put, the experiment is not possible.
+    #[error("{0}")]
+    NotPlanned(String),
 }
 
 impl RunError {
-    fn actionable(&self) -> &dyn Actionable {
+    fn actionable(&self) -> Option<&dyn Actionable> {
         match self {
-            Self::Measure(error) => error,
-            Self::Switch(error) => error,
-            Self::Machine(error) => error,
+            Self::Measure(error) => Some(error),
+            Self::Switch(error) => Some(error),
+            Self::Machine(error) => Some(error),
+            Self::NotPlanned(_) => None,
         }
     }
 
@@ -71,13 +75,19 @@ impl RunError {
     }
 }
 
+impl RunError {
+    fn is_timeout(&self) -> bool {
+        matches!(self, Self::Measure(MeasureError::Execution(ExecutionError::Timeout { .. })))
+    }
+}
+
 impl Actionable for RunError {
     fn exit(&self) -> Exit {
-        self.actionable().exit()
+        self.actionable().map_or(Exit::NotPossible, Actionable::exit)
     }
 
     fn next_step(&self) -> String {
-        self.actionable().next_step()
+        self.actionable().map_or_else(String::new, Actionable::next_step)
     }
 }
 
@@ -211,16 +221,19 @@ impl Conductor<'_> {
                 Outcome::NotRun("it was interrupted before its first block was finished".to_owned())
             }
             Err(error) => {
-                let reason = error.to_string();
+                let reason = match error.next_step() {
+                    step if step.is_empty() => error.to_string(),
+                    step => format!("{error}. {}", step.trim_end_matches('.')),
+                };
                 self.keep(error);
                 Outcome::NotRun(reason)
             }
         }
     }
 
-    /// Keeps the first failure that is not the machine's lack of something.
+    /// Keeps the first failure that is not the machine's lack of something, or the budget's of time.
     fn keep(&mut self, error: RunError) {
-        if self.failure.is_none() && error.exit() != Exit::NotPossible {
+        if self.failure.is_none() && error.exit() != Exit::NotPossible && !error.is_timeout() {
             self.failure = Some(error);
         }
     }
@@ -248,7 +261,7 @@ impl Conductor<'_> {
         // In that state nothing needs switching any more, and there may be fewer CPUs.
         let measured = match plan(rerun, &host) {
             Ok(step) => self.measured(rerun, &step, share, &machine, None),
-            Err(_) => self.measured(rerun, step, share, &machine, None),
+            Err(reason) => Err(RunError::NotPlanned(reason)),
         };
         let undisturbed = switch.verify();
         switch.restore()?;

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use corun_workload::Parameters;
 use toml::Spanned;
 
+use crate::computation::Computation;
 use crate::error::StudyError;
 use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
 use crate::quantity::Quantity;
@@ -119,6 +121,14 @@ fn unique<'a>(what: &str, ids: impl Iterator<Item = (usize, &'a str)>) -> Result
 
 fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
     let wrong = |sentence: &str| Err(format!("experiment \"{}\": {sentence}", raw.id));
+    if let Some(workload) = &raw.workload {
+        let pairs = raw.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        let asked = corun_workload::find(workload)
+            .and_then(|workload| Parameters::parse(workload.about(), pairs));
+        if let Err(error) = asked {
+            return wrong(&format!("`workload` and `parameters`: {error}"));
+        }
+    }
     let rerun = match (raw.workload, raw.not_rerun) {
         (Some(_), Some(_)) | (None, None) => {
             return wrong(
@@ -126,6 +136,12 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
             );
         }
         (None, Some(reason)) => Err(reason),
+        _ if raw.work_per_worker.is_some_and(|work| !is_positive(work)) => {
+            return wrong("`work_per_worker`: expected a positive number of operations");
+        }
+        _ if raw.cores == Some(0) => {
+            return wrong("`cores`: expected at least 1, found 0");
+        }
         (Some(_), None) if raw.arms.is_empty() => {
             return wrong("`arms`: expected at least one beside `workload`, found none");
         }
@@ -164,10 +180,15 @@ fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String>
             return Err(named(unknown(field, &arm.to_string(), known)));
         }
     }
+    let compares = matches!(quantity_of(&raw), Ok(Quantity::Ratio | Quantity::Percent));
+    if arms.is_some() && compares && raw.against.is_none() {
+        let metric = raw.metric.name();
+        return Err(named(format!("`against`: expected the other arm of {metric}, found none")));
+    }
     if arms.is_some() && raw.arm.is_none() {
         return Err(named("`arm`: expected one of the experiment's, found none".to_owned()));
     }
-    let quantity = Quantity::of(raw.metric, &raw.unit).map_err(&named)?;
+    let quantity = quantity_of(&raw).map_err(&named)?;
     let value = value(&raw, &quantity).map_err(named)?;
     Ok(Figure {
         id: raw.id,
@@ -182,6 +203,10 @@ fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String>
         system_s: raw.system_s,
         notes: raw.notes,
     })
+}
+
+fn quantity_of(raw: &FileFigure) -> Result<Quantity, String> {
+    Quantity::of(raw.metric, &raw.unit)
 }
 
 fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
@@ -200,10 +225,18 @@ fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
     }
     let numbers = raw.value.into_iter().chain(raw.range.into_iter().flatten());
     let numbers = numbers.chain(raw.workers_s.iter().flatten().copied());
-    if numbers.clone().any(|number| !number.is_finite())
-        || raw.workers_s.as_ref().is_some_and(Vec::is_empty)
-    {
-        return Err("expected finite numbers, at least one".to_owned());
+    let is_wrong = |number: f64| !(number.is_finite() && quantity.normal(number) > 0.0);
+    if numbers.clone().any(is_wrong) || raw.workers_s.as_ref().is_some_and(Vec::is_empty) {
+        return Err("expected positive numbers, at least one".to_owned());
+    }
+    if raw.precision.is_some_and(|step| !(step.is_finite() && step >= 0.0)) {
+        return Err("`precision`: expected a number from 0, the step of the last digit".to_owned());
+    }
+    if raw.range.is_some_and(|[low, high]| low > high) {
+        return Err("`range`: expected the smaller number first".to_owned());
+    }
+    if raw.ratio.as_ref().is_some_and(|ratio| !is_positive(ratio.factor)) {
+        return Err("`factor`: expected a positive number".to_owned());
     }
     let number = |[value, low, high]: [f64; 3]| {
         let [value, low, high] = [value, low, high].map(|it| quantity.normal(it));
@@ -229,6 +262,10 @@ fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
     }))
 }
 
+fn is_positive(number: f64) -> bool {
+    number.is_finite() && number > 0.0
+}
+
 fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> {
     let named = |sentence: String| format!("figure \"{}\": {sentence}", figure.id);
     let is_typed = |it: &&Figure| !matches!(it.value, Value::Computed(_) | Value::Unpublished);
@@ -241,8 +278,10 @@ fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> 
         }
     }
     for id in &figure.geometric_mean_of {
-        if !figures.iter().any(|it| it.id == *id && it.id != figure.id) {
-            let known = figures.iter().map(|it| it.id.as_str());
+        // Of a mean no mean is made, so that none is made of itself.
+        let members = || figures.iter().filter(|it| it.geometric_mean_of.is_empty());
+        if !members().any(|it| it.id == *id) {
+            let known = members().map(|it| it.id.as_str());
             return Err(named(unknown("geometric_mean_of", id, known)));
         }
     }
@@ -250,6 +289,9 @@ fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> 
 }
 
 fn checked(finding: Finding, figures: &[Figure]) -> Result<Finding, String> {
+    if let Some(wrong) = finding.computation.iter().find_map(Computation::wrong_number) {
+        return Err(format!("finding \"{}\": {wrong}", finding.id));
+    }
     for (field, id) in finding.computation.iter().flat_map(|it| it.references()) {
         let published = || figures.iter().filter(|it| it.value != Value::Unpublished);
         if !published().any(|figure| figure.id == id) {

@@ -70,15 +70,10 @@ computation = [{ kind = "ratio", of = "together", over = "alone" }]
 
 /// Loads a text as a user's file.
 fn load(text: &str) -> Result<Study, StudyError> {
-    let folder = std::env::temp_dir().join(format!("corun-study-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let thread = format!("{:?}", std::thread::current().id());
-    let path = folder.join(format!("{thread}.toml"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("user.toml");
     std::fs::write(&path, text).unwrap();
-    let study = corun_study::find(path.to_str().unwrap());
-    std::fs::remove_file(&path).unwrap();
-    let _ = std::fs::remove_dir(&folder);
-    study
+    corun_study::find(path.to_str().unwrap())
 }
 
 #[test]
@@ -120,6 +115,14 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("values = [15]", "values = [15, 16]"),
         ("value = 2.5", "value = 2.5\nrange = [2, 3]"),
         ("workload = \"fib\"\n", ""),
+        ("workload = \"fib\"", "workload = \"fob\""),
+        ("value = 2.5", "value = 0"),
+        ("precision = 0.1", "precision = nan"),
+        ("value = 2.5", "range = [3, 2]"),
+        ("value = 2.5", "value = 2.5\ngeometric_mean_of = [\"alone\"]"),
+        ("value = 2.5", "value = 2.5\npublished = false"),
+        ("workload = \"fib\"", "workload = \"fib\"\nwork_per_worker = -1.0"),
+        ("workload = \"fib\"", "workload = \"fib\"\ncores = 0"),
         ("[[figure]]\nid = \"alone\"", "[[figures]]\nid = \"alone\""),
     ]
     .into_iter()

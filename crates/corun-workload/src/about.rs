@@ -31,6 +31,9 @@ pub struct About {
     pub line_sharing: Option<LineSharing>,
     /// The most that each of its workers writes below `$TMPDIR`, in bytes; 0 if it writes no files.
     pub disk_bytes: u64,
+    /// Fewer operations of a worker than these are not like the work it stands for: the beginning of a
+    /// run would decide. A caller may make a run shorter all the same.
+    pub least_operations: u64,
     /// The row of a published suite that it is; `None` for a workload of corun's own.
     pub row: Option<Row>,
     /// What else its kernels count while they work, beside operations; at most [`MOST_TALLIES`].

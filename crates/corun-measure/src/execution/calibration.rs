@@ -12,7 +12,8 @@ const MOST: f64 = 1e18;
 /// The most sizes that are tried: a machine that is held up all the time settles on none.
 const MOST_TRIALS: usize = 30;
 
-/// Sets the executor's operations so that a run of `arm` takes about `seconds`.
+/// Sets the executor's operations so that a run of `arm` takes about `seconds`, or longer where
+/// `least_operations` do.
 ///
 /// # Errors
 /// If the arm cannot be run.
@@ -20,8 +21,9 @@ pub fn calibrate(
     executor: &mut LocalExecutor,
     arm: &Arm,
     seconds: f64,
+    least_operations: u64,
 ) -> Result<u64, ExecutionError> {
-    let mut operations = 1000;
+    let mut operations = least_operations.max(1000);
     for _ in 0..MOST_TRIALS {
         executor.set_operations(operations);
         let mut seen = f64::INFINITY;
@@ -33,8 +35,9 @@ pub fn calibrate(
             }
         }
         let step = next(operations, seen, seconds);
-        operations = step.operations;
-        if step.settled {
+        let is_least = operations == least_operations && step.operations <= least_operations;
+        operations = step.operations.max(least_operations);
+        if step.settled || is_least {
             break;
         }
     }

@@ -187,6 +187,11 @@ impl Actionable for ExecutionError {
             {
                 "Allow more threads and processes (ulimit -u, pids.max), or use fewer workers."
             }
+            Self::Input { error, .. } | Self::Start { error, .. } | Self::System(_, error)
+                if is_out_of_descriptors(error) =>
+            {
+                "Raise the limit on open files (ulimit -n), or use fewer workers."
+            }
             Self::Start { .. } => "See what limits this process (a sandbox, a changed cpuset).",
             Self::Failed { next_step, .. } => next_step,
             Self::Timeout { .. } => "Allow more with `--timeout`, or give the command less work.",
@@ -202,4 +207,8 @@ impl Actionable for ExecutionError {
         }
         .to_owned()
     }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }

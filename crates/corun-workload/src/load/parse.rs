@@ -92,17 +92,17 @@ impl Reader {
                 handle: arguments.number()?,
             },
             Kind::Close => Action::Close { handle: arguments.number()? },
-            Kind::Read => Action::Read {
-                handle: arguments.number()?,
-                offset: arguments.offset()?,
-                bytes: arguments.number()?,
-                expected: arguments.number()?,
-            },
+            Kind::Read => {
+                let (handle, offset) = (arguments.number()?, arguments.offset()?);
+                let bytes = arguments.bytes()?;
+                let expected = arguments.number().filter(|&expected| expected <= bytes)?;
+                Action::Read { handle, offset, bytes, expected }
+            }
             Kind::Write => Action::Write {
                 handle: arguments.number()?,
                 offset: arguments.offset()?,
                 bytes: {
-                    let bytes = arguments.number()?;
+                    let bytes = arguments.bytes()?;
                     arguments.number().filter(|&written| written == bytes)?
                 },
             },
@@ -121,7 +121,7 @@ impl Reader {
             Kind::Find => {
                 let pattern = self.path(arguments)?;
                 let _level = arguments.number()?;
-                Action::Find { pattern, most: arguments.number()?, found: arguments.number()? }
+                Action::Find { pattern, most: arguments.entries()?, found: arguments.entries()? }
             }
             Kind::Lock => Action::Lock {
                 handle: arguments.number()?,
@@ -162,11 +162,27 @@ impl Reader {
     }
 }
 
+/// The most that one request reads or writes: 64 MiB, a thousand times what the protocol does.
+const MOST_BYTES: u32 = 64 << 20;
+
+/// The most names that one request asks for.
+const MOST_ENTRIES: u32 = 1 << 16;
+
 struct Arguments<'a>(std::slice::Iter<'a, &'a str>);
 
 impl Arguments<'_> {
     fn number(&mut self) -> Option<u32> {
         self.offset()?.try_into().ok()
+    }
+
+    /// What is moved at once, which memory must hold.
+    fn bytes(&mut self) -> Option<u32> {
+        self.number().filter(|&bytes| bytes <= MOST_BYTES)
+    }
+
+    /// Names in an answer.
+    fn entries(&mut self) -> Option<u32> {
+        self.number().filter(|&entries| entries <= MOST_ENTRIES)
     }
 
     /// Less than 2^63, as the system wants it.

@@ -24,6 +24,7 @@ static ABOUT: About = About {
     usual: Usual::Alone,
     line_sharing: None,
     disk_bytes: 0,
+    least_operations: 1,
     row: None,
     tallies: &[],
     subtracts: None,

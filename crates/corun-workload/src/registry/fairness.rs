@@ -19,6 +19,7 @@ static ABOUT: About = About {
     usual: Usual::Crowd,
     line_sharing: None,
     disk_bytes: 0,
+    least_operations: 1,
     row: None,
     tallies: &[],
     subtracts: None,

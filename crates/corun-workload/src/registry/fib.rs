@@ -28,6 +28,7 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: GRANULARITY.name, shared: "32", own: "128" }),
     disk_bytes: 0,
+    least_operations: 1,
     row: None,
     tallies: &[],
     subtracts: None,

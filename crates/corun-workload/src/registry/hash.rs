@@ -27,6 +27,7 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     disk_bytes: 0,
     line_sharing: None,
+    least_operations: 1,
     row: None,
     tallies: &[],
     subtracts: None,

@@ -24,6 +24,7 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
     disk_bytes: 0,
+    least_operations: 1,
     row: None,
     tallies: &[],
     subtracts: None,

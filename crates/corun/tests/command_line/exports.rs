@@ -27,7 +27,7 @@ fn all_files_tell_of_the_same_run() {
     assert_eq!(
         rows.next(),
         Some(
-            "workload,cpu_model,metric,arm,against,unit,value,low,high,level,blocks,source,parameters"
+            "workload,cpu_model,metric,arm,against,unit,value,low,high,level,blocks,source,parameters,of"
         )
     );
     let rows: Vec<&str> = rows.collect();

@@ -28,6 +28,7 @@ static ABOUT: About = About {
     line_sharing: None,
     // Of corun's own load; another one's is counted when it is read.
     disk_bytes: 8 << 20,
+    least_operations: 1000,
     row: None,
     tallies: &[Tally { counted: "bytes" }],
     subtracts: None,

@@ -72,6 +72,7 @@ const fn about(
         usual: Usual::Alone,
         line_sharing: None,
         disk_bytes: 0,
+        least_operations: 1,
         row: Some(Row {
             suite: Suite::Lmbench,
             name: row,

@@ -30,6 +30,7 @@ static ABOUT: About = About {
     line_sharing: None,
     // A file and the block that a file system may need for its folder.
     disk_bytes: 2 * FILE_BYTES as u64,
+    least_operations: 1,
     row: None,
     tallies: &[],
     subtracts: None,

@@ -28,6 +28,7 @@ static ABOUT: About = About {
     usual: Usual::Siblings,
     line_sharing: None,
     disk_bytes: 0,
+    least_operations: 1000,
     row: None,
     tallies: &[Tally { counted: "bytes" }],
     subtracts: None,

@@ -67,7 +67,8 @@ impl TagArguments {
         let mut meant: Vec<&'static dyn Workload> =
             names.iter().map(|name| corun_workload::find(name)).collect::<Result<_, _>>()?;
         if names.is_empty() || !self.tags.is_empty() || self.suite.is_some() {
-            meant.extend(self.workloads(SuiteChoice::Corun)?);
+            let usual = if self.tags.is_empty() { SuiteChoice::Corun } else { SuiteChoice::All };
+            meant.extend(self.workloads(usual)?);
         }
         let mut seen = BTreeSet::new();
         meant.retain(|workload| seen.insert(workload.about().name));

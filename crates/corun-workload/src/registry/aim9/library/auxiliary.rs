@@ -30,6 +30,9 @@ const GROUPS: usize = 65536;
 // SAFETY: as the C library declares it.
 unsafe extern "C" {
     safe fn clock() -> libc::clock_t;
+    // The crate `libc` asks for a version of these two that only shared libraries have.
+    fn cfgetispeed(settings: *const libc::termios) -> libc::speed_t;
+    fn cfgetospeed(settings: *const libc::termios) -> libc::speed_t;
 }
 
 /// What a process knows about itself.
@@ -104,8 +107,7 @@ impl Room {
         // arrays; nothing that is returned is kept.
         unsafe {
             let settings = MaybeUninit::<libc::termios>::zeroed().assume_init();
-            answers.speeds =
-                [libc::cfgetispeed(&raw const settings), libc::cfgetospeed(&raw const settings)];
+            answers.speeds = [cfgetispeed(&raw const settings), cfgetospeed(&raw const settings)];
             self.times[0] = clock();
             answers.terminal = !libc::ctermid(name.as_mut_ptr()).is_null();
             answers.folder = !libc::getcwd(self.folder.as_mut_ptr(), self.folder.len()).is_null();

@@ -27,7 +27,7 @@ const COPIES: About = about(
     &[Tag::StoreThroughput],
     ["a copy", "copies"],
     1.0,
-    "credit units/s",
+    "copies/s",
 );
 
 pub(in super::super) static RAM_COPY: RowWorkload = RowWorkload {

@@ -32,7 +32,7 @@ fn all_files_tell_of_the_same_run() {
     );
     let rows: Vec<&str> = rows.collect();
     assert_eq!(rows.len(), run.observations.len());
-    assert!(rows.iter().all(|row| row.starts_with("true,") && row.ends_with(",2,measured,")));
+    assert!(rows.iter().all(|row| row.starts_with("true,") && row.ends_with(",2,measured,,")));
     let slicing = run.observation(Metric::TimeSlicing, "stacked").expect("it is compared");
     let slicing = format!(",time_slicing,stacked,spread,1,{},", slicing.estimate.value);
     assert!(rows.iter().any(|row| row.contains(&slicing)), "{slicing}\n{csv}");

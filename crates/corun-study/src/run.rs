@@ -222,6 +222,7 @@ impl Conductor<'_> {
             }
             Err(error) => {
                 let reason = match error.next_step() {
+                    _ if error.is_timeout() => format!("{error}; give more with --budget"),
                     step if step.is_empty() => error.to_string(),
                     step => format!("{error}. {}", step.trim_end_matches('.')),
                 };

@@ -306,6 +306,8 @@ Sleep 10 NT_STATUS_OK"#;
             "Unlink \"\\a\\..\\..\\b\" NT_STATUS_OK",
             "NTCreateX \"\\a\" 0x40 0x2 4294967296 NT_STATUS_OK",
             "LockX 1 9223372036854775808 1 NT_STATUS_OK",
+            "ReadX 1 0 512 513 NT_STATUS_OK",
+            "WriteX 1 0 67108865 67108865 NT_STATUS_OK",
             "Mkdir",
         ];
         let told = lines.map(|line| {
@@ -326,13 +328,21 @@ Sleep 10 NT_STATUS_OK"#;
         2: expected Unlink "PATH" [ATTRIBUTES] STATUS, found `Unlink "\a\..\..\b" NT_STATUS_OK`
         2: expected NTCreateX "PATH" OPTIONS DISPOSITION HANDLE STATUS, found `NTCreateX "\a" 0x40 0x2 4294967296 NT_STATUS_OK`
         2: expected LockX HANDLE OFFSET BYTES STATUS, found `LockX 1 9223372036854775808 1 NT_STATUS_OK`
+        2: expected ReadX HANDLE OFFSET BYTES BYTES_READ STATUS, found `ReadX 1 0 512 513 NT_STATUS_OK`
+        2: expected WriteX HANDLE OFFSET BYTES BYTES_WRITTEN STATUS, found `WriteX 1 0 67108865 67108865 NT_STATUS_OK`
         2: expected Mkdir "PATH" STATUS, found `Mkdir`
         "#);
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(offset in 0..=i64::MAX as u64, bytes: u32, expected: u32, hex: bool) {
+        fn what_is_written_is_read(
+            offset in 0..=i64::MAX as u64,
+            bytes in 0..=MOST_BYTES,
+            expected: u32,
+            hex: bool,
+        ) {
+            let expected = expected % (bytes + 1);
             let offset_text = if hex { format!("0x{offset:x}") } else { offset.to_string() };
             let text = format!(
                 "NTCreateX \"\\a\" 0 1 3 0x0\nReadX 3 {offset_text} {bytes} {expected} 0x0"

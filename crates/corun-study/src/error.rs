@@ -45,13 +45,14 @@ impl Actionable for StudyError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::Unknown { known, .. } => match known.first() {
-                Some(nearest) => {
+            Self::Unknown { found, known } => match known.first() {
+                // More mistakes than letters that are right make another name.
+                Some(nearest) if strsim::osa_distance(found, nearest) <= found.len() / 2 => {
                     format!(
                         "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
                     )
                 }
-                None => "Give the path of a study file.".to_owned(),
+                _ => "Give one of these names, or the path of a study file (.toml).".to_owned(),
             },
             Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
             Self::Wrong { .. } => {

@@ -82,8 +82,10 @@ fn details(about: &About) -> Vec<(&'static str, String)> {
     });
     let tallies: Vec<&str> = about.tallies.iter().map(|tally| tally.counted).collect();
     let tallies = (!tallies.is_empty()).then(|| ("counts too", tallies.join(", ")));
+    let least = about.least_operations;
+    let least = (least > 1).then(|| ("at least", format!("{least} operations a worker and run")));
     let subtracts = about.subtracts.map(|what| ("subtracts", what.to_owned()));
-    row.flatten().chain(tallies).chain(subtracts).collect()
+    row.flatten().chain(tallies).chain(least).chain(subtracts).collect()
 }
 
 fn parameter(parameter: &Parameter, columns: u16) -> String {

@@ -1,0 +1,77 @@
+//! Code as it is executed: straight runs of instructions, each described once.
+//!
+//! What a block touches in memory is known from its instructions but for the addresses, so that a trace
+//! holds an address for each operand and nothing else.
+
+/// A block's place in the dictionary, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+/// Instructions that follow each other, entered at the first; only the last one may branch.
+///
+/// Code that changes (just-in-time compilers) gives several blocks with one address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Where it lies.
+    pub address: u64,
+    /// The code, as long as all instructions together.
+    pub bytes: Vec<u8>,
+    /// In the order of execution; at least one.
+    pub instructions: Vec<Instruction>,
+    /// The memory operands of all instructions, in their order.
+    pub operands: Vec<MemoryOperand>,
+}
+
+/// One instruction of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// In bytes, 1 to 15.
+    pub length: u8,
+    /// How many of the block's operands are its own.
+    pub operands: u8,
+}
+
+/// A place in memory that an instruction reads or writes; reading comes before writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MemoryOperand {
+    /// What it does there.
+    pub direction: Direction,
+    /// Bytes of one access; 0 where the state of the core decides (`xsave`).
+    pub size: u16,
+    /// How many accesses it makes.
+    pub form: Form,
+}
+
+/// What an operand does to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Loads.
+    Read,
+    /// Stores.
+    Write,
+    /// Loads, then stores to the same address.
+    ReadWrite,
+    /// Asks for a cache line; changes nothing.
+    Prefetch,
+}
+
+/// How many accesses an operand makes each time, and so which values a trace holds for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// One: its address, 0 where the tracer could not tell it.
+    Single,
+    /// A lane of a vector each, where the mask lets it (gather, scatter): their number, then the
+    /// addresses, lowest lane first.
+    Lanes,
+    /// One an iteration of a `rep` instruction: twice their number, plus 1 if addresses fall; then the
+    /// first address. The others follow it at the distance of the size.
+    Repeated,
+}
+
+impl Block {
+    /// The operands of the first `executed` instructions.
+    pub fn operands_of(&self, executed: usize) -> &[MemoryOperand] {
+        let instructions = self.instructions.iter().take(executed);
+        &self.operands[..instructions.map(|instruction| usize::from(instruction.operands)).sum()]
+    }
+}

@@ -1,0 +1,199 @@
+//! What happens in a thread, in its order.
+
+use crate::{Block, BlockId, Direction, Form};
+
+/// One step of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A block was executed from its start.
+    Block {
+        /// Which.
+        block: BlockId,
+        /// How many of its instructions were executed; fewer than it has if a signal or a fault came
+        /// in between.
+        executed: u32,
+        /// The values of the executed instructions' operands, as [`Form`] says.
+        values: &'a [u64],
+    },
+    /// Something else than code.
+    Marker(OrderedMarker),
+}
+
+/// A marker with its place among those of all threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderedMarker {
+    /// Grows from marker to marker over all threads, by 1 or more.
+    pub order: u64,
+    /// What it says.
+    pub marker: Marker,
+}
+
+/// What is worth knowing between two blocks of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marker {
+    /// The thread asks the kernel; the call's number follows the architecture.
+    SystemCall(u64),
+    /// A signal is delivered: its number.
+    Signal(u32),
+    /// The tracer saw the thread go on after another one.
+    Switch,
+    /// The process has a new child: its process id.
+    Forked(u32),
+    /// The process becomes another program.
+    Replaced,
+    /// A stretch begins after this many instructions of the thread that were not recorded.
+    Begin {
+        /// What the stretch is for.
+        phase: Phase,
+        /// Instructions left out since the last recorded one.
+        skipped: u64,
+    },
+    /// The thread has ended.
+    Ended,
+}
+
+/// What a recorded stretch is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Fills caches and predictors before what counts.
+    WarmUp,
+    /// Counts.
+    Counted,
+}
+
+/// One access to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Index of the instruction in its block.
+    pub instruction: u32,
+    /// The first byte; 0 if the tracer could not tell.
+    pub address: u64,
+    /// Bytes; 0 where the state of the core decides.
+    pub size: u16,
+    /// What is done there.
+    pub direction: Direction,
+}
+
+/// The accesses that the values of an execution stand for, in the order of instructions; those of a
+/// `rep` instruction iteration by iteration.
+///
+/// # Panics
+/// If `values` are not those of the block's first `executed` instructions.
+pub fn accesses<'a>(
+    block: &'a Block,
+    executed: u32,
+    values: &'a [u64],
+) -> impl Iterator<Item = Access> + 'a {
+    let (mut operands, mut values) = (block.operands.iter(), values);
+    let instructions = block.instructions.iter().take(executed as usize).zip(0..);
+    instructions.flat_map(move |(instruction, index)| {
+        let own = operands.as_slice().split_at(usize::from(instruction.operands)).0;
+        operands = operands.as_slice()[own.len()..].iter();
+        let runs: Vec<_> = own
+            .iter()
+            .map(|operand| {
+                let (run, rest) = Run::split(operand.form, operand.size, values);
+                values = rest;
+                (operand, run)
+            })
+            .collect();
+        let iterations = runs.iter().map(|(_, run)| run.count()).max().unwrap_or(0);
+        (0..iterations).flat_map(move |iteration| {
+            let now =
+                runs.iter().filter_map(|(operand, run)| Some((*operand, run.get(iteration)?)));
+            let access = |(operand, address): (&crate::MemoryOperand, u64)| Access {
+                instruction: index,
+                address,
+                size: operand.size,
+                direction: operand.direction,
+            };
+            now.map(access).collect::<Vec<_>>()
+        })
+    })
+}
+
+/// The addresses of one operand.
+#[derive(Debug, Clone, Copy)]
+enum Run<'a> {
+    Listed(&'a [u64]),
+    Strided { count: u64, first: u64, stride: u64 },
+}
+
+impl<'a> Run<'a> {
+    /// Takes the values of one operand off the front.
+    fn split(form: Form, size: u16, values: &'a [u64]) -> (Self, &'a [u64]) {
+        match form {
+            Form::Single => (Self::Listed(&values[..1]), &values[1..]),
+            Form::Lanes => {
+                let (listed, rest) = values[1..].split_at(values[0] as usize);
+                (Self::Listed(listed), rest)
+            }
+            Form::Repeated => {
+                let size = u64::from(size);
+                let stride = if values[0] & 1 == 1 { size.wrapping_neg() } else { size };
+                (Self::Strided { count: values[0] >> 1, first: values[1], stride }, &values[2..])
+            }
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Self::Listed(addresses) => addresses.len() as u64,
+            Self::Strided { count, .. } => *count,
+        }
+    }
+
+    fn get(&self, iteration: u64) -> Option<u64> {
+        match *self {
+            Self::Listed(addresses) => addresses.get(iteration as usize).copied(),
+            Self::Strided { count, first, stride } => {
+                (iteration < count).then(|| first.wrapping_add(iteration.wrapping_mul(stride)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    fn listed(code: &[u8], values: &[u64]) -> Vec<(u64, Direction)> {
+        let block = decode(0x1000, code).unwrap();
+        let executed = block.instructions.len() as u32;
+        accesses(&block, executed, values)
+            .map(|access| (access.address, access.direction))
+            .collect()
+    }
+
+    #[test]
+    fn a_repeated_copy_reads_and_writes_in_turn() {
+        // rep movsd, twice, downwards
+        let accesses = listed(&[0xf3, 0xa5], &[5, 0x104, 5, 0x204]);
+        let expected = [
+            (0x104, Direction::Read),
+            (0x204, Direction::Write),
+            (0x100, Direction::Read),
+            (0x200, Direction::Write),
+        ];
+        assert_eq!(accesses, expected);
+    }
+
+    #[test]
+    fn a_masked_gather_has_the_lanes_that_it_loads() {
+        // vpgatherdd xmm0, [rax + xmm1*4], xmm2; then mov rax, [rsp]
+        let code = [0xc4, 0xe2, 0x69, 0x90, 0x04, 0x88, 0x48, 0x8b, 0x04, 0x24];
+        let accesses = listed(&code, &[2, 0x10, 0x30, 0x7000]);
+        assert_eq!(
+            accesses,
+            [(0x10, Direction::Read), (0x30, Direction::Read), (0x7000, Direction::Read)]
+        );
+    }
+
+    #[test]
+    fn a_block_cut_short_has_the_accesses_of_what_was_executed() {
+        // push rax; push rcx
+        let block = decode(0x1000, &[0x50, 0x51]).unwrap();
+        assert_eq!(accesses(&block, 1, &[0x7ff8]).count(), 1);
+    }
+}

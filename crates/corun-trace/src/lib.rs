@@ -1,0 +1,21 @@
+//! What a program executes: every instruction's bytes, every branch, every memory address.
+//!
+//! A [`Tracer`] runs an unmodified program and hands what it does to a [`Sink`]: the code as [`Block`]s,
+//! each told once, and for each thread the blocks it executes with the addresses they touch. The words
+//! are the same whatever the tracer, so traces of different tracers compare access by access.
+
+mod block;
+mod event;
+mod operands;
+mod plan;
+mod recording;
+mod sink;
+mod tracer;
+
+pub use block::{Block, BlockId, Direction, Form, Instruction, MemoryOperand};
+pub use event::{Access, Event, Marker, OrderedMarker, Phase, accesses};
+pub use operands::{NotCode, decode};
+pub use plan::Plan;
+pub use recording::{RecordedThread, Recording};
+pub use sink::{Sink, SinkError, ThreadId};
+pub use tracer::{Ending, Target, TraceError, Traced, Tracer, Unavailable};

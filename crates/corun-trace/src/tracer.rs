@@ -1,0 +1,130 @@
+//! What every tracer does, whatever is behind it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use corun_record::{Actionable, Exit};
+
+use crate::{Plan, Sink, SinkError};
+
+/// A way to see what a program executes.
+pub trait Tracer {
+    /// As given to `--tracer`.
+    fn name(&self) -> &'static str;
+
+    /// Why it is chosen, in one line: what it is good at.
+    fn merit(&self) -> &'static str;
+
+    /// Whether it works here.
+    ///
+    /// # Errors
+    /// What is missing and what to do about it.
+    fn ready(&self) -> Result<(), Unavailable>;
+
+    /// Runs the program with this process's environment, folder and standard streams, and tells the
+    /// sink what the plan asks for. After the last stretch the program goes on, not recorded, to its
+    /// end. Once `stop` is set, or the sink fails, the program is ended.
+    ///
+    /// # Errors
+    /// If the program cannot be started or the tracer fails; what it told up to then is good.
+    fn trace(
+        &self,
+        target: &Target,
+        plan: Plan,
+        sink: &mut dyn Sink,
+        stop: &AtomicBool,
+    ) -> Result<Traced, TraceError>;
+}
+
+/// A program to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The file, found already.
+    pub program: PathBuf,
+    /// What follows it on the command line.
+    pub arguments: Vec<OsString>,
+}
+
+/// What a tracer counted, and how the program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Traced {
+    /// How the program ended.
+    pub ending: Ending,
+    /// Instructions of all threads, recorded or not.
+    pub instructions: u64,
+    /// What a reader should know of how it was seen, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// How a traced program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By a signal: its number.
+    Killed(i32),
+    /// The user stopped the tracing.
+    Interrupted,
+}
+
+/// Why a tracer does not work here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{found}")]
+pub struct Unavailable {
+    /// What was expected and what was found.
+    pub found: String,
+    /// What to do.
+    pub next_step: String,
+}
+
+/// Why a trace is not complete.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The program cannot be run.
+    #[error("{} cannot be run: {source}", program.display())]
+    Program {
+        /// The file.
+        program: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Nothing can be kept.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// No tracer works, or the one asked for does not.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// The tracer itself failed.
+    #[error("the tracer {tracer} failed: {reason}")]
+    Failed {
+        /// Its name.
+        tracer: &'static str,
+        /// What happened.
+        reason: String,
+    },
+}
+
+impl Actionable for TraceError {
+    fn next_step(&self) -> String {
+        match self {
+            Self::Program { .. } => "Give a program that can be run.".to_owned(),
+            Self::Sink(_) => {
+                "Make room, or give another file with -o; what was written up to then can be read."
+                    .to_owned()
+            }
+            Self::Unavailable(unavailable) => unavailable.next_step.clone(),
+            Self::Failed { .. } => {
+                "Try another tracer with --tracer; what was recorded up to then can be read."
+                    .to_owned()
+            }
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Unavailable(_) => Exit::NotPossible,
+            _ => Exit::Failed,
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Prepares a workload, says how that went, and keeps it until standard input ends:
 //! `prepare NAME [PARAMETER=VALUE...]`. Tests start it under limits, and kill it. Where the variable
-//! OPERATIONS is set, it runs so many of them instead; tests count its system calls.
+//! OPERATIONS is set, it runs so many of them instead; tests count its system calls. WORKERS is the
+//! number of workers, 1 unless set.
 
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -23,22 +24,25 @@ fn main() -> ExitCode {
             let ended = std::io::stdin().read_to_end(&mut Vec::new());
             ended.map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
         }
-        Err(error) => {
-            println!("{error}\n  {}", error.next_step());
-            ExitCode::from(error.exit() as u8)
-        }
+        Err(error) => told(&error),
     }
+}
+
+fn told(error: &WorkloadError) -> ExitCode {
+    println!("{error}\n  {}", error.next_step());
+    ExitCode::from(error.exit() as u8)
 }
 
 fn run(job: Job, operations: u64) -> ExitCode {
     let Job::Kernels(mut kernels) = job else { return ExitCode::from(2) };
     kernels[0].reset();
     kernels[0].run(operations);
-    ExitCode::SUCCESS
+    kernels[0].failure().map_or(ExitCode::SUCCESS, |error| told(&error))
 }
 
 fn prepare(name: &str, parameters: &[String]) -> Result<Job, WorkloadError> {
     let workload = find(name)?;
     let parameters = Parameters::parse(workload.about(), parameters)?;
-    workload.prepare(&parameters, NonZeroUsize::MIN)
+    let workers = std::env::var("WORKERS").ok().and_then(|it| it.parse().ok());
+    workload.prepare(&parameters, workers.unwrap_or(NonZeroUsize::MIN))
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use corun_record::{Actionable, Exit};
 
+use crate::load::LoadMismatch;
+
 /// A workload cannot be found, told or prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
@@ -170,6 +172,12 @@ pub enum WorkloadError {
         /// What stands there.
         found: String,
     },
+    /// A load file has a line that says otherwise than its request will end.
+    #[error("{0}")]
+    MistakenLoad(LoadMismatch),
+    /// A request of a load has ended otherwise than its line says.
+    #[error("{0}")]
+    RequestFailed(LoadMismatch),
     /// This machine does not talk to itself over the network.
     #[error("workload `{workload}` needs the loopback interface (127.0.0.1): {source}")]
     NoLoopback {
@@ -210,7 +218,8 @@ impl Actionable for WorkloadError {
             | Self::Repeated { .. }
             | Self::BadValue { .. }
             | Self::UnreadableLoad { .. }
-            | Self::BrokenLoad { .. } => Exit::Usage,
+            | Self::BrokenLoad { .. }
+            | Self::MistakenLoad(_) => Exit::Usage,
             Self::Unavailable { .. }
             | Self::NoMemory { .. }
             | Self::NoRoom { .. }
@@ -224,7 +233,7 @@ impl Actionable for WorkloadError {
                 io::ErrorKind::PermissionDenied => Exit::NotPermitted,
                 _ => Exit::NotPossible,
             },
-            Self::NotDeclared { .. } => Exit::Failed,
+            Self::NotDeclared { .. } | Self::RequestFailed(_) => Exit::Failed,
         }
     }
 
@@ -274,6 +283,12 @@ impl Actionable for WorkloadError {
                 "Name a file that you may read, or leave `load` out to get corun's own.".into()
             }
             Self::BrokenLoad { .. } => "Correct this line of the file, or begin it with #.".into(),
+            Self::MistakenLoad(_) => {
+                "Correct this line's end, or the lines before it that make it end otherwise.".into()
+            }
+            Self::RequestFailed(_) => {
+                "See what the load cannot decide (room on the disk, limits, other processes), and run it again.".into()
+            }
             Self::NoLoopback { .. } => "Set the interface up (ip link set lo up).".into(),
             Self::NoThreads { .. } => {
                 "Raise the limits (ulimit -u, pids.max), or ask for fewer workers.".into()

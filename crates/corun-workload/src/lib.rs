@@ -31,6 +31,7 @@ pub use about::{
 pub use available::expect_copies;
 pub use error::WorkloadError;
 pub use latency::{Histogram, Latencies};
+pub use load::LoadMismatch;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find, of_suite};
 pub use scratch::remove_abandoned_scratch;

@@ -1,10 +1,12 @@
 //! TCP connections of this machine with itself, both ends in this process, for workloads that hand an
-//! end to a thread or to a child; small messages are sent at once (no-delay).
+//! end to a thread or to a child.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use crate::WorkloadError;
 
@@ -36,12 +38,46 @@ impl Loopback {
             let (far, peer) = self.listener.accept()?;
             // Anybody on this machine may connect to the port.
             if peer == address {
-                near.set_nodelay(true)?;
-                far.set_nodelay(true)?;
                 return Ok([near, far]);
             }
         }
     }
+
+    /// As [`connect`](Self::connect), and small messages are sent at once (no-delay).
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn connect_without_delay(&self) -> io::Result<[TcpStream; 2]> {
+        let ends = self.connect()?;
+        ends.iter().try_for_each(|end| end.set_nodelay(true))?;
+        Ok(ends)
+    }
+}
+
+/// A connection, the end that connected first, with as much room for what is on its way as the system gives, at most `bytes`
+/// at each end.
+///
+/// # Errors
+/// As [`Loopback::connect`].
+pub(crate) fn roomy_connection(bytes: usize) -> io::Result<[OwnedFd; 2]> {
+    let socket = || {
+        rustix::net::socket_with(
+            AddressFamily::INET,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+    };
+    let (listener, near) = (socket()?, socket()?);
+    // The accepted socket has what the listening one has; both are set before there is a window.
+    sockopt::set_socket_send_buffer_size(&listener, bytes)?;
+    sockopt::set_socket_send_buffer_size(&near, bytes)?;
+    sockopt::set_socket_recv_buffer_size(&near, bytes)?;
+    rustix::net::bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::listen(&listener, 1)?;
+    rustix::net::connect(&near, &rustix::net::getsockname(&listener)?)?;
+    let far = rustix::net::accept_with(&listener, SocketFlags::CLOEXEC)?;
+    Ok([near, far])
 }
 
 /// Tries whether there can be a connection at all.
@@ -50,10 +86,16 @@ impl Loopback {
 /// [`WorkloadError::NoLoopback`], or [`WorkloadError::NoDescriptors`].
 pub(crate) fn ensure_available(workload: &'static str) -> Result<(), WorkloadError> {
     let connected = Loopback::listen().and_then(|loopback| loopback.connect());
-    connected.map(drop).map_err(|source| match Errno::from_io_error(&source) {
+    connected.map(drop).map_err(|error| refused(workload, error))
+}
+
+/// What to tell the user when the system gives no connection, or no process for its other end.
+pub(crate) fn refused(workload: &'static str, source: io::Error) -> WorkloadError {
+    match Errno::from_io_error(&source) {
         Some(Errno::MFILE | Errno::NFILE) => WorkloadError::NoDescriptors { workload, source },
+        Some(Errno::AGAIN) => WorkloadError::NoProcesses { workload, processes: 1, source },
         _ => WorkloadError::NoLoopback { workload, source },
-    })
+    }
 }
 
 #[cfg(test)]
@@ -67,7 +109,7 @@ mod tests {
         let loopback = Loopback::listen().unwrap();
         let stranger = TcpStream::connect(loopback.address).unwrap();
         for _ in 0..3 {
-            let [mut near, mut far] = loopback.connect().unwrap();
+            let [mut near, mut far] = loopback.connect_without_delay().unwrap();
             near.write_all(b"ask").unwrap();
             let mut found = [0; 3];
             far.read_exact(&mut found).unwrap();

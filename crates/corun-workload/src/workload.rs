@@ -65,8 +65,8 @@ fn boxed<K: Kernel + 'static>(kernel: K) -> Box<dyn Kernel> {
 /// The part of a kernel workload that one worker does.
 ///
 /// On the worker's own thread, pinned already, call [`reset`](Kernel::reset), then
-/// [`run`](Kernel::run) with the clock around it, then [`check`](Kernel::check); and again from
-/// `reset` for the next run.
+/// [`run`](Kernel::run) with the clock around it, then [`failure`](Kernel::failure) and
+/// [`check`](Kernel::check); and again from `reset` for the next run.
 pub trait Kernel: Send {
     /// Puts the worker's memory into its starting state; its pages are first touched here, hence
     /// placed on the worker's NUMA node and not faulted in while the clock runs.
@@ -79,6 +79,12 @@ pub trait Kernel: Send {
     /// themselves. A caller times it right after the run and subtracts it, where
     /// [`About::subtracts`](crate::About) says what it is.
     fn overhead(&mut self, _operations: u64) {}
+
+    /// Why the last reset or run ended before its time; what the run counted is then worth nothing.
+    /// Told once.
+    fn failure(&mut self) -> Option<WorkloadError> {
+        None
+    }
 
     /// What the last run counted, for each of [`About::tallies`](crate::About).
     fn tallies(&self) -> Vec<u64> {

@@ -65,10 +65,10 @@ pub enum ExecutionError {
         /// What the user can do about such a worker.
         next_step: &'static str,
     },
-    /// A built-in kernel could not be prepared in its process.
+    /// A built-in kernel could not be prepared in its process, or not go on.
     #[error("{reason} (worker {worker} of arm {arm})")]
     Unprepared {
-        /// The arm that was to run.
+        /// The arm that ran, or was to run.
         arm: String,
         /// The worker, from 0.
         worker: usize,

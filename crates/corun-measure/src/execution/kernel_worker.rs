@@ -40,16 +40,19 @@ pub struct KernelWorkerOrder {
     pub steady: bool,
 }
 
-/// Does the order; the exit code is 0 unless something could not be prepared.
+/// Does the order; the exit code is 0 unless something could not be prepared or done.
 pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
     match serve(order) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(refusal) => refusal.tell(),
+        Err(refusal) => {
+            refusal.tell();
+            ExitCode::from(refusal.exit as u8)
+        }
     }
 }
 
-/// Why a kernel could not be prepared, as its process tells the controlling one: an exit code and
-/// two lines.
+/// Why a kernel could not be prepared, or not go on, as its process tells the controlling one: an exit
+/// code and two lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub reason: String,
@@ -58,9 +61,8 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn tell(&self) -> ExitCode {
+    fn tell(&self) {
         eprintln!("{REFUSED}{}\n{}", self.reason, self.next_step);
-        ExitCode::from(self.exit as u8)
     }
 
     /// What a process told that ended with this code; `None` if that was no refusal.
@@ -124,6 +126,15 @@ fn give_up(gate: &Gate, slot: usize, error: &std::io::Error) -> ! {
     std::process::exit(127)
 }
 
+/// Says why a kernel cannot go on, if so, and ends the process likewise.
+fn end_if_failed(kernel: &mut dyn Kernel) {
+    if let Some(failure) = kernel.failure() {
+        let refusal = Refusal::from(failure);
+        refusal.tell();
+        std::process::exit(refusal.exit as i32);
+    }
+}
+
 /// Ends the whole process when a worker panics: the others would wait for it for ever.
 struct EndsAll;
 
@@ -152,10 +163,12 @@ fn work(
     let mut clock = NetClock::default();
     let mut latencies = Latencies::new();
     kernel.reset();
+    end_if_failed(&mut *kernel);
     gate.arrive_and_wait();
     loop {
         kernel.run(order.operations);
         let end_ns = monotonic_ns();
+        end_if_failed(&mut *kernel);
         let first = slot.runs.load(Ordering::Acquire) == 0;
         if !first && gate.all_finished() {
             // Begun beside others, ended beside idle siblings: not counted.

@@ -1,130 +1,281 @@
-//! What a load leaves on a disk at most: it is replayed on files that are nothing but lengths.
+//! Files that are nothing but names and lengths, for rehearsing a load.
+//!
+//! Requests end as on Linux (open(2), rename(2), rmdir(2), unlink(2)) for a user who may do everything.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use super::{Action, Disposition, Handle, Load, PathId};
+use rustix::io::Errno;
+
+use super::{Action, Answer, Disposition, Failure, Handle};
 
 /// What a file system may need beside a file's bytes: its blocks are not filled to the end.
-const BLOCK: u64 = 4096;
+pub(super) const BLOCK: u64 = 4096;
 
-impl Load {
-    /// The most that one client's files take at any time, in bytes, each file in whole blocks.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        let mut files = Files::default();
-        // The second pass begins with what the first one left.
-        for line in self.lines.iter().chain(&self.lines).filter(|line| line.succeeds) {
-            files.apply(line.action, &self.paths);
-        }
-        files.most
-    }
+/// The files of one client. A name is there only if its directory is.
+#[derive(Default)]
+pub(super) struct Files {
+    entries: BTreeMap<String, Entry>,
+    files: Vec<File>,
+    open: Vec<(Handle, Entry)>,
+    /// What they take of the disk now, in whole blocks.
+    pub(super) bytes: u64,
+}
 
-    /// The longest file that one client writes, in bytes.
-    pub(crate) fn longest_file(&self) -> u64 {
-        let ends = self.lines.iter().map(|line| match line.action {
-            Action::Write { offset, bytes, .. } => offset.saturating_add(bytes.into()),
-            _ => 0,
-        });
-        ends.max().unwrap_or(0)
-    }
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Directory,
+    File(usize),
 }
 
 #[derive(Default)]
-struct Files {
-    lengths: HashMap<PathId, u64>,
-    open: HashMap<Handle, PathId>,
-    bytes: u64,
-    most: u64,
+struct File {
+    length: u64,
+    /// Its names and the handles on it.
+    holders: u32,
 }
 
 impl Files {
-    fn apply(&mut self, action: Action, paths: &[String]) {
+    /// What the request ends in, and what it leaves.
+    pub(super) fn carry_out(
+        &mut self,
+        action: Action,
+        succeeds: bool,
+        paths: &[String],
+    ) -> Result<Answer, Failure> {
         match action {
             Action::Create { path, directory, disposition, handle } => {
-                self.open.insert(handle, path);
-                if disposition == Disposition::Overwrite && !directory {
-                    self.remove(path);
-                }
-                let length = self.lengths.get(&path).copied().unwrap_or(0);
-                self.grow(path, length);
-            }
-            Action::Close { handle } => _ = self.open.remove(&handle),
-            Action::Write { handle, offset, bytes } => {
-                if let Some(&path) = self.open.get(&handle) {
-                    self.grow(path, offset.saturating_add(bytes.into()));
+                let entry = self.create(&paths[path.index()], directory, disposition)?;
+                if succeeds {
+                    self.hold(entry);
+                    self.open.push((handle, entry));
                 }
             }
-            Action::Unlink { path } => self.remove(path),
-            Action::RemoveTree { path } => {
-                let tree = &paths[path.index()];
-                let is_below = |path: &PathId| {
-                    let rest = paths[path.index()].strip_prefix(tree.as_str());
-                    rest.is_some_and(|rest| rest.starts_with('/'))
+            Action::Close { handle } => {
+                let at = self.open.iter().position(|&(open, _)| open == handle);
+                let (_, entry) = self.open.remove(at.ok_or(Errno::BADF)?);
+                self.release(entry);
+            }
+            Action::Read { handle, offset, bytes, expected } => {
+                let Entry::File(file) = self.opened(handle)? else {
+                    return Err(Errno::ISDIR.into());
                 };
-                let below: Vec<PathId> = self.lengths.keys().copied().filter(is_below).collect();
-                below.into_iter().for_each(|path| self.remove(path));
+                let behind = self.files[file].length.saturating_sub(offset);
+                return Answer::moved(expected, behind.min(bytes.into()) as usize);
             }
+            Action::Write { handle, offset, bytes } => {
+                // A directory is open for reading alone.
+                let Entry::File(file) = self.opened(handle)? else {
+                    return Err(Errno::BADF.into());
+                };
+                if bytes > 0 {
+                    let end = offset.saturating_add(bytes.into());
+                    self.set_length(file, end.max(self.files[file].length));
+                }
+                return Answer::moved(bytes, bytes as usize);
+            }
+            Action::FileInformation { handle } => {
+                let value = match self.opened(handle)? {
+                    Entry::Directory => 0,
+                    Entry::File(file) => self.files[file].length,
+                };
+                return Ok(Answer { bytes: 0, value });
+            }
+            Action::Flush { handle }
+            | Action::SetFileInformation { handle }
+            | Action::Lock { handle, .. }
+            | Action::Unlock { handle, .. } => _ = self.opened(handle)?,
+            Action::Unlink { path } => self.unlink(&paths[path.index()])?,
             Action::Rename { from, to } => {
-                let length = self.lengths.get(&from).copied();
-                self.remove(from);
-                self.remove(to);
-                self.grow(to, length.unwrap_or(0));
+                self.rename(&paths[from.index()], &paths[to.index()])?;
             }
-            _ => {}
+            // Nobody looks at the answer.
+            Action::MakeDirectory { path } => _ = self.make_directory(&paths[path.index()]),
+            Action::RemoveDirectory { path } => self.remove_directory(&paths[path.index()])?,
+            Action::RemoveTree { path } => {
+                let below = self.below(&paths[path.index()]);
+                let files = below.into_iter().filter(|(_, entry)| *entry != Entry::Directory);
+                files.for_each(|(path, _)| self.remove(&path));
+            }
+            Action::PathInformation { .. }
+            | Action::FileSystemInformation
+            | Action::Find { .. }
+            | Action::Sleep { .. } => {}
+        }
+        Ok(Answer::DONE)
+    }
+
+    fn opened(&self, handle: Handle) -> Result<Entry, Errno> {
+        let found = self.open.iter().find(|&&(open, _)| open == handle);
+        found.map(|&(_, entry)| entry).ok_or(Errno::BADF)
+    }
+
+    pub(super) fn close_all(&mut self) {
+        for (_, entry) in std::mem::take(&mut self.open) {
+            self.release(entry);
         }
     }
 
-    fn grow(&mut self, path: PathId, length: u64) {
-        let before = self.lengths.get(&path).copied();
-        let after = length.max(before.unwrap_or(0));
-        self.bytes = self.bytes.saturating_sub(before.map_or(0, on_disk));
-        self.bytes = self.bytes.saturating_add(on_disk(after));
-        self.lengths.insert(path, after);
-        self.most = self.most.max(self.bytes);
+    fn create(
+        &mut self,
+        path: &str,
+        directory: bool,
+        disposition: Disposition,
+    ) -> Result<Entry, Errno> {
+        if directory {
+            // It may be there.
+            let _ = self.make_directory(path);
+        }
+        match self.entries.get(path) {
+            Some(Entry::File(_)) if directory => Err(Errno::NOTDIR),
+            Some(&Entry::File(file)) => {
+                if disposition == Disposition::Overwrite {
+                    self.set_length(file, 0);
+                }
+                Ok(Entry::File(file))
+            }
+            Some(Entry::Directory) => Ok(Entry::Directory),
+            None => {
+                self.ensure_parent(path)?;
+                if directory || disposition == Disposition::Open {
+                    return Err(Errno::NOENT);
+                }
+                self.files.push(File::default());
+                let entry = Entry::File(self.files.len() - 1);
+                self.bytes = self.bytes.saturating_add(on_disk(0));
+                self.add(path.to_owned(), entry);
+                Ok(entry)
+            }
+        }
     }
 
-    fn remove(&mut self, path: PathId) {
-        let removed = self.lengths.remove(&path).map_or(0, on_disk);
-        self.bytes = self.bytes.saturating_sub(removed);
+    fn make_directory(&mut self, path: &str) -> Result<(), Errno> {
+        self.ensure_parent(path)?;
+        if self.entries.contains_key(path) {
+            return Err(Errno::EXIST);
+        }
+        self.add(path.to_owned(), Entry::Directory);
+        Ok(())
     }
+
+    fn unlink(&mut self, path: &str) -> Result<(), Errno> {
+        match self.existing(path)? {
+            Entry::Directory => Err(Errno::ISDIR),
+            Entry::File(_) => {
+                self.remove(path);
+                Ok(())
+            }
+        }
+    }
+
+    fn remove_directory(&mut self, path: &str) -> Result<(), Errno> {
+        match self.existing(path)? {
+            Entry::File(_) => Err(Errno::NOTDIR),
+            Entry::Directory if !self.below(path).is_empty() => Err(Errno::NOTEMPTY),
+            Entry::Directory => {
+                self.remove(path);
+                Ok(())
+            }
+        }
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), Errno> {
+        self.ensure_parent(from)?;
+        self.ensure_parent(to)?;
+        let moved = self.existing(from)?;
+        if is_below(to, from) {
+            return Err(Errno::INVAL);
+        }
+        if from == to {
+            return Ok(());
+        }
+        let replaced = self.entries.get(to).copied();
+        match (moved, replaced) {
+            (Entry::Directory, Some(Entry::File(_))) => return Err(Errno::NOTDIR),
+            (_, Some(Entry::Directory)) if is_below(from, to) => return Err(Errno::NOTEMPTY),
+            (Entry::File(_), Some(Entry::Directory)) => return Err(Errno::ISDIR),
+            (_, Some(Entry::Directory)) if !self.below(to).is_empty() => {
+                return Err(Errno::NOTEMPTY);
+            }
+            _ => {}
+        }
+        if replaced.is_some() {
+            self.remove(to);
+        }
+        for (path, entry) in self.below(from) {
+            self.entries.remove(&path);
+            self.entries.insert(format!("{to}{}", &path[from.len()..]), entry);
+        }
+        self.entries.remove(from);
+        self.entries.insert(to.to_owned(), moved);
+        Ok(())
+    }
+
+    fn existing(&self, path: &str) -> Result<Entry, Errno> {
+        match self.entries.get(path) {
+            Some(&entry) => Ok(entry),
+            None => self.ensure_parent(path).and(Err(Errno::NOENT)),
+        }
+    }
+
+    /// Whether a name can be in this place.
+    fn ensure_parent(&self, path: &str) -> Result<(), Errno> {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        match self.entries.get(parent) {
+            _ if parent.is_empty() => Ok(()),
+            Some(Entry::Directory) => Ok(()),
+            Some(Entry::File(_)) => Err(Errno::NOTDIR),
+            None => self.ensure_parent(parent).and(Err(Errno::NOENT)),
+        }
+    }
+
+    /// Everything below a directory.
+    fn below(&self, directory: &str) -> Vec<(String, Entry)> {
+        let first = format!("{directory}/");
+        let from_there = self.entries.range(first.clone()..);
+        let below = from_there.take_while(|(path, _)| path.starts_with(&first));
+        below.map(|(path, &entry)| (path.clone(), entry)).collect()
+    }
+
+    fn add(&mut self, path: String, entry: Entry) {
+        self.hold(entry);
+        self.entries.insert(path, entry);
+    }
+
+    fn remove(&mut self, path: &str) {
+        if let Some(entry) = self.entries.remove(path) {
+            self.release(entry);
+        }
+    }
+
+    fn hold(&mut self, entry: Entry) {
+        if let Entry::File(file) = entry {
+            self.files[file].holders += 1;
+        }
+    }
+
+    /// A file is on the disk as long as it has a name or is open.
+    fn release(&mut self, entry: Entry) {
+        if let Entry::File(file) = entry {
+            let file = &mut self.files[file];
+            file.holders -= 1;
+            if file.holders == 0 {
+                self.bytes = self.bytes.saturating_sub(on_disk(file.length));
+            }
+        }
+    }
+
+    fn set_length(&mut self, file: usize, length: u64) {
+        let before = std::mem::replace(&mut self.files[file].length, length);
+        self.bytes = self.bytes.saturating_sub(on_disk(before)).saturating_add(on_disk(length));
+    }
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// With the block that its name and its description may need.
 fn on_disk(length: u64) -> u64 {
     (length.div_ceil(BLOCK) + 1).saturating_mul(BLOCK)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn most(lines: &str) -> u64 {
-        Load::parse("test", lines).unwrap().most_bytes()
-    }
-
-    const TWO: &str = r#"NTCreateX "\a" 0 2 1 0x0
-WriteX 1 10000 1 1 0x0
-NTCreateX "\b" 0 2 2 0x0
-WriteX 2 4095 1 1 0x0"#;
-
-    #[test]
-    fn files_are_counted_in_blocks_while_they_are_there() {
-        assert_eq!(most(TWO), (4 + 2) * BLOCK);
-        let renamed =
-            "Rename \"\\a\" \"\\b\" 0x0\nNTCreateX \"\\c\" 0 2 3 0x0\nWriteX 3 0 9000 9000 0x0";
-        assert_eq!(most(&format!("{TWO}\n{renamed}\nUnlink \"\\c\" 0x0")), (4 + 4) * BLOCK);
-        let without = TWO.replacen("NTCreateX \"\\b\"", "Unlink \"\\a\" 0x0\nNTCreateX \"\\b\"", 1);
-        // The second pass writes `a` again while `b` is there.
-        assert_eq!(most(&without), (4 + 2) * BLOCK);
-        assert_eq!(most(&format!("{without}\nUnlink \"\\b\" 0x0")), 4 * BLOCK);
-        let in_folder = without.replace("\"\\", "\"\\folder\\");
-        assert_eq!(most(&in_folder), (4 + 2) * BLOCK);
-        assert_eq!(most(&format!("Deltree \"\\folder\" 0x0\n{in_folder}")), 4 * BLOCK);
-    }
-
-    #[test]
-    fn a_load_that_asks_for_everything_is_counted_without_overflow() {
-        let huge = format!("NTCreateX \"\\a\" 0 2 1 0x0\nWriteX 1 {} 9 9 0x0", i64::MAX);
-        assert!(most(&huge) >= i64::MAX as u64);
-        assert!(most(&huge) >= Load::parse("test", &huge).unwrap().longest_file());
-    }
 }

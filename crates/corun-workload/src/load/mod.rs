@@ -3,23 +3,53 @@
 
 mod action;
 mod files;
+mod outcome;
 mod parse;
+mod rehearsal;
 mod replay;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Domain, Parameter, Parameters, WorkloadError};
+use crate::{About, Domain, Mode, Parameter, Parameters, Tag, Tally, Usual, WorkloadError};
 pub(crate) use action::{Action, Disposition, Handle, Kind, PathId};
-pub(crate) use replay::{Answer, Client, Replay};
+pub use outcome::LoadMismatch;
+pub(crate) use outcome::{Answer, Failure};
+pub(crate) use rehearsal::Rehearsal;
+pub(crate) use replay::{Client, Replay};
 
 /// The load file that a workload replays.
-pub(crate) const LOAD: Parameter = Parameter {
+const LOAD: Parameter = Parameter {
     name: "load",
     summary: "the requests, one a line, in the syntax of dbench 4",
     default: "own",
     domain: Domain::File,
 };
+
+/// What the workloads that replay a load have in common: a process for each client, no files unless
+/// said.
+pub(crate) const fn about(
+    name: &'static str,
+    summary: &'static str,
+    tags: &'static [Tag],
+) -> About {
+    About {
+        name,
+        summary,
+        tags,
+        parameters: &[LOAD],
+        operation: "a request",
+        counted: "requests",
+        default_mode: Mode::Copies,
+        usual: Usual::Siblings,
+        line_sharing: None,
+        disk_bytes: 0,
+        least_operations: 1000,
+        row: None,
+        tallies: &[Tally { counted: "bytes" }],
+        subtracts: None,
+    }
+}
 
 /// The load that comes with corun; `examples/office_load.rs` made it.
 const OWN: &str = include_str!("../../loads/office.txt");
@@ -93,11 +123,6 @@ impl Load {
     pub(crate) fn paths_of(&self, client: usize, folder: &str) -> Vec<String> {
         let own = format!("client{client}");
         self.paths.iter().map(|path| format!("{folder}{path}").replace("client1", &own)).collect()
-    }
-
-    /// A line as a message shows it.
-    pub(crate) fn place(&self, line: &Line) -> String {
-        format!("line {} of the load `{}` ({})", line.number, self.name, line.action.kind().name())
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Line, Load};
 
 /// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(crate) struct Broken {
     /// Its place in the file, from 1.
     pub(super) line: usize,
     pub(super) expected: String,
@@ -20,7 +20,7 @@ pub(super) struct Broken {
 
 impl Load {
     /// Reads a load file's text; `name` is what messages call it.
-    pub(super) fn parse(name: &str, text: &str) -> Result<Self, Broken> {
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, Broken> {
         let mut reader = Reader::default();
         let mut lines = Vec::new();
         for (index, text) in text.lines().enumerate() {

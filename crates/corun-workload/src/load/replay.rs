@@ -4,31 +4,25 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Kind, Line, Load};
-use crate::{Histogram, Kernel, Latencies};
+use super::{Answer, Kind, Line, Load, LoadMismatch};
+use crate::{Histogram, Kernel, Latencies, WorkloadError};
 
 /// Who carries the requests of a load out.
 pub(crate) trait Client: Send {
     /// Puts everything into its starting state.
-    fn reset(&mut self);
+    ///
+    /// # Errors
+    /// What the system refuses.
+    fn reset(&mut self) -> Result<(), WorkloadError>;
 
     /// Before the first line of each pass.
     fn begin_pass(&mut self) {}
 
     /// Carries a request out.
     ///
-    /// # Panics
+    /// # Errors
     /// If it ends in another way than its line says.
-    fn request(&mut self, line: &Line) -> Answer;
-}
-
-/// What a request ended in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// Bytes that were read or written.
-    pub(crate) bytes: u64,
-    /// A number that the request decides, the same every time.
-    pub(crate) value: u64,
+    fn request(&mut self, line: &Line) -> Result<Answer, LoadMismatch>;
 }
 
 /// The kernel of one client.
@@ -39,41 +33,30 @@ pub(crate) struct Replay<C> {
     values: u64,
     /// By kind, in the order of [`Kind::ALL`].
     latencies: Vec<Histogram>,
+    failure: Option<WorkloadError>,
 }
 
 impl<C: Client> Replay<C> {
     pub(crate) fn new(load: Arc<Load>, client: C) -> Self {
-        Self { load, client, bytes: 0, values: 0, latencies: Vec::new() }
+        Self { load, client, bytes: 0, values: 0, latencies: Vec::new(), failure: None }
     }
 }
 
 impl<C: Client> Kernel for Replay<C> {
-    /// # Panics
-    /// If the system refuses what the client needs.
     fn reset(&mut self) {
-        self.client.reset();
+        self.failure = self.client.reset().err();
         self.begin();
     }
 
-    /// # Panics
-    /// If a request ends in another way than its line says.
     fn run(&mut self, operations: u64) {
         self.begin();
-        let mut left = operations;
-        let mut before = Instant::now();
-        while left > 0 {
-            self.client.begin_pass();
-            let length = left.min(self.load.lines.len() as u64);
-            for line in &self.load.lines[..length as usize] {
-                let answer = self.client.request(line);
-                self.bytes += answer.bytes;
-                self.values = self.values.wrapping_add(answer.value);
-                let now = Instant::now();
-                self.latencies[line.action.kind() as usize].record(now - before);
-                before = now;
-            }
-            left -= length;
+        if self.failure.is_none() {
+            self.failure = self.replay(operations).err().map(WorkloadError::RequestFailed);
         }
+    }
+
+    fn failure(&mut self) -> Option<WorkloadError> {
+        self.failure.take()
     }
 
     /// The bytes that were read and written.
@@ -93,7 +76,26 @@ impl<C: Client> Kernel for Replay<C> {
     }
 }
 
-impl<C> Replay<C> {
+impl<C: Client> Replay<C> {
+    fn replay(&mut self, operations: u64) -> Result<(), LoadMismatch> {
+        let mut left = operations;
+        let mut before = Instant::now();
+        while left > 0 {
+            self.client.begin_pass();
+            let length = left.min(self.load.lines.len() as u64);
+            for line in &self.load.lines[..length as usize] {
+                let answer = self.client.request(line)?;
+                self.bytes += answer.bytes;
+                self.values = self.values.wrapping_add(answer.value);
+                let now = Instant::now();
+                self.latencies[line.action.kind() as usize].record(now - before);
+                before = now;
+            }
+            left -= length;
+        }
+        Ok(())
+    }
+
     fn begin(&mut self) {
         self.bytes = 0;
         self.values = 0;
@@ -113,18 +115,19 @@ mod tests {
     struct Notes(Vec<u32>);
 
     impl Client for Notes {
-        fn reset(&mut self) {
+        fn reset(&mut self) -> Result<(), WorkloadError> {
             self.0.clear();
+            Ok(())
         }
 
         fn begin_pass(&mut self) {
             self.0.push(0);
         }
 
-        fn request(&mut self, line: &Line) -> Answer {
+        fn request(&mut self, line: &Line) -> Result<Answer, LoadMismatch> {
             self.0.push(line.number);
             let bytes = matches!(line.action, Action::Write { .. }).into();
-            Answer { bytes, value: line.number.into() }
+            Ok(Answer { bytes, value: line.number.into() })
         }
     }
 

@@ -51,7 +51,9 @@ fn a_load_that_cannot_be_used_is_answered_with_what_to_do() {
     };
     let missing = prepare::told(folder.path(), &format!("{PREPARE} tbench load=$TMPDIR/load"));
     let huge = "NTCreateX \"\\a\" 0x40 0x2 1 0x0\nWriteX 1 1000000000000000 1 1 0x0\n";
-    let answers = [missing, told("Flush 1 NT_STATUS_OK\n"), told("Copy a b\n"), told(huge)];
+    let wrong = "NTCreateX \"\\a\" 0x40 0x2 1 0x0\nReadX 1 0 512 512 0x0\n";
+    let answers =
+        [missing, told("Flush 1 NT_STATUS_OK\n"), told("Copy a b\n"), told(wrong), told(huge)];
     let free = regex::Regex::new("where .* are free").unwrap();
     let answers = answers.join("\n");
     insta::assert_snapshot!(free.replace(&answers, "where [..] are free"), @r#"
@@ -64,9 +66,27 @@ fn a_load_that_cannot_be_used_is_answered_with_what_to_do() {
     line 1 of the load "TMPDIR/load": expected one of NTCreateX, Close, ReadX, WriteX, Flush, Unlink, Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX, UnlockX, Sleep, found `Copy`
       Correct this line of the file, or begin it with #.
     exit 2
+    line 2 of the load "TMPDIR/load" (ReadX): expected 512 bytes, found 0
+      Correct this line's end, or the lines before it that make it end otherwise.
+    exit 2
     workload `dbench` writes up to 976562500008 KiB below "TMPDIR", where [..] are free
       Free some room there, or set TMPDIR to a folder that has more.
     exit 3
     "#);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "the load alone");
+}
+
+/// The recorded client's name is replaced by the worker's own, which makes two names one.
+#[test]
+fn a_request_that_fails_while_it_runs_is_told_without_a_panic() {
+    let lines =
+        "NTCreateX \"\\client0\" 0x40 0x2 1 0x0\nNTCreateX \"\\client1\" 0x40 0x1 2 0xC0000034\n";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("load"), lines).unwrap();
+    let command = format!("OPERATIONS=2 {PREPARE} dbench load=$TMPDIR/load 2>&1");
+    insta::assert_snapshot!(prepare::told(folder.path(), &command), @r#"
+    line 2 of the load "TMPDIR/load" (NTCreateX): expected a failure, found success
+      See what the load cannot decide (room on the disk, limits, other processes), and run it again.
+    exit 1
+    "#);
 }

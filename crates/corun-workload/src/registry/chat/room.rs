@@ -49,7 +49,7 @@ impl Room {
         let loopback = Loopback::listen()?;
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for _ in 0..shape.members {
-            let [member, server] = loopback.connect()?;
+            let [member, server] = loopback.connect_without_delay()?;
             near.push(member);
             far.push(server);
         }

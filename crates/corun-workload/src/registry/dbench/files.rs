@@ -18,7 +18,9 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Timespec, Timesta
 use rustix::io::Errno;
 
 use crate::WorkloadError;
-use crate::load::{Action, Answer, Client, Disposition, Handle, Line, Load, PathId};
+use crate::load::{
+    Action, Answer, Client, Disposition, Failure, Handle, Line, Load, LoadMismatch, PathId,
+};
 use crate::scratch::Scratch;
 
 /// What the C library reads of a directory at once.
@@ -34,7 +36,7 @@ pub(super) struct FileClient {
     zeros: Vec<u8>,
     block: Vec<u8>,
     entries: Box<[MaybeUninit<u8>]>,
-    _scratch: Arc<Scratch>,
+    scratch: Arc<Scratch>,
 }
 
 /// A path, the directory it lies in and its last part.
@@ -71,7 +73,7 @@ impl FileClient {
             zeros: vec![0; longest_block],
             block: vec![0; longest_block],
             entries: Box::new_uninit_slice(ENTRIES_BYTES),
-            _scratch: Arc::clone(scratch),
+            scratch: Arc::clone(scratch),
         })
     }
 
@@ -117,7 +119,7 @@ impl FileClient {
         }
     }
 
-    fn carry_out(&mut self, action: Action, succeeds: bool) -> Result<Answer, Errno> {
+    fn carry_out(&mut self, action: Action, succeeds: bool) -> Result<Answer, Failure> {
         match action {
             Action::Create { path, directory, disposition, handle } => {
                 let file = self.create(path, directory, disposition)?;
@@ -133,12 +135,12 @@ impl FileClient {
             Action::Read { handle, offset, bytes, expected } => {
                 let file = &opened(&self.open, handle)?.file;
                 let read = rustix::io::pread(file, &mut self.block[..bytes as usize], offset)?;
-                return if read == expected as usize { Ok(moved(read)) } else { Err(Errno::IO) };
+                return Answer::moved(expected, read);
             }
             Action::Write { handle, offset, bytes } => {
                 let block = &self.zeros[..bytes as usize];
                 let written = rustix::io::pwrite(self.file(handle)?, block, offset)?;
-                return if written == block.len() { Ok(moved(written)) } else { Err(Errno::NOSPC) };
+                return Answer::moved(bytes, written);
             }
             Action::Flush { handle } => _ = rustix::fs::fsync(self.file(handle)?),
             Action::Unlink { path } => {
@@ -205,19 +207,16 @@ impl FileClient {
                 std::thread::sleep(Duration::from_micros(microseconds.into()));
             }
         }
-        Ok(Answer { bytes: 0, value: 1 })
+        Ok(Answer::DONE)
     }
 }
 
 impl Client for FileClient {
-    /// # Panics
-    /// If the system refuses to empty the client's folder.
-    fn reset(&mut self) {
+    /// Empties the client's folder.
+    fn reset(&mut self) -> Result<(), WorkloadError> {
         self.open.clear();
         let emptied = fs::remove_dir_all(&self.folder).and_then(|()| fs::create_dir(&self.folder));
-        if let Err(error) = emptied {
-            panic!("{} cannot be emptied: {error}", self.folder.display());
-        }
+        emptied.map_err(|error| self.scratch.refused(error))
     }
 
     /// A load may leave files open at its end.
@@ -225,30 +224,14 @@ impl Client for FileClient {
         self.open.clear();
     }
 
-    fn request(&mut self, line: &Line) -> Answer {
-        let answer = self.carry_out(line.action, line.succeeds);
-        let is_looked_at = matches!(
-            line.action,
-            Action::Create { .. }
-                | Action::Unlink { .. }
-                | Action::Rename { .. }
-                | Action::RemoveDirectory { .. }
-        );
-        match answer {
-            Ok(answer) if line.succeeds || !is_looked_at => answer,
-            Err(_) if !line.succeeds => Answer { bytes: 0, value: 0 },
-            Ok(_) => panic!("{} succeeds, expected to fail", self.load.place(line)),
-            Err(error) => panic!("{} fails: {error}", self.load.place(line)),
-        }
+    fn request(&mut self, line: &Line) -> Result<Answer, LoadMismatch> {
+        let ended = self.carry_out(line.action, line.succeeds);
+        self.load.judge(line, ended)
     }
 }
 
 fn opened(open: &[Open], handle: Handle) -> Result<&Open, Errno> {
     open.iter().find(|open| open.handle == handle).ok_or(Errno::BADF)
-}
-
-fn moved(bytes: usize) -> Answer {
-    Answer { bytes: bytes as u64, value: bytes as u64 }
 }
 
 fn names(load: &Load, folder: &std::path::Path, worker: usize) -> Vec<Name> {

@@ -9,29 +9,21 @@ mod files;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::load::{LOAD, Load, Replay};
+use crate::load::{self, Load, Rehearsal, Replay};
 use crate::scratch::Scratch;
-use crate::{About, Job, Mode, Parameters, Tag, Tally, Usual, Workload, WorkloadError};
+use crate::{About, Job, Parameters, Tag, Workload, WorkloadError};
 use files::FileClient;
 
 pub(super) struct Dbench;
 
 static ABOUT: About = About {
-    name: "dbench",
-    summary: "a file server's requests as system calls, replayed from a load file",
-    tags: &[Tag::SystemCalls],
-    parameters: &[LOAD],
-    operation: "a request",
-    counted: "requests",
-    default_mode: Mode::Copies,
-    usual: Usual::Siblings,
-    line_sharing: None,
     // Of corun's own load; another one's is counted when it is read.
     disk_bytes: 8 << 20,
-    least_operations: 1000,
-    row: None,
-    tallies: &[Tally { counted: "bytes" }],
-    subtracts: None,
+    ..load::about(
+        "dbench",
+        "a file server's requests as system calls, replayed from a load file",
+        &[Tag::SystemCalls],
+    )
 };
 
 impl Workload for Dbench {
@@ -45,7 +37,11 @@ impl Workload for Dbench {
         workers: NonZeroUsize,
     ) -> Result<Job, WorkloadError> {
         let load = Load::of(ABOUT.name, parameters)?;
-        let scratch = Scratch::with_room(&ABOUT, workers, load.most_bytes(), load.longest_file())?;
+        let Rehearsal { most_bytes, mismatch } = load.rehearse();
+        if let Some(mismatch) = mismatch {
+            return Err(WorkloadError::MistakenLoad(mismatch));
+        }
+        let scratch = Scratch::with_room(&ABOUT, workers, most_bytes, load.longest_file())?;
         let scratch = Arc::new(scratch);
         Job::of_each((0..workers.get()).map(|worker| {
             let client = FileClient::new(&load, &scratch, worker)?;
@@ -56,11 +52,79 @@ impl Workload for Dbench {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::LoadMismatch;
+    use crate::load::Client;
 
     #[test]
     fn the_own_load_needs_no_more_room_than_is_said() {
-        let most = Load::own().most_bytes();
+        let most = Load::own().rehearse().most_bytes;
         assert!((ABOUT.disk_bytes / 2..=ABOUT.disk_bytes).contains(&most), "{most}");
+    }
+
+    /// What two passes on a disk first disagree with.
+    fn replayed(load: &Arc<Load>) -> Option<LoadMismatch> {
+        let scratch = Scratch::with_room(&ABOUT, NonZeroUsize::MIN, 1 << 20, 1 << 20).unwrap();
+        let mut client = FileClient::new(load, &Arc::new(scratch), 0).unwrap();
+        client.reset().unwrap();
+        ["", " when the load is replayed again"].into_iter().find_map(|pass| {
+            client.begin_pass();
+            let mut mismatch = load.lines.iter().find_map(|line| client.request(line).err())?;
+            mismatch.found.push_str(pass);
+            Some(mismatch)
+        })
+    }
+
+    /// A load of those lines that can be read.
+    fn readable(lines: &[String]) -> Option<(Vec<String>, Arc<Load>)> {
+        let mut kept = Vec::new();
+        let mut load = None;
+        for line in lines {
+            kept.push(line.clone());
+            match Load::parse("test", &kept.join("\n")) {
+                Ok(read) => load = Some(read),
+                Err(_) => _ = kept.pop(),
+            }
+        }
+        Some((kept, Arc::new(load?)))
+    }
+
+    /// Texts that match a regular expression.
+    fn text(expression: String) -> impl Strategy<Value = String> {
+        proptest::string::string_regex(&expression).unwrap()
+    }
+
+    const PATH: &str = r#""\\(a|b|a\\c|a\\c\\d|b\\e)""#;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Each mismatch is corrected, until there is none.
+        #[test]
+        fn a_rehearsal_ends_like_a_replay(lines in proptest::collection::vec(
+            prop_oneof![
+                4 => text(format!("NTCreateX {PATH} [01] [1256] [123] 0x0")),
+                2 => "(Close|Flush|QUERY_FILE_INFORMATION) [123] 0x0",
+                2 => "WriteX [123] (0|5000) 70 70 0x0",
+                2 => "ReadX [123] (0|5040) 70 (70|30) 0x0",
+                1 => text(format!("Rename {PATH} {PATH} 0x0")),
+                3 => text(format!("(Mkdir|Rmdir|Unlink|Deltree) {PATH} 0x0")),
+            ],
+            1..24,
+        )) {
+            let mut lines = lines;
+            while let Some((kept, load)) = readable(&lines) {
+                let rehearsed = load.rehearse().mismatch;
+                prop_assert_eq!(&rehearsed, &replayed(&load), "{}", kept.join("\n"));
+                let Some(LoadMismatch { line, .. }) = rehearsed else { break };
+                lines = kept;
+                match lines[line as usize - 1].strip_suffix("0x0") {
+                    Some(request) => lines[line as usize - 1] = format!("{request}0xC0000001"),
+                    None => drop(lines.remove(line as usize - 1)),
+                }
+            }
+        }
     }
 }

@@ -9,29 +9,21 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::load::{LOAD, Load, Replay};
+use crate::load::{self, Load, Replay};
 use crate::peer::Peer;
-use crate::{About, Job, Mode, Parameters, Tag, Tally, Usual, Workload, WorkloadError, loopback};
+use crate::{About, Job, Parameters, Tag, Workload, WorkloadError, loopback};
 use loopback::Loopback;
 use packet::{Connection, NetworkClient};
 
 pub(super) struct Tbench;
 
 static ABOUT: About = About {
-    name: "tbench",
-    summary: "a file server's requests and answers as packets over TCP, without files",
-    tags: &[Tag::SystemCalls, Tag::ContextSwitch],
-    parameters: &[LOAD],
     operation: "a request and its answer",
-    counted: "requests",
-    default_mode: Mode::Copies,
-    usual: Usual::Siblings,
-    line_sharing: None,
-    disk_bytes: 0,
-    least_operations: 1000,
-    row: None,
-    tallies: &[Tally { counted: "bytes" }],
-    subtracts: None,
+    ..load::about(
+        "tbench",
+        "a file server's requests and answers as packets over TCP, without files",
+        &[Tag::SystemCalls, Tag::ContextSwitch],
+    )
 };
 
 impl Workload for Tbench {
@@ -55,7 +47,7 @@ impl Workload for Tbench {
 
 /// A connection to a server that is a child of this process.
 fn connect_to_child(longest_packet: usize) -> io::Result<Connection<Peer>> {
-    let [near, far] = Loopback::listen()?.connect()?.map(packet::as_file);
+    let [near, far] = Loopback::listen()?.connect_without_delay()?.map(packet::as_file);
     let mut packet = vec![0; longest_packet];
     let server = Peer::fork(|| server::serve(&far, &mut packet))?;
     Ok(Connection { stream: near, server })

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use rustix::net::{RecvFlags, recv};
 
-use crate::load::{Action, Answer, Client, Line, Load, PathId};
+use super::ABOUT;
+use crate::load::{Action, Answer, Client, Line, Load, LoadMismatch, PathId};
+use crate::{WorkloadError, loopback};
 
 /// The numbers before everything else.
 const NUMBER: usize = 4;
@@ -80,34 +82,30 @@ impl<S, F: FnMut(usize) -> io::Result<Connection<S>>> NetworkClient<S, F> {
 }
 
 impl<S: Send, F: FnMut(usize) -> io::Result<Connection<S>> + Send> Client for NetworkClient<S, F> {
-    /// # Panics
-    /// If the system gives no connection, or no process for the server.
-    fn reset(&mut self) {
-        // The server sees the end of the old connection.
+    /// The server sees the end of the old connection.
+    fn reset(&mut self) -> Result<(), WorkloadError> {
         self.connection = None;
         let connected = (self.connect)(self.packet.len()).and_then(|connection| {
             self.connection = Some(connection);
             self.exchange(GREETING)
         });
-        connected.unwrap_or_else(|error| panic!("there is no server to talk to: {error}"));
+        connected.map_err(|error| loopback::refused(ABOUT.name, error))
     }
 
-    fn request(&mut self, line: &Line) -> Answer {
+    fn request(&mut self, line: &Line) -> Result<Answer, LoadMismatch> {
         let Some(sizes) = sizes(line.action, &self.name_lengths) else {
             if let Action::Sleep { microseconds } = line.action {
                 std::thread::sleep(Duration::from_micros(microseconds.into()));
             }
-            return Answer { bytes: 0, value: 0 };
+            return Ok(Answer { bytes: 0, value: 0 });
         };
-        if let Err(error) = self.exchange(sizes) {
-            panic!("{} gets no answer: {error}", self.load.place(line));
-        }
+        self.exchange(sizes).map_err(|error| self.load.mismatch(line, "an answer", error))?;
         let bytes = match line.action {
             Action::Read { expected, .. } => expected,
             Action::Write { bytes, .. } => bytes,
             _ => 0,
         };
-        Answer { bytes: bytes.into(), value: sizes[1] as u64 }
+        Ok(Answer { bytes: bytes.into(), value: sizes[1] as u64 })
     }
 }
 
@@ -174,8 +172,8 @@ mod tests {
                 let mut connection = Some(connection);
                 let connect = |_| connection.take().ok_or_else(|| io::Error::other("used up"));
                 let mut client = NetworkClient::new(&load, 0, connect);
-                client.reset();
-                let answers = load.lines.iter().map(|line| client.request(line));
+                client.reset().unwrap();
+                let answers = load.lines.iter().map(|line| client.request(line).unwrap());
                 assert!(answers.map(|answer| answer.bytes).sum::<u64>() > 0);
             }
             Err(error) => corun_testing::skip("tbench_srv", &error.to_string()),

@@ -81,7 +81,22 @@ impl Scratch {
     /// # Errors
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`].
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<PathBuf, WorkloadError> {
-        self.make(name, |path| File::create_new(path)?.write_all(contents))
+        self.write_blocks(name, [contents])
+    }
+
+    /// As [`write`](Self::write), block by block, so that a long file needs no memory of its length.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub(crate) fn write_blocks<B: AsRef<[u8]>>(
+        &self,
+        name: &str,
+        blocks: impl IntoIterator<Item = B>,
+    ) -> Result<PathBuf, WorkloadError> {
+        self.make(name, |path| {
+            let mut file = File::create_new(path)?;
+            blocks.into_iter().try_for_each(|block| file.write_all(block.as_ref()))
+        })
     }
 
     /// Makes a new folder in the folder and returns where it is.

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
+use nix::sys::resource::{UsageWho, getrusage};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +17,7 @@ use super::repeated::repeated;
 use super::{about, refused_by};
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Choice, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError};
+use crate::{About, Choice, Domain, Job, Kernel, Parameter, Parameters, Tag, Tally, WorkloadError};
 
 const MOST: u64 = 64 << 20;
 
@@ -57,6 +58,7 @@ pub(super) static FAULT: RowWorkload = RowWorkload {
         parameters: &[SIZE],
         disk_bytes: MOST + 4096,
         subtracts: Some("mapping and unmapping the file as often, without touching it"),
+        tallies: &[Tally { counted: "faults" }],
         ..about(
             ["lmbench/page-fault", "lat_pagefault"],
             "the first touch of each page of a mapped file, in random order",
@@ -76,9 +78,9 @@ fn files(
 ) -> Result<Vec<(File, Arc<Scratch>)>, WorkloadError> {
     let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096, size)?);
     let page = page_size();
-    let contents: Vec<u8> = (0..size as usize).map(|place| byte_of_page(place / page)).collect();
     let files = (0..workers.get()).map(|worker| {
-        let path = scratch.write(&worker.to_string(), &contents)?;
+        let pages = (0..size as usize / page).map(|number| vec![byte_of_page(number); page]);
+        let path = scratch.write_blocks(&worker.to_string(), pages)?;
         let file = File::options().read(true).write(true).open(path);
         Ok((file.map_err(|error| refused_by(about.name, "open", error))?, scratch.clone()))
     });
@@ -137,6 +139,7 @@ fn prepare_fault(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, 
             order: order.clone(),
             next: 0,
             sum: 0,
+            faults: 0,
             _scratch: scratch,
         })
     });
@@ -152,6 +155,8 @@ struct Fault {
     /// Pages that are touched already.
     next: usize,
     sum: u64,
+    /// The faults of the last run.
+    faults: u64,
     _scratch: Arc<Scratch>,
 }
 
@@ -173,6 +178,7 @@ impl Kernel for Fault {
 
     /// After the last page the file is unmapped and mapped again.
     fn run(&mut self, operations: u64) {
+        let before = faults();
         let mut left = operations;
         while left > 0 {
             let touched = left.min((self.order.len() - self.next) as u64) as usize;
@@ -188,6 +194,7 @@ impl Kernel for Fault {
                 self.next = 0;
             }
         }
+        self.faults = faults() - before;
     }
 
     fn overhead(&mut self, operations: u64) {
@@ -196,10 +203,21 @@ impl Kernel for Fault {
         }
     }
 
+    /// The page faults: a kernel may map several pages at one.
+    fn tallies(&self) -> Vec<u64> {
+        vec![self.faults]
+    }
+
     /// The sum of the bytes that were touched.
     fn check(&self) -> u64 {
         self.sum
     }
+}
+
+/// Page faults of this thread so far that needed no disk.
+fn faults() -> u64 {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("the kernel knows its own threads");
+    usage.minor_page_faults().cast_unsigned()
 }
 
 /// The file in memory, with no page of it in the page table.

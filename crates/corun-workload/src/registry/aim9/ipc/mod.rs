@@ -7,30 +7,22 @@
 
 mod channel;
 mod shared_memory;
+mod traffic;
 
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use self::channel::Channel;
+use self::traffic::messages;
 use super::about;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Job, Kernel, Row, Tag, Tally, WorkloadError};
+use crate::{About, Job, Row, Tag, Tally, WorkloadError};
 
 pub(super) use shared_memory::SHARED_MEMORY;
-
-/// The lengths of messages, in turn: all of them twice, then more of those that the original's authors
-/// saw in windowing systems (32 bytes) and data bases (512).
-const SIZES: [usize; 37] = [
-    1, 3, 5, 7, 16, 32, 64, 512, 1024, 2048, 4096, 1, 3, 5, 7, 16, 32, 64, 512, 1024, 2048, 4096,
-    32, 32, 32, 32, 32, 32, 512, 512, 512, 512, 512, 2048, 2048, 2048, 2048,
-];
-
-const LONGEST: usize = 4096;
 
 /// The tests: for how many messages a channel is made, what makes it, bytes of disk, summary.
 macro_rules! rows {
@@ -82,27 +74,18 @@ type Open = fn(Option<&Scratch>, &str) -> Result<Channel, Errno>;
 fn prepare(
     about: &'static About,
     open: Open,
-    messages: u64,
+    each: u64,
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {
     let scratch = match about.disk_bytes {
         0 => None,
         _ => Some(Arc::new(Scratch::new(about, workers)?)),
     };
-    Job::of_each((0..workers.get()).map(|worker| {
-        let mut kernel = Messages {
-            open,
-            each: messages,
-            scratch: scratch.clone(),
-            name: worker.to_string(),
-            channel: None,
-            left: 0,
-            traffic: Traffic::new(),
-        };
-        // Kept, so that all workers together have what they need.
-        kernel.message().map_err(|error| refused(about.name, scratch.as_deref(), error))?;
-        Ok(kernel)
-    }))
+    let lines = (0..workers.get()).map(|worker| {
+        let (scratch, name) = (scratch.clone(), worker.to_string());
+        move || open(scratch.as_deref(), &name)
+    });
+    messages(lines, each, |error| refused(about.name, scratch.as_deref(), error))
 }
 
 fn refused(workload: &'static str, scratch: Option<&Scratch>, source: io::Error) -> WorkloadError {
@@ -115,122 +98,4 @@ fn refused(workload: &'static str, scratch: Option<&Scratch>, source: io::Error)
         ) => WorkloadError::NoLoopback { workload, source },
         _ => WorkloadError::CallRefused { workload, call: "socket", source },
     }
-}
-
-/// The messages of one worker.
-struct Messages {
-    open: Open,
-    /// Messages that a channel is made for.
-    each: u64,
-    scratch: Option<Arc<Scratch>>,
-    name: String,
-    channel: Option<Channel>,
-    /// Messages until the channel is closed.
-    left: u64,
-    traffic: Traffic,
-}
-
-impl Messages {
-    #[inline(always)]
-    fn message(&mut self) -> io::Result<()> {
-        if self.left == 0 {
-            self.channel = Some((self.open)(self.scratch.as_deref(), &self.name)?);
-            self.left = self.each;
-        }
-        let channel = self.channel.as_ref().expect("it was made with the first message");
-        self.traffic.message(|out, into| {
-            write_all(&channel.writer, out)?;
-            read_all(&channel.reader, into)
-        })?;
-        self.left -= 1;
-        if self.left == 0 {
-            self.channel = None;
-        }
-        Ok(())
-    }
-}
-
-impl Kernel for Messages {
-    fn reset(&mut self) {
-        (self.channel, self.left) = (None, 0);
-        self.traffic = Traffic::new();
-    }
-
-    /// # Panics
-    /// If the system refuses what it did before.
-    fn run(&mut self, operations: u64) {
-        for _ in 0..operations {
-            self.message().unwrap_or_else(|error| panic!("a message is lost: {error}"));
-        }
-    }
-
-    fn tallies(&self) -> Vec<u64> {
-        vec![self.traffic.bytes]
-    }
-
-    fn check(&self) -> u64 {
-        self.traffic.received
-    }
-}
-
-/// What is sent and received: the lengths in turn, and messages that differ.
-struct Traffic {
-    out: Box<[u8; LONGEST]>,
-    into: Box<[u8; LONGEST]>,
-    /// Messages so far.
-    messages: u64,
-    /// Bytes of all messages so far.
-    bytes: u64,
-    /// The sum of the first and the last byte of each message received.
-    received: u64,
-}
-
-impl Traffic {
-    /// The bytes after a message's first count from 0 to 250, again and again.
-    fn new() -> Self {
-        let out = std::array::from_fn(|place| (place % 251) as u8);
-        Self {
-            out: Box::new(out),
-            into: Box::new([0; LONGEST]),
-            messages: 0,
-            bytes: 0,
-            received: 0,
-        }
-    }
-
-    /// Has the next message moved from one buffer to the other; it begins with its number.
-    #[inline(always)]
-    fn message<E>(
-        &mut self,
-        moved: impl FnOnce(&[u8], &mut [u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let size = SIZES[(self.messages % SIZES.len() as u64) as usize];
-        self.out[0] = self.messages as u8;
-        moved(&self.out[..size], &mut self.into[..size])?;
-        self.messages += 1;
-        self.bytes += size as u64;
-        self.received += u64::from(self.into[0]) + u64::from(self.into[size - 1]);
-        Ok(())
-    }
-}
-
-/// Through the C library, as the original's; its share in the time is not small.
-#[inline(always)]
-fn write_all(to: impl AsFd, mut bytes: &[u8]) -> nix::Result<()> {
-    while !bytes.is_empty() {
-        let written = nix::unistd::write(&to, bytes)?;
-        bytes = &bytes[written..];
-    }
-    Ok(())
-}
-
-#[inline(always)]
-fn read_all(from: impl AsFd, mut bytes: &mut [u8]) -> nix::Result<()> {
-    while !bytes.is_empty() {
-        match nix::unistd::read(&from, &mut *bytes)? {
-            0 => return Err(nix::errno::Errno::EPIPE),
-            read => bytes = &mut bytes[read..],
-        }
-    }
-    Ok(())
 }

@@ -6,10 +6,11 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
-use super::{Traffic, ipc};
+use super::ipc;
+use super::traffic::{Carrier, messages};
 use crate::row::{RowWorkload, anywhere};
 use crate::semaphore::{self, Semaphore};
-use crate::{Job, Kernel, Parameters, WorkloadError};
+use crate::{Job, Parameters, WorkloadError};
 
 /// A segment and a semaphore are made for every 100 messages.
 pub(in super::super) static SHARED_MEMORY: RowWorkload = RowWorkload {
@@ -33,16 +34,13 @@ const SEGMENT: usize = 64 << 10;
 
 fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
     semaphore::remove_abandoned();
-    Job::of_each((0..workers.get()).map(|_| {
-        let mut kernel = Messages { shared: None, left: 0, traffic: Traffic::new() };
-        kernel.message().map_err(|error| WorkloadError::Unavailable {
-            workload: SHARED_MEMORY.about.name,
-            reason: format!(
-                "the system gives no System V shared memory and semaphore (see `ipcs -l`): {error}"
-            ),
-        })?;
-        Ok(kernel)
-    }))
+    let segments = (0..workers.get()).map(|_| Shared::new);
+    messages(segments, MESSAGES, |error| WorkloadError::Unavailable {
+        workload: SHARED_MEMORY.about.name,
+        reason: format!(
+            "the system gives no System V shared memory and semaphore (see `ipcs -l`): {error}"
+        ),
+    })
 }
 
 /// A segment that goes with the process, and the semaphore of whoever works on it.
@@ -85,6 +83,18 @@ impl Shared {
     }
 }
 
+impl Carrier for Shared {
+    #[inline(always)]
+    fn carry(&self, out: &[u8], into: &mut [u8]) -> io::Result<()> {
+        let (segment, size) = (self.address.as_ptr(), out.len());
+        let (from, to) = (out.as_ptr(), into.as_mut_ptr());
+        // SAFETY: a segment is longer than any message, and lies apart from both buffers.
+        self.locked(|| unsafe { segment.copy_from_nonoverlapping(from, size) })?;
+        // SAFETY: as above; both buffers are as long as the message.
+        self.locked(|| unsafe { segment.copy_to_nonoverlapping(to, size) })
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         detach(self.address);
@@ -94,58 +104,4 @@ impl Drop for Shared {
 fn detach(address: NonNull<u8>) {
     // SAFETY: a segment begins there, and nobody uses it any more.
     unsafe { libc::shmdt(address.as_ptr().cast::<c_void>()) };
-}
-
-struct Messages {
-    shared: Option<Shared>,
-    /// Messages until the segment is given back.
-    left: u64,
-    traffic: Traffic,
-}
-
-impl Messages {
-    #[inline(always)]
-    fn message(&mut self) -> io::Result<()> {
-        if self.left == 0 {
-            self.shared = Some(Shared::new()?);
-            self.left = MESSAGES;
-        }
-        let shared = self.shared.as_ref().expect("it was made with the first message");
-        let segment = shared.address.as_ptr();
-        self.traffic.message(|out, into| {
-            let (size, from, to) = (out.len(), out.as_ptr(), into.as_mut_ptr());
-            // SAFETY: a segment is longer than any message, and lies apart from both buffers.
-            shared.locked(|| unsafe { segment.copy_from_nonoverlapping(from, size) })?;
-            // SAFETY: as above; both buffers are as long as the message.
-            shared.locked(|| unsafe { segment.copy_to_nonoverlapping(to, size) })
-        })?;
-        self.left -= 1;
-        if self.left == 0 {
-            self.shared = None;
-        }
-        Ok(())
-    }
-}
-
-impl Kernel for Messages {
-    fn reset(&mut self) {
-        (self.shared, self.left) = (None, 0);
-        self.traffic = Traffic::new();
-    }
-
-    /// # Panics
-    /// If the system refuses what it did before.
-    fn run(&mut self, operations: u64) {
-        for _ in 0..operations {
-            self.message().unwrap_or_else(|error| panic!("a message is lost: {error}"));
-        }
-    }
-
-    fn tallies(&self) -> Vec<u64> {
-        vec![self.traffic.bytes]
-    }
-
-    fn check(&self) -> u64 {
-        self.traffic.received
-    }
 }

@@ -6,6 +6,7 @@ mod about;
 mod available;
 mod caches;
 mod checksum;
+mod child;
 mod cycle;
 mod error;
 mod generated;

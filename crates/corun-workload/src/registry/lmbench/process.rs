@@ -12,8 +12,8 @@ use std::ptr::null;
 use rustix::io::Errno;
 
 use super::about;
-use super::calls::answered;
 use super::errand::{Errand, errands};
+use crate::child::fork_and_wait;
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
@@ -201,25 +201,14 @@ impl<L: Life> Errand for Fork<L> {
     fn run(&mut self, operations: u64) -> Result<u64, Errno> {
         let mut well = 0;
         for _ in 0..operations {
-            // SAFETY: this process has a single thread.
-            match unsafe { libc::fork() } {
-                0 => {
-                    self.0.live();
-                    // With what a process does at its end, which is part of what is measured.
-                    // SAFETY: there are no other threads that it could disturb.
-                    unsafe { libc::exit(L::ENDS_WITH) }
-                }
-                child => {
-                    answered(child)?;
-                    let mut status = 0;
-                    // SAFETY: `status` is there to be written.
-                    answered(unsafe { libc::waitpid(child, &raw mut status, 0) })?;
-                    if libc::WEXITSTATUS(status) == NOT_STARTED {
-                        return Err(Errno::NOEXEC);
-                    }
-                    well += u64::from(status == 0);
-                }
+            let status = fork_and_wait(|| {
+                self.0.live();
+                L::ENDS_WITH
+            })?;
+            if libc::WEXITSTATUS(status) == NOT_STARTED {
+                return Err(Errno::NOEXEC);
             }
+            well += u64::from(status == 0);
         }
         Ok(well)
     }

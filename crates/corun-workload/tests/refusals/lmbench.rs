@@ -47,3 +47,19 @@ fn too_few_processes_are_answered_with_what_to_do() {
         assert!(told.ends_with("ask for fewer processes or workers.\nexit 4"), "{told}");
     }
 }
+
+/// Two workers with a second process each find room, three do not.
+#[test]
+fn the_processes_of_all_workers_are_counted() {
+    let limited = |workers: u32| {
+        let user = "setpriv --reuid=61234 --regid=61234 --clear-groups prlimit --nproc=3";
+        told(&format!("WORKERS={workers} {user} \"$PREPARE\" lmbench/context-switch 2>&1"))
+    };
+    let answer = limited(2);
+    if answer != "prepared\nexit 0" {
+        return corun_testing::skip("the processes of all workers", &answer);
+    }
+    let told = limited(3);
+    assert!(told.contains("needs more processes, 1 for each worker"), "{told}");
+    assert!(told.ends_with("exit 4"), "{told}");
+}

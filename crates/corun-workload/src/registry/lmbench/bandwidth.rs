@@ -9,8 +9,8 @@ use std::sync::Arc;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::loopback::roomy_connection;
 use super::{about, calls, ensure_processes, refused_by};
+use crate::loopback::roomy_connection;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
@@ -145,7 +145,7 @@ fn prepare_tcp(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadErr
     let opened: std::io::Result<Vec<_>> =
         (0..workers.get()).map(|_| roomy_connection(ROOM)).collect();
     opened.map_err(|error| refused_by(workload, "socket", error))?;
-    ensure_processes(workload, 1)?;
+    ensure_processes(workload, 1, workers)?;
     Ok(Job::of((0..workers.get()).map(|_| Stream {
         near: None,
         peer: None,

@@ -53,7 +53,7 @@ fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Worklo
     memory::ensure_available(workload, all_sizes)?;
     let opened = (0..workers.get()).map(|_| Pipes::open(processes)).collect::<Result<Vec<_>, _>>();
     opened.map_err(|error| refused_by(workload, "pipe", error))?;
-    ensure_processes(workload, processes as u64 - 1)?;
+    ensure_processes(workload, processes as u64 - 1, workers)?;
     Job::of_each((0..workers.get()).map(|_| {
         let memory = match size {
             0 => None,

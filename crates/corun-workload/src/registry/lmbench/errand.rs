@@ -39,7 +39,7 @@ pub(super) fn errands<E: Errand + 'static>(
     workers: NonZeroUsize,
     start: impl Fn() -> E,
 ) -> Result<Job, WorkloadError> {
-    ensure_processes(workload, 1)?;
+    ensure_processes(workload, 1, workers)?;
     Job::of_each((0..workers.get()).map(|_| {
         let mut errand = start();
         let tried = Child::fork(&mut errand);

@@ -7,7 +7,6 @@ mod bandwidth;
 mod calls;
 mod context_switch;
 mod errand;
-mod loopback;
 mod mapping;
 mod process;
 mod repeated;
@@ -17,6 +16,7 @@ mod signal;
 mod syscall;
 
 use std::io;
+use std::num::NonZeroUsize;
 
 use rustix::io::Errno;
 
@@ -114,10 +114,15 @@ fn refused_by(workload: &'static str, call: &'static str, error: io::Error) -> W
     refused(workload, call, Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Starts as many processes as each worker will, and ends them: a refusal is better heard before
-/// anything is pinned and timed.
-fn ensure_processes(workload: &'static str, processes: u64) -> Result<(), WorkloadError> {
-    let started: Result<Vec<Peer>, _> = (0..processes).map(|_| Peer::fork(wait)).collect();
+/// Starts as many processes as the workers together will, `processes` each, and ends them: a refusal
+/// is better heard before anything is pinned and timed.
+fn ensure_processes(
+    workload: &'static str,
+    processes: u64,
+    workers: NonZeroUsize,
+) -> Result<(), WorkloadError> {
+    let all = processes.saturating_mul(workers.get() as u64);
+    let started: Result<Vec<Peer>, _> = (0..all).map(|_| Peer::fork(wait)).collect();
     let refused = |source| WorkloadError::NoProcesses { workload, processes, source };
     started.map(drop).map_err(refused)
 }

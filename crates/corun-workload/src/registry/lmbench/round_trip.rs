@@ -10,8 +10,8 @@ use std::os::unix::net::UnixStream;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use super::loopback::connection;
 use super::{about, calls, empty_loop, ensure_processes, refused_by};
+use crate::loopback::Loopback;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Job, Kernel, Tag, WorkloadError};
@@ -57,7 +57,7 @@ fn prepare<T: Transport>(
 ) -> Result<Job, WorkloadError> {
     let opened: io::Result<Vec<_>> = (0..workers.get()).map(|_| T::open()).collect();
     opened.map_err(|error| refused_by(workload, "socket", error))?;
-    ensure_processes(workload, 1)?;
+    ensure_processes(workload, 1, workers)?;
     Ok(Job::of((0..workers.get()).map(|_| RoundTrip::<T> {
         near: None,
         peer: None,
@@ -206,7 +206,7 @@ struct Tcp(OwnedFd);
 
 impl Transport for Tcp {
     fn open() -> io::Result<(Self, Self)> {
-        let [near, far] = connection()?;
+        let [near, far] = Loopback::listen()?.connect()?.map(OwnedFd::from);
         Ok((Self(near), Self(far)))
     }
 

@@ -3,6 +3,9 @@
 //! The original passes the number 10 where select wants the highest descriptor and one more, so that
 //! the kernel looks at descriptors below 10 alone: of the ten, at two. corun has it look at all ten;
 //! `examined=2` does what the original does.
+//!
+//! The original's file has a name in the current directory; corun's is in memory and has none
+//! (memfd_create(2)). The kernel asks neither file system: it takes files for ready at any time.
 
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,9 +15,9 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 use super::calls::answered;
-use super::loopback::connection;
 use super::repeated::repeated;
 use super::{about, refused, refused_by};
+use crate::loopback::Loopback;
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
@@ -59,7 +62,7 @@ pub(super) static TCP: RowWorkload = RowWorkload {
     unavailable: anywhere,
     prepare: |parameters, workers| {
         select(TCP.about.name, parameters, workers, || {
-            let [near, far] = connection()?;
+            let [near, far] = Loopback::listen()?.connect()?.map(OwnedFd::from);
             Ok((near, Some(far)))
         })
     },

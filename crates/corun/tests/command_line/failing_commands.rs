@@ -188,3 +188,22 @@ fn told_of_success(scratch: &Scratch, options: &[&str], command: &[&str]) -> boo
         Outcome::of(measuring.current_dir(scratch.path()).args(options).arg("--").args(command));
     outcome.told(scratch.path()) == "exit 0\n"
 }
+
+/// Two names become one when the client's recorded name is replaced by the worker's own.
+#[test]
+fn a_built_in_workload_that_cannot_go_on_says_why() {
+    let scratch = Scratch::new();
+    let load = scratch.file("load");
+    let lines = [
+        r#"NTCreateX "\client0" 0x40 0x2 1 NT_STATUS_OK"#,
+        r#"NTCreateX "\client1" 0x40 0x1 2 NT_STATUS_OBJECT_NAME_NOT_FOUND"#,
+    ];
+    std::fs::write(&load, lines.join("\n")).unwrap();
+    let load = format!("--param=load={}", load.display());
+    let outcome = Outcome::of(measure_one_worker(FEWEST).args(["--workload=dbench", &load]));
+    insta::assert_snapshot!(outcome.told(scratch.path()), @r#"
+    exit 1
+    corun: line 2 of the load "FOLDER/load" (NTCreateX): expected a failure, found success (worker 0 of arm spread)
+      See what the load cannot decide (room on the disk, limits, other processes), and run it again.
+    "#);
+}

@@ -83,7 +83,7 @@ fn prepare(
     };
     let lines = (0..workers.get()).map(|worker| {
         let (scratch, name) = (scratch.clone(), worker.to_string());
-        move || open(scratch.as_deref(), &name)
+        move || Ok(open(scratch.as_deref(), &name)?)
     });
     messages(lines, each, |error| refused(about.name, scratch.as_deref(), error))
 }

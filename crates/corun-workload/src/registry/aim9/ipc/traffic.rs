@@ -20,18 +20,15 @@ pub(super) trait Carrier: Send + 'static {
     fn carry(&self, out: &[u8], into: &mut [u8]) -> io::Result<()>;
 }
 
-/// A kernel for each worker, with a carrier of `open`'s for every `each` messages.
+/// A kernel for each worker, which makes a carrier for every `each` messages.
 ///
 /// # Errors
 /// What `refused` makes of the system's refusal of a first message.
-pub(super) fn messages<C: Carrier, E: Into<io::Error>>(
-    workers: impl Iterator<Item = impl FnMut() -> Result<C, E> + Send + 'static>,
+pub(super) fn messages<C: Carrier>(
+    workers: impl Iterator<Item = impl FnMut() -> io::Result<C> + Send + 'static>,
     each: u64,
     refused: impl Fn(io::Error) -> WorkloadError,
-) -> Result<Job, WorkloadError>
-where
-    E: 'static,
-{
+) -> Result<Job, WorkloadError> {
     Job::of_each(workers.map(|open| {
         let mut kernel = Messages { open, each, carrier: None, left: 0, traffic: Traffic::new() };
         // Kept, so that all workers together have what they need.
@@ -50,11 +47,11 @@ struct Messages<C, F> {
     traffic: Traffic,
 }
 
-impl<C: Carrier, E: Into<io::Error>, F: FnMut() -> Result<C, E>> Messages<C, F> {
+impl<C: Carrier, F: FnMut() -> io::Result<C>> Messages<C, F> {
     #[inline(always)]
     fn message(&mut self) -> io::Result<()> {
         if self.left == 0 {
-            self.carrier = Some((self.open)().map_err(Into::into)?);
+            self.carrier = Some((self.open)()?);
             self.left = self.each;
         }
         let carrier = self.carrier.as_ref().expect("it was made with the first message");
@@ -67,7 +64,7 @@ impl<C: Carrier, E: Into<io::Error>, F: FnMut() -> Result<C, E>> Messages<C, F> 
     }
 }
 
-impl<C: Carrier, E: Into<io::Error>, F: FnMut() -> Result<C, E> + Send> Kernel for Messages<C, F> {
+impl<C: Carrier, F: FnMut() -> io::Result<C> + Send> Kernel for Messages<C, F> {
     fn reset(&mut self) {
         (self.carrier, self.left) = (None, 0);
         self.traffic = Traffic::new();

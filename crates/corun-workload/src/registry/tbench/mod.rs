@@ -47,7 +47,7 @@ impl Workload for Tbench {
 
 /// A connection to a server that is a child of this process.
 fn connect_to_child(longest_packet: usize) -> io::Result<Connection<Peer>> {
-    let [near, far] = Loopback::listen()?.connect_without_delay()?.map(packet::as_file);
+    let [near, far] = Loopback::listen()?.connect_without_delay()?;
     let mut packet = vec![0; longest_packet];
     let server = Peer::fork(|| server::serve(&far, &mut packet))?;
     Ok(Connection { stream: near, server })

@@ -2,13 +2,12 @@
 //! four bytes, the highest first, say how many bytes follow in the packet and how many are wanted
 //! behind the first number of the answer.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::io::retry_on_intr;
 use rustix::net::{RecvFlags, recv};
 
 use super::ABOUT;
@@ -23,14 +22,24 @@ const GREETING: [usize; 2] = [2 * NUMBER, 2 * NUMBER];
 
 /// A connection and what keeps its server.
 pub(super) struct Connection<S> {
-    pub(super) stream: File,
+    pub(super) stream: TcpStream,
     #[allow(dead_code, reason = "it is there to be dropped after the connection")]
     pub(super) server: S,
 }
 
-/// A stream as a file: what goes through it goes by `read` and `write`, as in the original.
-pub(super) fn as_file(stream: TcpStream) -> File {
-    OwnedFd::from(stream).into()
+/// Fills the buffer by one recv(2), as the original does: the kernel waits until all is there.
+///
+/// # Errors
+/// The system's, or [`io::ErrorKind::UnexpectedEof`] if the other side is gone.
+pub(super) fn receive(stream: &TcpStream, mut into: &mut [u8]) -> io::Result<()> {
+    while !into.is_empty() {
+        // A signal may still cut it short.
+        match retry_on_intr(|| recv(stream, &mut *into, RecvFlags::WAITALL))?.1 {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            received => into = &mut into[received..],
+        }
+    }
+    Ok(())
 }
 
 /// A client that a server is started for, or looked for, by `connect`, which is told how long a
@@ -68,7 +77,7 @@ impl<S, F: FnMut(usize) -> io::Result<Connection<S>>> NetworkClient<S, F> {
         self.packet[NUMBER..2 * NUMBER].copy_from_slice(&(expected as u32).to_be_bytes());
         connection.stream.write_all(&self.packet[..packet])?;
         let mut first = [0; NUMBER];
-        connection.stream.read_exact(&mut first)?;
+        receive(&connection.stream, &mut first)?;
         if u32::from_be_bytes(first) as usize != expected {
             return Err(io::Error::other("the server's answer is not as long as was asked for"));
         }
@@ -155,7 +164,7 @@ mod tests {
         loop {
             if let Ok(stream) = TcpStream::connect(("127.0.0.1", 7003)) {
                 stream.set_nodelay(true)?;
-                return Ok(Connection { stream: as_file(stream), server });
+                return Ok(Connection { stream, server });
             }
             if server.0.try_wait()?.is_some() {
                 return Err(io::Error::other("it does not get its port"));

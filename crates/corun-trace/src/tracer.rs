@@ -1,5 +1,9 @@
 //! What every tracer does, whatever is behind it.
 
+mod choice;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod ptrace;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -7,6 +11,10 @@ use std::sync::atomic::AtomicBool;
 use corun_record::{Actionable, Exit};
 
 use crate::{Plan, Sink, SinkError};
+
+pub use choice::{Chosen, all, choose};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use ptrace::Ptrace;
 
 /// A way to see what a program executes.
 pub trait Tracer {

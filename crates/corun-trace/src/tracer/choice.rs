@@ -1,0 +1,142 @@
+//! Which tracer is used: the first of the preferred order that works here, or the one asked for.
+
+use super::{TraceError, Tracer, Unavailable};
+
+/// A tracer and why it is the one.
+pub struct Chosen {
+    /// It works here.
+    pub tracer: Box<dyn Tracer>,
+    /// For people, in one line: what it is good at, and why those preferred to it are not used.
+    pub reason: String,
+}
+
+/// All tracers that corun was built with, the preferred ones first.
+pub fn all() -> Vec<Box<dyn Tracer>> {
+    vec![
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Box::new(super::Ptrace),
+    ]
+}
+
+/// The tracer of this name, or the first one that works.
+///
+/// # Errors
+/// If there is none of this name, or it does not work here, or none does.
+pub fn choose(name: Option<&str>) -> Result<Chosen, TraceError> {
+    choose_of(all(), name)
+}
+
+fn choose_of(tracers: Vec<Box<dyn Tracer>>, name: Option<&str>) -> Result<Chosen, TraceError> {
+    let names: Vec<_> = tracers.iter().map(|tracer| tracer.name()).collect();
+    let names = names.join(", ");
+    let mut refused: Vec<(&str, Unavailable)> = Vec::new();
+    for tracer in tracers {
+        if name.is_some_and(|name| name != tracer.name()) {
+            continue;
+        }
+        match tracer.ready() {
+            Ok(()) => {
+                let reason = reason(tracer.as_ref(), name.is_some(), &refused);
+                return Ok(Chosen { tracer, reason });
+            }
+            Err(unavailable) => refused.push((tracer.name(), unavailable)),
+        }
+    }
+    Err(none_of(&names, name, &refused).into())
+}
+
+fn reason(tracer: &dyn Tracer, asked: bool, refused: &[(&str, Unavailable)]) -> String {
+    let others: String = refused.iter().map(|refused| describe(refused) + "; ").collect();
+    let why = if asked { "asked for" } else { tracer.merit() };
+    format!("{others}{}: {why}", tracer.name())
+}
+
+fn none_of(names: &str, name: Option<&str>, refused: &[(&str, Unavailable)]) -> Unavailable {
+    match (name, refused) {
+        (_, [(tracer, unavailable), rest @ ..]) => Unavailable {
+            found: refused.iter().map(describe).collect::<Vec<_>>().join("; "),
+            next_step: match rest {
+                [] => unavailable.next_step.clone(),
+                _ => format!("For {tracer}: {}", unavailable.next_step),
+            },
+        },
+        (Some(name), []) => Unavailable {
+            found: format!("expected the name of a tracer ({names}), found {name}"),
+            next_step: "Give one of these names, or none: the best one is chosen.".to_owned(),
+        },
+        (None, []) => Unavailable {
+            found: "no tracer was built for this kind of machine".to_owned(),
+            next_step: "Trace on x86-64 Linux; a trace can be read anywhere.".to_owned(),
+        },
+    }
+}
+
+fn describe((tracer, unavailable): &(&str, Unavailable)) -> String {
+    format!("{tracer} cannot be used: {unavailable}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::{Plan, Sink, Target, Traced};
+
+    struct Pretended(&'static str, bool);
+
+    impl Tracer for Pretended {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn merit(&self) -> &'static str {
+            "good"
+        }
+
+        fn ready(&self) -> Result<(), Unavailable> {
+            let missing = || Unavailable {
+                found: "a part is missing".to_owned(),
+                next_step: "Install it.".to_owned(),
+            };
+            self.1.then_some(()).ok_or_else(missing)
+        }
+
+        fn trace(
+            &self,
+            _: &Target,
+            _: Plan,
+            _: &mut dyn Sink,
+            _: &AtomicBool,
+        ) -> Result<Traced, TraceError> {
+            unreachable!("only chosen")
+        }
+    }
+
+    fn chosen(first_works: bool, name: Option<&str>) -> Result<String, String> {
+        let tracers: Vec<Box<dyn Tracer>> =
+            vec![Box::new(Pretended("fast", first_works)), Box::new(Pretended("slow", true))];
+        choose_of(tracers, name).map(|chosen| chosen.reason).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_that_works_is_chosen_and_the_others_are_explained() {
+        assert_eq!(chosen(true, None).unwrap(), "fast: good");
+        assert_eq!(
+            chosen(false, None).unwrap(),
+            "fast cannot be used: a part is missing; slow: good"
+        );
+    }
+
+    #[test]
+    fn the_one_asked_for_is_chosen_or_refused() {
+        assert_eq!(chosen(true, Some("slow")).unwrap(), "slow: asked for");
+        assert_eq!(
+            chosen(false, Some("fast")).unwrap_err(),
+            "fast cannot be used: a part is missing"
+        );
+        assert_eq!(
+            chosen(true, Some("magic")).unwrap_err(),
+            "expected the name of a tracer (fast, slow), found magic"
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! The instruction that a thread is about to execute, decoded once for as long as its bytes stay.
+
+use std::collections::HashMap;
+use std::io::IoSliceMut;
+use std::rc::Rc;
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction as Decoded, InstructionInfoFactory, Mnemonic,
+};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::Pid;
+
+use super::addresses::Place;
+use crate::{Form, Instruction, MemoryOperand, operands::memory_operands};
+
+/// The longest instruction, in bytes.
+const LONGEST: usize = 15;
+
+/// An instruction where it lies.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub address: u64,
+    pub bytes: Vec<u8>,
+    /// In the order that traces hold them.
+    pub operands: Vec<(MemoryOperand, Place)>,
+    pub kind: Kind,
+    /// Whether another place than the next may follow.
+    pub branches: bool,
+}
+
+/// What matters of an instruction for stepping over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    /// Stops after each iteration.
+    Repeated,
+    /// May stop between lanes, where a page was not there.
+    Lanes,
+    /// Asks the kernel.
+    SystemCall,
+    /// Says that the thread waits for another one.
+    Pause,
+    /// Shows the trap flag, which stepping sets.
+    PushFlags,
+}
+
+impl Code {
+    /// As a block describes it.
+    pub(super) fn instruction(&self) -> Instruction {
+        Instruction { length: self.bytes.len() as u8, operands: self.operands.len() as u8 }
+    }
+
+    /// Whether a repeated instruction counts in ECX, as its addresses are of 32 bits.
+    pub(super) fn counts_in_32_bits(&self) -> bool {
+        self.operands.iter().any(|(_, place)| place.is_short())
+    }
+
+    fn of(decoded: &Decoded, bytes: &[u8], factory: &mut InstructionInfoFactory) -> Self {
+        let operands: Vec<_> = memory_operands(decoded, factory)
+            .into_iter()
+            .map(|(operand, memory)| (operand, Place::of(decoded, operand, memory)))
+            .collect();
+        let kind = match decoded.mnemonic() {
+            Mnemonic::Syscall | Mnemonic::Sysenter => Kind::SystemCall,
+            Mnemonic::Int if decoded.immediate8() == 0x80 => Kind::SystemCall,
+            Mnemonic::Pause => Kind::Pause,
+            Mnemonic::Pushf | Mnemonic::Pushfq => Kind::PushFlags,
+            _ => match operands.first().map(|(operand, _)| operand.form) {
+                Some(Form::Repeated) => Kind::Repeated,
+                Some(Form::Lanes) => Kind::Lanes,
+                _ => Kind::Plain,
+            },
+        };
+        Self {
+            address: decoded.ip(),
+            bytes: bytes[..decoded.len()].to_owned(),
+            operands,
+            kind,
+            branches: decoded.flow_control() != FlowControl::Next,
+        }
+    }
+}
+
+/// What was decoded, by address.
+pub(super) struct CodeCache {
+    process: Pid,
+    known: HashMap<u64, Rc<Code>>,
+    factory: InstructionInfoFactory,
+}
+
+impl CodeCache {
+    pub(super) fn new(process: Pid) -> Self {
+        Self { process, known: HashMap::new(), factory: InstructionInfoFactory::new() }
+    }
+
+    /// The instruction at an address as it is there now; `None` if there is none that is known.
+    pub(super) fn at(&mut self, address: u64) -> Option<Rc<Code>> {
+        let mut bytes = [0; LONGEST];
+        let bytes = read(self.process, address, &mut bytes);
+        if let Some(code) = self.known.get(&address)
+            && bytes.starts_with(&code.bytes)
+        {
+            return Some(Rc::clone(code));
+        }
+        let decoded = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode();
+        if decoded.is_invalid() {
+            return None;
+        }
+        let code = Rc::new(Code::of(&decoded, bytes, &mut self.factory));
+        self.known.insert(address, Rc::clone(&code));
+        Some(code)
+    }
+}
+
+/// What can be read there, up to the length of the buffer: code may end with its page.
+fn read(process: Pid, address: u64, buffer: &mut [u8]) -> &[u8] {
+    let to_page = 4096 - address as usize % 4096;
+    // A transfer that fails in the middle ends with the part before.
+    let parts = [
+        RemoteIoVec { base: address as usize, len: to_page.min(buffer.len()) },
+        RemoteIoVec {
+            base: (address as usize).wrapping_add(to_page),
+            len: buffer.len().saturating_sub(to_page),
+        },
+    ];
+    let parts = if parts[1].len == 0 { &parts[..1] } else { &parts[..] };
+    let length = process_vm_readv(process, &mut [IoSliceMut::new(buffer)], parts).unwrap_or(0);
+    &buffer[..length]
+}

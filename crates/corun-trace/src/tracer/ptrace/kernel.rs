@@ -1,0 +1,143 @@
+//! ptrace(2) and waitpid(2) as this tracer uses them.
+//!
+//! `nix` has most of it, but knows no real-time signals, which every program with threads may get.
+
+use std::io;
+
+use libc::{c_int, c_void, user_regs_struct};
+use nix::errno::Errno;
+use nix::sys::ptrace;
+use nix::unistd::Pid;
+
+/// The note that holds the extended state (include/uapi/linux/elf.h of Linux).
+const NT_X86_XSTATE: usize = 0x202;
+
+/// Why a thread stopped, or that it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It went one instruction further, or one iteration of a repeated one.
+    Stepped,
+    /// It comes back from a system call, or begins.
+    Returned,
+    /// A signal's handler is about to run.
+    HandlerEntered,
+    /// This signal is about to be delivered.
+    Signal(c_int),
+    /// It is stopped, together with its process, until the process is continued.
+    GroupStop,
+    /// It has made a thread or a process.
+    Cloned,
+    /// Its process has become another program.
+    Replaced,
+    /// Its first stop, or the end of a group's stop.
+    Begun,
+    /// It has ended with this exit code.
+    Exited(c_int),
+    /// It was ended by this signal.
+    Killed(c_int),
+}
+
+impl Stop {
+    /// What is to be delivered, 0 if nothing is.
+    pub(super) fn signal(self) -> c_int {
+        if let Self::Signal(signal) = self { signal } else { 0 }
+    }
+}
+
+/// The next stop of any thread that the calling one traces; `None` if there is no such thread.
+pub(super) fn wait() -> io::Result<Option<(Pid, Stop)>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: writes the status only.
+        let tid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL | libc::__WNOTHREAD) };
+        match Errno::result(tid) {
+            Ok(tid) => {
+                let tid = Pid::from_raw(tid);
+                match stop(tid, status) {
+                    // It was killed since, and is waited for again.
+                    Err(Errno::ESRCH) => {}
+                    stop => return Ok(Some((tid, stop?))),
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(Errno::ECHILD) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn stop(tid: Pid, status: c_int) -> nix::Result<Stop> {
+    if libc::WIFEXITED(status) {
+        return Ok(Stop::Exited(libc::WEXITSTATUS(status)));
+    }
+    if libc::WIFSIGNALED(status) {
+        return Ok(Stop::Killed(libc::WTERMSIG(status)));
+    }
+    let signal = libc::WSTOPSIG(status);
+    Ok(match status >> 16 {
+        0 if signal == libc::SIGTRAP => trap(ptrace::getsiginfo(tid)?.si_code),
+        0 => Stop::Signal(signal),
+        libc::PTRACE_EVENT_EXEC => Stop::Replaced,
+        libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::Begun,
+        libc::PTRACE_EVENT_STOP => Stop::GroupStop,
+        _ => Stop::Cloned,
+    })
+}
+
+/// What a SIGTRAP means: arch/x86/kernel/{traps,ptrace}.c and kernel/signal.c of Linux.
+fn trap(si_code: c_int) -> Stop {
+    match si_code {
+        libc::TRAP_TRACE => Stop::Stepped,
+        libc::TRAP_BRKPT => Stop::Returned,
+        libc::SIGTRAP => Stop::HandlerEntered,
+        _ => Stop::Signal(libc::SIGTRAP),
+    }
+}
+
+/// Lets a stopped thread do one instruction, after delivering this signal, if it is not 0.
+pub(super) fn step(tid: Pid, signal: c_int) -> nix::Result<()> {
+    // SAFETY: no memory is touched.
+    unsafe { request(libc::PTRACE_SINGLESTEP, tid, 0, signal as usize as *mut c_void) }
+}
+
+/// Lets a stopped thread run freely, after delivering this signal, if it is not 0.
+pub(super) fn go_on(tid: Pid, signal: c_int) -> nix::Result<()> {
+    // SAFETY: no memory is touched.
+    unsafe { request(libc::PTRACE_CONT, tid, 0, signal as usize as *mut c_void) }
+}
+
+/// Leaves a thread in its group's stop.
+pub(super) fn leave_stopped(tid: Pid) -> nix::Result<()> {
+    // SAFETY: no memory is touched.
+    unsafe { request(libc::PTRACE_LISTEN, tid, 0, std::ptr::null_mut()) }
+}
+
+/// The general registers of a stopped thread.
+pub(super) fn registers(tid: Pid) -> nix::Result<user_regs_struct> {
+    ptrace::getregs(tid)
+}
+
+/// Fills the buffer with the extended state of a stopped thread in its uncompacted form, and says how
+/// long it is.
+pub(super) fn extended_state(tid: Pid, buffer: &mut [u8]) -> nix::Result<usize> {
+    let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let vector_pointer = (&raw mut vector).cast();
+    // SAFETY: the kernel writes into the buffer, up to its length.
+    unsafe {
+        request(libc::PTRACE_GETREGSET, tid, NT_X86_XSTATE, vector_pointer)?;
+    }
+    Ok(vector.iov_len)
+}
+
+/// # Safety
+/// As the request says.
+unsafe fn request(
+    request: libc::c_uint,
+    tid: Pid,
+    address: usize,
+    data: *mut c_void,
+) -> nix::Result<()> {
+    // SAFETY: the caller's.
+    let result = unsafe { libc::ptrace(request, tid.as_raw(), address, data) };
+    Errno::result(result).map(drop)
+}

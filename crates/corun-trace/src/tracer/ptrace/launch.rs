@@ -1,0 +1,141 @@
+//! Starting a program under ptrace from its first instruction on, and ending it when asked to.
+//!
+//! The child is seized between fork and exec: unlike one that asks to be traced, it can be stopped and
+//! continued by signals as if nobody looked.
+
+use std::io::{self, Read, Write, pipe};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::ptrace::{self, Options};
+use nix::unistd::Pid;
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::failed;
+use crate::{Ending, Target, TraceError, Traced};
+
+/// How long a program may run on after it was to be stopped.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A traced program.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// Its first thread.
+    pub leader: Pid,
+    handle: OwnedFd,
+}
+
+/// Whether a child that is traced becomes the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Execute = 1,
+    GiveUp = 0,
+}
+
+/// Starts a program; its first stop is at its first instruction.
+pub(super) fn launch(target: &Target) -> Result<Process, TraceError> {
+    let mut command = Command::new(&target.program);
+    command.args(&target.arguments);
+    seize(command, Then::Execute).map_err(|error| match error {
+        Trouble::Program(source) => TraceError::Program { program: target.program.clone(), source },
+        Trouble::Ptrace(error) => failed("the program cannot be traced", error),
+    })
+}
+
+/// Traces a child that does nothing.
+pub(super) fn attempt() -> io::Result<()> {
+    match seize(Command::new("/"), Then::GiveUp) {
+        // The child gave up, as it was told to.
+        Ok(_) | Err(Trouble::Program(_)) => Ok(()),
+        Err(Trouble::Ptrace(error)) => Err(error),
+    }
+}
+
+enum Trouble {
+    Program(io::Error),
+    Ptrace(io::Error),
+}
+
+fn seize(mut command: Command, then: Then) -> Result<Process, Trouble> {
+    let (mut identity, tell_identity) = pipe().map_err(Trouble::Ptrace)?;
+    let (go, mut tell_go) = pipe().map_err(Trouble::Ptrace)?;
+    let wait_to_be_seized = move || {
+        (&tell_identity).write_all(&std::process::id().to_ne_bytes())?;
+        let mut then = [0];
+        (&go).read_exact(&mut then)?;
+        if then == [Then::Execute as u8] { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
+    };
+    // SAFETY: after the fork, the child reads, writes and asks for its process id, nothing else.
+    unsafe { command.pre_exec(wait_to_be_seized) };
+    // Another thread starts it, since that returns with the exec only; the one that seizes is the one
+    // that traces.
+    let starter = thread::spawn(move || command.spawn());
+    let mut id = [0; 4];
+    let seized = identity.read_exact(&mut id).and_then(|()| {
+        let leader = Pid::from_raw(i32::from_ne_bytes(id));
+        let options = Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_TRACEFORK
+            | Options::PTRACE_O_TRACEVFORK
+            | Options::PTRACE_O_TRACEEXEC
+            | Options::PTRACE_O_EXITKILL;
+        let process =
+            rustix::process::Pid::from_raw(leader.as_raw()).expect("a child has a number");
+        let handle = pidfd_open(process, PidfdFlags::empty())?;
+        ptrace::seize(leader, options)?;
+        Ok(Process { leader, handle })
+    });
+    let then = if seized.is_ok() { then } else { Then::GiveUp };
+    // If nobody reads it, nothing was started, and the starter knows why.
+    let _ = tell_go.write_all(&[then as u8]);
+    let started = starter.join().expect("starting a program does not panic");
+    match (seized, started) {
+        (Err(error), Err(_)) if error.kind() != io::ErrorKind::UnexpectedEof => {
+            Err(Trouble::Ptrace(error))
+        }
+        (_, Err(error)) => Err(Trouble::Program(error)),
+        (seized, Ok(_)) => seized.map_err(Trouble::Ptrace),
+    }
+}
+
+impl Process {
+    /// Kills it; its end is still to be waited for.
+    pub(super) fn kill(&self) {
+        // It fails for one that has ended already.
+        let _ = pidfd_send_signal(&self.handle, Signal::KILL);
+    }
+
+    /// Does this, and kills the program when `stop` is set, even while all its threads sleep.
+    pub(super) fn ended_by(
+        &self,
+        stop: &AtomicBool,
+        run: impl FnOnce() -> Result<Traced, TraceError>,
+    ) -> Result<Traced, TraceError> {
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                while !over.load(Ordering::Acquire) {
+                    if stop.load(Ordering::Acquire) {
+                        self.kill();
+                        return true;
+                    }
+                    thread::park_timeout(PATIENCE);
+                }
+                false
+            });
+            let traced = run();
+            over.store(true, Ordering::Release);
+            watch.thread().unpark();
+            let interrupted = watch.join().expect("watching does not panic");
+            traced.map(|traced| match interrupted {
+                true if matches!(traced.ending, Ending::Killed(_)) => {
+                    Traced { ending: Ending::Interrupted, ..traced }
+                }
+                _ => traced,
+            })
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! Stepping with ptrace(2): slow, and dependent on nothing but the kernel.
+//!
+//! Every instruction is a stop whose registers are read, so that what is told does not depend on any
+//! translation of code: the other tracers are checked against this one.
+
+mod addresses;
+mod code;
+mod kernel;
+mod launch;
+mod run;
+mod telling;
+mod thread;
+mod vectors;
+
+use std::sync::atomic::AtomicBool;
+
+use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use run::Run;
+
+/// As given to `--tracer`.
+const NAME: &str = "ptrace";
+
+/// The tracer that steps instruction by instruction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ptrace;
+
+impl Tracer for Ptrace {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn merit(&self) -> &'static str {
+        "needs nothing but the kernel and is exact, for short programs and windows: every instruction \
+         is a stop"
+    }
+
+    fn ready(&self) -> Result<(), Unavailable> {
+        launch::attempt().map_err(|error| Unavailable {
+            found: format!("expected to be allowed to trace an own child, found: {error}"),
+            next_step: "Allow ptrace: /proc/sys/kernel/yama/ptrace_scope must be 0 or 1, and the \
+                        container's seccomp profile must let it through."
+                .to_owned(),
+        })
+    }
+
+    fn trace(
+        &self,
+        target: &Target,
+        plan: Plan,
+        sink: &mut dyn Sink,
+        stop: &AtomicBool,
+    ) -> Result<Traced, TraceError> {
+        let process = launch::launch(target)?;
+        process.ended_by(stop, || Run::new(&process, plan, sink).to_the_end())
+    }
+}
+
+fn failed(what: &str, error: impl std::fmt::Display) -> TraceError {
+    TraceError::Failed { tracer: NAME, reason: format!("{what}: {error}") }
+}

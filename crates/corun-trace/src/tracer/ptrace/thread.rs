@@ -1,0 +1,192 @@
+//! One thread between two stops: what it is about to do, and what it turns out to have done.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::rc::Rc;
+
+use libc::{c_int, user_regs_struct};
+use nix::errno::Errno;
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
+use nix::unistd::Pid;
+
+use super::code::{Code, CodeCache, Kind};
+use super::kernel::{self, Stop};
+use super::telling::{Story, Telling};
+use crate::plan::Stretch;
+use crate::{Marker, SinkError};
+
+/// A thread that is traced.
+pub(super) struct Thread {
+    pub tid: Pid,
+    pub story: Story,
+    /// To be delivered when it goes on; 0 if there is none.
+    pub signal: c_int,
+    registers: user_regs_struct,
+    next: Option<Next>,
+    /// Where a system call was told that a signal then put off.
+    put_off: Option<u64>,
+}
+
+/// What the next step does, if nothing comes in between.
+struct Next {
+    address: u64,
+    /// `None` where there is no instruction that is known.
+    code: Option<Rc<Code>>,
+    values: Vec<u64>,
+    stretch: Option<Stretch>,
+    /// The iterations that are left.
+    counter: u64,
+    /// The sink knows of it already.
+    told: bool,
+}
+
+impl Thread {
+    /// A stopped thread.
+    pub(super) fn new(tid: Pid, story: Story) -> nix::Result<Self> {
+        let registers = kernel::registers(tid)?;
+        Ok(Self { tid, story, signal: 0, registers, next: None, put_off: None })
+    }
+
+    /// Becomes another program, in the process's first thread.
+    pub(super) fn replaced(self, tid: Pid) -> nix::Result<Self> {
+        Self::new(tid, self.story)
+    }
+
+    /// Lets it do what comes next, and says what that is.
+    pub(super) fn go_on(
+        &mut self,
+        cache: &mut CodeCache,
+        telling: &mut Telling<'_>,
+    ) -> Result<Kind, StepError> {
+        self.look_ahead(cache, telling)?;
+        let kind = self.kind();
+        // Before it happens: it may be the thread's last, or take long.
+        if kind == Kind::SystemCall && self.signal == 0 {
+            self.tell(telling)?;
+        }
+        kernel::step(self.tid, std::mem::take(&mut self.signal))?;
+        Ok(kind)
+    }
+
+    /// Tells what was done until a stop.
+    pub(super) fn stopped(
+        &mut self,
+        stop: Stop,
+        process: Pid,
+        telling: &mut Telling<'_>,
+    ) -> Result<(), StepError> {
+        let before = std::mem::replace(&mut self.registers, kernel::registers(self.tid)?);
+        let stays = before.rip == self.registers.rip;
+        match (stop, self.kind()) {
+            (Stop::Stepped, Kind::Repeated | Kind::Lanes) if stays => {}
+            (Stop::Stepped, kind) => {
+                self.done(telling)?;
+                if kind == Kind::PushFlags {
+                    self.hide_trap_flag(process)?;
+                }
+            }
+            (Stop::Returned, Kind::SystemCall) => self.done(telling)?,
+            (Stop::HandlerEntered, _) => self.next = None,
+            (Stop::Signal(signal), kind) => {
+                if !stays || (kind == Kind::Repeated && self.iterations() > 0) {
+                    self.done(telling)?;
+                } else if self.next.as_ref().is_some_and(|next| next.told) {
+                    self.put_off = Some(before.rip);
+                }
+                let code = self.next.as_ref().and_then(|next| next.code.as_ref());
+                telling.interrupt(&mut self.story, code, signal.cast_unsigned())?;
+                self.signal = signal;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn look_ahead(
+        &mut self,
+        cache: &mut CodeCache,
+        telling: &mut Telling<'_>,
+    ) -> Result<(), StepError> {
+        let address = self.registers.rip;
+        if self.next.as_ref().is_some_and(|next| next.address == address) {
+            return Ok(());
+        }
+        let code = cache.at(address);
+        let stretch = telling.stretch();
+        let mut values = Vec::new();
+        if let (Some(code), Some(_)) = (&code, stretch) {
+            for (_, place) in &code.operands {
+                place.values(self.tid, &self.registers, &mut values)?;
+            }
+        }
+        let told = self.put_off.take_if(|put_off| *put_off == address).is_some();
+        let counter = self.registers.rcx;
+        self.next = Some(Next { address, code, values, stretch, counter, told });
+        Ok(())
+    }
+
+    fn kind(&self) -> Kind {
+        let code = self.next.as_ref().and_then(|next| next.code.as_ref());
+        code.map_or(Kind::Plain, |code| code.kind)
+    }
+
+    fn done(&mut self, telling: &mut Telling<'_>) -> Result<(), SinkError> {
+        let iterations = self.iterations();
+        if let Some(next) = &mut self.next
+            && let Some(code) = &next.code
+            && code.kind == Kind::Repeated
+        {
+            next.values.iter_mut().step_by(2).for_each(|falls| *falls |= iterations << 1);
+        }
+        self.tell(telling)?;
+        self.next = None;
+        Ok(())
+    }
+
+    fn tell(&mut self, telling: &mut Telling<'_>) -> Result<(), SinkError> {
+        let Some(next) = self.next.as_mut().filter(|next| !next.told) else { return Ok(()) };
+        next.told = true;
+        let Some(code) = &next.code else { return telling.leave_out(&mut self.story) };
+        telling.execute(&mut self.story, code, &next.values, next.stretch)?;
+        if code.kind == Kind::SystemCall {
+            telling.mark(&mut self.story, Marker::SystemCall(self.registers.rax))?;
+        }
+        Ok(())
+    }
+
+    /// Those of a repeated instruction since it began.
+    fn iterations(&self) -> u64 {
+        let Some(next) = &self.next else { return 0 };
+        let count = next.counter.wrapping_sub(self.registers.rcx);
+        let is_short = next.code.as_ref().is_some_and(|code| code.counts_in_32_bits());
+        if is_short { count & u64::from(u32::MAX) } else { count }
+    }
+
+    /// Takes the flag that stepping sets out of the flags that were pushed.
+    fn hide_trap_flag(&self, process: Pid) -> nix::Result<()> {
+        let second_byte = RemoteIoVec { base: self.registers.rsp as usize + 1, len: 1 };
+        let mut flags = [0];
+        process_vm_readv(process, &mut [IoSliceMut::new(&mut flags)], &[second_byte])?;
+        process_vm_writev(process, &[IoSlice::new(&[flags[0] & !1])], &[second_byte]).map(drop)
+    }
+}
+
+/// Why a thread could not be followed.
+#[derive(Debug)]
+pub(super) enum StepError {
+    /// It was killed meanwhile; its end is still to be waited for.
+    Gone,
+    Kernel(Errno),
+    Sink(SinkError),
+}
+
+impl From<Errno> for StepError {
+    fn from(error: Errno) -> Self {
+        if error == Errno::ESRCH { Self::Gone } else { Self::Kernel(error) }
+    }
+}
+
+impl From<SinkError> for StepError {
+    fn from(error: SinkError) -> Self {
+        Self::Sink(error)
+    }
+}

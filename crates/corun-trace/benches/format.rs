@@ -53,7 +53,7 @@ fn measure(name: &str, recording: &Recording, level: i32) {
     let (mut instructions, mut values_read) = (0, 0);
     for thread in trace.threads() {
         let mut events = trace.events(thread.id).unwrap();
-        while let Some(event) = events.next().unwrap() {
+        while let Some(event) = events.next_event().unwrap() {
             if let Event::Block { executed, values, .. } = event {
                 instructions += u64::from(executed);
                 values_read += values.len();
@@ -110,7 +110,7 @@ fn recorded(file: &Path) -> Recording {
         let id = recording.thread(thread.tid).unwrap();
         let mut events = trace.events(thread.id).unwrap();
         let mut left = INSTRUCTIONS;
-        while let Some(event) = events.next().unwrap() {
+        while let Some(event) = events.next_event().unwrap() {
             tell(event, id, &mut recording);
             if let Event::Block { executed, .. } = event {
                 left = left.saturating_sub(u64::from(executed));

@@ -73,7 +73,7 @@ impl<R: Read> Stream<R> {
     /// # Errors
     /// If the trace is damaged here; nothing follows then.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<(ThreadId, Event<'_>)>, FormatError> {
+    pub fn next_event(&mut self) -> Result<Option<(ThreadId, Event<'_>)>, FormatError> {
         while !self.is_over {
             if let Some((at, thread)) = self.current {
                 match self.reader.step(&self.contents.shapes) {

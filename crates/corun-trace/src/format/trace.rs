@@ -190,7 +190,7 @@ impl Events<'_> {
     /// # Errors
     /// If the trace is damaged here; nothing follows then.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Event<'_>>, FormatError> {
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, FormatError> {
         let step = match self.pending.take() {
             Some(step) => Some(step),
             None => self.step()?,

@@ -6,6 +6,7 @@
 
 mod block;
 mod event;
+pub mod format;
 mod operands;
 mod plan;
 mod recording;

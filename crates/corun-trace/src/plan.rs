@@ -1,9 +1,12 @@
 //! Which part of a run is recorded.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Phase;
 
 /// What to record, counted in instructions of all threads together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Plan {
     /// From start to end.
     Whole,

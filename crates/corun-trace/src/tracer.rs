@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use corun_record::{Actionable, Exit};
+use serde::{Deserialize, Serialize};
 
 use crate::{Plan, Sink, SinkError};
 
@@ -66,7 +67,8 @@ pub struct Traced {
 }
 
 /// How a traced program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// By itself, with this exit code.
     Exited(i32),

@@ -1,0 +1,139 @@
+//! How small the trace format is and how fast: bytes an instruction, instructions a second.
+//!
+//! Without arguments made-up programs are encoded; with trace files, what they hold, anew. Encoding
+//! includes packing and is timed on one CPU and with a second one for the packing.
+//!
+//! `cargo bench -p corun-trace --bench format -- [--level N] [FILE...]`
+
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
+use corun_trace::{Event, Plan, Recording, Sink, ThreadId};
+use synthetic::{MIXTURES, Program};
+
+/// Instructions of a made-up program, and of each thread of a file.
+const INSTRUCTIONS: u64 = 40_000_000;
+
+fn main() {
+    let mut level = Options::default().level;
+    let mut files = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--bench" => {}
+            "--level" => level = arguments.next().expect("a level").parse().expect("a number"),
+            _ => files.push(PathBuf::from(argument)),
+        }
+    }
+    println!("Bytes an instruction, and million instructions a second, zstd level {level}.\n");
+    println!(
+        "{:<38}{:>7}{:>8}{:>9}{:>9}{:>9}",
+        "program", "Minstr", "values", "bytes", "written", "read"
+    );
+    for file in &files {
+        measure(&file.display().to_string(), &recorded(file), level);
+    }
+    for mixture in MIXTURES.iter().filter(|_| files.is_empty()) {
+        let mut recording = Recording::default();
+        Program::new(mixture, 1).walk(INSTRUCTIONS, &mut recording);
+        measure(mixture.name, &recording, level);
+    }
+}
+
+fn measure(name: &str, recording: &Recording, level: i32) {
+    let start = Instant::now();
+    let bytes = encode(recording, level);
+    let written = start.elapsed();
+    let size = bytes.len();
+    let trace = Trace::from_bytes(bytes).unwrap();
+    let start = Instant::now();
+    let (mut instructions, mut values_read) = (0, 0);
+    for thread in trace.threads() {
+        let mut events = trace.events(thread.id).unwrap();
+        while let Some(event) = events.next_event().unwrap() {
+            if let Event::Block { executed, values, .. } = event {
+                instructions += u64::from(executed);
+                values_read += values.len();
+            }
+        }
+    }
+    let read = start.elapsed();
+    let count = instructions as f64;
+    println!(
+        "{name:<38}{:>7.0}{:>8.2}{:>9.3}{:>9.0}{:>9.0}",
+        count / 1e6,
+        values_read as f64 / count,
+        size as f64 / count,
+        count / 1e6 / written.as_secs_f64(),
+        count / 1e6 / read.as_secs_f64(),
+    );
+}
+
+fn encode(recording: &Recording, level: i32) -> Vec<u8> {
+    let options = Options { level, ..Options::default() };
+    let mut writer = Writer::new(Vec::new(), &opening(), options).unwrap();
+    copy(recording, &mut writer);
+    writer.finish(Closing::default()).unwrap()
+}
+
+fn copy(recording: &Recording, sink: &mut impl Sink) {
+    for block in &recording.blocks {
+        sink.define(block.clone()).unwrap();
+    }
+    for (thread, id) in recording.threads.iter().zip(0..) {
+        sink.thread(thread.tid).unwrap();
+        for event in recording.events(ThreadId(id)) {
+            tell(event, ThreadId(id), sink);
+        }
+    }
+}
+
+fn tell(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
+    match event {
+        Event::Block { block, executed, values } => sink.execute(thread, block, executed, values),
+        Event::Marker(marker) => sink.mark(thread, marker),
+    }
+    .unwrap();
+}
+
+/// The beginning of each thread of a trace.
+fn recorded(file: &Path) -> Recording {
+    let trace = Trace::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut recording = Recording::default();
+    for block in trace.blocks() {
+        recording.define(block.clone()).unwrap();
+    }
+    for thread in trace.threads() {
+        let id = recording.thread(thread.tid).unwrap();
+        let mut events = trace.events(thread.id).unwrap();
+        let mut left = INSTRUCTIONS;
+        while let Some(event) = events.next_event().unwrap() {
+            tell(event, id, &mut recording);
+            if let Event::Block { executed, .. } = event {
+                left = left.saturating_sub(u64::from(executed));
+            }
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    recording
+}
+
+fn opening() -> Opening {
+    Opening {
+        command: vec!["program".to_owned()],
+        environment: String::new(),
+        tracer: TracerName { name: "none".to_owned(), version: "1".to_owned() },
+        cpu: String::new(),
+        features: Vec::new(),
+        kernel: String::new(),
+        started: String::new(),
+        plan: Plan::Whole,
+        native: None,
+        remarks: Vec::new(),
+    }
+}

@@ -1,0 +1,129 @@
+//! What can be wrong with a trace file, with the place, what was expected and what was found.
+
+use std::fmt;
+
+use corun_record::{Actionable, Exit};
+
+use super::VERSION;
+
+/// Why a trace cannot be read, or not further.
+#[derive(Debug, thiserror::Error)]
+pub enum FormatError {
+    /// The system does not give the bytes.
+    #[error("the trace cannot be read at byte {at}: {source}")]
+    Unreadable {
+        /// Offset in the file.
+        at: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Something else than a trace.
+    #[error(
+        "expected a trace of corun, which begins with {:02x?}, found {found:02x?}",
+        super::MAGIC
+    )]
+    NotATrace {
+        /// The first bytes.
+        found: Vec<u8>,
+    },
+    /// Written by a newer corun.
+    #[error("expected a trace of a version up to {VERSION}, found version {found}")]
+    Newer {
+        /// The version found.
+        found: u32,
+    },
+    /// Bytes that no writer wrote in this place.
+    #[error(
+        "the trace is damaged in the frame at byte {frame}: expected {expected}, found {found}"
+    )]
+    Damaged {
+        /// Offset in the file at which the frame begins.
+        frame: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The trace holds no such thread.
+    #[error("expected one of the trace's {threads} threads, found thread {found}")]
+    NoThread {
+        /// How many it holds.
+        threads: usize,
+        /// The number asked for.
+        found: u32,
+    },
+}
+
+impl FormatError {
+    pub(super) fn damaged(
+        frame: u64,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Damaged { frame, expected: expected.into(), found: found.into() }
+    }
+}
+
+impl Actionable for FormatError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NoThread { .. } => Exit::Usage,
+            _ => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Unreadable { .. } => "Name a file that exists, is no pipe, and may be read.",
+            Self::NotATrace { .. } => "Name a file that `corun trace -o FILE` wrote.",
+            Self::Newer { .. } => "Read it with the corun that wrote it, or a newer one.",
+            Self::Damaged { .. } => {
+                "Copy the file again, or record it again; `corun trace check` says how much of it \
+                 is good."
+            }
+            Self::NoThread { .. } => "Name a thread that `corun trace info` lists.",
+        }
+        .to_owned()
+    }
+}
+
+/// Something wrong within the content of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Defect {
+    /// Offset in the content.
+    pub at: usize,
+    pub expected: &'static str,
+    pub found: Found,
+}
+
+/// What is there instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    End,
+    TooLarge,
+    Number(u64),
+    Left(u64),
+}
+
+impl Defect {
+    /// The error of a frame that begins at this offset of the file.
+    pub(super) fn in_frame(self, frame: u64) -> FormatError {
+        let Self { at, expected, found } = self;
+        FormatError::damaged(
+            frame,
+            format!("{expected} at byte {at} of its content"),
+            found.to_string(),
+        )
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::End => write!(out, "its end"),
+            Self::TooLarge => write!(out, "a number above 64 bits"),
+            Self::Number(number) => write!(out, "{number}"),
+            Self::Left(bytes) => write!(out, "{bytes} bytes more"),
+        }
+    }
+}

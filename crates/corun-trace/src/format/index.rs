@@ -1,0 +1,78 @@
+//! The index at the end of a trace, and the trailer that finds it.
+
+use super::error::{Defect, Found};
+use super::events::Head;
+use super::frame::{HEADER_LENGTH, Kind};
+use super::varint::{Cursor, put};
+
+/// Bytes of the trailer: a frame that holds the offset of the index, not packed.
+pub(super) const TRAILER_LENGTH: usize = HEADER_LENGTH + 8;
+
+/// Where a frame lies, and what part of which thread it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Offset in the file.
+    pub offset: u64,
+    pub content: EntryContent,
+}
+
+/// What the index tells of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryContent {
+    Opening,
+    Blocks,
+    Events { thread: u32, head: Head },
+    Closing,
+}
+
+/// The content of the index frame.
+pub(super) fn write_index(entries: &[Entry]) -> Vec<u8> {
+    let (mut out, mut last) = (Vec::new(), 0);
+    put(&mut out, entries.len() as u64);
+    for entry in entries {
+        let kind = match entry.content {
+            EntryContent::Opening => Kind::Opening,
+            EntryContent::Blocks => Kind::Blocks,
+            EntryContent::Events { .. } => Kind::Events,
+            EntryContent::Closing => Kind::Closing,
+        };
+        put(&mut out, kind as u64);
+        put(&mut out, entry.offset - last);
+        last = entry.offset;
+        if let EntryContent::Events { thread, head } = entry.content {
+            put(&mut out, u64::from(thread));
+            head.put(&mut out);
+        }
+    }
+    out
+}
+
+/// Reads the content of the index frame, which itself lies at `offset`.
+pub(super) fn read_index(content: &[u8], offset: u64) -> Result<Vec<Entry>, Defect> {
+    let mut cursor = Cursor::over(content);
+    let count = cursor.number(content, "a number of frames")?;
+    let (mut entries, mut last) = (Vec::new(), 0_u64);
+    for _ in 0..count {
+        let at = cursor.at;
+        let kind = cursor.number(content, "a kind of frame")?;
+        let step = cursor.number_up_to(content, offset - last, "a frame before the index")?;
+        last += step;
+        let content = match kind {
+            1 => EntryContent::Opening,
+            2 => EntryContent::Blocks,
+            3 => {
+                let most = u64::from(u32::MAX);
+                let thread = cursor.number_up_to(content, most, "a thread")? as u32;
+                EntryContent::Events { thread, head: Head::read(&mut cursor, content)? }
+            }
+            4 => EntryContent::Closing,
+            _ => {
+                let expected = "a kind of frame that is listed (1 to 4)";
+                return Err(Defect { at, expected, found: Found::Number(kind) });
+            }
+        };
+        entries.push(Entry { offset: last, content });
+    }
+    cursor.finish("the end of the index")?;
+    Ok(entries)
+}

@@ -1,0 +1,88 @@
+//! What a trace says of itself, as JSON: at its start what is traced and how, at its end how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Ending, Plan, Traced};
+
+/// At the start of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// A hash of the environment: equal if the variables are.
+    pub environment: String,
+    /// What traced it.
+    pub tracer: TracerName,
+    /// The CPU's name as it gives it.
+    pub cpu: String,
+    /// The CPU's features by their names in the kernel.
+    pub features: Vec<String>,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// When tracing began: RFC 3339, in UTC.
+    pub started: String,
+    /// What was to be recorded.
+    pub plan: Plan,
+    /// The same command without a tracer, if it was run.
+    pub native: Option<Native>,
+    /// What a reader should know, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// A tracer and its version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracerName {
+    /// As given to `--tracer`.
+    pub name: String,
+    /// As it gives it.
+    pub version: String,
+}
+
+/// A run without a tracer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Native {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// The frequency of the CPU it ran on, in hertz, if it could be told.
+    pub hertz: Option<f64>,
+}
+
+/// At the end of a trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closing {
+    /// How the program ended; nothing if the tracer failed.
+    pub ending: Option<Ending>,
+    /// Instructions of all threads, recorded or not, if the tracer counted them.
+    pub instructions: Option<u64>,
+    /// By identity; the writer fills it in.
+    pub threads: Vec<ClosedThread>,
+    /// What a reader should know, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// What was recorded of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClosedThread {
+    /// Its number in the kernel.
+    pub tid: u32,
+    /// Recorded instructions.
+    pub instructions: u64,
+}
+
+impl From<&Traced> for Closing {
+    fn from(traced: &Traced) -> Self {
+        Self {
+            ending: Some(traced.ending),
+            instructions: Some(traced.instructions),
+            threads: Vec::new(),
+            remarks: traced.remarks.clone(),
+        }
+    }
+}
+
+impl Closing {
+    /// Of a trace whose tracer failed: why.
+    pub fn failed(reason: String) -> Self {
+        Self { remarks: vec![reason], ..Self::default() }
+    }
+}

@@ -1,0 +1,52 @@
+//! The trace format: a dictionary of blocks, and what each thread executes, in frames with an index.
+//!
+//! `docs/trace-format.md` specifies it, so that a trace outlives this program. Prediction makes it
+//! small and zstd makes it smaller, so that a window of a long run is reached, checked and read faster
+//! than it was executed under a tracer.
+
+mod control;
+mod dictionary;
+mod error;
+mod events;
+mod frame;
+mod index;
+mod markers;
+mod metadata;
+mod runs;
+mod scan;
+mod source;
+mod stream;
+mod trace;
+mod values;
+mod varint;
+mod writer;
+
+pub use error::FormatError;
+pub use metadata::{ClosedThread, Closing, Native, Opening, TracerName};
+pub use stream::Stream;
+pub use trace::{Events, Thread, Trace};
+pub use writer::{Options, Writer};
+
+/// The first bytes of a trace: one that no text has, and two that a conversion of line ends destroys.
+const MAGIC: [u8; 8] = *b"\x89corun\r\n";
+/// The version that is written, and the newest that is read.
+const VERSION: u32 = 1;
+/// Bytes before the first frame: the magic and the version.
+const PREAMBLE_LENGTH: usize = 12;
+
+/// Bytes of a frame's content: a full frame of the worst program is half of it, and a reader needs no
+/// more memory for any frame.
+const LARGEST_FRAME: usize = 32 << 20;
+/// How many times smaller blocks may be packed; code packs some three times.
+const LARGEST_BLOCK_RATIO: usize = 64;
+/// Instructions, and executed blocks, of a frame: four times what a writer puts there by default, so
+/// that hits without end cannot keep a reader busy for ever.
+const MOST_FRAME_INSTRUCTIONS: u64 = 16 << 20;
+/// Instructions of a block: tracers end them after some hundred.
+const MOST_INSTRUCTIONS: u64 = 1 << 14;
+/// Memory operands of a block.
+const MOST_OPERANDS: u64 = 1 << 15;
+/// Lanes of a vector: bytes of 512 bits.
+const MOST_LANES: u64 = 64;
+/// Values of an execution, so that one event never fills a frame.
+const MOST_VALUES: usize = 1 << 16;

@@ -1,0 +1,275 @@
+//! Reading a trace file: its metadata and blocks at once, then any thread from any instruction on.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::slice;
+
+use super::error::FormatError;
+use super::events::{EventReader, Head, Step};
+use super::frame::Kind;
+use super::index::EntryContent;
+use super::metadata::{Closing, Opening};
+use super::scan::{self, Map};
+use super::source::Source;
+use crate::{Block, BlockId, Event, Phase, ThreadId};
+
+/// A trace whose threads can be read at any place, several at once.
+#[derive(Debug)]
+pub struct Trace {
+    source: Source,
+    opening: Opening,
+    map: Map,
+    threads: Vec<Thread>,
+}
+
+/// A recorded thread.
+#[derive(Debug, Clone)]
+pub struct Thread {
+    /// Its identity.
+    pub id: ThreadId,
+    /// Its number in the kernel.
+    pub tid: u32,
+    /// Recorded instructions.
+    pub instructions: u64,
+    frames: Vec<Frame>,
+}
+
+/// A frame of a thread's events.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    offset: u64,
+    head: Head,
+}
+
+impl Trace {
+    /// Opens a file. One without an end is read up to its last whole frame.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no trace, or is damaged before its first events.
+    pub fn open(path: &Path) -> Result<Self, FormatError> {
+        let unreadable = |source| FormatError::Unreadable { at: 0, source };
+        let file = File::open(path).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(unreadable(io::Error::other("expected a file, found something else")));
+        }
+        Self::read(Source::File { file, length: metadata.len() })
+    }
+
+    /// A trace that lies in memory.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        Self::read(Source::Bytes(bytes))
+    }
+
+    fn read(source: Source) -> Result<Self, FormatError> {
+        let mut map = scan::map(&source)?;
+        let opening = map.contents.opening.take().ok_or_else(|| {
+            FormatError::damaged(0, "an opening in the index", "an index without one")
+        })?;
+        let threads = threads(&map);
+        Ok(Self { source, opening, map, threads })
+    }
+
+    /// What is traced and how.
+    pub fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// How it ended; nothing if the trace has no end, because its writer died or the file was cut.
+    pub fn closing(&self) -> Option<&Closing> {
+        self.map.contents.closing.as_ref()
+    }
+
+    /// Where the trace cannot be read further, and why; nothing where the file merely ends.
+    pub fn damage(&self) -> Option<&FormatError> {
+        self.map.damage.as_ref()
+    }
+
+    /// Whether its writer came to the end, so that nothing is missing.
+    pub fn is_complete(&self) -> bool {
+        self.map.has_end && self.map.damage.is_none()
+    }
+
+    /// All blocks, by identity.
+    pub fn blocks(&self) -> &[Block] {
+        &self.map.contents.blocks
+    }
+
+    /// The block that an event of this trace names.
+    ///
+    /// # Panics
+    /// If it is not one of this trace.
+    pub fn block(&self, block: BlockId) -> &Block {
+        &self.map.contents.blocks[block.0 as usize]
+    }
+
+    /// The threads of which something was recorded or counted, by identity.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// What a thread does, from its first recorded instruction on.
+    ///
+    /// # Errors
+    /// If there is no such thread.
+    pub fn events(&self, thread: ThreadId) -> Result<Events<'_>, FormatError> {
+        let thread = self.thread(thread)?;
+        Ok(Events {
+            trace: self,
+            thread: thread.id,
+            frames: thread.frames.iter(),
+            current: None,
+            reader: EventReader::default(),
+            payload: Vec::new(),
+            pending: None,
+        })
+    }
+
+    /// What a thread does, from the block on that holds its instruction with this number, counted from
+    /// 0 and over those not recorded; if that is not recorded, from the next recorded one on.
+    ///
+    /// # Errors
+    /// If there is no such thread, or the trace is damaged there.
+    pub fn events_at(&self, thread: ThreadId, instruction: u64) -> Result<Events<'_>, FormatError> {
+        let mut events = self.events(thread)?;
+        let frames = events.frames.as_slice();
+        let ends_before =
+            |frame: &Frame| frame.head.first_instruction + frame.head.instructions <= instruction;
+        events.frames = frames[frames.partition_point(ends_before)..].iter();
+        events.advance_to(instruction)?;
+        Ok(events)
+    }
+
+    fn thread(&self, thread: ThreadId) -> Result<&Thread, FormatError> {
+        self.threads
+            .iter()
+            .find(|known| known.id == thread)
+            .ok_or(FormatError::NoThread { threads: self.threads.len(), found: thread.0 })
+    }
+}
+
+fn threads(map: &Map) -> Vec<Thread> {
+    let closed = map.contents.closing.iter().flat_map(|closing| &closing.threads);
+    let thread =
+        |(id, tid)| (id, Thread { id: ThreadId(id), tid, instructions: 0, frames: Vec::new() });
+    let mut threads: BTreeMap<u32, Thread> =
+        (0..).zip(closed.map(|closed| closed.tid)).map(thread).collect();
+    for entry in &map.entries {
+        if let EntryContent::Events { thread: id, head } = entry.content {
+            let known = threads.entry(id).or_insert_with(|| thread((id, head.tid)).1);
+            known.instructions += head.instructions;
+            known.frames.push(Frame { offset: entry.offset, head });
+        }
+    }
+    threads.into_values().collect()
+}
+
+/// What a thread does, in its order.
+///
+/// Not an `Iterator`, since the values of an event are overwritten by the next.
+#[derive(Debug)]
+pub struct Events<'t> {
+    trace: &'t Trace,
+    thread: ThreadId,
+    frames: slice::Iter<'t, Frame>,
+    current: Option<Frame>,
+    reader: EventReader,
+    payload: Vec<u8>,
+    /// What was decoded but not yet given.
+    pending: Option<Step>,
+}
+
+impl Events<'_> {
+    /// The next event, or `None` after the last.
+    ///
+    /// # Errors
+    /// If the trace is damaged here; nothing follows then.
+    #[inline]
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, FormatError> {
+        let step = match self.pending.take() {
+            Some(step) => Some(step),
+            None => self.step()?,
+        };
+        Ok(step.map(|step| self.reader.event(step)))
+    }
+
+    /// How many instructions the thread had executed, recorded or not, after the event that was given
+    /// last.
+    pub fn instruction(&self) -> u64 {
+        match self.pending {
+            Some(Step::Block { executed, .. }) => {
+                self.reader.next_instruction() - u64::from(executed)
+            }
+            _ => self.reader.next_instruction(),
+        }
+    }
+
+    /// What the stretch is for in which the reader is.
+    pub fn phase(&self) -> Phase {
+        self.current.map_or(Phase::Counted, |frame| frame.head.phase)
+    }
+
+    fn advance_to(&mut self, instruction: u64) -> Result<(), FormatError> {
+        self.open_next()?;
+        while self.current.is_some() && self.reader.next_instruction() < instruction {
+            let step = self.step()?;
+            if self.reader.next_instruction() > instruction {
+                self.pending = step;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn step(&mut self) -> Result<Option<Step>, FormatError> {
+        loop {
+            if let Some(frame) = self.current {
+                match self.reader.step(&self.trace.map.contents.shapes) {
+                    Ok(Some(step)) => return Ok(Some(step)),
+                    Ok(None) => {}
+                    Err(defect) => return Err(self.give_up(defect.in_frame(frame.offset))),
+                }
+            }
+            self.open_next()?;
+            if self.current.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<(), FormatError> {
+        self.current = self.frames.next().copied();
+        match self.current {
+            Some(frame) => self.load(frame).map_err(|error| self.give_up(error)),
+            None => Ok(()),
+        }
+    }
+
+    fn load(&mut self, frame: Frame) -> Result<(), FormatError> {
+        let Frame { offset, head } = frame;
+        let listed = format!("events of thread {}, as listed", self.thread.0);
+        let found =
+            match self.trace.source.frame(offset, &mut self.payload, self.reader.content())? {
+                Some(header) if (header.kind, header.thread) == (Kind::Events, self.thread.0) => {
+                    let found = self.reader.begin().map_err(|defect| defect.in_frame(offset))?;
+                    if found == head {
+                        return Ok(());
+                    }
+                    format!("{found:?}")
+                }
+                Some(header) => format!("{:?} frame of thread {}", header.kind, header.thread),
+                None => "the end of the file".to_owned(),
+            };
+        Err(FormatError::damaged(offset, listed, found))
+    }
+
+    fn give_up(&mut self, error: FormatError) -> FormatError {
+        (self.current, self.frames) = (None, [].iter());
+        error
+    }
+}

@@ -1,0 +1,264 @@
+//! Writing a trace while the program runs: events are encoded as they come, finished frames are packed
+//! and written by a thread of their own, so that a tracer waits only if the disk is slower than it.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use super::dictionary::{BlockWriter, Shapes, is_sound};
+use super::events::EventWriter;
+use super::frame::{Kind, Packer};
+use super::index::{Entry, EntryContent, write_index};
+use super::metadata::{ClosedThread, Closing, Opening};
+use super::{MAGIC, MOST_FRAME_INSTRUCTIONS, PREAMBLE_LENGTH, VERSION};
+use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId};
+
+/// Bytes of blocks after which they are written, though no events need them yet.
+const FULL_BLOCKS: usize = 1 << 20;
+/// Finished frames that may wait to be packed: enough to bridge a slow write, and no more memory.
+const WAITING_FRAMES: usize = 4;
+
+/// How a trace is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// zstd's level, 1 to 22.
+    pub level: i32,
+    /// Instructions of a frame, at most 16 Mi: fewer make seeking finer, more make the trace smaller.
+    pub frame_instructions: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { level: 1, frame_instructions: 4 << 20 }
+    }
+}
+
+/// Writes a trace to a file or a pipe, in order and without seeking.
+///
+/// Without [`Writer::finish`] the trace has no end, but what was written of it can be read.
+pub struct Writer<W> {
+    shapes: Shapes,
+    blocks: BlockWriter,
+    threads: Vec<WrittenThread>,
+    frame_instructions: u64,
+    output: Output<W>,
+}
+
+struct WrittenThread {
+    events: EventWriter,
+    closed: ClosedThread,
+}
+
+impl<W: Write + Send + 'static> Writer<W> {
+    /// Begins a trace.
+    ///
+    /// # Errors
+    /// If nothing can be written.
+    pub fn new(mut output: W, opening: &Opening, options: Options) -> Result<Self, SinkError> {
+        let mut preamble = [0; PREAMBLE_LENGTH];
+        preamble[..8].copy_from_slice(&MAGIC);
+        preamble[8..].copy_from_slice(&VERSION.to_le_bytes());
+        output.write_all(&preamble)?;
+        let packer = Packer::new(options.level)?;
+        let mut writer = Self {
+            shapes: Shapes::default(),
+            blocks: BlockWriter::default(),
+            threads: Vec::new(),
+            frame_instructions: options.frame_instructions.clamp(1, MOST_FRAME_INSTRUCTIONS / 2),
+            output: Output::start(output, packer)?,
+        };
+        let content = serde_json::to_vec(opening).map_err(io::Error::from)?;
+        writer.output.send(Job { content, entry: EntryContent::Opening })?;
+        Ok(writer)
+    }
+
+    /// Ends the trace with what was counted, and gives the output back. The threads of `closing` are
+    /// filled in.
+    ///
+    /// # Errors
+    /// If it cannot be written to its end; what is there can be read.
+    pub fn finish(mut self, closing: Closing) -> Result<W, SinkError> {
+        for thread in 0..self.threads.len() {
+            self.flush(thread)?;
+        }
+        self.flush_blocks()?;
+        let threads = self.threads.iter().map(|thread| thread.closed).collect();
+        let closing = Closing { threads, ..closing };
+        let content = serde_json::to_vec(&closing).map_err(io::Error::from)?;
+        self.output.send(Job { content, entry: EntryContent::Closing })?;
+        Ok(self.output.finish()?)
+    }
+
+    fn flush(&mut self, thread: usize) -> Result<(), SinkError> {
+        let WrittenThread { events, closed } = &mut self.threads[thread];
+        if events.is_empty() {
+            return Ok(());
+        }
+        let (head, content) = events.take();
+        closed.instructions += head.instructions;
+        self.flush_blocks()?;
+        let entry = EntryContent::Events { thread: thread as u32, head };
+        Ok(self.output.send(Job { content, entry })?)
+    }
+
+    fn flush_blocks(&mut self) -> Result<(), SinkError> {
+        if let Some(content) = self.blocks.take() {
+            self.output.send(Job { content, entry: EntryContent::Blocks })?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + Send + 'static> Sink for Writer<W> {
+    fn thread(&mut self, tid: u32) -> Result<ThreadId, SinkError> {
+        let closed = ClosedThread { tid, instructions: 0 };
+        self.threads.push(WrittenThread { events: EventWriter::new(tid), closed });
+        Ok(ThreadId(self.threads.len() as u32 - 1))
+    }
+
+    fn define(&mut self, block: Block) -> Result<BlockId, SinkError> {
+        if !is_sound(&block) {
+            let address = block.address;
+            return Err(refused(format!("a block whose parts agree, found one at {address:#x}")));
+        }
+        self.shapes.push(&block);
+        self.blocks.push(&block);
+        if self.blocks.len() >= FULL_BLOCKS {
+            self.flush_blocks()?;
+        }
+        Ok(BlockId(self.shapes.len() - 1))
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        thread: ThreadId,
+        block: BlockId,
+        executed: u32,
+        values: &[u64],
+    ) -> Result<(), SinkError> {
+        let Some(WrittenThread { events, .. }) = self.threads.get_mut(thread.0 as usize) else {
+            return Err(unknown(thread));
+        };
+        if events.execute(&self.shapes, block.0, executed, values).is_none() {
+            let found = format!("{executed} instructions, {} values", values.len());
+            return Err(refused(format!(
+                "an execution of block {} as defined, found {found}",
+                block.0
+            )));
+        }
+        if events.is_full(self.frame_instructions) {
+            self.flush(thread.0 as usize)?;
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
+        let index = thread.0 as usize;
+        if index >= self.threads.len() {
+            return Err(unknown(thread));
+        }
+        if matches!(marker.marker, Marker::Begin { .. }) {
+            self.flush(index)?;
+        }
+        self.threads[index].events.mark(marker);
+        if self.threads[index].events.is_full(self.frame_instructions) {
+            self.flush(index)?;
+        }
+        Ok(())
+    }
+}
+
+fn unknown(thread: ThreadId) -> SinkError {
+    refused(format!("a thread that was told before, found {}", thread.0))
+}
+
+fn refused(expected: String) -> SinkError {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("expected {expected}")).into()
+}
+
+/// A frame to be packed and written.
+struct Job {
+    content: Vec<u8>,
+    entry: EntryContent,
+}
+
+/// The thread that packs and writes.
+struct Output<W> {
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<io::Result<W>>>,
+}
+
+impl<W: Write + Send + 'static> Output<W> {
+    fn start(output: W, packer: Packer) -> io::Result<Self> {
+        let (jobs, waiting) = sync_channel(WAITING_FRAMES);
+        let thread = std::thread::Builder::new()
+            .name("trace writer".to_owned())
+            .spawn(move || write_frames(output, packer, &waiting))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    fn send(&mut self, job: Job) -> io::Result<()> {
+        let jobs = self.jobs.as_ref();
+        if jobs.is_some_and(|jobs| jobs.send(job).is_ok()) {
+            return Ok(());
+        }
+        // The other side ended, which it does early only with an error.
+        match self.join() {
+            Some(Err(error)) => Err(error),
+            _ => Err(io::Error::other("an earlier part of the trace could not be written")),
+        }
+    }
+
+    fn finish(mut self) -> io::Result<W> {
+        let ended = || io::Error::other("an earlier part of the trace could not be written");
+        self.join().unwrap_or_else(|| Err(ended()))
+    }
+}
+
+impl<W> Output<W> {
+    /// Waits until everything is written; nothing if that was done before.
+    fn join(&mut self) -> Option<io::Result<W>> {
+        self.jobs = None;
+        let panicked = |_| Err(io::Error::other("the thread that writes the trace failed"));
+        self.thread.take().map(|thread| thread.join().unwrap_or_else(panicked))
+    }
+}
+
+impl<W> Drop for Output<W> {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+fn write_frames<W: Write>(
+    mut output: W,
+    mut packer: Packer,
+    jobs: &Receiver<Job>,
+) -> io::Result<W> {
+    let (mut entries, mut offset) = (Vec::new(), PREAMBLE_LENGTH as u64);
+    let mut put = |kind, thread, content: &[u8]| {
+        let frame = packer.pack(kind, thread, content)?;
+        output.write_all(frame)?;
+        let at = offset;
+        offset += frame.len() as u64;
+        Ok::<_, io::Error>(at)
+    };
+    let mut is_closed = false;
+    for Job { content, entry } in jobs {
+        let (kind, thread) = match entry {
+            EntryContent::Opening => (Kind::Opening, 0),
+            EntryContent::Blocks => (Kind::Blocks, 0),
+            EntryContent::Events { thread, .. } => (Kind::Events, thread),
+            EntryContent::Closing => (Kind::Closing, 0),
+        };
+        is_closed = kind == Kind::Closing;
+        entries.push(Entry { offset: put(kind, thread, &content)?, content: entry });
+    }
+    if is_closed {
+        let index = put(Kind::Index, 0, &write_index(&entries))?;
+        put(Kind::End, 0, &index.to_le_bytes())?;
+        output.flush()?;
+    }
+    Ok(output)
+}

@@ -1,6 +1,6 @@
 //! `corun study`: published experiments listed, described and run.
 
-use corun_record::{Metric, StudyResult};
+use corun_record::{Document, Metric, StudyResult};
 use rustix::process::Signal;
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use corun_record::{Bench, Metric, Run};
+use corun_record::{Bench, Document, Metric, Run};
 
 use crate::program;
 
@@ -35,7 +35,7 @@ pub fn steadily(
     let arms = format!("--arms=free@{workers}");
     let arguments = ["measure", "--workload", workload, &arms, "--steady"];
     let text = said(&arguments, parameters, seconds)?;
-    corun_record::from_json(&text).map_err(|error| format!("{error}:\n{text}"))
+    Run::from_json(&text).map_err(|error| format!("{error}:\n{text}"))
 }
 
 fn said(arguments: &[&str], parameters: &[String], seconds: f64) -> Result<String, String> {

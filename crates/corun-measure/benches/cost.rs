@@ -74,6 +74,7 @@ fn work() -> Work {
             input: None,
             expected_exit: 0,
             throughput: None,
+            operations_argument: None,
         }),
         mode: Mode::Copies,
         steady: false,

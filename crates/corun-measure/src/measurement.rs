@@ -7,8 +7,8 @@ use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, RootFiles};
 use corun_record::{
-    Actionable, Arm, Design, Estimate, Exit, Look, MachineSummary, Metric, Placement, Run, Sample,
-    Workload,
+    Actionable, Arm, Design, Document, Estimate, Exit, Look, MachineSummary, Metric, Placement,
+    Run, Sample, Workload,
 };
 use corun_workload::Row;
 
@@ -61,8 +61,10 @@ pub struct Measurement<'a> {
     layout: Layout,
     description: Workload,
     executor: LocalExecutor,
-    /// How long a run of a kernel should take.
+    /// How long a run should take, where its size can follow.
     sample_time: Option<Duration>,
+    /// The parameter that is then a program's number of operations.
+    sized_by: Option<&'static str>,
     workers: Workers,
     /// The fewest operations of a worker in one run.
     least_operations: u64,
@@ -105,6 +107,7 @@ impl<'a> Measurement<'a> {
             description: resolved.description,
             executor,
             sample_time: resolved.sample_time,
+            sized_by: resolved.sized_by,
             workers: resolved.workers,
             least_operations: resolved.least_operations,
             row: resolved.row,
@@ -185,9 +188,12 @@ impl<'a> Measurement<'a> {
         };
         let mut description = self.description;
         description.operations = self.executor.operations();
+        if let Some(parameter) = self.sized_by {
+            description.parameters.insert(parameter.to_owned(), description.operations.to_string());
+        }
         let run = Run {
-            format: corun_record::FORMAT.to_owned(),
-            version: corun_record::VERSION,
+            format: Run::FORMAT.to_owned(),
+            version: Run::VERSION,
             corun_version: env!("CARGO_PKG_VERSION").to_owned(),
             started: humantime::format_rfc3339_seconds(self.started).to_string(),
             elapsed_s: self.executor.elapsed().as_secs_f64(),

@@ -62,6 +62,8 @@ pub enum WorkRequest {
         copies: bool,
         /// How long one run of a kernel should take.
         sample_time: Duration,
+        /// Programs, too, are given as much to do as takes that long, unless `parameters` say how much.
+        sizes_programs: bool,
     },
 }
 
@@ -152,8 +154,10 @@ pub(crate) struct Resolved {
     pub description: Workload,
     /// An extra variant of arms with several workers.
     pub variant: Option<Variant>,
-    /// How long a run of a kernel should take; `None` for commands, which take what they take.
+    /// How long a run should take; `None` for commands, which take what they take.
     pub sample_time: Option<Duration>,
+    /// The parameter that is a program's number of operations, where that follows the sample time.
+    pub sized_by: Option<&'static str>,
     pub workers: Workers,
     /// The fewest operations of a worker in one run of a kernel.
     pub least_operations: u64,
@@ -177,8 +181,13 @@ impl Request {
         }
         match &self.work {
             WorkRequest::Command(command) => self.resolve_command(command),
-            WorkRequest::Workload { name, parameters, copies, sample_time } => {
-                self.resolve_workload(name, parameters, *copies, *sample_time)
+            WorkRequest::Workload { name, parameters, copies, sample_time, sizes_programs } => {
+                let mut resolved =
+                    self.resolve_workload(name, parameters, *copies, *sample_time)?;
+                if !sizes_programs && resolved.sized_by.is_some() {
+                    (resolved.sized_by, resolved.sample_time) = (None, None);
+                }
+                Ok(resolved)
             }
         }
     }
@@ -211,6 +220,7 @@ impl Request {
             input: command.input.clone(),
             expected_exit: command.expected_exit,
             throughput: command.throughput.clone(),
+            operations_argument: None,
         });
         let work = self.work(task, mode, 1.0);
         Ok(Resolved {
@@ -218,6 +228,7 @@ impl Request {
             description,
             variant: None,
             sample_time: None,
+            sized_by: None,
             workers: self.alike(),
             least_operations: 1,
             row: None,
@@ -280,6 +291,7 @@ impl Request {
                     description,
                     variant,
                     sample_time: Some(sample_time),
+                    sized_by: None,
                     workers,
                     least_operations: about.least_operations,
                     row: about.row,
@@ -287,6 +299,7 @@ impl Request {
             }
             Job::Program(program) => {
                 description.operations = program.operations as f64;
+                let size = program.size.filter(|size| !is_given(given, size.parameter));
                 let task = Task::Command(Command {
                     argv: program.argv,
                     environment: std::env::vars_os().collect(),
@@ -294,13 +307,15 @@ impl Request {
                     input: None,
                     expected_exit: 0,
                     throughput: None,
+                    operations_argument: size.map(|size| size.argument),
                 });
                 let work = self.work(task, mode, program.operations as f64);
                 Ok(Resolved {
                     work,
                     description,
                     variant: None,
-                    sample_time: None,
+                    sample_time: size.map(|_| sample_time),
+                    sized_by: size.map(|size| size.parameter),
                     workers,
                     least_operations: about.least_operations,
                     row: about.row,

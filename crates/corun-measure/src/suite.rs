@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, SystemTime};
 
 use corun_machine::Machine;
-use corun_record::{Actionable, Bench, Exit, Missing, Placement, StopReason};
+use corun_record::{Actionable, Bench, Document, Exit, Missing, Placement, StopReason};
 use corun_workload::{Parameters, Usual, Workload};
 
 use crate::cores::usable_cores;
@@ -126,6 +126,7 @@ impl Item {
                 parameters: self.given.clone(),
                 copies: false,
                 sample_time: design.sample_time,
+                sizes_programs: false,
             },
             cores: design.cores.map(NonZeroU32::get).or(placing.cores),
             core_type: None,

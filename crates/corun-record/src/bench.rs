@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::{self, ReadError};
+use crate::json::Document;
 use crate::run::Run;
 
 /// What `corun bench --json` writes.
@@ -42,27 +42,7 @@ pub struct Missing {
     pub next_step: String,
 }
 
-impl Bench {
-    /// The `format` of a bench's JSON.
-    pub const FORMAT: &str = "corun-bench";
-    /// The `version` that this program writes.
-    pub const VERSION: u32 = 1;
-
-    /// The bench as JSON text, ended by a newline.
-    pub fn to_json(&self) -> String {
-        json::pretty(self)
-    }
-
-    /// Reads a bench of any version up to [`Self::VERSION`].
-    ///
-    /// # Errors
-    /// If the text is no JSON, of another format, of a newer version, or lacks a field.
-    pub fn from_json(text: &str) -> Result<Self, ReadError> {
-        json::read(text, Self::FORMAT, Self::VERSION)
-    }
-
-    /// The JSON Schema of a bench, as pretty-printed JSON ended by a newline.
-    pub fn schema() -> String {
-        json::pretty(&schemars::schema_for!(Self))
-    }
+impl Document for Bench {
+    const FORMAT: &str = "corun-bench";
+    const VERSION: u32 = 1;
 }

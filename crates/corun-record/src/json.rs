@@ -1,27 +1,35 @@
 //! The model as JSON: written with a version, read with every version up to it.
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::run::{FORMAT, Run, VERSION};
 use crate::{Actionable, Exit};
 
-/// The run as JSON text, ended by a newline.
-pub fn to_json(run: &Run) -> String {
-    pretty(run)
-}
+/// A form of the model that stands in a file of its own, with its format's name and version.
+pub trait Document: Serialize + DeserializeOwned + JsonSchema {
+    /// The `format` of its JSON.
+    const FORMAT: &'static str;
+    /// The `version` that this program writes.
+    const VERSION: u32;
 
-/// Reads a run of any version up to [`VERSION`].
-///
-/// # Errors
-/// If the text is no JSON, of another format, of a newer version, or lacks a field.
-pub fn from_json(text: &str) -> Result<Run, ReadError> {
-    read(text, FORMAT, VERSION)
-}
+    /// The document as JSON text, ended by a newline.
+    fn to_json(&self) -> String {
+        pretty(self)
+    }
 
-/// The JSON Schema of a run, as pretty-printed JSON ended by a newline.
-pub fn schema() -> String {
-    pretty(&schemars::schema_for!(Run))
+    /// Reads a document of any version up to [`Self::VERSION`].
+    ///
+    /// # Errors
+    /// If the text is no JSON, of another format, of a newer version, or lacks a field.
+    fn from_json(text: &str) -> Result<Self, ReadError> {
+        read(text, Self::FORMAT, Self::VERSION)
+    }
+
+    /// The JSON Schema of such documents, as pretty-printed JSON ended by a newline.
+    fn schema() -> String {
+        pretty(&schemars::schema_for!(Self))
+    }
 }
 
 /// Why a text is not what it should be.
@@ -71,14 +79,14 @@ impl Actionable for ReadError {
 }
 
 /// Indented JSON, ended by a newline.
-pub(crate) fn pretty(value: &impl Serialize) -> String {
+fn pretty(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("the model has no odd keys");
     text.push('\n');
     text
 }
 
 /// Reads what carries this format and a version up to `newest`.
-pub(crate) fn read<T: DeserializeOwned>(
+fn read<T: DeserializeOwned>(
     text: &str,
     format: &'static str,
     newest: u32,

@@ -15,13 +15,12 @@ mod study;
 
 pub use actionable::{Actionable, Exit};
 pub use bench::{Bench, Missing};
-pub use json::{ReadError, from_json, schema, to_json};
+pub use json::{Document, ReadError};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use run::{
-    Answer, Caveat, Design, FORMAT, Look, MachineSummary, Mode, Run, StopReason, Stopped, VERSION,
-    Verdict, Workload,
+    Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,
 };
 pub use sample::{ClockProbe, Evidence, Latency, Pinning, Sample, WorkerSample};
 pub use smt_state::{SmtState, UnknownSmtState};
-pub use study::{Published, StudyFigure, StudyFinding, StudyResult};
+pub use study::{FindingKind, Published, StudyFigure, StudyFinding, StudyResult};

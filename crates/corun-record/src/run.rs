@@ -8,14 +8,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::json::Document;
 use crate::observation::{Estimate, Observation};
 use crate::placement::{Arm, Impossible};
 use crate::sample::Sample;
-
-/// The `format` of a run's JSON.
-pub const FORMAT: &str = "corun-run";
-/// The `version` that this program writes.
-pub const VERSION: u32 = 1;
 
 /// One experiment: what was run where and how, what was seen, and what follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +46,11 @@ pub struct Run {
     pub caveats: Vec<Caveat>,
     /// Every sample of every finished block.
     pub samples: Vec<Sample>,
+}
+
+impl Document for Run {
+    const FORMAT: &str = "corun-run";
+    const VERSION: u32 = 1;
 }
 
 impl Run {

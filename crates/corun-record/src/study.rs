@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::{self, ReadError};
+use crate::json::Document;
 use crate::observation::{Estimate, Metric};
 use crate::run::{MachineSummary, Run};
 
@@ -37,7 +37,7 @@ pub struct StudyResult {
     pub machine: Option<MachineSummary>,
     /// Every figure of the study, in its order.
     pub figures: Vec<StudyFigure>,
-    /// What the publication concludes and its figures do not support.
+    /// What the publication concludes and its figures do not support, or not by that name.
     pub findings: Vec<StudyFinding>,
     /// What was cut short, and how, a sentence each.
     pub cut_short: Vec<String>,
@@ -85,13 +85,28 @@ pub struct Published {
     pub high: f64,
     /// Whether corun computed it from other published figures.
     pub computed: bool,
+    /// Digits behind the decimal point, as published; absent where it was computed.
+    #[serde(default)]
+    pub decimals: Option<u32>,
+    /// The time of each worker, in seconds, where that was published; `value` is the largest.
+    #[serde(default)]
+    pub workers_s: Vec<f64>,
+    /// CPU time in user mode, in seconds, of each process or of all together, where published.
+    #[serde(default)]
+    pub user_s: Vec<f64>,
+    /// CPU time in the kernel, in seconds, likewise.
+    #[serde(default)]
+    pub system_s: Vec<f64>,
 }
 
-/// A conclusion that the publication's own figures do not support.
+/// A conclusion that the publication's own figures do not support, or not by that name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyFinding {
     /// The finding's id.
     pub id: String,
+    /// What is wrong with it.
+    #[serde(default)]
+    pub kind: FindingKind,
     /// What is claimed.
     pub claim: String,
     /// What corun computes from the published figures, a line each.
@@ -100,27 +115,33 @@ pub struct StudyFinding {
     pub really: String,
 }
 
-impl StudyResult {
-    /// The `format` of a result's JSON.
-    pub const FORMAT: &str = "corun-study-result";
-    /// The `version` that this program writes.
-    pub const VERSION: u32 = 1;
+/// What is wrong with a conclusion.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// The publication's own figures do not support it.
+    #[default]
+    Unsupported,
+    /// Its figures are right, and are not what the conclusion calls them.
+    Misnamed,
+}
 
-    /// The result as JSON text, ended by a newline.
-    pub fn to_json(&self) -> String {
-        json::pretty(self)
-    }
+impl FindingKind {
+    /// Every kind, in the order in which they are told.
+    pub const ALL: [Self; 2] = [Self::Unsupported, Self::Misnamed];
 
-    /// Reads a result of any version up to [`Self::VERSION`].
-    ///
-    /// # Errors
-    /// If the text is no JSON, of another format, of a newer version, or lacks a field.
-    pub fn from_json(text: &str) -> Result<Self, ReadError> {
-        json::read(text, Self::FORMAT, Self::VERSION)
+    /// The heading above conclusions of this kind.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Unsupported => "Conclusions that the published figures do not support",
+            Self::Misnamed => "Published figures that are right and need another name",
+        }
     }
+}
 
-    /// The JSON Schema of a result, as pretty-printed JSON ended by a newline.
-    pub fn schema() -> String {
-        json::pretty(&schemars::schema_for!(Self))
-    }
+impl Document for StudyResult {
+    const FORMAT: &str = "corun-study-result";
+    const VERSION: u32 = 1;
 }

@@ -44,6 +44,14 @@ pub fn seconds(seconds: f64) -> String {
     format!("{} {unit}", three_digits(seconds * scale))
 }
 
+/// A unit as people write it, from the plain letters of a file.
+pub(crate) fn unit(plain: &str) -> &str {
+    match plain {
+        "us" => "µs",
+        other => other,
+    }
+}
+
 /// Three digits, or all those before the point.
 pub(crate) fn three_digits(value: f64) -> String {
     match value.abs() {

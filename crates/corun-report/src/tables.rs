@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use corun_record::{Arm, Latency, Metric, Observation, Run};
 
-use crate::figures::{interval, percent, ratio, seconds, three_digits};
+use crate::figures::{interval, percent, ratio, seconds, three_digits, unit};
 
 /// A table before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,8 +110,7 @@ pub(crate) fn amount(seen: &Observation) -> String {
         (Metric::Rate, 1e4..) => format!("{} k", three_digits(value * 1e-3)),
         _ => number(value),
     };
-    let unit = if seen.unit == "us" { "µs" } else { &seen.unit };
-    format!("{scaled} {unit}")
+    format!("{scaled} {}", unit(&seen.unit))
 }
 
 /// A number as suites' tables have them: whole where it is large, else with three digits.

@@ -1,10 +1,10 @@
 //! What corun computes from published figures: ratios that follow from two of them, and the few
 //! kinds of sums that show what a conclusion rests on.
 
-use corun_record::Published;
 use serde::Deserialize;
 
-use crate::study::{Study, Value};
+use crate::range::Range;
+use crate::study::Study;
 
 /// A ratio of two figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -82,28 +82,23 @@ pub enum Computation {
 
 impl RatioOf {
     /// The ratio, and the range that the published digits leave.
-    pub(crate) fn published(&self, study: &Study) -> Published {
-        let figure = |id: &str| study.figure(id).expect("references were checked on loading");
-        let [of, over] = [&self.of, &self.over].map(|id| match &figure(id).value {
-            Value::Computed(_) => study.published_of(id),
-            typed => typed.published(self.by),
-        });
-        Published {
-            value: self.factor * of.value / over.value,
-            low: self.factor * of.low / over.high,
-            high: self.factor * of.high / over.low,
-            computed: true,
-        }
+    pub(crate) fn range(&self, study: &Study) -> Range {
+        let [of, over] = self.sides(study);
+        of.over(over).map(|ratio| self.factor * ratio)
+    }
+
+    fn sides(&self, study: &Study) -> [Range; 2] {
+        [&self.of, &self.over].map(|id| study.range_of(id, self.by))
     }
 }
 
 impl By {
     /// What stands for these.
-    pub(crate) fn of(self, seconds: &[f64]) -> f64 {
-        match self {
-            Self::Makespan => seconds.iter().copied().fold(0.0, f64::max),
-            Self::Mean => seconds.iter().sum::<f64>() / seconds.len() as f64,
-        }
+    pub(crate) fn of(self, seconds: &[Range]) -> Range {
+        Range::of_all(seconds, |all| match self {
+            Self::Makespan => all.fold(0.0, f64::max),
+            Self::Mean => all.sum::<f64>() / seconds.len() as f64,
+        })
     }
 }
 
@@ -145,93 +140,79 @@ impl Computation {
         }
     }
 
-    /// The result, smallest and largest where there is a range, in the order value, low, high: a
-    /// ratio; of calls their number, of a share and of time saved a fraction.
-    pub fn result(&self, study: &Study) -> [f64; 3] {
-        let published = |id: &str| study.published_of(id);
+    /// The result with the range that the digits of its members leave: a ratio; of calls their
+    /// number, of a share and of time saved a fraction.
+    pub fn result(&self, study: &Study) -> Range {
+        let published = |id: &str| study.range_of(id, By::Makespan);
+        let all = |ids: &[String]| ids.iter().map(|id| published(id)).collect::<Vec<_>>();
         match self {
-            Self::Ratio(ratio) => {
-                let Published { value, low, high, .. } = ratio.published(study);
-                [value, low, high]
-            }
+            Self::Ratio(ratio) => ratio.range(study),
             Self::GeometricMean { of } => {
-                [geometric_mean(of.iter().map(|id| published(id).value)); 3]
+                Range::of_all(&all(of), |members| geometric_mean(members))
             }
             Self::MissingMember { mean, others, .. } => {
-                let mean = published(mean);
-                let product: f64 = others.iter().map(|id| published(id).value).product();
                 let members = (others.len() + 1) as f64;
-                [mean.value, mean.low, mean.high].map(|mean| mean.powf(members) / product)
+                let product = Range::of_all(&all(others), |members| members.product());
+                published(mean).map(|mean| mean.powf(members)).over(product)
             }
             Self::Calls { of, seconds, credit } => {
-                let rate = published(of);
-                [rate.value, rate.low, rate.high].map(|rate| rate * seconds / credit)
+                published(of).map(|rate| rate * seconds / credit)
             }
-            Self::Share { part, whole, .. } => [part / whole; 3],
-            Self::TimeSaved { new, old } => [1.0 - published(new).value / published(old).value; 3],
+            Self::Share { part, whole, .. } => Range::exact(part / whole),
+            Self::TimeSaved { new, old } => published(new).over(published(old)).complement(),
         }
     }
 
     /// The computation with its result as one line.
     pub fn line(&self, study: &Study) -> String {
-        let [value, low, high] = self.result(study);
-        let figure = |id: &str| study.figure(id).expect("references were checked on loading");
-        let published = |id: &str| study.published_of(id);
+        let result = self.result(study);
+        let published = |id: &str| study.range_of(id, By::Makespan);
         match self {
-            Self::Ratio(RatioOf { of, over, factor, by }) => {
-                let [above, below] = [of, over].map(|id| match &figure(id).value {
-                    Value::Computed(_) => published(id).value,
-                    typed => typed.published(*by).value,
-                });
+            Self::Ratio(ratio) => {
+                let RatioOf { of, over, factor, by } = ratio;
+                let [above, below] = ratio.sides(study).map(|side| short(side.value));
                 let times = if *factor == 1.0 { String::new() } else { format!("{factor} x ") };
                 let mean = if *by == By::Mean { "mean " } else { "" };
-                let range = match high / low - 1.0 {
-                    wide if wide > 0.05 => format!(", anything from {low:.2} to {high:.2}"),
-                    _ => String::new(),
-                };
                 format!(
-                    "{times}{mean}{of} / {mean}{over} = {times}{} / {} = {value:.3} ({}){range}",
-                    short(above),
-                    short(below),
-                    signed_percent(value - 1.0)
+                    "{times}{mean}{of} / {mean}{over} = {times}{above} / {below} = {}",
+                    gain(result)
                 )
             }
             Self::GeometricMean { of } => {
-                format!(
-                    "the geometric mean of {} is {value:.3} ({})",
-                    of.join(", "),
-                    signed_percent(value - 1.0)
-                )
+                format!("the geometric mean of {} is {}", of.join(", "), gain(result))
             }
             Self::MissingMember { member, mean, others } => {
                 let [claimed, mean] = [member, mean].map(|id| published(id));
                 format!(
-                    "beside {} a mean of {:.3} to {:.3} needs {low:.3} to {high:.3}, and {member} is {:.3}",
+                    "beside {} a mean of {:.3} to {:.3} needs {:.3} to {:.3}, and {member} is {:.3}",
                     others.join(", "),
                     mean.low,
                     mean.high,
+                    result.low,
+                    result.high,
                     claimed.value
                 )
             }
             Self::Calls { of, seconds, credit } => {
-                let figure = figure(of);
+                let figure = study.figure(of).expect("references were checked on loading");
                 let rate = published(of).value;
                 let unit = figure.quantity.unit();
                 format!(
-                    "{of}: {} {unit} x {seconds} s / {credit} a call = {value:.2} calls, that is one of {:.1} s",
+                    "{of}: {} {unit} x {seconds} s / {credit} a call = {:.2} calls, that is one of {:.1} s",
                     short(rate),
+                    result.value,
                     credit / rate
                 )
             }
             Self::Share { part, whole, unit } => {
-                format!("{part} of {whole} {unit} = {:.1} %", value * 100.0)
+                format!("{part} of {whole} {unit} = {}", percent(result))
             }
             Self::TimeSaved { new, old } => {
-                let [new_s, old_s] = [new, old].map(|id| published(id).value);
+                let gained = published(old).over(published(new)).map(|ratio| ratio - 1.0);
                 format!(
-                    "1 - {new} / {old} = {:.1} % of the time saved; {old} / {new} - 1 = {:.1} % more work in the same time",
-                    value * 100.0,
-                    (old_s / new_s - 1.0) * 100.0
+                    "1 - {new} / {old} = {} of the time saved; {old} / {new} - 1 = {} more work in the same time",
+                    percent(result),
+                    percent(gained)
                 )
             }
         }
@@ -254,6 +235,22 @@ fn short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn signed_percent(fraction: f64) -> String {
-    format!("{:+.1} %", fraction * 100.0)
+/// A range is shown from this width on.
+const WIDE: f64 = 1.005;
+
+/// A ratio, what it gains, and what rounding leaves open of it.
+fn gain(ratio: Range) -> String {
+    let Range { value, low, high } = ratio;
+    let open = match high / low {
+        WIDE.. => format!(", anything from {low:.3} to {high:.3}"),
+        _ => String::new(),
+    };
+    format!("{value:.3} ({:+.1} %){open}", (value - 1.0) * 100.0)
+}
+
+/// A fraction as percent, with what rounding leaves open of it.
+fn percent(fraction: Range) -> String {
+    let Range { value, low, high } = fraction.map(|fraction| fraction * 100.0);
+    let [value, low, high] = [value, low, high].map(|number| format!("{number:.1}"));
+    if low == high { format!("{value} %") } else { format!("{value} % ({low} to {high} %)") }
 }

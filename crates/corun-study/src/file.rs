@@ -70,14 +70,14 @@ pub(crate) struct FileFigure {
     pub arm: Option<StudyArm>,
     pub against: Option<StudyArm>,
     pub unit: String,
-    pub value: Option<f64>,
-    pub range: Option<[f64; 2]>,
-    pub workers_s: Option<Vec<f64>>,
+    pub value: Option<Spanned<f64>>,
+    pub range: Option<[Spanned<f64>; 2]>,
+    pub workers_s: Option<Vec<Spanned<f64>>>,
     pub ratio: Option<RatioOf>,
     /// Whether there is a published value at all, or only a measured one.
     #[serde(default = "yes")]
     pub published: bool,
-    /// What the last published digit counts.
+    /// What the last published digit counts; the last digit typed where it is left out.
     pub precision: Option<f64>,
     #[serde(default)]
     pub is_truncated: bool,
@@ -153,6 +153,6 @@ pub(crate) struct Row {
     /// What the publication calls it.
     pub name: Option<String>,
     pub unit: Option<String>,
-    pub values: Vec<f64>,
+    pub values: Vec<Spanned<f64>>,
     pub notes: Option<String>,
 }

@@ -11,13 +11,16 @@ mod counterpart;
 mod error;
 mod file;
 mod library;
+mod plain_text;
 mod plan;
 mod quantity;
+mod range;
 mod run;
 mod sizes;
 mod study;
 mod table;
 mod validation;
+mod value;
 
 pub use arm::{Amount, StudyArm, UnknownArm};
 pub use computation::{By, Computation, RatioOf};
@@ -26,6 +29,7 @@ pub use error::StudyError;
 pub use library::{all, find, names};
 pub use plan::{Host, PlannedArm, Setting, Step};
 pub use quantity::Quantity;
+pub use range::Range;
 pub use run::{Conducted, RunError, Settings, StudyObserver, conduct};
 pub use study::{
     Citation, Experiment, Figure, Finding, PublishedMachine, Rerun, SmtNeed, Study, Value,

@@ -4,7 +4,7 @@
 
 use corun_machine::{CpuSet, Machine};
 use corun_measure::cores::{Core, core_types, usable_cores, why_no_siblings};
-use corun_measure::layout::{Layout, LayoutRequest};
+use corun_measure::layout::{Layout, LayoutError, LayoutRequest};
 use corun_measure::{Request, WorkRequest};
 use corun_record::{Metric, Placement, SmtState};
 use corun_workload::Parameters;
@@ -114,8 +114,7 @@ pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
     let refusals: Vec<Option<String>> =
         rerun.arms.iter().map(|arm| refusal(arm, rerun, setting, machine)).collect();
     let allowed = rerun.arms.iter().zip(&refusals).filter(|(_, refused)| refused.is_none());
-    let mut placements: Vec<Placement> = allowed.map(|(arm, _)| placement(arm)).collect();
-    placements.dedup();
+    let placements = distinct(allowed.map(|(arm, _)| placement(arm)));
     if placements.is_empty() {
         return Err(refusals.into_iter().flatten().next().unwrap_or_default());
     }
@@ -132,7 +131,7 @@ pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
             no_siblings,
         },
     )
-    .map_err(|error| error.to_string())?;
+    .map_err(|error| format!("the study file's `{}`: {error}", field_of(&error)))?;
     let arms = rerun.arms.iter().zip(refusals).map(|(arm, refused)| {
         let wanted = |found: &&corun_record::Arm| {
             found.placement == placement(arm)
@@ -166,6 +165,7 @@ impl Step {
                 parameters: given(rerun),
                 copies: false,
                 sample_time: sizes.sample_time,
+                sizes_programs: true,
             },
             cores: self.cores,
             core_type: self.core_type.clone(),
@@ -181,6 +181,24 @@ impl Step {
             warmup: 1,
             seed,
         }
+    }
+}
+
+/// Each placement once, in the order in which they come first.
+fn distinct(placements: impl Iterator<Item = Placement>) -> Vec<Placement> {
+    placements.fold(Vec::new(), |mut distinct, placement| {
+        if !distinct.contains(&placement) {
+            distinct.push(placement);
+        }
+        distinct
+    })
+}
+
+/// The field of an experiment that asks for what there is not.
+fn field_of(error: &LayoutError) -> &'static str {
+    match error {
+        LayoutError::TooManyCores { .. } => "cores",
+        _ => "arms",
     }
 }
 

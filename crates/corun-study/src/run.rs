@@ -9,7 +9,7 @@ use corun_machine::{Machine, MachineError};
 use corun_measure::execution::{ExecutionError, Interrupt};
 use corun_measure::experiment::Observer;
 use corun_measure::{MeasureError, Measurement};
-use corun_record::{Actionable, Exit, Run, SmtState, StopReason, StudyFinding, StudyResult};
+use corun_record::{Actionable, Document, Exit, Run, SmtState, StopReason, StudyResult};
 
 use crate::confinement::{Confinement, confined};
 use crate::counterpart::{Outcome, figures};
@@ -149,16 +149,7 @@ pub fn conduct(
         interrupted: is_interrupted,
         machine: runs.first().map(|run| run.machine.clone()),
         figures: figures(study, &outcomes, &runs),
-        findings: study
-            .findings
-            .iter()
-            .map(|finding| StudyFinding {
-                id: finding.id.clone(),
-                claim: finding.claim.clone(),
-                computed: finding.computation.iter().map(|it| it.line(study)).collect(),
-                really: finding.really.clone(),
-            })
-            .collect(),
+        findings: study.told_findings(),
         cut_short: cut_short(&study.experiments, &outcomes, &runs),
         runs,
     };

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use corun_record::{Metric, Published};
+use corun_record::{FindingKind, Metric, Published, StudyFinding};
 use serde::Deserialize;
 
 use crate::arm::StudyArm;
 use crate::computation::{By, Computation, RatioOf};
 use crate::confinement::Fraction;
 use crate::quantity::Quantity;
+use crate::range::Range;
 
 /// A published experiment as data.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +32,7 @@ pub struct Study {
     pub experiments: Vec<Experiment>,
     /// What was published.
     pub figures: Vec<Figure>,
-    /// What was concluded and does not follow.
+    /// What was concluded and does not follow, or has another name.
     pub findings: Vec<Finding>,
 }
 
@@ -137,6 +138,8 @@ pub struct Figure {
     pub quantity: Quantity,
     /// What was published.
     pub value: Value,
+    /// Digits behind the decimal point of what was published, in the unit of `quantity`.
+    pub decimals: u32,
     /// The figures whose measured values make this one's by their geometric mean.
     pub geometric_mean_of: Vec<String>,
     /// CPU time in user mode, in seconds, of each process or of all together.
@@ -151,28 +154,24 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// A number, and the range that its digits leave.
-    Number {
-        /// As published.
-        value: f64,
-        /// The smallest that would be published so.
-        low: f64,
-        /// The largest.
-        high: f64,
-    },
+    Number(Range),
     /// The time of each worker, in seconds; the largest is the makespan.
-    Workers(Vec<f64>),
+    Workers(Vec<Range>),
     /// A ratio that follows from two other figures.
     Computed(RatioOf),
     /// Nothing: it is only measured.
     Unpublished,
 }
 
-/// A conclusion that the publication's own figures do not support.
+/// A conclusion that the publication's own figures do not support, or not by that name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     /// Its name, unique in the study.
     pub id: String,
+    /// What is wrong with it.
+    #[serde(default)]
+    pub kind: FindingKind,
     /// What is claimed, in corun's own words.
     pub claim: String,
     /// What the figures say.
@@ -189,31 +188,54 @@ impl Study {
 
     /// What was published of a figure, or follows from what was; `None` where nothing was.
     pub fn published(&self, figure: &Figure) -> Option<Published> {
-        match &figure.value {
-            Value::Unpublished => None,
-            Value::Computed(ratio) => Some(Published { computed: true, ..ratio.published(self) }),
-            typed => Some(typed.published(By::Makespan)),
-        }
+        let Range { value, low, high } = self.range(figure, By::Makespan)?;
+        let computed = matches!(figure.value, Value::Computed(_));
+        let workers_s = match &figure.value {
+            Value::Workers(seconds) => seconds.iter().map(|it| it.value).collect(),
+            _ => Vec::new(),
+        };
+        Some(Published {
+            value,
+            low,
+            high,
+            computed,
+            decimals: (!computed).then_some(figure.decimals),
+            workers_s,
+            user_s: figure.user_s.clone(),
+            system_s: figure.system_s.clone(),
+        })
     }
 }
 
 impl Study {
-    /// What was published of the figure of this id, which others refer to.
-    pub(crate) fn published_of(&self, id: &str) -> Published {
-        let published = self.figure(id).and_then(|figure| self.published(figure));
-        published.expect("references were checked on loading")
+    /// The findings with what each comes to.
+    pub fn told_findings(&self) -> Vec<StudyFinding> {
+        let told = |finding: &Finding| StudyFinding {
+            id: finding.id.clone(),
+            kind: finding.kind,
+            claim: finding.claim.clone(),
+            computed: finding.computation.iter().map(|it| it.line(self)).collect(),
+            really: finding.really.clone(),
+        };
+        self.findings.iter().map(told).collect()
     }
 }
 
-impl Value {
-    /// A typed value, where it has one for each worker by the largest or by the mean.
-    pub(crate) fn published(&self, by: By) -> Published {
-        let [value, low, high] = match self {
-            Self::Number { value, low, high } => [*value, *low, *high],
-            Self::Workers(seconds) => [by.of(seconds); 3],
-            Self::Computed(_) | Self::Unpublished => [f64::NAN; 3],
-        };
-        Published { value, low, high, computed: false }
+impl Study {
+    /// What was published of the figure of this id, which others refer to; where it has a time for
+    /// each worker, `by` says which stands for all.
+    pub(crate) fn range_of(&self, id: &str, by: By) -> Range {
+        let range = self.figure(id).and_then(|figure| self.range(figure, by));
+        range.expect("references were checked on loading")
+    }
+
+    fn range(&self, figure: &Figure, by: By) -> Option<Range> {
+        match &figure.value {
+            Value::Number(range) => Some(*range),
+            Value::Workers(seconds) => Some(by.of(seconds)),
+            Value::Computed(ratio) => Some(ratio.range(self)),
+            Value::Unpublished => None,
+        }
     }
 }
 

@@ -51,9 +51,12 @@ fn experiment(table: &FileTable, row: &Row) -> Result<FileExperiment, String> {
 fn row_figures(table: &FileTable, row: &Row) -> Result<Vec<FileFigure>, String> {
     let typed = table.columns.iter().filter(|column| column.is_typed()).count();
     if row.values.len() != typed {
-        return Err(format!("`values`: expected {typed} numbers, found {}", row.values.len()));
+        return Err(format!(
+            "`values`: expected {typed}, a number for each column that has published ones, found {}",
+            row.values.len()
+        ));
     }
-    let mut values = row.values.iter().copied();
+    let mut values = row.values.iter().cloned();
     table
         .columns
         .iter()
@@ -64,7 +67,7 @@ fn row_figures(table: &FileTable, row: &Row) -> Result<Vec<FileFigure>, String> 
         .collect()
 }
 
-fn figure(column: &Column, value: Option<f64>, row: &Row) -> Result<FileFigure, String> {
+fn figure(column: &Column, value: Option<Spanned<f64>>, row: &Row) -> Result<FileFigure, String> {
     let id = |column: &str| format!("{}/{column}", row.row);
     let ratio = column.ratio.as_ref().map(|[of, over]| RatioOf {
         of: id(of),

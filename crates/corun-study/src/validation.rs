@@ -8,12 +8,14 @@ use toml::Spanned;
 use crate::computation::Computation;
 use crate::error::StudyError;
 use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
+use crate::plain_text;
 use crate::quantity::Quantity;
 use crate::study::{Experiment, Figure, Finding, Rerun, Study, Value};
 use crate::table;
+use crate::value::{is_positive, value};
 
 /// What is wrong, and the place in the text.
-type Wrong = (usize, String);
+pub(crate) type Wrong = (usize, String);
 
 /// Reads a study file called `name`.
 ///
@@ -25,11 +27,13 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Study, StudyError> {
         line: 1 + text[..place.min(text.len())].matches('\n').count(),
         sentence,
     };
+    plain_text::check(text).map_err(wrong)?;
     let file: File = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
-        wrong((place, format!("{} in `{}`", error.message().trim(), line_at(text, place))))
+        let line = plain_text::escaped(line_at(text, place));
+        wrong((place, format!("{} in `{line}`", error.message().trim())))
     })?;
-    study(file).map_err(wrong)
+    study(file, text).map_err(wrong)
 }
 
 fn line_at(text: &str, place: usize) -> &str {
@@ -38,7 +42,7 @@ fn line_at(text: &str, place: usize) -> &str {
     text[begin..].lines().next().unwrap_or_default().trim()
 }
 
-fn study(file: File) -> Result<Study, Wrong> {
+fn study(file: File, text: &str) -> Result<Study, Wrong> {
     let at = |place: usize, sentence: String| Err((place, sentence));
     if file.format.as_ref() != FORMAT {
         let found = file.format.as_ref();
@@ -75,7 +79,7 @@ fn study(file: File) -> Result<Study, Wrong> {
     unique("finding", file.finding.iter().map(|it| (it.span().start, it.as_ref().id.as_str())))?;
     let experiments = each(raw_experiments, experiment)?;
     let places: Vec<usize> = raw_figures.iter().map(|it| it.span().start).collect();
-    let figures = each(raw_figures, |raw| figure(raw, &experiments))?;
+    let figures = each(raw_figures, |raw| figure(raw, &experiments, text))?;
     for (figure, place) in figures.iter().zip(places) {
         figure_references(figure, &figures).map_err(|sentence| (place, sentence))?;
     }
@@ -160,7 +164,7 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
     Ok(Experiment { id: raw.id, summary: raw.summary, rerun })
 }
 
-fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String> {
+fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Figure, String> {
     let id = raw.id.clone();
     let named = |sentence: String| format!("figure \"{id}\": {sentence}");
     let experiment = raw.experiment.as_ref().map(|wanted| {
@@ -189,7 +193,7 @@ fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String>
         return Err(named("`arm`: expected one of the experiment's, found none".to_owned()));
     }
     let quantity = quantity_of(&raw).map_err(&named)?;
-    let value = value(&raw, &quantity).map_err(named)?;
+    let (value, decimals) = value(&raw, &quantity, text).map_err(named)?;
     Ok(Figure {
         id: raw.id,
         experiment,
@@ -198,6 +202,7 @@ fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String>
         against: raw.against,
         quantity,
         value,
+        decimals,
         geometric_mean_of: raw.geometric_mean_of,
         user_s: raw.user_s,
         system_s: raw.system_s,
@@ -207,63 +212,6 @@ fn figure(raw: FileFigure, experiments: &[Experiment]) -> Result<Figure, String>
 
 fn quantity_of(raw: &FileFigure) -> Result<Quantity, String> {
     Quantity::of(raw.metric, &raw.unit)
-}
-
-fn value(raw: &FileFigure, quantity: &Quantity) -> Result<Value, String> {
-    let given =
-        [raw.value.is_some(), raw.range.is_some(), raw.workers_s.is_some(), raw.ratio.is_some()];
-    let count = given.iter().filter(|&&given| given).count();
-    match (raw.published, count) {
-        (true, 1) => {}
-        (false, 0) => return Ok(Value::Unpublished),
-        (false, _) => {
-            return Err("`published`: expected no value beside false, found one".to_owned());
-        }
-        (true, _) => {
-            return Err("expected one of `value`, `range`, `workers_s` and `ratio`".to_owned());
-        }
-    }
-    let numbers = raw.value.into_iter().chain(raw.range.into_iter().flatten());
-    let numbers = numbers.chain(raw.workers_s.iter().flatten().copied());
-    let is_wrong = |number: f64| !(number.is_finite() && quantity.normal(number) > 0.0);
-    if numbers.clone().any(is_wrong) || raw.workers_s.as_ref().is_some_and(Vec::is_empty) {
-        return Err("expected positive numbers, at least one".to_owned());
-    }
-    if raw.precision.is_some_and(|step| !(step.is_finite() && step >= 0.0)) {
-        return Err("`precision`: expected a number from 0, the step of the last digit".to_owned());
-    }
-    if raw.range.is_some_and(|[low, high]| low > high) {
-        return Err("`range`: expected the smaller number first".to_owned());
-    }
-    if raw.ratio.as_ref().is_some_and(|ratio| !is_positive(ratio.factor)) {
-        return Err("`factor`: expected a positive number".to_owned());
-    }
-    let number = |[value, low, high]: [f64; 3]| {
-        let [value, low, high] = [value, low, high].map(|it| quantity.normal(it));
-        Value::Number { value, low, high }
-    };
-    if let Some(ratio) = &raw.ratio {
-        return Ok(Value::Computed(ratio.clone()));
-    }
-    if let Some(seconds) = &raw.workers_s {
-        return match quantity {
-            Quantity::Time("s", _) => Ok(Value::Workers(seconds.clone())),
-            _ => Err("`workers_s`: expected a time in s".to_owned()),
-        };
-    }
-    if let Some([low, high]) = raw.range {
-        return Ok(number([(low + high) / 2.0, low, high]));
-    }
-    let value = raw.value.unwrap_or_default();
-    let step = raw.precision.unwrap_or(0.0);
-    Ok(number(match raw.is_truncated {
-        true => [value, value, value + step],
-        false => [value, value - step / 2.0, value + step / 2.0],
-    }))
-}
-
-fn is_positive(number: f64) -> bool {
-    number.is_finite() && number > 0.0
 }
 
 fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> {

@@ -83,7 +83,9 @@ fn a_study_is_what_its_file_says() {
     assert_eq!(ids, ["sieve/on", "alone", "together", "yield"]);
     let published = |id: &str| study.published(study.figure(id).unwrap()).unwrap();
     assert_eq!((published("alone").low, published("alone").high), (2.45, 2.55));
-    assert_eq!(published("together").value, 4.0);
+    let together = published("together");
+    assert_eq!((together.value, together.low, together.high), (4.0, 3.95, 4.05));
+    assert_eq!(together.decimals, Some(1));
     assert_eq!((published("sieve/on").low, published("sieve/on").high), (15.0, 16.0));
     let yielded = published("yield");
     assert!((yielded.value - 2.0 * 2.5 / 3.5).abs() < 1e-12 && yielded.computed);
@@ -123,6 +125,15 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("value = 2.5", "value = 2.5\npublished = false"),
         ("workload = \"fib\"", "workload = \"fib\"\nwork_per_worker = -1.0"),
         ("workload = \"fib\"", "workload = \"fib\"\ncores = 0"),
+        ("title = \"A study\"", "title = \"\\u001b[31mred\""),
+        ("summary = \"one thing\"", "summary = \"\"\"\none\nthing\"\"\""),
+        ("authors = [\"N. N.\"]", "authors = [\"N. N.\", \"\\u0085\"]"),
+        ("cpu = \"a CPU\"", "\"\\u0007cpu\" = \"a CPU\""),
+        ("cpu = \"a CPU\"", "cpu = \"a \u{1b}CPU\""),
+        ("value = 2.5\nprecision = 0.1", "value = 0.2\nprecision = 1"),
+        ("workers_s = [3.0, 4.0]", "workers_s = []"),
+        ("workers_s = [3.0, 4.0]", "workers_s = [3.0, -4.0]"),
+        ("really = \"It does not.\"", "really = \"It does not.\"\nkind = \"false\""),
         ("[[figure]]\nid = \"alone\"", "[[figures]]\nid = \"alone\""),
     ]
     .into_iter()
@@ -135,6 +146,19 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
     })
     .collect();
     insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_study() {
+    let document = corun_testing::repository().join("docs/studies.md");
+    let text = std::fs::read_to_string(document).unwrap();
+    let (_, example) = text.split_once("```toml\n").expect("an example");
+    let (example, _) = example.split_once("```").expect("its end");
+    let study = load(example).unwrap();
+    assert_eq!(study.name, "example");
+    let gain = study.published(study.figure("gain").unwrap()).unwrap();
+    assert!((gain.value - 73.175 / 58.843).abs() < 1e-12);
+    assert_eq!(study.findings.len(), 1);
 }
 
 #[test]

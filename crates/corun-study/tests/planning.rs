@@ -102,6 +102,32 @@ fn a_machine_without_siblings_is_one_with_smt_off() {
 }
 
 #[test]
+fn a_refusal_names_what_was_counted_and_the_field() {
+    let study = corun_study::find("os-lecture").unwrap();
+    let one = machine(1, 2);
+    assert_eq!(
+        planned(&study, "two-jobs", &Host { machine: &one, with_smt_on: None }),
+        "not possible: the study file's `cores`: expected at most 1 core, of 2 usable logical CPUs \
+         each, found 2 asked for"
+    );
+}
+
+#[test]
+fn arms_that_come_to_the_same_here_run_once() {
+    let mut study = corun_study::find("os-lecture").unwrap();
+    let index = study.experiments.iter().position(|it| it.id == "kvm").expect("an experiment");
+    let runs = |arms: &[&str], study: &mut Study| {
+        let parsed = arms.iter().map(|arm| arm.parse().expect("an arm"));
+        study.experiments[index].rerun.as_mut().expect("one that runs").arms = parsed.collect();
+        let two = machine(2, 1);
+        let plans = study.plans(&Host { machine: &two, with_smt_on: None });
+        plans[index].as_ref().expect("a step").runs_a_block
+    };
+    let once = runs(&["single", "free@L+1"], &mut study);
+    assert_eq!(runs(&["single", "free@L+1", "single", "free@3"], &mut study), once);
+}
+
+#[test]
 fn two_jobs_go_to_one_core_or_two() {
     let study = corun_study::find("os-lecture").unwrap();
     let four = machine(4, 2);

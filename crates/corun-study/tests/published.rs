@@ -69,7 +69,11 @@ fn every_timing_of_the_lecture_is_there() {
     rows.iter().for_each(|row| figures.entry(&row["experiment"]).or_default().push(row));
     for (id, rows) in &figures {
         let figure = study.figure(id).unwrap_or_else(|| panic!("{id} is missing"));
-        assert_eq!(figure.value, Value::Workers(numbers(rows, "real_s")), "{id}");
+        let published = study.published(figure).expect("a published value");
+        assert_eq!(published.workers_s, numbers(rows, "real_s"), "{id}");
+        assert_eq!(published.user_s, figure.user_s, "{id}");
+        assert_eq!(published.system_s, figure.system_s, "{id}");
+        assert_eq!(published.decimals, Some(3), "{id}");
         assert_eq!(figure.user_s, numbers(rows, "user_s"), "{id}");
         assert_eq!(figure.system_s, numbers(rows, "system_s"), "{id}");
     }

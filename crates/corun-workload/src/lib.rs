@@ -36,4 +36,4 @@ pub use load::LoadMismatch;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find, of_suite};
 pub use scratch::remove_abandoned_scratch;
-pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, Workload};
+pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, ProgramSize, Workload};

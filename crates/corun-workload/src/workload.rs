@@ -113,4 +113,15 @@ pub struct Program {
     pub argv: Vec<OsString>,
     /// The operations that one run of the program does.
     pub operations: u64,
+    /// How it is told to do another number of them, where it can be.
+    pub size: Option<ProgramSize>,
+}
+
+/// Where a program is told its number of operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramSize {
+    /// The workload's parameter that is this number.
+    pub parameter: &'static str,
+    /// The argument that is this number, as an index into [`Program::argv`].
+    pub argument: usize,
 }

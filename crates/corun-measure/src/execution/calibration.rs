@@ -1,4 +1,4 @@
-//! How many operations a kernel must do for a sample to last long enough.
+//! How many operations a worker must do for a sample to last long enough.
 
 use corun_record::Arm;
 

@@ -75,10 +75,9 @@ impl LocalExecutor {
         self.work.operations
     }
 
-    /// Sets the operations one worker of a kernel does in one run.
+    /// Sets the operations one worker does in one run, where it can be told.
     pub(super) fn set_operations(&mut self, operations: u64) {
-        if let Task::Kernel(kernel) = &mut self.work.task {
-            kernel.operations = operations;
+        if self.work.task.set_operations(operations) {
             self.work.operations = operations as f64;
             self.checks.clear();
         }

@@ -53,6 +53,8 @@ pub struct Command {
     pub expected_exit: i32,
     /// Where in its output it says its own throughput: the last match of the only group.
     pub throughput: Option<Regex>,
+    /// The argument that is its number of operations, as an index into `argv`, where it has one.
+    pub operations_argument: Option<usize>,
 }
 
 /// A kernel of the registry.
@@ -69,6 +71,19 @@ pub struct KernelTask {
 }
 
 impl Task {
+    /// Makes one run of one worker do so many operations; tells whether it can be told to.
+    pub(crate) fn set_operations(&mut self, operations: u64) -> bool {
+        match self {
+            Self::Kernel(kernel) => kernel.operations = operations,
+            Self::Command(command) => {
+                let argument = command.operations_argument.and_then(|at| command.argv.get_mut(at));
+                let Some(argument) = argument else { return false };
+                *argument = operations.to_string().into();
+            }
+        }
+        true
+    }
+
     /// The file to execute.
     ///
     /// # Errors

@@ -13,7 +13,9 @@ pub enum LayoutError {
     NoWorker,
     /// More cores were asked for than there are.
     #[error(
-        "expected at most {available} (cores with {width} usable logical CPU(s) each), found {wanted}"
+        "expected at most {}, of {} each, found {wanted} asked for",
+        count(*available, "core"),
+        count(*width, "usable logical CPU")
     )]
     TooManyCores {
         /// Cores asked for.
@@ -44,6 +46,13 @@ pub enum LayoutError {
         /// Why not.
         reason: String,
     },
+}
+
+fn count(number: u32, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {one}s"),
+    }
 }
 
 impl Actionable for LayoutError {

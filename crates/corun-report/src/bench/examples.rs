@@ -1,6 +1,6 @@
 //! Benches made up for tests.
 
-use corun_record::{Bench, Missing, Run};
+use corun_record::{Bench, Document, Missing, Run};
 use serde_json::{Value, json};
 
 /// A run of one workload: each arm with its workers and the operations that they do in a second.

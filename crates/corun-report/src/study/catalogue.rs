@@ -5,8 +5,10 @@ use std::time::Duration;
 use corun_record::SmtState;
 use corun_study::{Experiment, Figure, Rerun, Setting, Step, Study};
 
-use super::rows::{arms, published};
+use super::page::conclusions;
+use super::rows::{published, what};
 use crate::figures::seconds;
+use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{named_grid, section, wrap};
 
@@ -47,23 +49,25 @@ pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u1
             text.push_str(&wrap(&format!("    {line}"), "      ", columns));
         }
     }
-    let header = ["figure", "metric", "arms", "experiment", "published", "notes"];
+    let header = ["figure", "what", "experiment", "published"];
     let table = Table {
         header: header.map(str::to_owned).to_vec(),
         rows: study.figures.iter().map(|figure| row(study, figure)).collect(),
     };
     text.push_str(&format!("\n{}\n", named_grid(&table, columns)));
-    if !study.findings.is_empty() {
-        text.push_str("\nConclusions that the published figures do not support:\n");
+    let notes = study
+        .figures
+        .iter()
+        .filter_map(|figure| figure.notes.as_ref().map(|notes| format!("{}: {notes}", figure.id)));
+    section(&mut text, "Notes on figures", notes.collect(), columns);
+    let times = times(study);
+    if !times.rows.is_empty() {
+        text.push_str(&format!(
+            "\nPublished seconds of each process or thread:\n\n{}\n",
+            named_grid(&times, columns)
+        ));
     }
-    for finding in &study.findings {
-        text.push_str(&wrap(&format!("- Claimed: {}", finding.claim), "  ", columns));
-        for computation in &finding.computation {
-            let line = format!("    {}", computation.line(study));
-            text.push_str(&wrap(&line, "      ", columns));
-        }
-        text.push_str(&wrap(&format!("  Really: {}", finding.really), "  ", columns));
-    }
+    text.push_str(&conclusions(&study.told_findings(), columns));
     text.push('\n');
     let budget = budget(study.budget);
     let last = format!("`corun study run {}` takes about {budget} (--budget).", study.name);
@@ -75,7 +79,7 @@ pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u1
 fn how(experiment: &Experiment, plan: &Result<Step, String>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Ok(rerun) = &experiment.rerun {
-        lines.push(what(rerun));
+        lines.push(work(rerun));
     }
     let step = match plan {
         Ok(step) => step,
@@ -109,7 +113,7 @@ fn how(experiment: &Experiment, plan: &Result<Step, String>) -> Vec<String> {
     lines
 }
 
-fn what(rerun: &Rerun) -> String {
+fn work(rerun: &Rerun) -> String {
     let mut text = format!("workload {}", rerun.workload);
     for (name, value) in &rerun.parameters {
         text.push_str(&format!(" {name}={value}"));
@@ -118,7 +122,7 @@ fn what(rerun: &Rerun) -> String {
         text.push_str(&format!(", on {part} of the cores"));
     }
     if let Some(cores) = rerun.cores {
-        text.push_str(&format!(", on {cores} core(s)"));
+        text.push_str(&format!(", on {}", plural(cores as usize, "core")));
     }
     if let Some(stand_in) = &rerun.stand_in {
         text.push_str(&format!("; {stand_in}"));
@@ -131,12 +135,29 @@ fn row(study: &Study, figure: &Figure) -> Vec<String> {
     let experiment = figure.experiment.map(|index| study.experiments[index].id.clone());
     vec![
         figure.id.clone(),
-        figure.metric.name().to_owned(),
-        arms(arm.as_deref(), against.as_deref()),
+        what(figure.metric, arm.as_deref(), against.as_deref()),
         experiment.unwrap_or_default(),
         published(study.published(figure).as_ref(), figure.quantity.unit()),
-        figure.notes.clone().unwrap_or_default(),
     ]
+}
+
+/// The seconds behind the figures, where they were published: as many as there were workers.
+fn times(study: &Study) -> Table {
+    let mut rows = Vec::new();
+    for figure in &study.figures {
+        let Some(published) = study.published(figure) else { continue };
+        let decimals = figure.decimals as usize;
+        let list = |seconds: &[f64]| {
+            seconds.iter().map(|it| format!("{it:.decimals$}")).collect::<Vec<_>>().join(" ")
+        };
+        let lists = [&published.workers_s, &published.user_s, &published.system_s];
+        if lists.iter().any(|list| !list.is_empty()) {
+            let cells = lists.map(|seconds| list(seconds));
+            rows.push([vec![figure.id.clone()], cells.to_vec()].concat());
+        }
+    }
+    let header = ["figure", "elapsed", "user", "system"].map(str::to_owned).to_vec();
+    Table { header, rows }
 }
 
 fn budget(budget: Duration) -> String {

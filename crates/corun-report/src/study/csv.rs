@@ -2,7 +2,7 @@
 
 use corun_record::{Estimate, Published, StudyFigure, StudyResult};
 
-const HEADER: [&str; 20] = [
+const HEADER: [&str; 23] = [
     "study",
     "figure",
     "experiment",
@@ -23,6 +23,9 @@ const HEADER: [&str; 20] = [
     "predicted",
     "cpu_model",
     "not_possible",
+    "workers_s",
+    "user_s",
+    "system_s",
 ];
 
 /// The result as CSV with a header line.
@@ -36,7 +39,12 @@ pub fn study_to_csv(result: &StudyResult) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 20] {
+/// Numbers in one cell, apart by a space.
+fn list(numbers: &[f64]) -> String {
+    numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 23] {
     let metric = serde_json::to_value(figure.metric).unwrap_or_default();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let of_measured =
@@ -67,5 +75,8 @@ fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 20] {
         value(&figure.predicted),
         result.machine.as_ref().and_then(|it| it.cpu_model.clone()).unwrap_or_default(),
         text(&figure.not_possible),
+        of_published(|it| list(&it.workers_s)),
+        of_published(|it| list(&it.user_s)),
+        of_published(|it| list(&it.system_s)),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::{StudyFinding, StudyResult};
+use corun_record::{FindingKind, StudyFinding, StudyResult};
 
 use super::rows::{figures, measured};
 use crate::figures::seconds;
@@ -24,16 +24,7 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     text.push_str(&format!("\n{}\n\n{}", named_grid(&table, columns), wrap(LEGEND, "", columns)));
     section(&mut text, "Not possible here", numbered(&reasons), columns);
     section(&mut text, "Cut short", result.cut_short.clone(), columns);
-    if !result.findings.is_empty() {
-        text.push_str("\nConclusions that the published figures do not support:\n");
-    }
-    for StudyFinding { claim, computed, really, .. } in &result.findings {
-        text.push_str(&wrap(&format!("- Claimed: {claim}"), "  ", columns));
-        for line in computed {
-            text.push_str(&wrap(&format!("    {line}"), "      ", columns));
-        }
-        text.push_str(&wrap(&format!("  Really: {really}"), "  ", columns));
-    }
+    text.push_str(&conclusions(&result.findings, columns));
     section(&mut text, "What limits trust", caveats(result), columns);
     if result.interrupted {
         text.push_str("\nPARTIAL RESULT: interrupted; what was finished is shown.\n");
@@ -57,16 +48,17 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     let (table, reasons) = figures(result);
     let table = markdown::grid(&table).replace(NO_BREAK, " ");
     text.push_str(&format!("{table}\n\n{LEGEND}\n\n"));
-    let findings = result.findings.iter().map(|finding| {
-        let computed = finding.computed.join("; ");
-        format!("Claimed: {} Computed: {computed}. Really: {}", finding.claim, finding.really)
+    let findings = FindingKind::ALL.map(|kind| {
+        let lines = result.findings.iter().filter(|it| it.kind == kind).map(|finding| {
+            let computed = finding.computed.join("; ");
+            format!("Claimed: {} Computed: {computed}. Really: {}", finding.claim, finding.really)
+        });
+        (kind.heading(), lines.collect())
     });
-    for (title, lines) in [
-        ("Not possible here", numbered(&reasons)),
-        ("Cut short", result.cut_short.clone()),
-        ("Conclusions that the published figures do not support", findings.collect()),
-        ("What limits trust", caveats(result)),
-    ] {
+    let before =
+        [("Not possible here", numbered(&reasons)), ("Cut short", result.cut_short.clone())];
+    let after = [("What limits trust", caveats(result))];
+    for (title, lines) in before.into_iter().chain(findings).chain(after) {
         if !lines.is_empty() {
             text.push_str(&format!("## {title}\n\n"));
             lines.iter().for_each(|line| {
@@ -77,6 +69,25 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     }
     text.push_str(&course(result));
     text.push('\n');
+    text
+}
+
+/// What was wrongly concluded, a heading for each kind.
+pub(super) fn conclusions(findings: &[StudyFinding], columns: u16) -> String {
+    let mut text = String::new();
+    for kind in FindingKind::ALL {
+        let mut of_kind = findings.iter().filter(|finding| finding.kind == kind).peekable();
+        if of_kind.peek().is_some() {
+            text.push_str(&format!("\n{}:\n", kind.heading()));
+        }
+        for StudyFinding { claim, computed, really, .. } in of_kind {
+            text.push_str(&wrap(&format!("- Claimed: {claim}"), "  ", columns));
+            for line in computed {
+                text.push_str(&wrap(&format!("    {line}"), "      ", columns));
+            }
+            text.push_str(&wrap(&format!("  Really: {really}"), "  ", columns));
+        }
+    }
     text
 }
 
@@ -110,7 +121,8 @@ fn caveats(result: &StudyResult) -> Vec<String> {
         match seen.len() {
             1 => format!("{workload}: {sentence}"),
             count => {
-                format!("{workload}: {sentence} (likewise in {} other runs)", count - 1)
+                let others = prose::plural(count - 1, "other run");
+                format!("{workload}: {sentence} (likewise in {others})")
             }
         }
     };

@@ -3,11 +3,13 @@
 //! It runs the real bash, since what sharing a core does to an interpreter is the point; the same
 //! loop lies in the repository's `examples/regn.sh`.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::{
-    About, Domain, Job, Mode, Parameter, Parameters, Program, Tag, Usual, Workload, WorkloadError,
+    About, Domain, Job, Mode, Parameter, Parameters, Program, ProgramSize, Tag, Usual, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Regn;
@@ -60,16 +62,15 @@ impl Workload for Regn {
         let max = parameters.number(&MAX)?;
         let bash =
             bash().map_err(|reason| WorkloadError::Unavailable { workload: ABOUT.name, reason })?;
-        Ok(Job::Program(Program {
-            argv: vec![
-                bash.into(),
-                "-c".into(),
-                SCRIPT.into(),
-                ABOUT.name.into(),
-                max.to_string().into(),
-            ],
-            operations: max,
-        }))
+        let argv: Vec<OsString> = vec![
+            bash.into(),
+            "-c".into(),
+            SCRIPT.into(),
+            ABOUT.name.into(),
+            max.to_string().into(),
+        ];
+        let size = ProgramSize { parameter: MAX.name, argument: argv.len() - 1 };
+        Ok(Job::Program(Program { argv, operations: max, size: Some(size) }))
     }
 }
 

@@ -17,6 +17,11 @@ fn regn_prints_the_sum() {
             panic!("regn is a program");
         };
         assert_eq!(program.operations, max);
+        let size = program.size.expect("its loop can have any length");
+        assert_eq!(
+            (size.parameter, &program.argv[size.argument]),
+            ("max", &max.to_string().into())
+        );
         assert_eq!(output(&program), format!("{}\n", max * (max + 1) / 2));
     }
 }
@@ -28,7 +33,7 @@ fn the_regn_example_prints_the_sum() {
     }
     let example = corun_testing::repository().join("examples/regn.sh");
     let argv = vec![example.into_os_string(), "100".into()];
-    assert_eq!(output(&Program { argv, operations: 100 }), "5050\n");
+    assert_eq!(output(&Program { argv, operations: 100, size: None }), "5050\n");
 }
 
 fn output(program: &Program) -> String {

@@ -10,7 +10,7 @@ use corun_machine::Machine;
 use corun_machine::switch::{self, SmtSwitch};
 use corun_measure::experiment::Observer;
 use corun_measure::{CommandRequest, Forecaster, Measurement, Request, WorkRequest};
-use corun_record::{Exit, Placement, Run, SmtState};
+use corun_record::{Document, Exit, Placement, Run, SmtState};
 use regex::Regex;
 
 use super::smt::SwitchArguments;
@@ -187,11 +187,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let outcome = measurement.conduct(&mut progress as &mut dyn Observer);
     progress.finish();
     let (run, failure) = outcome?;
-    exports.write(
-        &run,
-        |run| corun_report::to_terminal(run, terminal::width()),
-        corun_record::to_json,
-    )?;
+    exports.write(&run, |run| corun_report::to_terminal(run, terminal::width()), Run::to_json)?;
     if let Some(failure) = failure {
         return Err(failure.into());
     }
@@ -201,7 +197,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 impl OutputArguments {
     fn open(&self) -> Result<Exports<Run>, Problem> {
         Exports::open([
-            (self.json.as_deref(), corun_record::to_json as Form<Run>),
+            (self.json.as_deref(), Run::to_json as Form<Run>),
             (self.csv.as_deref(), corun_report::to_csv),
             (self.markdown.as_deref(), corun_report::to_markdown),
         ])
@@ -251,6 +247,7 @@ impl Arguments {
                 parameters: self.work.parameters.clone(),
                 copies: self.work.copies.is_some(),
                 sample_time: self.design.sample_time,
+                sizes_programs: false,
             });
         }
         if self.work.command.is_empty() {

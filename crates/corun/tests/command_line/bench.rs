@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use corun_record::{Bench, Metric};
+use corun_record::{Bench, Document, Metric};
 use corun_workload::{Suite, of_suite};
 use rustix::process::Signal;
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use corun_record::Run;
+use corun_record::{Document, Run};
 use tempfile::TempDir;
 
 /// corun with these arguments, its input empty.
@@ -61,7 +61,7 @@ impl Outcome {
     /// The run that `--json -` wrote to standard output.
     #[track_caller]
     pub fn run(&self) -> Run {
-        corun_record::from_json(&self.output)
+        Run::from_json(&self.output)
             .unwrap_or_else(|error| panic!("{error}\n{}{}", self.output, self.errors))
     }
 }

@@ -1,6 +1,6 @@
 //! What `--json`, `--csv` and `--markdown` write, and what the terminal shows beside them.
 
-use corun_record::{Metric, StopReason};
+use corun_record::{Document, Metric, Run, StopReason};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure};
 
@@ -17,7 +17,7 @@ fn all_files_tell_of_the_same_run() {
         "true",
     ]));
     assert_eq!(outcome.told(scratch.path()), "exit 0\n");
-    let run = corun_record::from_json(&scratch.read("run.json")).expect("a run");
+    let run = Run::from_json(&scratch.read("run.json")).expect("a run");
     assert_eq!(run.workload.command, ["true"]);
     assert_eq!(run.stopped.reason, StopReason::BlocksDone);
     assert_eq!(run.samples.len(), run.arms.len() * FEWEST as usize);
@@ -88,5 +88,5 @@ fn an_older_file_is_replaced() {
     let path = scratch.file("run.json");
     let outcome = Outcome::of(measure(ARMS, FEWEST).arg("--json").arg(path).args(["--", "true"]));
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
-    assert!(corun_record::from_json(&scratch.read("run.json")).is_ok());
+    assert!(Run::from_json(&scratch.read("run.json")).is_ok());
 }

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::path::PathBuf;
 
+use corun_record::{Document, Run};
+
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker};
 
 #[test]
@@ -50,7 +52,7 @@ fn a_run_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
     assert!(outcome.output.contains(" spread "), "{}", outcome.output);
     assert!(scratch.read("run.csv").starts_with("workload,"));
     let kept = kept(&outcome);
-    assert!(corun_record::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
+    assert!(Run::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
     let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
     insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
     exit 1
@@ -70,7 +72,7 @@ fn a_table_that_does_not_fit_on_the_disk_is_not_lost_either() {
             .args(["--", "true"]),
     );
     let kept = kept(&outcome);
-    assert!(corun_record::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
+    assert!(Run::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
     let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
     insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
     exit 1

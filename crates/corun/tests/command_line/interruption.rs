@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
-use corun_record::StopReason;
+use corun_record::{Document, Run, StopReason};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker, wait_until};
@@ -26,7 +26,7 @@ fn finished_blocks_are_kept() {
         assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
         let shown = outcome.unwrapped();
         assert!(shown.ends_with("; interrupted; 3 finished blocks are kept."), "{shown}");
-        let run = corun_record::from_json(&scratch.read("run.json")).expect("a whole run");
+        let run = Run::from_json(&scratch.read("run.json")).expect("a whole run");
         assert_eq!(run.stopped.reason, StopReason::Interrupted);
         assert_eq!((run.design.blocks, run.samples.len()), (3, 3 * RUNS_A_BLOCK));
         wait_until("the end of every process", || processes_about(&scratch) == 0);
@@ -85,7 +85,7 @@ fn a_failure_keeps_the_blocks_before_it() {
       Make the command succeed by itself first; `--expect-exit N` accepts another status.
     ");
     assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
-    let run = corun_record::from_json(&scratch.read("run.json")).expect("a whole run");
+    let run = Run::from_json(&scratch.read("run.json")).expect("a whole run");
     assert_eq!(run.stopped.reason, StopReason::Failed);
     assert_eq!((run.design.blocks, run.samples.len()), (2, 2 * RUNS_A_BLOCK));
 }

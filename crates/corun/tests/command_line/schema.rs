@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Bench, ReadError, StudyResult, from_json, to_json};
+use corun_record::{Bench, Document, ReadError, Run, StudyResult};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
@@ -10,7 +10,7 @@ use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker
 #[test]
 fn the_published_schemas_are_those_of_the_data_model() {
     for (format, generated) in [
-        (corun_record::FORMAT, corun_record::schema()),
+        (Run::FORMAT, Run::schema()),
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),
     ] {
@@ -30,7 +30,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
 
 #[test]
 fn every_kind_of_run_fits_the_schema_and_reads_back_the_same() {
-    let validator = validator(corun_record::FORMAT);
+    let validator = validator(Run::FORMAT);
     let scratch = Scratch::new();
     let failing = crate::counted_runs::script(&scratch, 5, "exit 1");
     for mut command in [
@@ -47,14 +47,14 @@ fn every_kind_of_run_fits_the_schema_and_reads_back_the_same() {
             validator.iter_errors(&json).map(|fault| fault.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{command:?}");
         let run = outcome.run();
-        assert_eq!(from_json(&to_json(&run)).expect("a run"), run, "{command:?}");
-        assert_eq!(to_json(&run), outcome.output, "{command:?}");
+        assert_eq!(Run::from_json(&run.to_json()).expect("a run"), run, "{command:?}");
+        assert_eq!(run.to_json(), outcome.output, "{command:?}");
     }
 }
 
 #[test]
 fn the_schema_refuses_what_is_no_run() {
-    let schema = serde_json::from_str(&corun_record::schema()).expect("the schema is JSON");
+    let schema = serde_json::from_str(&Run::schema()).expect("the schema is JSON");
     let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
     let mut json = json_of_a_run();
     assert!(validator.is_valid(&json));
@@ -73,8 +73,8 @@ fn what_is_no_run_of_a_known_version_is_refused() {
     other["format"] = "corun-study".into();
     let whole = json_of_a_run().to_string();
     let cut = whole.strip_suffix('}').expect("an object");
-    assert!(matches!(from_json(&newer.to_string()), Err(ReadError::Version { found: 2, .. })));
-    assert!(matches!(from_json(&other.to_string()), Err(ReadError::Format { .. })));
+    assert!(matches!(Run::from_json(&newer.to_string()), Err(ReadError::Version { found: 2, .. })));
+    assert!(matches!(Run::from_json(&other.to_string()), Err(ReadError::Format { .. })));
     for (text, expected) in [
         (newer.to_string().as_str(), "expected a version up to 1, found 2"),
         (other.to_string().as_str(), "expected format \"corun-run\", found \"corun-study\""),
@@ -92,7 +92,7 @@ fn what_is_no_run_of_a_known_version_is_refused() {
             "expected corun-run written by corun as JSON, found something else: expected value",
         ),
     ] {
-        let error = from_json(text).expect_err(expected).to_string();
+        let error = Run::from_json(text).expect_err(expected).to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! `corun study`: published experiments listed, described and run.
 
-use corun_record::{Metric, StudyResult};
+use corun_record::{Document, Metric, StudyResult};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -54,6 +54,30 @@ fn a_study_is_run_to_its_end() {
     assert!(result.findings[0].computed[0].contains("= 1.526 (+52.6 %)"), "{:?}", result.findings);
     assert_eq!(scratch.read("study.csv").lines().count(), result.figures.len() + 1);
     assert!(scratch.read("study.md").starts_with("# smt-test-2020: "));
+}
+
+#[test]
+fn a_program_is_sized_to_the_budget_unless_the_study_says_how_much() {
+    let scratch = Scratch::new();
+    let study = corun_testing::repository().join("studies/ht-aware-scheduler-2002.toml");
+    let text = std::fs::read_to_string(study).unwrap();
+    let regn = "workload = \"regn\"\n";
+    let sized = |text: &str| {
+        let file = scratch.file("sized.toml");
+        std::fs::write(&file, text).unwrap();
+        let mut command = corun(["study", "run", "--budget=1s", "--json=-"]);
+        let outcome = Outcome::of(command.arg(&file));
+        let result = StudyResult::from_json(&outcome.output).unwrap();
+        let workload = result.runs[0].workload.clone();
+        assert_eq!(workload.parameters["max"], workload.operations.to_string());
+        workload.operations
+    };
+    // By itself it adds 300000 numbers, in a second or so.
+    assert!(sized(&text) < 300_000.0);
+    assert_eq!(
+        sized(&text.replace(regn, &format!("{regn}parameters = {{ max = \"1000\" }}\n"))),
+        1000.0
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use corun_machine::Machine;
 use corun_measure::suite::{self, Item, SuiteDesign};
-use corun_record::{Actionable, Bench, Exit, Placement};
+use corun_record::{Actionable, Bench, Document, Exit, Placement};
 use serde::Serialize;
 
 use crate::exports::{Exports, Form};

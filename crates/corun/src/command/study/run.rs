@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use corun_machine::switch::{self, SwitchOptions};
-use corun_record::{Actionable, Exit, SmtState, StudyResult};
+use corun_record::{Actionable, Document, Exit, SmtState, StudyResult};
 use corun_study::Settings;
 
 use crate::command::smt::SwitchArguments;

@@ -1,0 +1,55 @@
+//! What a study file says ends up on terminals and in tables: none of it may steer a terminal or
+//! break a line.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::validation::Wrong;
+
+/// Refuses control characters in any text of a TOML document, names included. A text that is no TOML
+/// is left to whoever reads it.
+pub(crate) fn check(text: &str) -> Result<(), Wrong> {
+    DeTable::parse(text).map_or(Ok(()), |table| of_table("", table.as_ref()))
+}
+
+fn of_table(path: &str, table: &DeTable<'_>) -> Result<(), Wrong> {
+    for (name, value) in table {
+        let field = match path {
+            "" => escaped(name.as_ref()),
+            path => format!("{path}.{}", escaped(name.as_ref())),
+        };
+        plain(&field, name.as_ref(), name.span().start)?;
+        of_value(&field, value)?;
+    }
+    Ok(())
+}
+
+fn of_value(field: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Wrong> {
+    match value.as_ref() {
+        DeValue::String(text) => plain(field, text, value.span().start),
+        DeValue::Array(values) => values.iter().try_for_each(|value| of_value(field, value)),
+        DeValue::Table(table) => of_table(field, table),
+        _ => Ok(()),
+    }
+}
+
+fn plain(field: &str, text: &str, place: usize) -> Result<(), Wrong> {
+    match text.contains(char::is_control) {
+        true => Err((
+            place,
+            format!(
+                "`{field}`: expected one line without control characters, found \"{}\"",
+                escaped(text)
+            ),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The text, written with escapes where it has control characters.
+pub(crate) fn escaped(text: &str) -> String {
+    match text.contains(char::is_control) {
+        true => text.escape_debug().to_string(),
+        false => text.to_owned(),
+    }
+}

@@ -10,8 +10,8 @@ mod synthetic;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
-use corun_trace::{Event, Plan, Recording, Sink, ThreadId};
+use corun_trace::format::{Closing, Opening, Options, Trace, Writer};
+use corun_trace::{Event, Recording, Sink, ThreadId};
 use synthetic::{MIXTURES, Program};
 
 /// Instructions of a made-up program, and of each thread of a file.
@@ -36,10 +36,10 @@ fn main() {
     for file in &files {
         measure(&file.display().to_string(), &recorded(file), level);
     }
-    for mixture in MIXTURES.iter().filter(|_| files.is_empty()) {
+    for (name, mixture) in MIXTURES.iter().filter(|_| files.is_empty()) {
         let mut recording = Recording::default();
         Program::new(mixture, 1).walk(INSTRUCTIONS, &mut recording);
-        measure(mixture.name, &recording, level);
+        measure(name, &recording, level);
     }
 }
 
@@ -74,7 +74,7 @@ fn measure(name: &str, recording: &Recording, level: i32) {
 
 fn encode(recording: &Recording, level: i32) -> Vec<u8> {
     let options = Options { level, ..Options::default() };
-    let mut writer = Writer::new(Vec::new(), &opening(), options).unwrap();
+    let mut writer = Writer::new(Vec::new(), &Opening::default(), options).unwrap();
     copy(recording, &mut writer);
     writer.finish(Closing::default()).unwrap()
 }
@@ -121,19 +121,4 @@ fn recorded(file: &Path) -> Recording {
         }
     }
     recording
-}
-
-fn opening() -> Opening {
-    Opening {
-        command: vec!["program".to_owned()],
-        environment: String::new(),
-        tracer: TracerName { name: "none".to_owned(), version: "1".to_owned() },
-        cpu: String::new(),
-        features: Vec::new(),
-        kernel: String::new(),
-        started: String::new(),
-        plan: Plan::Whole,
-        native: None,
-        remarks: Vec::new(),
-    }
 }

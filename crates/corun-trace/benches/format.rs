@@ -1,17 +1,19 @@
 //! How small the trace format is and how fast: bytes an instruction, instructions a second.
 //!
-//! Without arguments made-up programs are encoded; with trace files, what they hold, anew. Encoding
-//! includes packing and is timed on one CPU and with a second one for the packing.
+//! Without arguments made-up programs are encoded; with trace files, what they hold, anew. Speeds are
+//! by the processor time of all threads, so that packing beside the tracer is paid for and what else
+//! runs on the machine is not.
 //!
 //! `cargo bench -p corun-trace --bench format -- [--level N] [FILE...]`
 
 mod synthetic;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::Duration;
 
 use corun_trace::format::{Closing, Opening, Options, Trace, Writer};
 use corun_trace::{Event, Recording, Sink, ThreadId};
+use rustix::time::{ClockId, clock_gettime};
 use synthetic::{MIXTURES, Program};
 
 /// Instructions of a made-up program, and of each thread of a file.
@@ -44,12 +46,12 @@ fn main() {
 }
 
 fn measure(name: &str, recording: &Recording, level: i32) {
-    let start = Instant::now();
+    let start = processor_time();
     let bytes = encode(recording, level);
-    let written = start.elapsed();
+    let written = processor_time() - start;
     let size = bytes.len();
     let trace = Trace::from_bytes(bytes).unwrap();
-    let start = Instant::now();
+    let start = processor_time();
     let (mut instructions, mut values_read) = (0, 0);
     for thread in trace.threads() {
         let mut events = trace.events(thread.id).unwrap();
@@ -60,7 +62,7 @@ fn measure(name: &str, recording: &Recording, level: i32) {
             }
         }
     }
-    let read = start.elapsed();
+    let read = processor_time() - start;
     let count = instructions as f64;
     println!(
         "{name:<38}{:>7.0}{:>8.2}{:>9.3}{:>9.0}{:>9.0}",
@@ -70,6 +72,11 @@ fn measure(name: &str, recording: &Recording, level: i32) {
         count / 1e6 / written.as_secs_f64(),
         count / 1e6 / read.as_secs_f64(),
     );
+}
+
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).expect("the clock counts from 0")
 }
 
 fn encode(recording: &Recording, level: i32) -> Vec<u8> {

@@ -1,17 +1,19 @@
 //! How small the trace format is and how fast: bytes an instruction, instructions a second.
 //!
-//! Without arguments made-up programs are encoded; with trace files, what they hold, anew. Encoding
-//! includes packing and is timed on one CPU and with a second one for the packing.
+//! Without arguments made-up programs are encoded; with trace files, what they hold, anew. Speeds are
+//! by the processor time of all threads, so that packing beside the tracer is paid for and what else
+//! runs on the machine is not.
 //!
 //! `cargo bench -p corun-trace --bench format -- [--level N] [FILE...]`
 
 mod synthetic;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::Duration;
 
-use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
-use corun_trace::{Event, Plan, Recording, Sink, ThreadId};
+use corun_trace::format::{Closing, Opening, Options, Trace, Writer};
+use corun_trace::{Event, Recording, Sink, ThreadId};
+use rustix::time::{ClockId, clock_gettime};
 use synthetic::{MIXTURES, Program};
 
 /// Instructions of a made-up program, and of each thread of a file.
@@ -36,20 +38,20 @@ fn main() {
     for file in &files {
         measure(&file.display().to_string(), &recorded(file), level);
     }
-    for mixture in MIXTURES.iter().filter(|_| files.is_empty()) {
+    for (name, mixture) in MIXTURES.iter().filter(|_| files.is_empty()) {
         let mut recording = Recording::default();
         Program::new(mixture, 1).walk(INSTRUCTIONS, &mut recording);
-        measure(mixture.name, &recording, level);
+        measure(name, &recording, level);
     }
 }
 
 fn measure(name: &str, recording: &Recording, level: i32) {
-    let start = Instant::now();
+    let start = processor_time();
     let bytes = encode(recording, level);
-    let written = start.elapsed();
+    let written = processor_time() - start;
     let size = bytes.len();
     let trace = Trace::from_bytes(bytes).unwrap();
-    let start = Instant::now();
+    let start = processor_time();
     let (mut instructions, mut values_read) = (0, 0);
     for thread in trace.threads() {
         let mut events = trace.events(thread.id).unwrap();
@@ -60,7 +62,7 @@ fn measure(name: &str, recording: &Recording, level: i32) {
             }
         }
     }
-    let read = start.elapsed();
+    let read = processor_time() - start;
     let count = instructions as f64;
     println!(
         "{name:<38}{:>7.0}{:>8.2}{:>9.3}{:>9.0}{:>9.0}",
@@ -72,9 +74,14 @@ fn measure(name: &str, recording: &Recording, level: i32) {
     );
 }
 
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::try_from(time).expect("the clock counts from 0")
+}
+
 fn encode(recording: &Recording, level: i32) -> Vec<u8> {
     let options = Options { level, ..Options::default() };
-    let mut writer = Writer::new(Vec::new(), &opening(), options).unwrap();
+    let mut writer = Writer::new(Vec::new(), &Opening::default(), options).unwrap();
     copy(recording, &mut writer);
     writer.finish(Closing::default()).unwrap()
 }
@@ -121,19 +128,4 @@ fn recorded(file: &Path) -> Recording {
         }
     }
     recording
-}
-
-fn opening() -> Opening {
-    Opening {
-        command: vec!["program".to_owned()],
-        environment: String::new(),
-        tracer: TracerName { name: "none".to_owned(), version: "1".to_owned() },
-        cpu: String::new(),
-        features: Vec::new(),
-        kernel: String::new(),
-        started: String::new(),
-        plan: Plan::Whole,
-        native: None,
-        remarks: Vec::new(),
-    }
 }

@@ -6,11 +6,13 @@
 
 mod block;
 mod event;
+mod flow;
 pub mod format;
 mod operands;
 mod plan;
 mod recording;
 mod sink;
+mod summary;
 mod tracer;
 
 pub use block::{Block, BlockId, Direction, Form, Instruction, MemoryOperand};
@@ -19,6 +21,7 @@ pub use operands::{NotCode, decode};
 pub use plan::Plan;
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
+pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::Ptrace;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};

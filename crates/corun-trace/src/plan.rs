@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::Phase;
 
 /// What to record, counted in instructions of all threads together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Plan {
     /// From start to end.
+    #[default]
     Whole,
     /// One stretch.
     Window {

@@ -5,7 +5,7 @@ mod common;
 mod synthetic;
 
 use common::{closing, copy, opening, read, recording, stream, write};
-use corun_trace::format::{FormatError, Options, Stream, Trace, Writer};
+use corun_trace::format::{Break, FormatError, Options, Stream, Trace, Writer, check};
 use corun_trace::{Event, Recording, Sink, ThreadId};
 use proptest::prelude::*;
 use synthetic::{MIXTURES, Program};
@@ -13,7 +13,7 @@ use synthetic::{MIXTURES, Program};
 /// A made-up program of so many instructions.
 fn program(instructions: u64) -> Recording {
     let mut recording = Recording::default();
-    Program::new(&MIXTURES[1], 3).walk(instructions, &mut recording);
+    Program::new(&MIXTURES[1].1, 3).walk(instructions, &mut recording);
     recording
 }
 
@@ -198,4 +198,31 @@ fn a_full_disk_is_an_error_that_says_so() {
         })
     });
     assert_eq!(error.unwrap().0.kind(), std::io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn a_sound_trace_passes_the_check() {
+    let recording = program(30_000);
+    let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap());
+    assert!(checked.problems.is_empty(), "{:?}", checked.problems);
+    assert!(checked.instructions >= 30_000 && checked.frames > 30);
+}
+
+#[test]
+fn the_check_finds_a_flipped_bit_and_a_block_that_does_not_follow() {
+    let mut bytes = write(&program(30_000), 1_000);
+    let place = bytes.len() / 2;
+    bytes[place] ^= 1;
+    let checked = check(&Trace::from_bytes(bytes).unwrap());
+    assert!(matches!(checked.problems[0], FormatError::Damaged { .. }), "{:?}", checked.problems);
+
+    let mut recording = Recording::default();
+    let thread = recording.thread(5).unwrap();
+    // Two times nop; nop: the second does not follow from itself.
+    let block = recording.define(corun_trace::decode(0x1000, &[0x90, 0x90]).unwrap()).unwrap();
+    recording.execute(thread, block, 2, &[]).unwrap();
+    recording.execute(thread, block, 2, &[]).unwrap();
+    let checked = check(&Trace::from_bytes(write(&recording, 1_000)).unwrap());
+    let first = Break { tid: 5, instruction: 2, from: 0x1000, to: 0x1000 };
+    assert_eq!((checked.breaks, checked.first_break), (1, Some(first)));
 }

@@ -9,7 +9,6 @@ use rand_chacha::ChaCha8Rng;
 /// What a program is made of; the figures are parts of 100.
 #[derive(Debug, Clone, Copy)]
 pub struct Mixture {
-    pub name: &'static str,
     pub functions: usize,
     /// Segments that are loops, and that are calls; all others branch.
     pub loops: u32,
@@ -23,37 +22,44 @@ pub struct Mixture {
     pub pointer: u32,
 }
 
-pub const MIXTURES: [Mixture; 3] = [
-    Mixture {
-        name: "numeric: loops over arrays",
-        functions: 20,
-        loops: 70,
-        calls: 10,
-        random_branches: 2,
-        random: 2,
-        strided: 85,
-        pointer: 3,
-    },
-    Mixture {
-        name: "general: branches, calls, structures",
-        functions: 400,
-        loops: 25,
-        calls: 30,
-        random_branches: 10,
-        random: 5,
-        strided: 25,
-        pointer: 30,
-    },
-    Mixture {
-        name: "hard: random branches and addresses",
-        functions: 2000,
-        loops: 15,
-        calls: 35,
-        random_branches: 40,
-        random: 30,
-        strided: 10,
-        pointer: 30,
-    },
+/// By name.
+pub const MIXTURES: [(&str, Mixture); 3] = [
+    (
+        "numeric: loops over arrays",
+        Mixture {
+            functions: 20,
+            loops: 70,
+            calls: 10,
+            random_branches: 2,
+            random: 2,
+            strided: 85,
+            pointer: 3,
+        },
+    ),
+    (
+        "general: branches, calls, structures",
+        Mixture {
+            functions: 400,
+            loops: 25,
+            calls: 30,
+            random_branches: 10,
+            random: 5,
+            strided: 25,
+            pointer: 30,
+        },
+    ),
+    (
+        "hard: random branches and addresses",
+        Mixture {
+            functions: 2000,
+            loops: 15,
+            calls: 35,
+            random_branches: 40,
+            random: 30,
+            strided: 10,
+            pointer: 30,
+        },
+    ),
 ];
 
 /// A made-up program.
@@ -187,7 +193,7 @@ impl Program {
                     *at = (*at + *stride) % *length;
                     *first + *at
                 }
-                Place::Table { first, size } => *first + (self.random.next_u64() % *size & !7),
+                Place::Table { first, size } => *first + ((self.random.next_u64() % *size) & !7),
                 Place::Field(offset) => object + *offset,
             });
         }

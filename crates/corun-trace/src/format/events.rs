@@ -12,6 +12,9 @@ use super::varint::{Cursor, put};
 use super::{LARGEST_FRAME, MOST_FRAME_INSTRUCTIONS};
 use crate::{BlockId, Event, Form, Marker, OrderedMarker, Phase};
 
+/// The largest number of an instruction: adding a frame to it cannot overflow.
+const LAST_INSTRUCTION: u64 = u64::MAX >> 1;
+
 /// Where in its thread a frame lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
@@ -38,7 +41,7 @@ impl Head {
     pub(super) fn read(cursor: &mut Cursor, content: &[u8]) -> Result<Self, Defect> {
         let tid = cursor.number_up_to(content, u64::from(u32::MAX), "a thread's number")?;
         let first_instruction =
-            cursor.number_up_to(content, u64::MAX >> 1, "the frame's first instruction")?;
+            cursor.number_up_to(content, LAST_INSTRUCTION, "the frame's first instruction")?;
         let phase = match cursor.number_up_to(content, 1, "a phase (0 or 1)")? {
             0 => Phase::WarmUp,
             _ => Phase::Counted,
@@ -98,7 +101,8 @@ impl EventWriter {
     pub(super) fn mark(&mut self, marker: OrderedMarker) {
         if let Marker::Begin { phase, skipped } = marker.marker {
             self.head.phase = phase;
-            self.head.first_instruction += skipped;
+            let first = self.head.first_instruction.saturating_add(skipped);
+            self.head.first_instruction = first.min(LAST_INSTRUCTION);
         }
         self.markers.push(self.head.blocks, Entry::Marker(marker));
     }

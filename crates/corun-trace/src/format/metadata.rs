@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Ending, Plan, Traced};
 
 /// At the start of a trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Opening {
 }
 
 /// A tracer and its version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracerName {
     /// As given to `--tracer`.
     pub name: String,

@@ -4,6 +4,7 @@
 //! small and zstd makes it smaller, so that a window of a long run is reached, checked and read faster
 //! than it was executed under a tracer.
 
+mod check;
 mod control;
 mod dictionary;
 mod error;
@@ -21,6 +22,7 @@ mod values;
 mod varint;
 mod writer;
 
+pub use check::{Break, Checked, check};
 pub use error::FormatError;
 pub use metadata::{ClosedThread, Closing, Native, Opening, TracerName};
 pub use stream::Stream;

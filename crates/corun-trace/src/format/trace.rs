@@ -9,7 +9,7 @@ use std::slice;
 use super::error::FormatError;
 use super::events::{EventReader, Head, Step};
 use super::frame::Kind;
-use super::index::EntryContent;
+use super::index::{Entry, EntryContent};
 use super::metadata::{Closing, Opening};
 use super::scan::{self, Map};
 use super::source::Source;
@@ -143,6 +143,15 @@ impl Trace {
         events.frames = frames[frames.partition_point(ends_before)..].iter();
         events.advance_to(instruction)?;
         Ok(events)
+    }
+
+    pub(super) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The frames, as the index lists them, or as they were found without one.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.map.entries
     }
 
     fn thread(&self, thread: ThreadId) -> Result<&Thread, FormatError> {

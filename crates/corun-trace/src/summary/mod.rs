@@ -1,0 +1,255 @@
+//! What a trace holds, in figures: the mix of its instructions, its footprint, its hottest blocks.
+
+mod footprint;
+mod listing;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::flow::{Exit, ExitKind};
+use crate::format::{FormatError, Trace};
+use crate::{Block, BlockId, Direction, Event, Form, Marker, MemoryOperand};
+pub use footprint::Footprint;
+use footprint::Touched;
+pub use listing::disassemble;
+
+/// A trace in figures; warm-up stretches count like all others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Recorded instructions.
+    pub instructions: u64,
+    /// Executed blocks.
+    pub executions: u64,
+    /// Blocks of the dictionary that were executed.
+    pub blocks: u64,
+    /// Instructions that branch.
+    pub branches: Branches,
+    /// Accesses to memory.
+    pub memory: Memory,
+    /// The code that was executed.
+    pub code: Footprint,
+    /// The memory that was accessed.
+    pub data: Footprint,
+    /// Those that executed most instructions, hottest first.
+    pub hottest: Vec<HotBlock>,
+}
+
+/// Branches by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Branches {
+    /// Conditional ones.
+    pub conditional: u64,
+    /// Conditional ones that were taken.
+    pub taken: u64,
+    /// Jumps to a fixed target.
+    pub jumps: u64,
+    /// Jumps to a target from a register or from memory.
+    pub indirect_jumps: u64,
+    /// Calls of a fixed target.
+    pub calls: u64,
+    /// Calls of a target from a register or from memory.
+    pub indirect_calls: u64,
+    /// Returns.
+    pub returns: u64,
+}
+
+/// Accesses by kind; one that loads and stores counts as both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Prefetches.
+    pub prefetches: u64,
+    /// Loads and stores by their bytes; 0 where the state of the core decides.
+    pub sizes: BTreeMap<u16, u64>,
+}
+
+/// A block that is executed often.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HotBlock {
+    /// Its identity.
+    #[serde(skip)]
+    pub block: BlockId,
+    /// Its address.
+    pub address: u64,
+    /// How often it was executed.
+    pub executions: u64,
+    /// Its part of all instructions.
+    pub share: f64,
+}
+
+/// Sums a whole trace up, with so many of its hottest blocks.
+///
+/// # Errors
+/// If it is damaged.
+pub fn summary(trace: &Trace, hottest: usize) -> Result<Summary, FormatError> {
+    let mut tally = Tally::new(trace.blocks());
+    for thread in trace.threads() {
+        let mut events = trace.events(thread.id)?;
+        let mut last = None;
+        while let Some(event) = events.next_event()? {
+            match event {
+                Event::Block { block, executed, values } => {
+                    tally.execute(block, executed, values);
+                    tally.follow(last, block);
+                    let is_whole = executed as usize == trace.block(block).instructions.len();
+                    last = is_whole.then_some(block);
+                }
+                Event::Marker(marker) if marker.marker != Marker::Switch => last = None,
+                Event::Marker(_) => {}
+            }
+        }
+    }
+    Ok(tally.summary(hottest))
+}
+
+struct Tally<'a> {
+    blocks: &'a [Block],
+    exits: Vec<Exit>,
+    counts: Vec<Count>,
+    data: Touched,
+    memory: Memory,
+    taken: u64,
+}
+
+/// What is counted of a block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    executions: u64,
+    /// Executions to the end.
+    whole: u64,
+    instructions: u64,
+}
+
+impl<'a> Tally<'a> {
+    fn new(blocks: &'a [Block]) -> Self {
+        Self {
+            blocks,
+            exits: blocks.iter().map(Exit::of).collect(),
+            counts: vec![Count::default(); blocks.len()],
+            data: Touched::default(),
+            memory: Memory::default(),
+            taken: 0,
+        }
+    }
+
+    fn execute(&mut self, id: BlockId, executed: u32, values: &[u64]) {
+        let block = &self.blocks[id.0 as usize];
+        let count = &mut self.counts[id.0 as usize];
+        let is_whole = executed as usize == block.instructions.len();
+        count.executions += 1;
+        count.whole += u64::from(is_whole);
+        count.instructions += u64::from(executed);
+        let operands =
+            if is_whole { &block.operands } else { block.operands_of(executed as usize) };
+        let mut values = values.iter().copied();
+        let mut next = || values.next().expect("the format checked their number");
+        for operand in operands {
+            let size = u64::from(operand.size);
+            match operand.form {
+                Form::Single => {
+                    self.data.touch(next(), size);
+                    self.memory.add(operand, 1);
+                }
+                Form::Lanes => {
+                    let lanes = next();
+                    (0..lanes).for_each(|_| self.data.touch(next(), size));
+                    self.memory.add(operand, lanes);
+                }
+                Form::Repeated => {
+                    let (count, first) = (next(), next());
+                    let (count, falls) = (count >> 1, count & 1 == 1);
+                    let length = count.saturating_mul(size);
+                    let back = if falls { length.saturating_sub(size) } else { 0 };
+                    self.data.touch(first.wrapping_sub(back), length);
+                    self.memory.add(operand, count);
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, last: Option<BlockId>, next: BlockId) {
+        let Some(exit) = last.map(|last| self.exits[last.0 as usize]) else { return };
+        let is_taken = exit.next != self.blocks[next.0 as usize].address;
+        self.taken += u64::from(is_taken && matches!(exit.kind, ExitKind::Conditional(_)));
+    }
+
+    fn summary(self, hottest: usize) -> Summary {
+        let instructions = self.counts.iter().map(|count| count.instructions).sum();
+        let mut branches = Branches { taken: self.taken, ..Branches::default() };
+        let mut code = Touched::default();
+        for ((block, exit), count) in self.blocks.iter().zip(&self.exits).zip(&self.counts) {
+            branches.add(exit.kind, count.whole);
+            if count.executions > 0 {
+                code.touch(block.address, block.bytes.len() as u64);
+            }
+        }
+        Summary {
+            instructions,
+            executions: self.counts.iter().map(|count| count.executions).sum(),
+            blocks: self.counts.iter().filter(|count| count.executions > 0).count() as u64,
+            branches,
+            memory: self.memory,
+            code: code.footprint(),
+            data: self.data.footprint(),
+            hottest: hot_blocks(self.blocks, &self.counts, instructions, hottest),
+        }
+    }
+}
+
+fn hot_blocks(blocks: &[Block], counts: &[Count], total: u64, hottest: usize) -> Vec<HotBlock> {
+    let mut order: Vec<usize> =
+        (0..blocks.len()).filter(|&index| counts[index].executions > 0).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(counts[index].instructions));
+    let hot = |index: usize| HotBlock {
+        block: BlockId(index as u32),
+        address: blocks[index].address,
+        executions: counts[index].executions,
+        share: counts[index].instructions as f64 / total as f64,
+    };
+    order.into_iter().take(hottest).map(hot).collect()
+}
+
+impl Branches {
+    fn add(&mut self, kind: ExitKind, count: u64) {
+        *match kind {
+            ExitKind::Conditional(_) => &mut self.conditional,
+            ExitKind::Jump(_) => &mut self.jumps,
+            ExitKind::IndirectJump => &mut self.indirect_jumps,
+            ExitKind::Call(_) => &mut self.calls,
+            ExitKind::IndirectCall => &mut self.indirect_calls,
+            ExitKind::Return => &mut self.returns,
+            ExitKind::Next | ExitKind::Other => return,
+        } += count;
+    }
+}
+
+impl Memory {
+    fn add(&mut self, operand: &MemoryOperand, count: u64) {
+        let mut accesses = 0_u64;
+        let mut add = |kind: &mut u64| {
+            *kind = kind.saturating_add(count);
+            accesses = accesses.saturating_add(count);
+        };
+        match operand.direction {
+            Direction::Read => add(&mut self.loads),
+            Direction::Write => add(&mut self.stores),
+            Direction::ReadWrite => {
+                add(&mut self.loads);
+                add(&mut self.stores);
+            }
+            Direction::Prefetch => {
+                self.prefetches = self.prefetches.saturating_add(count);
+                return;
+            }
+        }
+        let size = self.sizes.entry(operand.size).or_default();
+        *size = size.saturating_add(accesses);
+    }
+}
+
+#[cfg(test)]
+mod tests;

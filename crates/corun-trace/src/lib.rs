@@ -18,6 +18,6 @@ pub use operands::{NotCode, decode};
 pub use plan::Plan;
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use tracer::Ptrace;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use tracer::{Ptrace, Qemu};

@@ -5,8 +5,8 @@
 //! place are one operand.
 
 use iced_x86::{
-    Decoder, DecoderOptions, Instruction as Decoded, InstructionInfoFactory, MemorySize, Mnemonic,
-    OpAccess, OpKind, UsedMemory,
+    CodeSize, Decoder, DecoderOptions, Instruction as Decoded, InstructionInfoFactory, MemorySize,
+    Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 
 use crate::{Block, Direction, Form, Instruction, MemoryOperand};
@@ -122,15 +122,18 @@ fn is_prefetch(mnemonic: Mnemonic) -> bool {
 
 fn prefetched(decoded: &Decoded) -> Option<(MemoryOperand, UsedMemory)> {
     let is_memory = (0..decoded.op_count()).any(|index| decoded.op_kind(index) == OpKind::Memory);
+    // The displacement of an address beside the instruction is the address.
+    let base = Some(decoded.memory_base()).filter(|_| !decoded.is_ip_rel_memory_operand());
+    let is_short = [decoded.memory_base(), decoded.memory_index()].iter().any(|it| it.is_gpr32());
     let memory = UsedMemory::new2(
         decoded.memory_segment(),
-        decoded.memory_base(),
+        base.unwrap_or(Register::None),
         decoded.memory_index(),
         decoded.memory_index_scale(),
         decoded.memory_displacement64(),
         decoded.memory_size(),
         OpAccess::Read,
-        iced_x86::CodeSize::Code64,
+        if is_short { CodeSize::Code32 } else { CodeSize::Code64 },
         0,
     );
     let operand = MemoryOperand { direction: Direction::Prefetch, size: 1, form: Form::Single };

@@ -34,6 +34,8 @@ pub(super) enum Kind {
     Plain,
     /// Stops after each iteration.
     Repeated,
+    /// May stop between lanes, where a page was not there.
+    Lanes,
     /// Asks the kernel.
     SystemCall,
     /// Says that the thread waits for another one.
@@ -63,10 +65,11 @@ impl Code {
             Mnemonic::Int if decoded.immediate8() == 0x80 => Kind::SystemCall,
             Mnemonic::Pause => Kind::Pause,
             Mnemonic::Pushf | Mnemonic::Pushfq => Kind::PushFlags,
-            _ if operands.iter().any(|(operand, _)| operand.form == Form::Repeated) => {
-                Kind::Repeated
-            }
-            _ => Kind::Plain,
+            _ => match operands.first().map(|(operand, _)| operand.form) {
+                Some(Form::Repeated) => Kind::Repeated,
+                Some(Form::Lanes) => Kind::Lanes,
+                _ => Kind::Plain,
+            },
         };
         Self {
             address: decoded.ip(),

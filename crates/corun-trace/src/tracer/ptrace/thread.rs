@@ -77,7 +77,7 @@ impl Thread {
         let before = std::mem::replace(&mut self.registers, kernel::registers(self.tid)?);
         let stays = before.rip == self.registers.rip;
         match (stop, self.kind()) {
-            (Stop::Stepped, Kind::Repeated) if stays => {}
+            (Stop::Stepped, Kind::Repeated | Kind::Lanes) if stays => {}
             (Stop::Stepped, kind) => {
                 self.done(telling)?;
                 if kind == Kind::PushFlags {

@@ -1,0 +1,98 @@
+//! Where two traces of one program differ first.
+
+use corun_trace::{Access, Direction, Event, Recording, ThreadId, accesses};
+use iced_x86::{Decoder, DecoderOptions, FastFormatter};
+
+/// What a tracer is known not to tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Blind {
+    /// The addresses of prefetches.
+    pub prefetches: bool,
+    /// Programs with AVX-512 do not run.
+    pub avx512: bool,
+}
+
+/// An executed instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Step {
+    address: u64,
+    bytes: Vec<u8>,
+    accesses: Vec<(u64, u16, Direction)>,
+}
+
+/// # Errors
+/// The first difference: the thread, how many instructions came before, and both sides disassembled.
+pub fn compare(expected: &Recording, found: &Recording, blind: Blind) -> Result<(), String> {
+    if expected.threads.len() != found.threads.len() {
+        let (expected, found) = (expected.threads.len(), found.threads.len());
+        return Err(format!("expected {expected} threads, found {found}"));
+    }
+    for thread in (0..expected.threads.len() as u32).map(ThreadId) {
+        let (ours, theirs) = (steps(expected, thread, blind), steps(found, thread, blind));
+        let length = ours.len().max(theirs.len());
+        if let Some(at) = (0..length).find(|&at| ours.get(at) != theirs.get(at)) {
+            let before = at.checked_sub(1).and_then(|before| ours.get(before));
+            return Err(format!(
+                "thread {}, after {at} instructions (of {}, {}), the last of them\n    {}\n\
+                 expected\n    {}\nfound\n    {}",
+                thread.0,
+                ours.len(),
+                theirs.len(),
+                describe(before),
+                describe(ours.get(at)),
+                describe(theirs.get(at))
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Every access of a thread with the address of its instruction.
+pub fn located(recording: &Recording, thread: ThreadId) -> Vec<(u64, Access)> {
+    let steps = steps(recording, thread, Blind::default());
+    let located = steps.into_iter().flat_map(|step| {
+        step.accesses.into_iter().map(move |(address, size, direction)| {
+            (step.address, Access { instruction: 0, address, size, direction })
+        })
+    });
+    located.collect()
+}
+
+/// An instruction of a trace, disassembled.
+pub fn disassemble(recording: &Recording, address: u64) -> String {
+    let threads = (0..recording.threads.len() as u32).map(ThreadId);
+    let mut steps = threads.flat_map(|thread| steps(recording, thread, Blind::default()));
+    describe(steps.find(|step| step.address == address).as_ref())
+}
+
+fn steps(recording: &Recording, thread: ThreadId, blind: Blind) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for event in recording.events(thread) {
+        let Event::Block { block, executed, values } = event else { continue };
+        let block = &recording.blocks[block.0 as usize];
+        let (first, mut at) = (steps.len(), 0);
+        for instruction in block.instructions.iter().take(executed as usize) {
+            let bytes = block.bytes[at..][..usize::from(instruction.length)].to_owned();
+            let address = block.address + at as u64;
+            at += bytes.len();
+            steps.push(Step { address, bytes, accesses: Vec::new() });
+        }
+        for Access { instruction, address, size, direction } in accesses(block, executed, values) {
+            let is_seen = !(blind.prefetches && direction == Direction::Prefetch);
+            let access = (if is_seen { address } else { 0 }, size, direction);
+            steps[first + instruction as usize].accesses.push(access);
+        }
+    }
+    steps
+}
+
+fn describe(step: Option<&Step>) -> String {
+    let Some(step) = step else { return "the end of the thread".to_owned() };
+    let decoded = Decoder::with_ip(64, &step.bytes, step.address, DecoderOptions::NONE).decode();
+    let mut text = format!("{:#x}  ", step.address);
+    FastFormatter::new().format(&decoded, &mut text);
+    for (address, size, direction) in &step.accesses {
+        text += &format!("\n        {direction:?} {size} bytes at {address:#x}");
+    }
+    text
+}

@@ -1,6 +1,6 @@
 //! Traces a command and tells what was seen: `count TRACER COMMAND...`.
-use std::sync::atomic::AtomicBool;
 use corun_trace::*;
+use std::sync::atomic::AtomicBool;
 fn main() {
     let mut args = std::env::args_os().skip(1);
     let tracer = args.next().unwrap();
@@ -13,11 +13,21 @@ fn main() {
     let traced = chosen.tracer.trace(&target, Plan::Whole, &mut recording, &AtomicBool::new(false));
     let seconds = begun.elapsed().as_secs_f64();
     match traced {
-        Ok(t) => eprintln!("{:?} {} instructions, {:.1} M/s", t.ending, t.instructions, t.instructions as f64 / seconds * 1e-6),
+        Ok(t) => eprintln!(
+            "{:?} {} instructions, {:.1} M/s",
+            t.ending,
+            t.instructions,
+            t.instructions as f64 / seconds * 1e-6
+        ),
         Err(e) => eprintln!("failed: {e}"),
     }
     for (i, _) in recording.threads.iter().enumerate() {
         let t = ThreadId(i as u32);
-        eprintln!("thread {i}: {} instructions {} accesses; {} blocks", recording.instructions(t).count(), recording.accesses(t).count(), recording.blocks.len());
+        eprintln!(
+            "thread {i}: {} instructions {} accesses; {} blocks",
+            recording.instructions(t).count(),
+            recording.accesses(t).count(),
+            recording.blocks.len()
+        );
     }
 }

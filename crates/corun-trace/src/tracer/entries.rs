@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use crate::{BlockId, Form, Marker, NotCode, OrderedMarker, Phase, Sink, SinkError, ThreadId, decode};
+use crate::{
+    BlockId, Form, Marker, NotCode, OrderedMarker, Phase, Sink, SinkError, ThreadId, decode,
+};
 
 const CUT: u64 = 1 << 62;
 pub(super) const MARKER: u64 = 1 << 63;

@@ -23,7 +23,7 @@ const REMARKS: [&str; 3] = [
     "Run on a core that QEMU emulates: programs that ask for its features may choose other code than on \
      this machine.",
     "QEMU does not tell of signals.",
-    "The addresses of prefetches are not known.",
+    "The addresses of prefetches are not known, and those of masked vectors are of their first lane.",
 ];
 
 /// The client by the version of QEMU's plugin interface that it speaks, newest first.

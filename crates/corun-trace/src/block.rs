@@ -68,6 +68,9 @@ pub enum Form {
     Repeated,
 }
 
+/// The most lanes of a vector: 16 of 4 bytes in 64.
+pub(crate) const MOST_LANES: usize = 16;
+
 impl Block {
     /// The operands of the first `executed` instructions.
     pub fn operands_of(&self, executed: usize) -> &[MemoryOperand] {

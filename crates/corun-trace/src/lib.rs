@@ -22,6 +22,6 @@ pub use plan::Plan;
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use tracer::Ptrace;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use tracer::{Ptrace, Qemu};

@@ -26,10 +26,18 @@ pub struct NotCode {
 /// # Errors
 /// If they are empty, or not whole instructions.
 pub fn decode(address: u64, bytes: &[u8]) -> Result<Block, NotCode> {
+    decode_first(address, bytes, usize::MAX)
+}
+
+/// The block of the first instructions that begin these bytes, at most so many.
+///
+/// # Errors
+/// As [`decode`].
+pub(crate) fn decode_first(address: u64, bytes: &[u8], most: usize) -> Result<Block, NotCode> {
     let mut factory = InstructionInfoFactory::new();
     let (mut instructions, mut operands) = (Vec::new(), Vec::new());
     let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
-    while decoder.can_decode() || instructions.is_empty() {
+    while instructions.len() < most && decoder.can_decode() || instructions.is_empty() {
         let at = decoder.position();
         let decoded = decoder.decode();
         if decoded.is_invalid() {
@@ -39,7 +47,8 @@ pub fn decode(address: u64, bytes: &[u8]) -> Result<Block, NotCode> {
         instructions.push(Instruction { length: decoded.len() as u8, operands: own.len() as u8 });
         operands.extend(own.into_iter().map(|(operand, _)| operand));
     }
-    Ok(Block { address, bytes: bytes.to_owned(), instructions, operands })
+    let bytes = bytes[..decoder.position()].to_owned();
+    Ok(Block { address, bytes, instructions, operands })
 }
 
 /// The memory operands of an instruction in the order that traces hold them, each with what its address
@@ -69,6 +78,27 @@ pub(crate) fn memory_operands(
     }
     found.sort_by_key(|(operand, _)| operand.direction == Direction::Write);
     found
+}
+
+/// For each instruction of a block, whether it may leave its operands alone: a mask or the kind of
+/// operand lets it.
+pub(crate) fn may_access_nothing(block: &Block) -> Vec<bool> {
+    let mut factory = InstructionInfoFactory::new();
+    let decoder = Decoder::with_ip(64, &block.bytes, block.address, DecoderOptions::NONE);
+    let is_conditional = |decoded: Decoded| {
+        let accesses = factory.info(&decoded).used_memory().iter().map(UsedMemory::access);
+        is_prefetch(decoded.mnemonic())
+            || is_flush(decoded.mnemonic())
+            || decoded.has_op_mask()
+            || accesses.clone().all(|access| {
+                matches!(access, OpAccess::CondRead | OpAccess::CondWrite | OpAccess::None)
+            })
+    };
+    decoder.into_iter().map(is_conditional).collect()
+}
+
+fn is_flush(mnemonic: Mnemonic) -> bool {
+    matches!(mnemonic, Mnemonic::Clflush | Mnemonic::Clflushopt | Mnemonic::Clwb)
 }
 
 fn is_prefetch(mnemonic: Mnemonic) -> bool {

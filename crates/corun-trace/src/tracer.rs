@@ -1,8 +1,15 @@
 //! What every tracer does, whatever is behind it.
 
+mod channel;
 mod choice;
+mod entries;
+mod image;
+mod library;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ptrace;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod qemu;
+mod session;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,6 +23,8 @@ use crate::{Plan, Sink, SinkError};
 pub use choice::{Chosen, all, choose};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use ptrace::Ptrace;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use qemu::Qemu;
 
 /// A way to see what a program executes.
 pub trait Tracer {

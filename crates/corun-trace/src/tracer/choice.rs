@@ -14,6 +14,8 @@ pub struct Chosen {
 pub fn all() -> Vec<Box<dyn Tracer>> {
     vec![
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Box::new(super::Qemu),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Box::new(super::Ptrace),
     ]
 }

@@ -1,13 +1,17 @@
 //! Where two traces of one program differ first.
 
 use corun_trace::{Access, Direction, Event, Recording, ThreadId, accesses};
-use iced_x86::{Decoder, DecoderOptions, FastFormatter};
+use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction, Mnemonic};
 
 /// What a tracer is known not to tell.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Blind {
     /// The addresses of prefetches.
     pub prefetches: bool,
+    /// Where a vector begins of which a mask leaves out the first lanes.
+    pub masked: bool,
+    /// Where the kernel puts a signal's frame on the stack; its emulation has another place.
+    pub frames: bool,
     /// Programs with AVX-512 do not run.
     pub avx512: bool,
 }
@@ -78,19 +82,31 @@ fn steps(recording: &Recording, thread: ThreadId, blind: Blind) -> Vec<Step> {
             steps.push(Step { address, bytes, accesses: Vec::new() });
         }
         for Access { instruction, address, size, direction } in accesses(block, executed, values) {
-            let is_seen = !(blind.prefetches && direction == Direction::Prefetch);
-            let access = (if is_seen { address } else { 0 }, size, direction);
-            steps[first + instruction as usize].accesses.push(access);
+            let step = &mut steps[first + instruction as usize];
+            let is_hidden = blind.frames
+                || blind.prefetches && direction == Direction::Prefetch
+                || blind.masked && step.is_masked();
+            step.accesses.push((if is_hidden { 0 } else { address }, size, direction));
         }
     }
     steps
 }
 
+impl Step {
+    fn decoded(&self) -> Instruction {
+        Decoder::with_ip(64, &self.bytes, self.address, DecoderOptions::NONE).decode()
+    }
+
+    fn is_masked(&self) -> bool {
+        use Mnemonic::{Vmaskmovpd, Vmaskmovps, Vpmaskmovd, Vpmaskmovq};
+        matches!(self.decoded().mnemonic(), Vmaskmovpd | Vmaskmovps | Vpmaskmovd | Vpmaskmovq)
+    }
+}
+
 fn describe(step: Option<&Step>) -> String {
     let Some(step) = step else { return "the end of the thread".to_owned() };
-    let decoded = Decoder::with_ip(64, &step.bytes, step.address, DecoderOptions::NONE).decode();
     let mut text = format!("{:#x}  ", step.address);
-    FastFormatter::new().format(&decoded, &mut text);
+    FastFormatter::new().format(&step.decoded(), &mut text);
     for (address, size, direction) in &step.accesses {
         text += &format!("\n        {direction:?} {size} bytes at {address:#x}");
     }

@@ -1,0 +1,75 @@
+/* How a client inside a traced program hands what it sees to corun, which is another process.
+ *
+ * There are no names in the file system: corun keeps four files open, and the client opens them again
+ * through /proc/PID/fd. src/tracer/channel.rs is the other end.
+ *
+ *   buffers   shared memory; buffer n lies at n * (CHANNEL_BUFFER + CHANNEL_PAGE), the page after it is
+ *             the guard that a client may protect to notice that the buffer is full
+ *   code      each block once, before it is first executed: a struct channel_block, the block's bytes,
+ *             the number of memory operands of each instruction (a byte each), a struct channel_operand
+ *             for each memory operand
+ *   full      a pipe of struct channel_message
+ *   free      a pipe of buffer numbers (uint32_t); a client that finds none waits for corun
+ *
+ * A buffer holds entries of 64-bit words. The first word of an entry says what it is:
+ *
+ *   block     the block's number; `words` words in all (see channel_block)
+ *   cut short the block's number | CHANNEL_CUT; the words of the block, then the address of the first
+ *             instruction that was not executed
+ *   marker    enum channel_marker | CHANNEL_MARKER; then its place among all markers; then a value
+ */
+#ifndef CORUN_CHANNEL_H
+#define CORUN_CHANNEL_H
+
+#include <stdint.h>
+
+enum {
+    CHANNEL_PAGE = 4096,
+    CHANNEL_BUFFER = 1 << 20,
+    CHANNEL_MARKER_WORDS = 3,
+};
+
+#define CHANNEL_CUT (1ULL << 62)
+#define CHANNEL_MARKER (1ULL << 63)
+
+/* What a marker says; its value follows in brackets. */
+enum channel_marker {
+    CHANNEL_SYSTEM_CALL = 1, /* the call's number */
+    CHANNEL_SIGNAL = 2,      /* the signal's number */
+    CHANNEL_FORKED = 3,      /* the child's process id */
+    CHANNEL_REPLACED = 4,    /* 0: the process becomes another program */
+    CHANNEL_ENDED = 5,       /* 0: the thread has ended */
+    CHANNEL_SKIPPED = 6,     /* instructions of the thread that were not recorded */
+};
+
+enum channel_kind {
+    CHANNEL_THREAD = 1, /* a thread begins; the next buffers of this `thread` are its own */
+    CHANNEL_FULL = 2,   /* a buffer to read, up to `bytes` */
+    CHANNEL_IMAGE = 3,  /* a program begins: block numbers start at 0 again; `thread` is its process */
+};
+
+struct channel_message {
+    uint32_t kind;
+    uint32_t thread; /* its number in the kernel */
+    uint32_t buffer;
+    uint32_t bytes;
+};
+
+struct channel_block {
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t words; /* of its entry, with the first */
+    uint32_t instructions;
+    uint32_t operands;
+};
+
+/* Where the values of an operand come from. One address: the word plus `addend`, or `addend` alone if
+ * `word` is 0. A `rep` instruction: two words from `word` on. Lanes: their number in `word`, then their
+ * addresses. */
+struct channel_operand {
+    uint64_t addend;
+    uint32_t word;
+    uint32_t reserved;
+};
+
+#endif

@@ -1,0 +1,460 @@
+/* The QEMU client (a TCG plugin): stores a block's number and then each of its accesses, as they happen.
+ *
+ * QEMU tells no operands, only accesses, in pieces of up to 8 bytes and a `rep` iteration at a time;
+ * src/tracer/qemu brings them into the form of all tracers. An entry is
+ *
+ *   block     the block's number, | QEMU_CONTINUED if it goes on with the `rep` instruction executed last
+ *   access    QEMU_ACCESS | index of the instruction << 16 | 1 << 8 if it stores | log2 of the bytes;
+ *             then the address
+ *   marker    as channel.h says
+ *
+ * A block's bytes in the code file end up to 15 bytes late: QEMU does not tell the length of an
+ * instruction that crosses a page.
+ */
+#define _GNU_SOURCE
+#include "../channel.h"
+#include "plugin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* The version of the interface; a QEMU takes what lies between its oldest and its own. */
+__attribute__((visibility("default"))) int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+#define QEMU_CONTINUED (1ULL << 60)
+#define QEMU_ACCESS (1ULL << 61)
+
+enum {
+    MOST_BUFFERS = 1 << 14,
+    MOST_CODE = 1 << 16,
+    LONGEST_INSTRUCTION = 15,
+    /* Instructions after which a thread looks where the whole run is. */
+    GRANT = 1 << 16,
+    /* The program should not meet our descriptors. */
+    FIRST_DESCRIPTOR = 512,
+};
+
+struct block {
+    uint64_t number;
+    uint64_t address;
+    uint32_t instructions;
+    bool begins_with_rep; /* and so is nothing else */
+    uint64_t rep;         /* where the `rep` instruction lies that it ends in, or 0 */
+};
+
+/* What to record of the run, in instructions of all threads. */
+struct stretch {
+    uint64_t begin;
+    uint64_t end;
+    bool is_counted;
+};
+
+struct stream {
+    uint64_t *next;
+    uint64_t *limit;
+    int64_t left; /* instructions until the thread looks where the whole run is */
+    bool is_recording;
+    bool has_begun;
+    uint32_t buffer;
+    uint32_t thread;
+    uint64_t rep; /* of the last block */
+    uint64_t *start;
+    uint64_t skipped;
+    int64_t granted;
+    uint64_t executed;
+    struct stream *following;
+};
+
+static __thread struct stream stream __attribute__((tls_model("initial-exec")));
+
+static struct {
+    char files[4][64];
+    int buffers, code, full, free;
+    uint64_t *mapped[MOST_BUFFERS];
+    uint64_t order;
+    uint64_t blocks;
+    const struct stretch *stretches;
+    size_t count, current;
+    uint64_t position;
+    unsigned threads;
+    struct stream *streams;
+    bool is_detached; /* in a child, which is not traced */
+    pthread_mutex_t lock;
+} channel = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- The channel ---------------------------------------------------------------------------------- */
+
+static void
+fail(const char *what)
+{
+    fprintf(stderr, "corun: the tracing client cannot %s: %s\n", what, strerror(errno));
+    _exit(127);
+}
+
+static int
+open_file(int file, int flags)
+{
+    int low = open(channel.files[file], flags | O_CLOEXEC);
+    int high = low < 0 ? low : fcntl(low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+    if (high < 0)
+        fail("open its channel");
+    close(low);
+    return high;
+}
+
+static void
+open_files(void)
+{
+    channel.buffers = open_file(0, O_RDWR);
+    channel.code = open_file(1, O_WRONLY | O_APPEND);
+    channel.full = open_file(2, O_WRONLY);
+    channel.free = open_file(3, O_RDONLY);
+}
+
+/* All of it; the program may have closed every descriptor that it found. */
+static void
+move_all(int *descriptor, void *bytes, size_t size, bool is_reading)
+{
+    char *at = bytes;
+    while (size > 0) {
+        ssize_t moved = is_reading ? read(*descriptor, at, size) : write(*descriptor, at, size);
+        if (moved > 0) {
+            at += moved;
+            size -= moved;
+        } else if (moved == 0) {
+            _exit(127); /* corun is gone */
+        } else if (errno == EBADF) {
+            open_files();
+        } else if (errno != EINTR) {
+            fail("reach corun");
+        }
+    }
+}
+
+static void
+send_message(enum channel_kind kind, uint32_t thread, uint32_t buffer, uint32_t bytes)
+{
+    struct channel_message message = { kind, thread, buffer, bytes };
+    move_all(&channel.full, &message, sizeof(message), false);
+}
+
+static void
+take_buffer(struct stream *s)
+{
+    move_all(&channel.free, &s->buffer, sizeof(s->buffer), true);
+    uint64_t **mapped = &channel.mapped[s->buffer % MOST_BUFFERS];
+    if (*mapped == NULL) {
+        off_t offset = (off_t)s->buffer * (CHANNEL_BUFFER + CHANNEL_PAGE);
+        void *memory;
+        while ((memory = mmap(NULL, CHANNEL_BUFFER, PROT_READ | PROT_WRITE, MAP_SHARED,
+                              channel.buffers, offset)) == MAP_FAILED) {
+            if (errno != EBADF)
+                fail("map a buffer");
+            open_files();
+        }
+        *mapped = memory;
+    }
+    s->start = s->next = *mapped;
+    s->limit = *mapped + CHANNEL_BUFFER / sizeof(uint64_t);
+}
+
+static void
+hand_over(struct stream *s)
+{
+    uint32_t bytes = (uint32_t)((char *)s->next - (char *)s->start);
+    send_message(CHANNEL_FULL, s->thread, s->buffer, bytes);
+}
+
+static void
+reserve(struct stream *s, size_t words)
+{
+    if (s->next + words > s->limit) {
+        hand_over(s);
+        take_buffer(s);
+    }
+}
+
+static void
+mark(struct stream *s, enum channel_marker marker, uint64_t value)
+{
+    reserve(s, CHANNEL_MARKER_WORDS);
+    s->next[0] = CHANNEL_MARKER | (uint64_t)marker;
+    s->next[1] = __atomic_fetch_add(&channel.order, 1, __ATOMIC_SEQ_CST);
+    s->next[2] = value;
+    s->next += CHANNEL_MARKER_WORDS;
+}
+
+/* --- Threads -------------------------------------------------------------------------------------- */
+
+static void
+begin_stream(struct stream *s)
+{
+    s->has_begun = true;
+    s->thread = (uint32_t)syscall(SYS_gettid);
+    send_message(CHANNEL_THREAD, s->thread, 0, 0);
+    take_buffer(s);
+    s->following = channel.streams;
+    channel.streams = s;
+    channel.threads++;
+}
+
+static void
+end_stream(struct stream *s)
+{
+    struct stream **link = &channel.streams;
+    while (*link != NULL && *link != s)
+        link = &(*link)->following;
+    if (*link == NULL)
+        return;
+    *link = s->following;
+    channel.threads--;
+    mark(s, CHANNEL_ENDED, s->executed + (uint64_t)(s->granted - s->left));
+    hand_over(s);
+    s->is_recording = false;
+}
+
+/* The thread has used up what it was granted: where is the run now, and is it recorded there? */
+static void
+look(struct stream *s)
+{
+    pthread_mutex_lock(&channel.lock);
+    if (channel.is_detached) {
+        s->is_recording = false;
+        s->left = INT64_MAX;
+        pthread_mutex_unlock(&channel.lock);
+        return;
+    }
+    if (!s->has_begun)
+        begin_stream(s);
+    uint64_t used = (uint64_t)(s->granted - s->left);
+    channel.position += used;
+    s->executed += used;
+    size_t before = channel.current;
+    while (channel.current < channel.count &&
+           channel.position >= channel.stretches[channel.current].end)
+        channel.current++;
+    uint64_t until = UINT64_MAX;
+    bool is_inside = false;
+    if (channel.current < channel.count) {
+        const struct stretch *stretch = &channel.stretches[channel.current];
+        is_inside = channel.position >= stretch->begin;
+        until = is_inside ? stretch->end : stretch->begin;
+        if (is_inside && (!s->is_recording || before != channel.current)) {
+            mark(s, CHANNEL_SKIPPED, s->skipped << 1 | stretch->is_counted);
+            s->skipped = 0;
+        }
+    }
+    s->is_recording = is_inside;
+    uint64_t ahead = until - channel.position;
+    s->granted = s->left = ahead < GRANT ? (int64_t)ahead : GRANT;
+    pthread_mutex_unlock(&channel.lock);
+}
+
+static void
+after_fork(void)
+{
+    pthread_mutex_init(&channel.lock, NULL);
+    channel.is_detached = true;
+    stream.is_recording = false;
+    stream.left = INT64_MAX;
+}
+
+/* --- What QEMU tells ------------------------------------------------------------------------------ */
+
+static void
+on_block(unsigned cpu, void *data)
+{
+    const struct block *block = data;
+    struct stream *s = &stream;
+    bool is_continued = block->begins_with_rep && s->rep == block->address;
+    if (s->left <= 0)
+        look(s);
+    s->rep = block->rep;
+    s->left -= block->instructions - is_continued;
+    if (!s->is_recording) {
+        s->skipped += block->instructions - is_continued;
+        return;
+    }
+    reserve(s, 1);
+    *s->next++ = is_continued ? block->number | QEMU_CONTINUED : block->number;
+}
+
+static void
+on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    struct stream *s = &stream;
+    if (!s->is_recording)
+        return;
+    reserve(s, 2);
+    s->next[0] = QEMU_ACCESS | (uint64_t)(uintptr_t)data << 16 |
+        (uint64_t)qemu_plugin_mem_is_store(info) << 8 | qemu_plugin_mem_size_shift(info);
+    s->next[1] = address;
+    s->next += 2;
+}
+
+static bool
+is_rep_string(const uint8_t *bytes, size_t size)
+{
+    bool has_rep = false;
+    size_t at = 0;
+    for (; at < size; at++) {
+        if (bytes[at] == 0xf2 || bytes[at] == 0xf3)
+            has_rep = true;
+        else if (bytes[at] != 0x66 && bytes[at] != 0x67 && (bytes[at] & 0xf0) != 0x40)
+            break;
+    }
+    uint8_t opcode = at < size ? bytes[at] : 0;
+    return has_rep && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf));
+}
+
+/* What can be read of the code from `from` on. */
+static size_t
+read_code(const void *from, uint8_t *to, size_t size)
+{
+    struct iovec here = { to, size }, there = { (void *)from, size };
+    struct iovec pieces[2] = { there, { 0 } };
+    /* Each page is read or refused by itself. */
+    size_t first = 4096 - ((uintptr_t)from & 4095);
+    size_t count = 1;
+    if (first < size) {
+        pieces[0].iov_len = first;
+        pieces[1] = (struct iovec){ (char *)from + first, size - first };
+        count = 2;
+    }
+    ssize_t got = process_vm_readv(getpid(), &here, 1, pieces, count, 0);
+    return got < 0 ? 0 : (size_t)got;
+}
+
+static void
+on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    static uint8_t code[MOST_CODE];
+    size_t count = qemu_plugin_tb_n_insns(tb);
+    struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+    struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, count - 1);
+    struct block *block = calloc(1, sizeof(*block));
+    if (block == NULL || channel.is_detached)
+        return;
+
+    pthread_mutex_lock(&channel.lock);
+    size_t to_last = qemu_plugin_insn_vaddr(last) - qemu_plugin_insn_vaddr(first);
+    size_t size = to_last + LONGEST_INSTRUCTION;
+    if (size > MOST_CODE)
+        size = MOST_CODE;
+    size = read_code(qemu_plugin_insn_haddr(first), code, size);
+    block->number = channel.blocks++;
+    block->address = qemu_plugin_insn_vaddr(first);
+    block->instructions = (uint32_t)count;
+    if (to_last < size && is_rep_string(code + to_last, size - to_last))
+        block->rep = qemu_plugin_insn_vaddr(last);
+    block->begins_with_rep = block->rep == block->address;
+    struct channel_block told = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };
+    move_all(&channel.code, &told, sizeof(told), false);
+    move_all(&channel.code, code, size, false);
+    pthread_mutex_unlock(&channel.lock);
+
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
+    for (size_t i = 0; i < count; i++)
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, i), on_access,
+                                         QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                         (void *)(uintptr_t)i);
+}
+
+static void
+on_system_call(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, uint64_t a2,
+               uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+{
+    struct stream *s = &stream;
+    if (!s->is_recording)
+        return;
+    mark(s, CHANNEL_SYSTEM_CALL, (uint64_t)number);
+    /* What comes after may be another program, or nothing. */
+    if (number == SYS_execve || number == SYS_execveat) {
+        hand_over(s);
+        take_buffer(s);
+    }
+}
+
+static void
+on_thread_end(qemu_plugin_id_t id, unsigned cpu)
+{
+    if (!stream.has_begun || channel.is_detached)
+        return;
+    pthread_mutex_lock(&channel.lock);
+    end_stream(&stream);
+    pthread_mutex_unlock(&channel.lock);
+}
+
+static void
+on_end(qemu_plugin_id_t id, void *data)
+{
+    if (channel.is_detached)
+        return;
+    pthread_mutex_lock(&channel.lock);
+    while (channel.streams != NULL)
+        end_stream(channel.streams);
+    channel.is_detached = true;
+    pthread_mutex_unlock(&channel.lock);
+}
+
+/* "begin:end:counted" of each stretch, one behind the other. */
+static bool
+read_stretches(const char *text)
+{
+    size_t most = 1;
+    for (const char *at = text; *at != 0; at++)
+        most += *at == ':';
+    struct stretch *stretches = calloc(most, sizeof(*stretches));
+    unsigned counted;
+    int length;
+    while (stretches != NULL &&
+           sscanf(text, "%lu:%lu:%u%n", &stretches[channel.count].begin,
+                  &stretches[channel.count].end, &counted, &length) == 3) {
+        stretches[channel.count++].is_counted = counted != 0;
+        text += length + (text[length] == ':');
+    }
+    channel.stretches = stretches;
+    return stretches != NULL && *text == 0;
+}
+
+static bool
+read_files(const char *text)
+{
+    unsigned process, files[4];
+    if (sscanf(text, "%u:%u:%u:%u:%u", &process, &files[0], &files[1], &files[2], &files[3]) != 5)
+        return false;
+    for (int i = 0; i < 4; i++)
+        snprintf(channel.files[i], sizeof(channel.files[i]), "/proc/%u/fd/%u", process, files[i]);
+    return true;
+}
+
+__attribute__((visibility("default"))) int
+qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv)
+{
+    static const char channel_is[] = "channel=", stretches_are[] = "stretches=";
+    bool has_files = false, has_stretches = false;
+    for (int i = 0; i < argc; i++) {
+        if (strncmp(argv[i], channel_is, strlen(channel_is)) == 0)
+            has_files = read_files(argv[i] + strlen(channel_is));
+        else if (strncmp(argv[i], stretches_are, strlen(stretches_are)) == 0)
+            has_stretches = read_stretches(argv[i] + strlen(stretches_are));
+    }
+    if (!has_files || !has_stretches)
+        return -1;
+    open_files();
+    send_message(CHANNEL_IMAGE, (uint32_t)getpid(), 0, 0);
+    pthread_atfork(NULL, NULL, after_fork);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    qemu_plugin_register_vcpu_syscall_cb(id, on_system_call);
+    qemu_plugin_register_vcpu_exit_cb(id, on_thread_end);
+    qemu_plugin_register_atexit_cb(id, on_end, NULL);
+    return 0;
+}

@@ -1,0 +1,119 @@
+//! The blocks that QEMU has translated, as the client describes them.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::ops::Range;
+
+use crate::operands::{decode_first, may_access_nothing};
+use crate::tracer::entries::{EntryError, read_bytes, read_u32, read_u64};
+use crate::{Block, BlockId, Direction, Form, MemoryOperand, Sink};
+
+/// By number; QEMU may translate the same code again.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    known: Vec<Known>,
+    by_code: HashMap<(u64, Vec<u8>), BlockId>,
+}
+
+/// What is needed of a block while it is executed.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) id: BlockId,
+    /// For each instruction, its operands' place among those of the block.
+    pub(super) instructions: Vec<Range<usize>>,
+    pub(super) operands: Vec<MemoryOperand>,
+    /// The pieces that are usual, if each operand has one or, read and written, two.
+    pub(super) usual: Vec<Usual>,
+    /// Instructions that have operands and yet may access nothing.
+    pub(super) may_be_silent: Vec<bool>,
+    pub(super) ends_in_repeat: bool,
+}
+
+/// A piece that a block accesses each time, in its order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usual {
+    pub(super) instruction: u32,
+    pub(super) is_store: bool,
+    /// Whether its address is an operand's value; else it is the same as the one before.
+    pub(super) is_value: bool,
+}
+
+impl Blocks {
+    /// Reads the descriptions up to a block and tells the sink of new code.
+    pub(super) fn learn(
+        &mut self,
+        number: u64,
+        code: &mut impl Read,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EntryError> {
+        while self.known.len() as u64 <= number {
+            let block = describe(code)?;
+            let key = (block.address, block.bytes.clone());
+            let known = Known::new(BlockId(0), &block);
+            let id = match self.by_code.get(&key) {
+                Some(&id) => id,
+                None => *self.by_code.entry(key).or_insert(sink.define(block)?),
+            };
+            self.known.push(Known { id, ..known });
+        }
+        Ok(())
+    }
+
+    /// A block that was learnt.
+    pub(super) fn get(&self, number: u64) -> &Known {
+        &self.known[number as usize]
+    }
+}
+
+impl Known {
+    fn new(id: BlockId, block: &Block) -> Self {
+        let mut at = 0;
+        let own = block.instructions.iter().map(|instruction| {
+            let own = at..at + usize::from(instruction.operands);
+            at = own.end;
+            own
+        });
+        let instructions: Vec<_> = own.collect();
+        let last = instructions.last().cloned().unwrap_or_default();
+        Self {
+            id,
+            usual: usual(&instructions, &block.operands),
+            may_be_silent: may_access_nothing(block),
+            ends_in_repeat: block.operands[last]
+                .iter()
+                .any(|operand| operand.form == Form::Repeated),
+            instructions,
+            operands: block.operands.clone(),
+        }
+    }
+}
+
+fn usual(instructions: &[Range<usize>], operands: &[MemoryOperand]) -> Vec<Usual> {
+    let mut usual = Vec::new();
+    for (own, instruction) in instructions.iter().zip(0..) {
+        for operand in &operands[own.clone()] {
+            let piece = |is_store, is_value| Usual { instruction, is_store, is_value };
+            match operand.direction {
+                Direction::Read => usual.push(piece(false, true)),
+                Direction::Write => usual.push(piece(true, true)),
+                Direction::ReadWrite => usual.extend([piece(false, true), piece(true, false)]),
+                Direction::Prefetch => {}
+            }
+        }
+    }
+    let is_usual = |operand: &MemoryOperand| {
+        operand.form == Form::Single
+            && (1..=8).contains(&operand.size)
+            && operand.direction != Direction::Prefetch
+    };
+    if operands.iter().all(is_usual) { usual } else { Vec::new() }
+}
+
+/// Reads the next description: a `struct channel_block` and the code, which may go on a little further.
+fn describe(code: &mut impl Read) -> Result<Block, EntryError> {
+    let address = read_u64(code)?;
+    let (length, _words) = (read_u32(code)?, read_u32(code)?);
+    let (instructions, _operands) = (read_u32(code)?, read_u32(code)?);
+    let bytes = read_bytes(code, length as usize)?;
+    Ok(decode_first(address, &bytes, instructions as usize)?)
+}

@@ -1,0 +1,202 @@
+//! From the words that the QEMU client leaves in a buffer to what a sink takes.
+//!
+//! A block's accesses follow it, so it is told when the next one begins. The layout is that of
+//! `clients/qemu.c`; nothing in a buffer is trusted.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use super::accesses::{Piece, Pieces};
+use super::blocks::{Blocks, Known, Usual};
+use crate::tracer::entries::{EntryError, MARKER, mark};
+use crate::{Sink, ThreadId};
+
+const CONTINUED: u64 = 1 << 60;
+const ACCESS: u64 = 1 << 61;
+const STORE: u64 = 1 << 8;
+
+/// Tells a sink what the buffers of the client hold.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    blocks: Blocks,
+    threads: HashMap<u32, Thread>,
+    instructions: u64,
+}
+
+/// A thread and the block that it executes.
+#[derive(Debug)]
+struct Thread {
+    id: ThreadId,
+    block: Option<u64>,
+    ends_in_repeat: bool,
+    is_continued: bool,
+    /// What the block accessed, with the instruction's index.
+    pieces: Vec<(u32, Piece)>,
+    /// What its last instruction accessed, if that repeats.
+    repeated: Pieces,
+    /// Each instruction's, where the usual way does not do.
+    sorted: Vec<Pieces>,
+    values: Vec<u64>,
+}
+
+impl Entries {
+    /// Instructions told up to now.
+    pub(super) fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Another program begins: blocks are counted from 0 again.
+    pub(super) fn forget_blocks(&mut self) {
+        self.blocks = Blocks::default();
+    }
+
+    /// A thread begins, by its number in the kernel.
+    pub(super) fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        let id = sink.thread(tid)?;
+        self.threads.insert(tid, Thread::new(id));
+        Ok(())
+    }
+
+    /// Tells a buffer of a thread; `code` holds the descriptions of blocks that are not known yet.
+    pub(super) fn tell(
+        &mut self,
+        tid: u32,
+        mut words: &[u64],
+        code: &mut impl Read,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EntryError> {
+        let thread = self.threads.get_mut(&tid).ok_or(EntryError::Unexpected {
+            expected: "a thread that has begun",
+            found: tid.into(),
+        })?;
+        while let Some(&head) = words.first() {
+            let length = if head & MARKER != 0 {
+                self.instructions += thread.finish(&self.blocks, sink)?;
+                mark(words, thread.id, sink)?
+            } else if head & ACCESS != 0 {
+                let &[head, address, ..] = words else {
+                    return Err(EntryError::Unexpected { expected: "an address", found: head });
+                };
+                thread.access(head, address, &self.blocks);
+                2
+            } else {
+                let number = head & !CONTINUED;
+                self.blocks.learn(number, code, sink)?;
+                // The same `rep` instruction once more is no other instruction.
+                thread.is_continued = head & CONTINUED != 0 && thread.is_repeating();
+                if !thread.is_continued {
+                    self.instructions += thread.finish(&self.blocks, sink)?;
+                    thread.begin(number, self.blocks.get(number));
+                }
+                1
+            };
+            words = &words[length..];
+        }
+        Ok(())
+    }
+
+    /// Tells the blocks that are still open when a program has ended.
+    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        for thread in self.threads.values_mut() {
+            self.instructions += thread.finish(&self.blocks, sink)?;
+        }
+        Ok(())
+    }
+}
+
+impl Thread {
+    fn new(id: ThreadId) -> Self {
+        Self {
+            id,
+            block: None,
+            ends_in_repeat: false,
+            is_continued: false,
+            pieces: Vec::new(),
+            repeated: Pieces::default(),
+            sorted: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, number: u64, block: &Known) {
+        self.block = Some(number);
+        self.ends_in_repeat = block.ends_in_repeat;
+        self.pieces.clear();
+        self.repeated.clear();
+    }
+
+    fn is_repeating(&self) -> bool {
+        self.block.is_some() && self.ends_in_repeat
+    }
+
+    fn access(&mut self, head: u64, address: u64, blocks: &Blocks) {
+        let instruction = ((head & !ACCESS) >> 16) as u32;
+        let piece = Piece { address, is_store: head & STORE != 0 };
+        let Some(number) = self.block else { return };
+        // What goes on repeating has a block of its own, in which it is the first instruction.
+        if self.ends_in_repeat {
+            let last = blocks.get(number).instructions.len() as u32 - 1;
+            if instruction == last || self.is_continued {
+                return self.repeated.push(piece);
+            }
+        }
+        self.pieces.push((instruction, piece));
+    }
+
+    /// Tells the open block, and how many of its instructions were executed.
+    fn finish(&mut self, blocks: &Blocks, sink: &mut dyn Sink) -> Result<u64, EntryError> {
+        let Some(number) = self.block.take() else { return Ok(0) };
+        let block = blocks.get(number);
+        self.values.clear();
+        let executed = if self.is_usual(block) {
+            let pieces = self.pieces.iter().zip(&block.usual);
+            let values = pieces.filter(|(_, usual)| usual.is_value);
+            self.values.extend(values.map(|((_, piece), _)| piece.address));
+            block.instructions.len()
+        } else {
+            self.sort(block);
+            let executed = self.executed(block);
+            for (own, pieces) in block.instructions.iter().zip(&mut self.sorted).take(executed) {
+                pieces.values(&block.operands[own.clone()], &mut self.values);
+            }
+            executed
+        };
+        sink.execute(self.id, block.id, executed as u32, &self.values)?;
+        Ok(executed as u64)
+    }
+
+    fn is_usual(&self, block: &Known) -> bool {
+        let is_same = |((instruction, piece), usual): (&(u32, Piece), &Usual)| {
+            *instruction == usual.instruction && piece.is_store == usual.is_store
+        };
+        // A block without operands that names none is usual; one whose pieces vary names none, too.
+        self.pieces.len() == block.usual.len()
+            && block.usual.is_empty() == block.operands.is_empty()
+            && self.pieces.iter().zip(&block.usual).all(is_same)
+    }
+
+    fn sort(&mut self, block: &Known) {
+        self.sorted.iter_mut().for_each(Pieces::clear);
+        self.sorted.resize_with(block.instructions.len(), Pieces::default);
+        for &(instruction, piece) in &self.pieces {
+            if let Some(own) = self.sorted.get_mut(instruction as usize) {
+                own.push(piece);
+            }
+        }
+        if block.ends_in_repeat
+            && let Some(last) = self.sorted.last_mut()
+        {
+            std::mem::swap(last, &mut self.repeated);
+        }
+    }
+
+    /// QEMU does not say that an instruction faulted; but it and those behind it accessed nothing,
+    /// though it should have.
+    fn executed(&self, block: &Known) -> usize {
+        let accessed = self.sorted.iter().rposition(|pieces| !pieces.is_empty());
+        let after = accessed.map_or(0, |last| last + 1);
+        let missing = (after..block.instructions.len())
+            .find(|&index| !block.instructions[index].is_empty() && !block.may_be_silent[index]);
+        missing.unwrap_or(block.instructions.len())
+    }
+}

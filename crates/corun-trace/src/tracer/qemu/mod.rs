@@ -1,0 +1,153 @@
+//! Tracing with QEMU's user mode and a plugin: needs only the system's package.
+//!
+//! The program runs on an emulated core, which knows AVX2 and no AVX-512; what a program chooses by asking
+//! which core it has may differ from what it does on the real one.
+
+mod accesses;
+mod blocks;
+mod entries;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use super::channel::{Channel, Code};
+use super::entries::EntryError;
+use super::image;
+use super::library::{Packed, installed};
+use super::session::{Interpreter, run};
+use crate::{Phase, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+
+const PROGRAM: &str = "qemu-x86_64";
+const REMARKS: [&str; 3] = [
+    "Run on a core that QEMU emulates: programs that ask for its features may choose other code than on \
+     this machine.",
+    "QEMU does not tell of signals.",
+    "The addresses of prefetches are not known, and those of masked vectors are of their first lane.",
+];
+
+/// The client by the version of QEMU's plugin interface that it speaks, newest first.
+const CLIENTS: [(u32, Packed); 2] = [
+    (
+        9,
+        Packed {
+            name: "client-2.so",
+            content: include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-2.so.zst")),
+        },
+    ),
+    (
+        0,
+        Packed {
+            name: "client-1.so",
+            content: include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-1.so.zst")),
+        },
+    ),
+];
+
+/// Traces with QEMU.
+#[derive(Debug, Clone, Copy)]
+pub struct Qemu;
+
+impl Tracer for Qemu {
+    fn name(&self) -> &'static str {
+        "qemu"
+    }
+
+    fn merit(&self) -> &'static str {
+        "tens of millions of instructions a second on an emulated core, without AVX-512"
+    }
+
+    fn ready(&self) -> Result<(), Unavailable> {
+        find().map(drop)
+    }
+
+    fn trace(
+        &self,
+        target: &Target,
+        plan: Plan,
+        sink: &mut dyn Sink,
+        stop: &AtomicBool,
+    ) -> Result<Traced, TraceError> {
+        let (qemu, client) = find()?;
+        let broken = |error: std::io::Error| TraceError::Failed {
+            tracer: self.name(),
+            reason: error.to_string(),
+        };
+        let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
+        let line = image::resolve(target).map_err(unrunnable)?;
+        let mut channel = Channel::new().map_err(broken)?;
+        let mut command = Command::new(qemu);
+        command.args(["-cpu", "max", "-plugin"]).arg(plugin(&client, &channel, plan));
+        command.arg("-0").arg(&line.name).arg(&line.image).args(&line.arguments);
+        let mut entries = entries::Entries::default();
+        let ending = run(&mut command, &mut channel, &mut entries, sink, stop)?;
+        let remarks = REMARKS.map(str::to_owned).to_vec();
+        Ok(Traced { ending, instructions: entries.instructions(), remarks })
+    }
+}
+
+impl Interpreter for entries::Entries {
+    const TRACER: &'static str = "qemu";
+
+    fn forget_blocks(&mut self) {
+        self.forget_blocks();
+    }
+
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        self.begin_thread(tid, sink)
+    }
+
+    fn tell(
+        &mut self,
+        tid: u32,
+        words: &[u64],
+        code: &mut Code,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EntryError> {
+        self.tell(tid, words, code, sink)
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        self.finish(sink)
+    }
+}
+
+/// QEMU's argument that loads the client; commas separate its parts, so that none may be in a path.
+fn plugin(client: &Path, channel: &Channel, plan: Plan) -> String {
+    let file = client.display().to_string().replace(',', ",,");
+    let channel = channel.name().replace(',', ":");
+    let stretches = plan.stretches().map(|stretch| {
+        let is_counted = u8::from(stretch.phase == Phase::Counted);
+        format!("{}:{}:{is_counted}", stretch.begin, stretch.end)
+    });
+    let stretches: Vec<_> = stretches.collect();
+    format!("file={file},channel={channel},stretches={}", stretches.join(":"))
+}
+
+/// QEMU and the client for its version.
+fn find() -> Result<(PathBuf, PathBuf), Unavailable> {
+    let unavailable = |found: String| Unavailable {
+        found,
+        next_step: "Install QEMU's user mode (Debian: qemu-user), or take another tracer with \
+                    --tracer."
+            .to_owned(),
+    };
+    let qemu = which::which(PROGRAM).map_err(|_| unavailable(format!("there is no {PROGRAM}")))?;
+    let said = |argument: &str| {
+        let output = Command::new(&qemu).arg(argument).output();
+        let output = output.map_err(|error| unavailable(format!("{PROGRAM}: {error}")))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    if !said("-help")?.contains("-plugin") {
+        return Err(unavailable(format!("{PROGRAM} was built without plugins")));
+    }
+    let version = said("--version")?;
+    let major = version.split_whitespace().find_map(|word| word.split_once('.')?.0.parse().ok());
+    let major: u32 = major.ok_or_else(|| {
+        unavailable(format!("expected the version of {PROGRAM}, found {version:?}"))
+    })?;
+    let mut clients = CLIENTS.into_iter();
+    let (_, client) = clients.find(|&(oldest, _)| major >= oldest).expect("one is for any version");
+    let mut files = installed("qemu", &[client])?;
+    Ok((qemu, files.remove(0)))
+}

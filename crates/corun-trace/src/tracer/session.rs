@@ -1,0 +1,150 @@
+//! A traced program while it runs: what its client says, until both are done.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
+
+use super::channel::{Channel, Code, Message};
+use super::entries::EntryError;
+use crate::{Ending, Sink, TraceError};
+
+/// How often a request to stop is looked at while the program says nothing.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Understands the buffers of one kind of client.
+pub(super) trait Interpreter {
+    /// The tracer's name.
+    const TRACER: &'static str;
+
+    /// Another program begins in the process: blocks are counted from 0 again.
+    fn forget_blocks(&mut self);
+
+    /// A thread begins, by its number in the kernel.
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError>;
+
+    /// Tells the sink what a buffer of a thread holds; `code` has the blocks not described before.
+    fn tell(
+        &mut self,
+        tid: u32,
+        words: &[u64],
+        code: &mut Code,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EntryError>;
+
+    /// The program has ended: tells what was still open.
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError>;
+}
+
+/// Starts the command and takes what its client says until the program has ended; once `stop` is set,
+/// it is killed.
+///
+/// # Errors
+/// If the command cannot be started, the client says what makes no sense, or the sink fails.
+pub(super) fn run<I: Interpreter>(
+    command: &mut Command,
+    channel: &mut Channel,
+    interpreter: &mut I,
+    sink: &mut dyn Sink,
+    stop: &AtomicBool,
+) -> Result<Ending, TraceError> {
+    let program = command.get_program().into();
+    // SAFETY: the call is one system call, which may be made between fork and exec.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+    }
+    let child = command.spawn().map_err(|source| TraceError::Program { program, source })?;
+    let mut session = Session { process: Running(child), channel, interpreter, sink };
+    let was_stopped = session.serve(stop)?;
+    session.interpreter.finish(session.sink).map_err(broken::<I>)?;
+    let status = session.process.0.wait().map_err(failed::<I>)?;
+    Ok(if was_stopped { Ending::Interrupted } else { ending(status) })
+}
+
+struct Session<'a, I> {
+    process: Running,
+    channel: &'a mut Channel,
+    interpreter: &'a mut I,
+    sink: &'a mut dyn Sink,
+}
+
+/// Ends the program when it is dropped, whatever the reason.
+struct Running(Child);
+
+impl Running {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(pidfd_open(Pid::from_child(&self.0), PidfdFlags::empty())?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl<I: Interpreter> Session<'_, I> {
+    /// True if the program was stopped.
+    fn serve(&mut self, stop: &AtomicBool) -> Result<bool, TraceError> {
+        let handle = self.process.handle().map_err(failed::<I>)?;
+        let mut was_stopped = false;
+        loop {
+            let has_ended = self.process.0.try_wait().map_err(failed::<I>)?.is_some();
+            let patience = if has_ended { Duration::ZERO } else { PATIENCE };
+            if self.channel.wait(&handle, patience).map_err(failed::<I>)? {
+                for message in self.channel.receive().map_err(failed::<I>)? {
+                    self.take(message)?;
+                }
+            } else if has_ended {
+                return Ok(was_stopped);
+            }
+            if !was_stopped && stop.load(Ordering::Relaxed) {
+                was_stopped = true;
+                self.process.0.kill().map_err(failed::<I>)?;
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), TraceError> {
+        match message {
+            Message::Image(_) => self.interpreter.forget_blocks(),
+            Message::Thread(tid) => {
+                self.channel.add_thread().map_err(failed::<I>)?;
+                self.interpreter.begin_thread(tid, self.sink).map_err(broken::<I>)?;
+            }
+            Message::Full { thread, buffer, bytes } => {
+                let Some((words, code)) = self.channel.open(buffer, bytes) else {
+                    return Err(failed::<I>(io::Error::other(format!(
+                        "expected the number of a buffer, found {buffer} with {bytes} bytes"
+                    ))));
+                };
+                self.interpreter.tell(thread, words, code, self.sink).map_err(broken::<I>)?;
+                self.channel.release(buffer).map_err(failed::<I>)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Killed(signal.unwrap_or_default()),
+    }
+}
+
+fn failed<I: Interpreter>(error: io::Error) -> TraceError {
+    TraceError::Failed { tracer: I::TRACER, reason: error.to_string() }
+}
+
+fn broken<I: Interpreter>(error: EntryError) -> TraceError {
+    match error {
+        EntryError::Sink(error) => TraceError::Sink(error),
+        other => TraceError::Failed { tracer: I::TRACER, reason: other.to_string() },
+    }
+}

@@ -79,7 +79,11 @@ pub(super) fn published(published: Option<&Published>, unit: &str) -> String {
 
 /// A measured value with half the width of its interval.
 fn estimate(estimate: &Estimate, unit: &str) -> String {
-    let half_width = whole(format!("± {}", percent(estimate.half_width())));
+    let half_width = match estimate.half_width() {
+        // An interval beyond ten times the value says that there is none to speak of.
+        10.0.. => "(unsure)".to_owned(),
+        half_width => whole(format!("± {}", percent(half_width))),
+    };
     match unit {
         "1" => format!("{} {half_width}", ratio(estimate)),
         unit => {

@@ -7,14 +7,17 @@
 mod block;
 mod event;
 pub mod format;
+mod native;
 mod operands;
 mod plan;
+mod process;
 mod recording;
 mod sink;
 mod tracer;
 
 pub use block::{Block, BlockId, Direction, Form, Instruction, MemoryOperand};
 pub use event::{Access, Event, Marker, OrderedMarker, Phase, accesses};
+pub use native::Native;
 pub use operands::{NotCode, decode};
 pub use plan::Plan;
 pub use recording::{RecordedThread, Recording};

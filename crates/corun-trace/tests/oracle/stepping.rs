@@ -125,6 +125,14 @@ fn children_run_untraced_and_exec_is_followed() {
 }
 
 #[test]
+fn a_program_that_was_stopped_goes_on_when_continued() {
+    let Some(program) = Program::build("stops") else { return };
+    let (recording, traced) = traced(&Ptrace, &program);
+    assert_eq!(traced.ending, Ending::Exited(0));
+    assert!(markers(&recording, FIRST).contains(&Marker::Signal(19)));
+}
+
+#[test]
 fn a_window_is_that_part_of_the_whole() {
     let Some(program) = Program::build("counting") else { return };
     let (whole, _) = traced(&Ptrace, &program);

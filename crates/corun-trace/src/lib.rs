@@ -19,7 +19,7 @@ pub use block::{Block, BlockId, Direction, Form, Instruction, MemoryOperand};
 pub use event::{Access, Event, Marker, OrderedMarker, Phase, accesses};
 pub use native::Native;
 pub use operands::{NotCode, decode};
-pub use plan::Plan;
+pub use plan::{Plan, Stretch};
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -62,7 +62,8 @@ fn changed_code_is_another_block() {
     let Some(program) = Program::build("changed") else { return };
     let (recording, traced) = traced(&Ptrace, &program);
     assert_eq!(traced.ending, Ending::Exited(0));
-    let is_one = |block: &&Block| block.address % 4096 == 0 && block.instructions.len() == 3;
+    let is_one =
+        |block: &&Block| block.address.is_multiple_of(4096) && block.instructions.len() == 3;
     let codes: Vec<_> =
         recording.blocks.iter().filter(is_one).map(|block| &block.bytes[..2]).collect();
     assert_eq!(codes, [[0xff, 0xc3], [0xff, 0xcb]]);

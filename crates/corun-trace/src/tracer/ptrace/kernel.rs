@@ -29,7 +29,7 @@ pub(super) enum Stop {
     /// This signal is about to be delivered.
     Signal(c_int),
     /// It is stopped, together with its process, until the process is continued.
-    GroupStop,
+    WithGroup,
     /// It has made a thread or a process.
     Cloned,
     /// Its process has become another program.
@@ -84,7 +84,7 @@ fn stop(tid: Pid, status: c_int) -> nix::Result<Stop> {
         0 => Stop::Signal(signal),
         libc::PTRACE_EVENT_EXEC => Stop::Replaced,
         libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::Begun,
-        libc::PTRACE_EVENT_STOP => Stop::GroupStop,
+        libc::PTRACE_EVENT_STOP => Stop::WithGroup,
         _ => Stop::Cloned,
     })
 }

@@ -51,7 +51,7 @@ impl Tracer for Ptrace {
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {
         let program = launch::launch(target)?;
-        let run = || Run::new(&program, plan, sink).to_the_end();
+        let run = || Run::new(&program, plan, sink).until_end();
         let (traced, interrupted) = program.process.until(stop, run);
         traced.map(|traced| match traced.ending {
             Ending::Killed(_) if interrupted => Traced { ending: Ending::Interrupted, ..traced },

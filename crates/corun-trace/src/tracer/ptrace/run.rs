@@ -49,7 +49,7 @@ impl<'a> Run<'a> {
     }
 
     /// Steps until the program has ended; after an error, it is killed.
-    pub(super) fn to_the_end(mut self) -> Result<Traced, TraceError> {
+    pub(super) fn until_end(mut self) -> Result<Traced, TraceError> {
         let mut trouble = None;
         while self.ending.is_none() {
             if trouble.is_none() {
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
                     return Ok(kernel::go_on(tid, stop.signal())?);
                 };
                 match stop {
-                    Stop::GroupStop => return Ok(kernel::leave_stopped(tid)?),
+                    Stop::WithGroup => return Ok(kernel::leave_stopped(tid)?),
                     Stop::Cloned => self.cloned(tid)?,
                     _ => thread.stopped(stop, self.program.leader, &mut self.telling)?,
                 }

@@ -11,8 +11,7 @@ use nix::unistd::Pid;
 use super::code::{Code, CodeCache, Kind};
 use super::kernel::{self, Stop};
 use super::telling::{Story, Telling};
-use crate::plan::Stretch;
-use crate::{Marker, SinkError};
+use crate::{Marker, SinkError, Stretch};
 
 /// Iterations that are stepped rather than run to the end of with a hardware breakpoint.
 const FEW: u64 = 8;

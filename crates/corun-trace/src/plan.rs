@@ -33,7 +33,7 @@ pub enum Plan {
 
 /// A part of a run that is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub struct Stretch {
     /// What it is for.
     pub phase: Phase,
     /// Its first instruction, counted over all threads.
@@ -46,7 +46,7 @@ impl Plan {
     /// The stretches in their order; none is empty, none overlaps another.
     ///
     /// Samples lie in the middle of equal parts of the run (systematic sampling).
-    pub(crate) fn stretches(self) -> Box<dyn Iterator<Item = Stretch>> {
+    pub fn stretches(self) -> Box<dyn Iterator<Item = Stretch>> {
         let counted = |begin, end| Stretch { phase: Phase::Counted, begin, end };
         match self {
             Self::Whole => Box::new(std::iter::once(counted(0, u64::MAX))),

@@ -4,12 +4,14 @@
 //! does not show the thing.
 
 mod busy;
+mod clock;
 mod cycles;
 mod energy;
 mod frequency;
 mod pressure;
 
 pub use busy::{CpuTime, CpuTimes, run_times_ns};
+pub use clock::multiplication_rate;
 pub use cycles::{CycleCounters, Cycles};
 pub use energy::{EnergyCounter, EnergyReading, PackageEnergy};
 pub use frequency::FrequencyControl;

@@ -6,7 +6,7 @@
 
 /// A loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Loop {
+pub(crate) enum Loop {
     /// Independent multiplications.
     Ports,
     /// Dependent multiplications.
@@ -14,13 +14,13 @@ pub(super) enum Loop {
 }
 
 /// Multiplications in one step of a loop.
-pub(super) const STEP: u32 = 16;
+pub(crate) const STEP: u32 = 16;
 
 impl Loop {
     pub(super) const ALL: [Self; 2] = [Self::Ports, Self::Chain];
 
     /// Multiplies `STEP * steps` times; `steps` is at least 1.
-    pub(super) fn run(self, steps: u32) {
+    pub(crate) fn run(self, steps: u32) {
         match self {
             Self::Ports => independent(steps),
             Self::Chain => dependent(steps),

@@ -11,7 +11,7 @@ mod conduct;
 mod distance;
 mod error;
 mod judgement;
-mod loops;
+pub(crate) mod loops;
 mod plan;
 mod record;
 mod show;

@@ -1,9 +1,7 @@
 //! The clock of CPUs, from a chain of dependent multiplications timed on all of them at once.
 //!
-//! A multiplication waits for the one before it, takes the same few cycles on every core (three on
-//! x86-64 since about 2008) and cannot be folded away, as some cores fold dependent additions of
-//! constants. Two such chains fit into one core without disturbing each other, so siblings can be
-//! probed together. The rate compares clocks between samples; times three it is GHz on x86-64.
+//! Two such chains fit into one core without disturbing each other, so siblings can be probed
+//! together. The rate compares clocks between samples.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,12 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
+use corun_machine::evidence::multiplication_rate;
+
 use crate::execution::pins;
 
-/// Multiplications in one timed chain: some 5 microseconds.
-const CHAIN: u32 = 4096;
-/// Chains a probe; the fastest counts, so that an interrupt does not.
-const CHAINS: u32 = 4;
 /// How long probes wait for each other before they begin.
 const PATIENCE: Duration = Duration::from_micros(200);
 /// How long the caller stays awake for the answer: falling asleep takes longer than a probe.
@@ -134,7 +130,7 @@ impl Shared {
                 self.meeting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
             let Some(meeting) = meeting else { continue };
             meeting.wait_for_all();
-            let rate = if pinned { fastest_chain() } else { 0.0 };
+            let rate = if pinned { multiplication_rate() } else { 0.0 };
             self.rate.store(rate.to_bits(), Ordering::Release);
             if meeting.done.fetch_add(1, Ordering::AcqRel) + 1 == meeting.wanted {
                 meeting.caller.unpark();
@@ -150,65 +146,6 @@ impl Meeting {
         while self.arrived.load(Ordering::Acquire) < self.wanted && begin.elapsed() < PATIENCE {
             std::hint::spin_loop();
         }
-    }
-}
-
-fn fastest_chain() -> f64 {
-    let shortest = (0..CHAINS)
-        .map(|_| {
-            let begin = Instant::now();
-            multiply_chain(CHAIN);
-            begin.elapsed()
-        })
-        .min()
-        .unwrap_or_default();
-    f64::from(CHAIN) / (shortest.as_nanos().max(1) as f64)
-}
-
-/// `length` (a multiple of 16) multiplications, each waiting for the one before.
-#[cfg(target_arch = "x86_64")]
-fn multiply_chain(length: u32) {
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 16",
-            "imul {value}, {value}",
-            ".endr",
-            "dec {left:e}",
-            "jnz 2b",
-            value = inout(reg) 3_u64 => _,
-            left = inout(reg) length / 16 => _,
-            options(nomem, nostack)
-        );
-    }
-}
-
-/// `length` (a multiple of 16) multiplications, each waiting for the one before.
-#[cfg(target_arch = "aarch64")]
-fn multiply_chain(length: u32) {
-    // SAFETY: registers only.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 16",
-            "mul {value}, {value}, {value}",
-            ".endr",
-            "subs {left:w}, {left:w}, #1",
-            "b.ne 2b",
-            value = inout(reg) 3_u64 => _,
-            left = inout(reg) length / 16 => _,
-            options(nomem, nostack)
-        );
-    }
-}
-
-/// `length` multiplications, each waiting for the one before.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn multiply_chain(length: u32) {
-    let mut value = std::hint::black_box(3_u64);
-    for _ in 0..length {
-        value = std::hint::black_box(value.wrapping_mul(value));
     }
 }
 

@@ -3,20 +3,21 @@
 use super::{TraceError, Tracer, Unavailable};
 
 /// A tracer and why it is the one.
-pub struct Chosen {
+#[derive(Clone)]
+pub struct Chosen<'a> {
     /// It works here.
-    pub tracer: Box<dyn Tracer>,
+    pub tracer: &'a dyn Tracer,
     /// For people, in one line: what it is good at, and why those preferred to it are not used.
     pub reason: String,
 }
 
 /// All tracers that corun was built with, the preferred ones first.
-pub fn all() -> Vec<Box<dyn Tracer>> {
-    vec![
+pub fn all() -> &'static [&'static dyn Tracer] {
+    &[
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Box::new(super::Qemu),
+        &super::Qemu,
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Box::new(super::Ptrace),
+        &super::Ptrace,
     ]
 }
 
@@ -24,21 +25,21 @@ pub fn all() -> Vec<Box<dyn Tracer>> {
 ///
 /// # Errors
 /// If there is none of this name, or it does not work here, or none does.
-pub fn choose(name: Option<&str>) -> Result<Chosen, TraceError> {
+pub fn choose(name: Option<&str>) -> Result<Chosen<'static>, TraceError> {
     choose_of(all(), name)
 }
 
-fn choose_of(tracers: Vec<Box<dyn Tracer>>, name: Option<&str>) -> Result<Chosen, TraceError> {
+fn choose_of<'a>(tracers: &[&'a dyn Tracer], name: Option<&str>) -> Result<Chosen<'a>, TraceError> {
     let names: Vec<_> = tracers.iter().map(|tracer| tracer.name()).collect();
     let names = names.join(", ");
     let mut refused: Vec<(&str, Unavailable)> = Vec::new();
-    for tracer in tracers {
+    for &tracer in tracers {
         if name.is_some_and(|name| name != tracer.name()) {
             continue;
         }
         match tracer.ready() {
             Ok(()) => {
-                let reason = reason(tracer.as_ref(), name.is_some(), &refused);
+                let reason = reason(tracer, name.is_some(), &refused);
                 return Ok(Chosen { tracer, reason });
             }
             Err(unavailable) => refused.push((tracer.name(), unavailable)),
@@ -115,9 +116,10 @@ mod tests {
     }
 
     fn chosen(first_works: bool, name: Option<&str>) -> Result<String, String> {
-        let tracers: Vec<Box<dyn Tracer>> =
-            vec![Box::new(Pretended("fast", first_works)), Box::new(Pretended("slow", true))];
-        choose_of(tracers, name).map(|chosen| chosen.reason).map_err(|error| error.to_string())
+        let (fast, slow) = (Pretended("fast", first_works), Pretended("slow", true));
+        choose_of(&[&fast, &slow], name)
+            .map(|chosen| chosen.reason)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -62,7 +62,8 @@ fn changed_code_is_another_block() {
     let Some(program) = Program::build("changed") else { return };
     let (recording, traced) = traced(&Ptrace, &program);
     assert_eq!(traced.ending, Ending::Exited(0));
-    let is_one = |block: &&Block| block.address % 4096 == 0 && block.instructions.len() == 3;
+    let is_one =
+        |block: &&Block| block.address.is_multiple_of(4096) && block.instructions.len() == 3;
     let codes: Vec<_> =
         recording.blocks.iter().filter(is_one).map(|block| &block.bytes[..2]).collect();
     assert_eq!(codes, [[0xff, 0xc3], [0xff, 0xcb]]);
@@ -122,6 +123,14 @@ fn children_run_untraced_and_exec_is_followed() {
     assert!(markers.iter().any(|marker| matches!(marker, Marker::Forked(_))), "{markers:?}");
     assert!(markers.contains(&Marker::Replaced), "{markers:?}");
     assert_eq!(traced.remarks.len(), 1);
+}
+
+#[test]
+fn a_program_that_was_stopped_goes_on_when_continued() {
+    let Some(program) = Program::build("stops") else { return };
+    let (recording, traced) = traced(&Ptrace, &program);
+    assert_eq!(traced.ending, Ending::Exited(0));
+    assert!(markers(&recording, FIRST).contains(&Marker::Signal(19)));
 }
 
 #[test]

@@ -12,6 +12,11 @@ use nix::unistd::Pid;
 /// The note that holds the extended state (include/uapi/linux/elf.h of Linux).
 const NT_X86_XSTATE: usize = 0x202;
 
+/// The debug register that says which of the others hold.
+const CONTROL: usize = 7;
+/// The first one does, for execution (Intel, Software Developer's Manual, volume 3, section 19.2.4).
+const FIRST_EXECUTES: u64 = 1;
+
 /// Why a thread stopped, or that it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -24,7 +29,7 @@ pub(super) enum Stop {
     /// This signal is about to be delivered.
     Signal(c_int),
     /// It is stopped, together with its process, until the process is continued.
-    GroupStop,
+    WithGroup,
     /// It has made a thread or a process.
     Cloned,
     /// Its process has become another program.
@@ -79,7 +84,7 @@ fn stop(tid: Pid, status: c_int) -> nix::Result<Stop> {
         0 => Stop::Signal(signal),
         libc::PTRACE_EVENT_EXEC => Stop::Replaced,
         libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::Begun,
-        libc::PTRACE_EVENT_STOP => Stop::GroupStop,
+        libc::PTRACE_EVENT_STOP => Stop::WithGroup,
         _ => Stop::Cloned,
     })
 }
@@ -87,7 +92,7 @@ fn stop(tid: Pid, status: c_int) -> nix::Result<Stop> {
 /// What a SIGTRAP means: arch/x86/kernel/{traps,ptrace}.c and kernel/signal.c of Linux.
 fn trap(si_code: c_int) -> Stop {
     match si_code {
-        libc::TRAP_TRACE => Stop::Stepped,
+        libc::TRAP_TRACE | libc::TRAP_HWBKPT => Stop::Stepped,
         libc::TRAP_BRKPT => Stop::Returned,
         libc::SIGTRAP => Stop::HandlerEntered,
         _ => Stop::Signal(libc::SIGTRAP),
@@ -104,6 +109,23 @@ pub(super) fn step(tid: Pid, signal: c_int) -> nix::Result<()> {
 pub(super) fn go_on(tid: Pid, signal: c_int) -> nix::Result<()> {
     // SAFETY: no memory is touched.
     unsafe { request(libc::PTRACE_CONT, tid, 0, signal as usize as *mut c_void) }
+}
+
+/// Lets a stopped thread run until it would execute the instruction at this address.
+pub(super) fn run_to(tid: Pid, address: u64) -> nix::Result<()> {
+    set_debug_register(tid, 0, address)?;
+    set_debug_register(tid, CONTROL, FIRST_EXECUTES)?;
+    go_on(tid, 0)
+}
+
+/// Takes back what [`run_to`] set.
+pub(super) fn forget_run_to(tid: Pid) -> nix::Result<()> {
+    set_debug_register(tid, CONTROL, 0)
+}
+
+fn set_debug_register(tid: Pid, register: usize, value: u64) -> nix::Result<()> {
+    let place = std::mem::offset_of!(libc::user, u_debugreg) + 8 * register;
+    ptrace::write_user(tid, place as *mut c_void, value.cast_signed())
 }
 
 /// Leaves a thread in its group's stop.

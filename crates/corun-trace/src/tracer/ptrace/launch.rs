@@ -4,29 +4,23 @@
 //! continued by signals as if nobody looked.
 
 use std::io::{self, Read, Write, pipe};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
-use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::failed;
-use crate::{Ending, Target, TraceError, Traced};
-
-/// How long a program may run on after it was to be stopped.
-const PATIENCE: Duration = Duration::from_millis(20);
+use crate::process::Process;
+use crate::{Target, TraceError};
 
 /// A traced program.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct Launched {
     /// Its first thread.
     pub leader: Pid,
-    handle: OwnedFd,
+    pub process: Process,
 }
 
 /// Whether a child that is traced becomes the program.
@@ -37,7 +31,7 @@ enum Then {
 }
 
 /// Starts a program; its first stop is at its first instruction.
-pub(super) fn launch(target: &Target) -> Result<Process, TraceError> {
+pub(super) fn launch(target: &Target) -> Result<Launched, TraceError> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     seize(command, Then::Execute).map_err(|error| match error {
@@ -60,7 +54,7 @@ enum Trouble {
     Ptrace(io::Error),
 }
 
-fn seize(mut command: Command, then: Then) -> Result<Process, Trouble> {
+fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
     let (mut identity, tell_identity) = pipe().map_err(Trouble::Ptrace)?;
     let (go, mut tell_go) = pipe().map_err(Trouble::Ptrace)?;
     let wait_to_be_seized = move || {
@@ -82,11 +76,10 @@ fn seize(mut command: Command, then: Then) -> Result<Process, Trouble> {
             | Options::PTRACE_O_TRACEVFORK
             | Options::PTRACE_O_TRACEEXEC
             | Options::PTRACE_O_EXITKILL;
-        let process =
-            rustix::process::Pid::from_raw(leader.as_raw()).expect("a child has a number");
-        let handle = pidfd_open(process, PidfdFlags::empty())?;
+        let child = rustix::process::Pid::from_raw(leader.as_raw()).expect("a child has a number");
+        let process = Process::of(child)?;
         ptrace::seize(leader, options)?;
-        Ok(Process { leader, handle })
+        Ok(Launched { leader, process })
     });
     let then = if seized.is_ok() { then } else { Then::GiveUp };
     // If nobody reads it, nothing was started, and the starter knows why.
@@ -98,44 +91,5 @@ fn seize(mut command: Command, then: Then) -> Result<Process, Trouble> {
         }
         (_, Err(error)) => Err(Trouble::Program(error)),
         (seized, Ok(_)) => seized.map_err(Trouble::Ptrace),
-    }
-}
-
-impl Process {
-    /// Kills it; its end is still to be waited for.
-    pub(super) fn kill(&self) {
-        // It fails for one that has ended already.
-        let _ = pidfd_send_signal(&self.handle, Signal::KILL);
-    }
-
-    /// Does this, and kills the program when `stop` is set, even while all its threads sleep.
-    pub(super) fn ended_by(
-        &self,
-        stop: &AtomicBool,
-        run: impl FnOnce() -> Result<Traced, TraceError>,
-    ) -> Result<Traced, TraceError> {
-        let over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let watch = scope.spawn(|| {
-                while !over.load(Ordering::Acquire) {
-                    if stop.load(Ordering::Acquire) {
-                        self.kill();
-                        return true;
-                    }
-                    thread::park_timeout(PATIENCE);
-                }
-                false
-            });
-            let traced = run();
-            over.store(true, Ordering::Release);
-            watch.thread().unpark();
-            let interrupted = watch.join().expect("watching does not panic");
-            traced.map(|traced| match interrupted {
-                true if matches!(traced.ending, Ending::Killed(_)) => {
-                    Traced { ending: Ending::Interrupted, ..traced }
-                }
-                _ => traced,
-            })
-        })
     }
 }

@@ -14,7 +14,7 @@ mod vectors;
 
 use std::sync::atomic::AtomicBool;
 
-use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use crate::{Ending, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use run::Run;
 
 /// As given to `--tracer`.
@@ -50,8 +50,13 @@ impl Tracer for Ptrace {
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {
-        let process = launch::launch(target)?;
-        process.ended_by(stop, || Run::new(&process, plan, sink).to_the_end())
+        let program = launch::launch(target)?;
+        let run = || Run::new(&program, plan, sink).until_end();
+        let (traced, interrupted) = program.process.until(stop, run);
+        traced.map(|traced| match traced.ending {
+            Ending::Killed(_) if interrupted => Traced { ending: Ending::Interrupted, ..traced },
+            _ => traced,
+        })
     }
 }
 

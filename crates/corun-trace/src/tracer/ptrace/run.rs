@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use super::code::{CodeCache, Kind};
 use super::failed;
 use super::kernel::{self, Stop};
-use super::launch::Process;
+use super::launch::Launched;
 use super::telling::Telling;
 use super::thread::{StepError, Thread};
 use crate::{Ending, Marker, Plan, Sink, TraceError, Traced};
@@ -22,7 +22,7 @@ const TURN: u32 = 1000;
 
 /// A program being stepped.
 pub(super) struct Run<'a> {
-    process: &'a Process,
+    program: &'a Launched,
     telling: Telling<'a>,
     cache: CodeCache,
     threads: HashMap<Pid, Thread>,
@@ -35,11 +35,11 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(process: &'a Process, plan: Plan, sink: &'a mut dyn Sink) -> Self {
+    pub(super) fn new(program: &'a Launched, plan: Plan, sink: &'a mut dyn Sink) -> Self {
         Self {
-            process,
+            program,
             telling: Telling::new(plan, sink),
-            cache: CodeCache::new(process.leader),
+            cache: CodeCache::new(program.leader),
             threads: HashMap::new(),
             ready: VecDeque::new(),
             running: None,
@@ -49,14 +49,14 @@ impl<'a> Run<'a> {
     }
 
     /// Steps until the program has ended; after an error, it is killed.
-    pub(super) fn to_the_end(mut self) -> Result<Traced, TraceError> {
+    pub(super) fn until_end(mut self) -> Result<Traced, TraceError> {
         let mut trouble = None;
         while self.ending.is_none() {
             if trouble.is_none() {
                 trouble = self.advance().err();
             }
             if trouble.is_some() {
-                self.process.kill();
+                self.program.process.kill();
             }
             let stop = kernel::wait().map_err(|error| failed("waiting for the program", error))?;
             let Some((tid, stop)) = stop else { break };
@@ -124,9 +124,9 @@ impl<'a> Run<'a> {
                     return Ok(kernel::go_on(tid, stop.signal())?);
                 };
                 match stop {
-                    Stop::GroupStop => return Ok(kernel::leave_stopped(tid)?),
+                    Stop::WithGroup => return Ok(kernel::leave_stopped(tid)?),
                     Stop::Cloned => self.cloned(tid)?,
-                    _ => thread.stopped(stop, self.process.leader, &mut self.telling)?,
+                    _ => thread.stopped(stop, self.program.leader, &mut self.telling)?,
                 }
             }
         }
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
     }
 
     fn ended(&mut self, tid: Pid, ending: Ending) -> Result<(), StepError> {
-        if tid == self.process.leader {
+        if tid == self.program.leader {
             self.ending = Some(ending);
         }
         if let Some(mut thread) = self.threads.remove(&tid) {
@@ -184,6 +184,6 @@ impl<'a> Run<'a> {
     }
 
     fn is_thread(&self, tid: Pid) -> bool {
-        Path::new(&format!("/proc/{}/task/{tid}", self.process.leader)).exists()
+        Path::new(&format!("/proc/{}/task/{tid}", self.program.leader)).exists()
     }
 }

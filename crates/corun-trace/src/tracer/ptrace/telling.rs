@@ -5,9 +5,8 @@ use std::iter::Peekable;
 use std::rc::Rc;
 
 use super::code::Code;
-use crate::plan::Stretch;
 use crate::{
-    Block, BlockId, Marker, MemoryOperand, OrderedMarker, Plan, Sink, SinkError, ThreadId,
+    Block, BlockId, Marker, MemoryOperand, OrderedMarker, Plan, Sink, SinkError, Stretch, ThreadId,
 };
 
 /// Where a block ends if it does not branch before, in instructions.

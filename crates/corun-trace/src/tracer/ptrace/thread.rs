@@ -11,8 +11,10 @@ use nix::unistd::Pid;
 use super::code::{Code, CodeCache, Kind};
 use super::kernel::{self, Stop};
 use super::telling::{Story, Telling};
-use crate::plan::Stretch;
-use crate::{Marker, SinkError};
+use crate::{Marker, SinkError, Stretch};
+
+/// Iterations that are stepped rather than run to the end of with a hardware breakpoint.
+const FEW: u64 = 8;
 
 /// A thread that is traced.
 pub(super) struct Thread {
@@ -22,6 +24,8 @@ pub(super) struct Thread {
     pub signal: c_int,
     registers: user_regs_struct,
     next: Option<Next>,
+    /// It does not step, it runs to the end of a repeated instruction.
+    runs_to: bool,
     /// Where a system call was told that a signal then put off.
     put_off: Option<u64>,
 }
@@ -43,7 +47,7 @@ impl Thread {
     /// A stopped thread.
     pub(super) fn new(tid: Pid, story: Story) -> nix::Result<Self> {
         let registers = kernel::registers(tid)?;
-        Ok(Self { tid, story, signal: 0, registers, next: None, put_off: None })
+        Ok(Self { tid, story, signal: 0, registers, next: None, runs_to: false, put_off: None })
     }
 
     /// Becomes another program, in the process's first thread.
@@ -63,8 +67,19 @@ impl Thread {
         if kind == Kind::SystemCall && self.signal == 0 {
             self.tell(telling)?;
         }
-        kernel::step(self.tid, std::mem::take(&mut self.signal))?;
+        let behind = self.behind_long_repetition().filter(|_| self.signal == 0);
+        self.runs_to = behind.is_some_and(|behind| kernel::run_to(self.tid, behind).is_ok());
+        if !self.runs_to {
+            kernel::step(self.tid, std::mem::take(&mut self.signal))?;
+        }
         Ok(kind)
+    }
+
+    /// The address behind a repeated instruction whose every iteration would take too long to step.
+    fn behind_long_repetition(&self) -> Option<u64> {
+        let code = self.next.as_ref()?.code.as_ref()?;
+        let is_long = code.kind == Kind::Repeated && self.registers.rcx > FEW;
+        is_long.then(|| code.address + code.bytes.len() as u64)
     }
 
     /// Tells what was done until a stop.
@@ -74,6 +89,9 @@ impl Thread {
         process: Pid,
         telling: &mut Telling<'_>,
     ) -> Result<(), StepError> {
+        if std::mem::take(&mut self.runs_to) {
+            kernel::forget_run_to(self.tid)?;
+        }
         let before = std::mem::replace(&mut self.registers, kernel::registers(self.tid)?);
         let stays = before.rip == self.registers.rip;
         match (stop, self.kind()) {

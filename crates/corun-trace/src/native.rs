@@ -1,0 +1,112 @@
+//! The same run without a tracer: what a prediction from the trace is checked against.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use corun_machine::evidence::multiplication_rate;
+use rustix::process::Pid;
+
+use crate::process::Process;
+use crate::{Ending, Target, TraceError};
+
+/// How long a program takes by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Native {
+    /// How it ended.
+    pub ending: Ending,
+    /// From its start to its end, in seconds.
+    pub wall_s: f64,
+    /// In its own code, of all threads and of the processes that it waited for, in seconds.
+    pub user_s: f64,
+    /// In the kernel, likewise, in seconds.
+    pub system_s: f64,
+    /// The clock just before and just after, in GHz, where a chain of multiplications tells it (x86-64).
+    pub clock_ghz: Option<[f64; 2]>,
+}
+
+impl Native {
+    /// Runs a program with this process's environment and folder, nothing to read and its output thrown
+    /// away: the traced run shows it. Once `stop` is set, the program is ended.
+    ///
+    /// # Errors
+    /// If it cannot be run.
+    pub fn run(target: &Target, stop: &AtomicBool) -> Result<Self, TraceError> {
+        let before = clock_ghz();
+        let begin = Instant::now();
+        let (status, usage, interrupted) = run(target, stop)
+            .map_err(|source| TraceError::Program { program: target.program.clone(), source })?;
+        let wall_s = begin.elapsed().as_secs_f64();
+        let ending = match (libc::WIFEXITED(status), interrupted) {
+            (true, _) => Ending::Exited(libc::WEXITSTATUS(status)),
+            (false, true) => Ending::Interrupted,
+            (false, false) => Ending::Killed(libc::WTERMSIG(status)),
+        };
+        let clock_ghz = before.zip(clock_ghz()).map(Into::into);
+        let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
+        Ok(Self { ending, wall_s, user_s, system_s, clock_ghz })
+    }
+}
+
+fn run(target: &Target, stop: &AtomicBool) -> io::Result<(i32, libc::rusage, bool)> {
+    let mut command = Command::new(&target.program);
+    command.args(&target.arguments);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let id = Pid::from_child(&child);
+    let process = Process::of(id)?;
+    let (ended, interrupted) = process.until(stop, || collect(id));
+    ended.map(|(status, usage)| (status, usage, interrupted))
+}
+
+fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {
+    loop {
+        let mut status = 0;
+        // SAFETY: rusage is plain data; wait4 fills it for a child that has ended.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let id = unsafe { libc::wait4(child.as_raw_nonzero().get(), &mut status, 0, &mut usage) };
+        if id >= 0 {
+            return Ok((status, usage));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// A multiplication takes three cycles on x86-64; elsewhere it is not known.
+fn clock_ghz() -> Option<f64> {
+    cfg!(target_arch = "x86_64").then(|| 3.0 * multiplication_rate())
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Target {
+        Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+    }
+
+    #[test]
+    fn times_are_those_of_the_program() {
+        let script = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; exit 3";
+        let native = Native::run(&shell(script), &AtomicBool::new(false)).unwrap();
+        assert_eq!(native.ending, Ending::Exited(3));
+        assert!(native.user_s > 0.0 && native.wall_s > 0.0, "{native:?}");
+        assert!(native.clock_ghz.is_none_or(|clock| clock.iter().all(|ghz| *ghz > 0.0)));
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_stopped() {
+        let native = Native::run(&shell("kill -STOP $$"), &AtomicBool::new(true)).unwrap();
+        assert_eq!(native.ending, Ending::Interrupted);
+        let killed = Native::run(&shell("kill -KILL $$"), &AtomicBool::new(false)).unwrap();
+        assert_eq!(killed.ending, Ending::Killed(9));
+    }
+}

@@ -1,0 +1,55 @@
+//! A process that is ended when the user says so, even while it sleeps.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// How long a process may run on after it was to be stopped.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// A process that cannot be taken for a later one of the same number.
+#[derive(Debug)]
+pub(crate) struct Process(OwnedFd);
+
+impl Process {
+    /// The child of this number, which was not collected yet.
+    pub(crate) fn of(child: Pid) -> io::Result<Self> {
+        Ok(Self(pidfd_open(child, PidfdFlags::empty())?))
+    }
+
+    /// Kills it; its end is still to be waited for.
+    pub(crate) fn kill(&self) {
+        // It fails for one that has ended already.
+        let _ = pidfd_send_signal(&self.0, Signal::KILL);
+    }
+
+    /// Does this, which lasts until the process has ended, and kills the process when `stop` is set;
+    /// says whether that happened.
+    pub(crate) fn until<Result>(
+        &self,
+        stop: &AtomicBool,
+        run: impl FnOnce() -> Result,
+    ) -> (Result, bool) {
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                while !over.load(Ordering::Acquire) {
+                    if stop.load(Ordering::Acquire) {
+                        self.kill();
+                        return true;
+                    }
+                    thread::park_timeout(PATIENCE);
+                }
+                false
+            });
+            let result = run();
+            over.store(true, Ordering::Release);
+            watch.thread().unpark();
+            (result, watch.join().expect("watching does not panic"))
+        })
+    }
+}

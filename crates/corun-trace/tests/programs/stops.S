@@ -1,0 +1,28 @@
+/* Stops itself, and is continued by a child, which it kills then. */
+#include "truth.h"
+        begin
+        mov eax, 39
+        syscall
+        mov ebp, eax
+        mov eax, 57
+        syscall
+        test eax, eax
+        jz child
+        mov ebx, eax
+        mov edi, ebp
+        mov esi, 19
+        mov eax, 62
+        syscall
+        mov edi, ebx
+        mov esi, 9
+        mov eax, 62
+        syscall
+        mov eax, 231
+        xor edi, edi
+        syscall
+child:  mov edi, ebp
+        mov esi, 18
+        mov eax, 62
+        syscall
+        jmp child
+        end

@@ -1,6 +1,6 @@
 //! Reads what no writer wrote.
 //!
-//! `cargo +nightly fuzz run reading` in the root folder; the corpus is also a test of corun-trace.
+//! `cargo +nightly fuzz run reading` in the root folder; its corpus is also a test of corun-trace.
 
 #![no_main]
 

@@ -1,14 +1,10 @@
 //! What is written comes back, whole or from any place; what is not sound is refused.
 
-mod common;
-#[path = "../benches/synthetic/mod.rs"]
-mod synthetic;
-
-use common::{closing, copy, opening, read, recording, stream, write};
+use crate::recordings::{closing, copy, opening, read, recording, stream, write};
+use crate::synthetic::{MIXTURES, Program};
 use corun_trace::format::{Break, FormatError, Options, Stream, Trace, Writer, check};
 use corun_trace::{Event, Recording, Sink, ThreadId};
 use proptest::prelude::*;
-use synthetic::{MIXTURES, Program};
 
 /// A made-up program of so many instructions.
 fn program(instructions: u64) -> Recording {

@@ -5,11 +5,13 @@
 //! are the same whatever the tracer, so traces of different tracers compare access by access.
 
 mod block;
+mod conduct;
 mod event;
 mod flow;
 pub mod format;
 mod native;
 mod operands;
+mod origin;
 mod plan;
 mod process;
 mod recording;
@@ -18,6 +20,7 @@ mod summary;
 mod tracer;
 
 pub use block::{Block, BlockId, Direction, Form, Instruction, MemoryOperand};
+pub use conduct::{Conducted, Part, Wish, conduct};
 pub use event::{Access, Event, Marker, OrderedMarker, Phase, accesses};
 pub use native::Native;
 pub use operands::{NotCode, decode};

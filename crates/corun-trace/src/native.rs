@@ -1,14 +1,14 @@
 //! The same run without a tracer: what a prediction from the trace is checked against.
 
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use corun_machine::evidence::multiplication_rate;
 use rustix::process::Pid;
 
-use crate::process::Process;
+use crate::process::{Process, silence};
 use crate::{Ending, Target, TraceError};
 
 /// How long a program takes by itself.
@@ -27,8 +27,8 @@ pub struct Native {
 }
 
 impl Native {
-    /// Runs a program with this process's environment and folder, nothing to read and its output thrown
-    /// away: the traced run shows it. Once `stop` is set, the program is ended.
+    /// Runs a program with this process's environment and folder, what it reads from the start and its
+    /// output thrown away: the traced run shows it. Once `stop` is set, the program is ended.
     ///
     /// # Errors
     /// If it cannot be run.
@@ -52,7 +52,8 @@ impl Native {
 fn run(target: &Target, stop: &AtomicBool) -> io::Result<(i32, libc::rusage, bool)> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    silence(&mut command);
+    let child = command.spawn()?;
     let id = Pid::from_child(&child);
     let process = Process::of(id)?;
     let (ended, interrupted) = process.until(stop, || collect(id));

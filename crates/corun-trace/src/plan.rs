@@ -29,6 +29,8 @@ pub enum Plan {
         /// Instructions of the whole run.
         total: u64,
     },
+    /// Nothing: the instructions of the whole run are counted, and its output is thrown away.
+    Count,
 }
 
 /// A part of a run that is recorded.
@@ -50,6 +52,7 @@ impl Plan {
         let counted = |begin, end| Stretch { phase: Phase::Counted, begin, end };
         match self {
             Self::Whole => Box::new(std::iter::once(counted(0, u64::MAX))),
+            Self::Count => Box::new(std::iter::empty()),
             Self::Window { skip, length } => {
                 let end = length.map_or(u64::MAX, |length| skip.saturating_add(length));
                 Box::new(Some(counted(skip, end)).filter(|stretch| stretch.begin < end).into_iter())

@@ -11,7 +11,9 @@ mod ptrace;
 mod qemu;
 mod session;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -30,6 +32,9 @@ pub use qemu::Qemu;
 pub trait Tracer {
     /// As given to `--tracer`.
     fn name(&self) -> &'static str;
+
+    /// Its version, as it gives it.
+    fn version(&self) -> String;
 
     /// Why it is chosen, in one line: what it is good at.
     fn merit(&self) -> &'static str;
@@ -64,6 +69,26 @@ pub struct Target {
     pub arguments: Vec<OsString>,
 }
 
+impl Target {
+    /// The program of a command line, found as a shell would.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn find(program: &OsStr, arguments: &[OsString]) -> Result<Self, TraceError> {
+        let found = which::which(program).map_err(|error| TraceError::Program {
+            program: program.into(),
+            source: io::Error::new(io::ErrorKind::NotFound, error),
+        })?;
+        Ok(Self { program: found, arguments: arguments.to_owned() })
+    }
+
+    /// Program and arguments as text.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let arguments = self.arguments.iter().map(|text| text.to_string_lossy().into_owned());
+        std::iter::once(self.program.display().to_string()).chain(arguments).collect()
+    }
+}
+
 /// What a tracer counted, and how the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traced {
@@ -85,6 +110,16 @@ pub enum Ending {
     Killed(i32),
     /// The user stopped the tracing.
     Interrupted,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(formatter, "exit code {code}"),
+            Self::Killed(signal) => write!(formatter, "killed by signal {signal}"),
+            Self::Interrupted => write!(formatter, "interrupted"),
+        }
+    }
 }
 
 /// Why a tracer does not work here.

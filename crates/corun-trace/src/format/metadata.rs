@@ -23,8 +23,6 @@ pub struct Opening {
     pub started: String,
     /// What was to be recorded.
     pub plan: Plan,
-    /// The same command without a tracer, if it was run.
-    pub native: Option<Native>,
     /// What a reader should know, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -38,22 +36,28 @@ pub struct TracerName {
     pub version: String,
 }
 
-/// A run without a tracer.
+/// The same command without a tracer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Native {
+pub struct NativeRun {
     /// Wall time in seconds.
     pub seconds: f64,
-    /// The frequency of the CPU it ran on, in hertz, if it could be told.
-    pub hertz: Option<f64>,
+    /// Processor time in its own code, in seconds.
+    pub user_s: f64,
+    /// Processor time in the kernel, in seconds.
+    pub system_s: f64,
+    /// The frequency of the CPU just before and just after, in hertz, if it could be told.
+    pub hertz: Option<[f64; 2]>,
 }
 
 /// At the end of a trace.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
     /// How the program ended; nothing if the tracer failed.
     pub ending: Option<Ending>,
     /// Instructions of all threads, recorded or not, if the tracer counted them.
     pub instructions: Option<u64>,
+    /// The same command without a tracer, if it was run and ended alike.
+    pub native: Option<NativeRun>,
     /// By identity; the writer fills it in.
     pub threads: Vec<ClosedThread>,
     /// What a reader should know, a sentence each.
@@ -74,6 +78,7 @@ impl From<&Traced> for Closing {
         Self {
             ending: Some(traced.ending),
             instructions: Some(traced.instructions),
+            native: None,
             threads: Vec::new(),
             remarks: traced.remarks.clone(),
         }

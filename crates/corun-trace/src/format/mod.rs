@@ -24,7 +24,7 @@ mod writer;
 
 pub use check::{Break, Checked, check};
 pub use error::FormatError;
-pub use metadata::{ClosedThread, Closing, Native, Opening, TracerName};
+pub use metadata::{ClosedThread, Closing, NativeRun, Opening, TracerName};
 pub use stream::Stream;
 pub use trace::{Events, Thread, Trace};
 pub use writer::{Options, Writer};

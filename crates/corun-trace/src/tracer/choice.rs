@@ -92,6 +92,10 @@ mod tests {
             self.0
         }
 
+        fn version(&self) -> String {
+            String::new()
+        }
+
         fn merit(&self) -> &'static str {
             "good"
         }

@@ -20,7 +20,6 @@ pub fn opening() -> Opening {
         kernel: "Linux".to_owned(),
         started: "2026-01-01T00:00:00Z".to_owned(),
         plan: Plan::Window { skip: 0, length: None },
-        native: None,
         remarks: Vec::new(),
     }
 }

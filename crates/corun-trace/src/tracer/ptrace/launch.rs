@@ -12,8 +12,8 @@ use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 
 use super::failed;
-use crate::process::Process;
-use crate::{Target, TraceError};
+use crate::process::{Process, silence};
+use crate::{Plan, Target, TraceError};
 
 /// A traced program.
 #[derive(Debug)]
@@ -31,9 +31,12 @@ enum Then {
 }
 
 /// Starts a program; its first stop is at its first instruction.
-pub(super) fn launch(target: &Target) -> Result<Launched, TraceError> {
+pub(super) fn launch(target: &Target, plan: Plan) -> Result<Launched, TraceError> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
+    if plan == Plan::Count {
+        silence(&mut command);
+    }
     seize(command, Then::Execute).map_err(|error| match error {
         Trouble::Program(source) => TraceError::Program { program: target.program.clone(), source },
         Trouble::Ptrace(error) => failed("the program cannot be traced", error),

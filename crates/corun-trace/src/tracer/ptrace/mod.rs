@@ -29,6 +29,10 @@ impl Tracer for Ptrace {
         NAME
     }
 
+    fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
     fn merit(&self) -> &'static str {
         "needs nothing but the kernel and is exact, for short programs and windows: every instruction \
          is a stop"
@@ -50,7 +54,7 @@ impl Tracer for Ptrace {
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {
-        let program = launch::launch(target)?;
+        let program = launch::launch(target, plan)?;
         let run = || Run::new(&program, plan, sink).until_end();
         let (traced, interrupted) = program.process.until(stop, run);
         traced.map(|traced| match traced.ending {

@@ -16,6 +16,7 @@ use super::entries::EntryError;
 use super::image;
 use super::library::{Packed, installed};
 use super::session::{Interpreter, run};
+use crate::process::silence;
 use crate::{Phase, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 
 const PROGRAM: &str = "qemu-x86_64";
@@ -53,6 +54,12 @@ impl Tracer for Qemu {
         "qemu"
     }
 
+    fn version(&self) -> String {
+        let qemu = which::which(PROGRAM).ok();
+        let text = qemu.and_then(|qemu| said(&qemu, "--version").ok()).unwrap_or_default();
+        text.lines().next().unwrap_or_default().to_owned()
+    }
+
     fn merit(&self) -> &'static str {
         "tens of millions of instructions a second on an emulated core, without AVX-512"
     }
@@ -79,6 +86,9 @@ impl Tracer for Qemu {
         let mut command = Command::new(qemu);
         command.args(["-cpu", "max", "-plugin"]).arg(plugin(&client, &channel, plan));
         command.arg("-0").arg(&line.name).arg(&line.image).args(&line.arguments);
+        if plan == Plan::Count {
+            silence(&mut command);
+        }
         let mut entries = entries::Entries::default();
         let ending = run(&mut command, &mut channel, &mut entries, sink, stop)?;
         let remarks = REMARKS.map(str::to_owned).to_vec();
@@ -134,9 +144,7 @@ fn find() -> Result<(PathBuf, PathBuf), Unavailable> {
     };
     let qemu = which::which(PROGRAM).map_err(|_| unavailable(format!("there is no {PROGRAM}")))?;
     let said = |argument: &str| {
-        let output = Command::new(&qemu).arg(argument).output();
-        let output = output.map_err(|error| unavailable(format!("{PROGRAM}: {error}")))?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        said(&qemu, argument).map_err(|error| unavailable(format!("{PROGRAM}: {error}")))
     };
     if !said("-help")?.contains("-plugin") {
         return Err(unavailable(format!("{PROGRAM} was built without plugins")));
@@ -150,4 +158,9 @@ fn find() -> Result<(PathBuf, PathBuf), Unavailable> {
     let (_, client) = clients.find(|&(oldest, _)| major >= oldest).expect("one is for any version");
     let mut files = installed("qemu", &[client])?;
     Ok((qemu, files.remove(0)))
+}
+
+fn said(qemu: &Path, argument: &str) -> std::io::Result<String> {
+    let output = Command::new(qemu).arg(argument).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,0 +1,185 @@
+//! Tracing a command from start to end: what is counted before, what is written, what is run after.
+//!
+//! The traced run shows the program's output; runs that only count or time it are silent. They come
+//! where they cannot spoil it: counting before, because samples are spread over what it counts; the
+//! native run after, because a program may use up what it works on.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
+use crate::{
+    Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Recording, Sink, SinkError,
+    Target, ThreadId, TraceError, Traced, origin,
+};
+
+/// What to trace, and how.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The program.
+    pub target: Target,
+    /// The part of its run.
+    pub part: Part,
+    /// The threads to record, counted from 0 in the order in which they begin; all of them if none is
+    /// named.
+    pub threads: Vec<u32>,
+    /// Whether the program may be run again, to count its instructions or to time it.
+    pub runs_again: bool,
+    /// How the trace is written.
+    pub options: Options,
+}
+
+/// The part of a run that is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// One stretch, or all.
+    Of(Plan),
+    /// Stretches spread evenly over the run, whose length has to be counted first.
+    Samples {
+        /// How many.
+        count: u32,
+        /// Instructions of each.
+        length: u64,
+        /// Instructions recorded before each to fill caches and predictors.
+        warm_up: u64,
+    },
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Conducted {
+    /// What the tracer counted, and how the program ended.
+    pub traced: Traced,
+    /// Instructions written.
+    pub recorded: u64,
+    /// Threads written.
+    pub threads: u32,
+    /// How long the traced run took.
+    pub took: Duration,
+    /// The run without a tracer.
+    pub native: Option<Native>,
+}
+
+/// Traces the program to an output.
+///
+/// # Errors
+/// If the program cannot be run, the tracer fails or the output takes no more. What was written up to
+/// then can be read, and says so.
+pub fn conduct<W: Write + Send + 'static>(
+    wish: &Wish,
+    chosen: &Chosen<'_>,
+    output: W,
+    stop: &AtomicBool,
+) -> Result<(Conducted, W), TraceError> {
+    let plan = wish.plan(chosen, stop)?;
+    let opening = Opening {
+        command: wish.target.command(),
+        environment: origin::environment(),
+        tracer: TracerName {
+            name: chosen.tracer.name().to_owned(),
+            version: chosen.tracer.version(),
+        },
+        cpu: origin::cpu(),
+        features: origin::features(),
+        kernel: origin::kernel(),
+        started: origin::now(),
+        plan,
+        remarks: Vec::new(),
+    };
+    let mut writer = Writer::new(output, &opening, wish.options)?;
+    let begun = Instant::now();
+    let mut sink =
+        Filter { inner: &mut writer, wanted: &wish.threads, threads: Vec::new(), recorded: 0 };
+    let traced = chosen.tracer.trace(&wish.target, plan, &mut sink, stop);
+    let took = begun.elapsed();
+    let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
+    let traced = match traced {
+        Ok(traced) => traced,
+        Err(error) => {
+            // What is there is worth its end, if the output takes it.
+            let _ = writer.finish(Closing::failed(error.to_string()));
+            return Err(error);
+        }
+    };
+    let mut closing = Closing::from(&traced);
+    let native = wish.native(&traced, stop)?;
+    match &native {
+        Some(native) if native.ending == traced.ending => closing.native = Some(native.into()),
+        Some(native) => closing.remarks.push(format!(
+            "Run again without a tracer it ended otherwise ({}), so that its time says nothing.",
+            native.ending
+        )),
+        None => {}
+    }
+    let output = writer.finish(closing)?;
+    Ok((Conducted { traced, recorded, threads, took, native }, output))
+}
+
+impl Wish {
+    fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Plan, TraceError> {
+        let (count, length, warm_up) = match self.part {
+            Part::Of(plan) => return Ok(plan),
+            Part::Samples { count, length, warm_up } => (count, length, warm_up),
+        };
+        let nothing = &mut Recording::default();
+        let counted = chosen.tracer.trace(&self.target, Plan::Count, nothing, stop)?;
+        Ok(Plan::Samples { count, length, warm_up, total: counted.instructions })
+    }
+
+    fn native(&self, traced: &Traced, stop: &AtomicBool) -> Result<Option<Native>, TraceError> {
+        let is_wanted = self.runs_again
+            && traced.ending != Ending::Interrupted
+            && !stop.load(Ordering::Relaxed);
+        is_wanted.then(|| Native::run(&self.target, stop)).transpose()
+    }
+}
+
+impl From<&Native> for NativeRun {
+    fn from(native: &Native) -> Self {
+        let hertz = native.clock_ghz.map(|clock| clock.map(|ghz| ghz * 1e9));
+        Self { seconds: native.wall_s, user_s: native.user_s, system_s: native.system_s, hertz }
+    }
+}
+
+/// Passes on the threads that are wanted, and counts.
+struct Filter<'a> {
+    inner: &'a mut dyn Sink,
+    /// All if it is empty.
+    wanted: &'a [u32],
+    /// Each thread's identity in the inner sink, if it is wanted.
+    threads: Vec<Option<ThreadId>>,
+    recorded: u64,
+}
+
+impl Sink for Filter<'_> {
+    fn thread(&mut self, tid: u32) -> Result<ThreadId, SinkError> {
+        let number = self.threads.len() as u32;
+        let is_wanted = self.wanted.is_empty() || self.wanted.contains(&number);
+        let inner = if is_wanted { Some(self.inner.thread(tid)?) } else { None };
+        self.threads.push(inner);
+        Ok(ThreadId(number))
+    }
+
+    fn define(&mut self, block: Block) -> Result<BlockId, SinkError> {
+        self.inner.define(block)
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        thread: ThreadId,
+        block: BlockId,
+        executed: u32,
+        values: &[u64],
+    ) -> Result<(), SinkError> {
+        let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
+        self.recorded += u64::from(executed);
+        self.inner.execute(inner, block, executed, values)
+    }
+
+    fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
+        let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
+        self.inner.mark(inner, marker)
+    }
+}

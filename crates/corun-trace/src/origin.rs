@@ -1,0 +1,52 @@
+//! Where a trace comes from: the machine, the kernel and the environment it was made in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::time::SystemTime;
+
+/// The name of the CPU model, as the kernel gives it; empty if it does not.
+pub(crate) fn cpu() -> String {
+    cpuinfo("model name").unwrap_or_default()
+}
+
+/// The features of the CPU, by their names in the kernel, sorted.
+pub(crate) fn features() -> Vec<String> {
+    let flags = cpuinfo("flags").or_else(|| cpuinfo("Features")).unwrap_or_default();
+    let mut flags: Vec<_> = flags.split_whitespace().map(str::to_owned).collect();
+    flags.sort();
+    flags
+}
+
+/// The kernel's name and release.
+pub(crate) fn kernel() -> String {
+    let uname = rustix::system::uname();
+    let [name, release] = [uname.sysname(), uname.release()].map(|text| text.to_string_lossy());
+    format!("{name} {release}")
+}
+
+/// Equal for equal variables, whatever their order; it tells nothing of their values.
+pub(crate) fn environment() -> String {
+    let variables: BTreeMap<_, _> = std::env::vars_os().collect();
+    let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
+    for (name, value) in variables {
+        for text in [name, value] {
+            digest.update(text.as_bytes());
+            digest.update(&[0]);
+        }
+    }
+    digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// RFC 3339, in UTC.
+pub(crate) fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// The first CPU's value of a key.
+fn cpuinfo(key: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let pairs = text.lines().filter_map(|line| line.split_once(':'));
+    let mut values = pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim());
+    values.next().map(str::to_owned)
+}

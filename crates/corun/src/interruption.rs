@@ -15,25 +15,43 @@ use crate::problem::Problem;
 /// # Errors
 /// If the system refuses the handlers.
 pub fn on_signals() -> Result<Interrupt, Problem> {
-    handlers().map_err(|error| {
-        Problem::failed(
-            format!("could not listen to signals: {error}"),
-            "See what limits this process (a sandbox, descriptors).",
-        )
-    })
+    handlers().map_err(refused)
 }
+
+/// A flag that the usual signals raise.
+///
+/// # Errors
+/// If the system refuses the handlers.
+pub fn flag_on_signals() -> Result<Arc<AtomicBool>, Problem> {
+    let flag = Arc::new(AtomicBool::new(false));
+    end_at_the_second(&flag).map_err(refused)?;
+    Ok(flag)
+}
+
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 fn handlers() -> io::Result<Interrupt> {
     let (interrupt, raise) = Interrupt::new()?;
-    let second = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(
-            signal,
-            Exit::Interrupted as i32,
-            Arc::clone(&second),
-        )?;
-        signal_hook::flag::register(signal, Arc::clone(&second))?;
+    end_at_the_second(&Arc::default())?;
+    for signal in SIGNALS {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
     }
     Ok(interrupt)
+}
+
+/// The first signal raises the flag; one that comes when it is raised ends corun.
+fn end_at_the_second(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in SIGNALS {
+        let end = Exit::Interrupted as i32;
+        signal_hook::flag::register_conditional_shutdown(signal, end, Arc::clone(flag))?;
+        signal_hook::flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
+}
+
+fn refused(error: io::Error) -> Problem {
+    Problem::failed(
+        format!("could not listen to signals: {error}"),
+        "See what limits this process (a sandbox, descriptors).",
+    )
 }

@@ -1,6 +1,7 @@
 //! A problem as the user meets it: what was expected and found, what to do, and an exit code.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use corun_record::{Actionable, Exit};
@@ -31,6 +32,11 @@ impl Problem {
             next_step: "Add --yes to go on without a question.".to_owned(),
             exit: Exit::Interrupted,
         }
+    }
+
+    /// The same problem, of this file.
+    pub fn about(self, file: &Path) -> Self {
+        Self { sentence: format!("{}: {}", file.display(), self.sentence), ..self }
     }
 
     /// Says it on standard error and gives the exit code.

@@ -21,6 +21,33 @@ pub fn percentage(text: &str) -> Result<f64, String> {
     Ok(value / 100.0)
 }
 
+/// A number of instructions: `1000`, `10k`, `5M`, `2G`, and more than nothing.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn count(text: &str) -> Result<u64, String> {
+    const FACTORS: [(char, u64); 3] = [('k', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
+    let expected = || format!("expected a count such as 1000, 500k, 10M or 2G, found \"{text}\"");
+    let factor =
+        FACTORS.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (digits, factor) = factor.unwrap_or((text, 1));
+    let number: u64 = digits.parse().map_err(|_| expected())?;
+    number.checked_mul(factor).filter(|&number| number > 0).ok_or_else(expected)
+}
+
+/// `K:N`, a number of stretches and the length of each.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn samples(text: &str) -> Result<(u32, u64), String> {
+    let expected = || {
+        format!("expected a number of stretches and their length, such as 10:5M, found \"{text}\"")
+    };
+    let (count, length) = text.split_once(':').ok_or_else(expected)?;
+    let count = count.parse().ok().filter(|&count| count > 0).ok_or_else(expected)?;
+    Ok((count, self::count(length)?))
+}
+
 /// `90s`, `5m`, `1h 30m`, and more than nothing.
 ///
 /// # Errors

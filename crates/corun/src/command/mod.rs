@@ -8,6 +8,7 @@ mod smt;
 mod smt_watchdog;
 mod study;
 mod topo;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,8 @@ pub enum Command {
     Study(study::Arguments),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
+    /// Record what a program executes, and look into what was recorded
+    Trace(Box<trace::Arguments>),
     /// Say what would spoil a measurement here, with evidence and what to do
     Doctor(doctor::Arguments),
     /// Show and switch SMT, and bring everything back
@@ -53,6 +56,7 @@ impl Command {
             Self::Bench(arguments) => bench::run(&arguments),
             Self::Study(arguments) => study::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
+            Self::Trace(arguments) => trace::run(&arguments),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),

@@ -1,0 +1,70 @@
+//! `corun trace`: recording what a program executes, and looking into what was recorded.
+
+mod check;
+mod info;
+mod record;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use corun_trace::format::{FormatError, Trace};
+
+use crate::problem::Problem;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(override_usage = "corun trace -o FILE [OPTIONS] -- COMMAND...\n       \
+                            corun trace info|check|convert ...")]
+pub struct Arguments {
+    #[command(subcommand)]
+    look: Option<Look>,
+    #[command(flatten)]
+    record: Option<record::Arguments>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Look {
+    /// Show what a trace holds: mix of instructions, footprint, hottest blocks
+    Info(info::Arguments),
+    /// Read a whole trace and tell what is wrong with it
+    Check(check::Arguments),
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match (&arguments.look, &arguments.record) {
+        (Some(Look::Info(arguments)), _) => info::run(arguments),
+        (Some(Look::Check(arguments)), _) => check::run(arguments),
+        (None, Some(arguments)) => record::run(arguments),
+        (None, None) => Err(Problem::usage(
+            "expected a command to trace, found none",
+            "For instance: corun trace -o gzip.trace -- gzip -kc FILE",
+        )),
+    }
+}
+
+/// Opens a trace, or says which file it was that is none.
+fn open(path: &Path) -> Result<Trace, Problem> {
+    Trace::open(path).map_err(|error| of_file(path, error))
+}
+
+fn of_file(path: &Path, error: FormatError) -> Problem {
+    Problem::from(error).about(path)
+}
+
+/// Thousands set apart, as in the tables.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
+    groups.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

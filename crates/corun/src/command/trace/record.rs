@@ -1,0 +1,174 @@
+//! `corun trace -o FILE -- COMMAND`: runs a program under a tracer and writes what it executes.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_record::Exit;
+use corun_trace::format::Options;
+use corun_trace::{Conducted, Ending, Part, Plan, Target, Wish, choose, conduct};
+
+use super::grouped;
+use crate::problem::{Problem, code, say};
+use crate::{interruption, values};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Write the trace to FILE (`-` is standard output)
+    #[arg(short, long, value_name = "FILE", required = true)]
+    output: PathBuf,
+    /// Leave out the first N instructions (10M, 2G, ...), all threads together
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    skip: Option<u64>,
+    /// Record N instructions at most; the program then goes on to its end
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    length: Option<u64>,
+    /// Record K stretches of N instructions, spread evenly over the run, which is counted first
+    #[arg(long, value_name = "K:N", value_parser = values::samples)]
+    #[arg(conflicts_with_all = ["skip", "length", "once"])]
+    sample: Option<(u32, u64)>,
+    /// Record N instructions before each stretch to fill caches and predictors (default: as many as
+    /// the stretch has)
+    #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
+    warm_up: Option<u64>,
+    /// Record these threads only, counted from 0 in the order in which they begin (0,2,3)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    threads: Vec<u32>,
+    /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
+    #[arg(long, value_name = "NAME")]
+    tracer: Option<String>,
+    /// Run the program only once: its time without a tracer is not measured
+    #[arg(long)]
+    once: bool,
+    /// How hard to compress, 1 (quick) to 19 (small)
+    #[arg(long, value_name = "LEVEL", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(i32).range(1..=19))]
+    level: i32,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let (program, rest) = arguments.command.split_first().expect("clap asks for one");
+    let target = Target::find(program, rest)?;
+    let chosen = choose(arguments.tracer.as_deref())?;
+    let is_pipe = !arguments.once && standard_input_is_used_up();
+    if is_pipe && arguments.sample.is_some() {
+        return Err(Problem::usage(
+            "expected a program that can run twice for --sample, found a pipe on standard input",
+            "Give the input as a file: corun trace --sample ... < FILE",
+        ));
+    }
+    let wish = Wish {
+        target,
+        part: arguments.part(),
+        threads: arguments.threads.clone(),
+        runs_again: !arguments.once && !is_pipe,
+        options: Options { level: arguments.level, ..Options::default() },
+    };
+    let output = open(&arguments.output)?;
+    let stop = interruption::flag_on_signals()?;
+    arguments.say(&chosen.reason);
+    let (conducted, counted) = conduct(&wish, &chosen, output, &stop)?;
+    arguments.say(&summary(&conducted, counted.bytes, &arguments.output));
+    if is_pipe {
+        arguments.say("Not timed without a tracer, since standard input can be read only once.");
+    }
+    for remark in &conducted.traced.remarks {
+        arguments.say(remark);
+    }
+    let interrupted = conducted.traced.ending == Ending::Interrupted;
+    Ok(code(if interrupted { Exit::Interrupted } else { Exit::Done }))
+}
+
+impl Arguments {
+    fn part(&self) -> Part {
+        match (self.sample, self.skip, self.length) {
+            (Some((count, length)), ..) => {
+                Part::Samples { count, length, warm_up: self.warm_up.unwrap_or(length) }
+            }
+            (None, None, None) => Part::Of(Plan::Whole),
+            (None, skip, length) => Part::Of(Plan::Window { skip: skip.unwrap_or(0), length }),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if !self.quiet {
+            say(text);
+        }
+    }
+}
+
+/// What was done, for people.
+fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
+    let Conducted { traced, recorded, threads, took, native } = conducted;
+    let seconds = took.as_secs_f64();
+    let of_all = match traced.instructions {
+        all if all == *recorded => String::new(),
+        all => format!(" of {}", grouped(all)),
+    };
+    let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let density = match recorded {
+        0 => String::new(),
+        _ => format!(", {:.2} byte an instruction", bytes as f64 / *recorded as f64),
+    };
+    let rate = traced.instructions as f64 / seconds * 1e-6;
+    let beside = native
+        .as_ref()
+        .map_or(String::new(), |native| format!("; {:.2} s without a tracer", native.wall_s));
+    format!(
+        "{}{of_all} instructions of {threads} in {seconds:.2} s ({rate:.0} million a second{beside})\n\
+         {}: {} bytes{density}\nThe program's end: {}.",
+        grouped(*recorded),
+        output.display(),
+        grouped(bytes),
+        traced.ending
+    )
+}
+
+/// An output that counts.
+struct Counted {
+    output: Box<dyn Write + Send>,
+    bytes: u64,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.output.write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+fn open(path: &Path) -> Result<Counted, Problem> {
+    let output: Box<dyn Write + Send> = if path == Path::new("-") {
+        Box::new(io::stdout())
+    } else {
+        let file = File::create(path).map_err(|error| {
+            Problem::failed(
+                format!("could not write {}: {error}", path.display()),
+                "Name a file in a folder that you may write to, or `-` for standard output.",
+            )
+        })?;
+        Box::new(file)
+    };
+    Ok(Counted { output, bytes: 0 })
+}
+
+/// Whether a second run could not read what the first one did.
+fn standard_input_is_used_up() -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let metadata = std::fs::metadata("/dev/stdin").map(|metadata| metadata.file_type());
+    metadata.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
+}

@@ -92,6 +92,12 @@ impl Block {
         }
     }
 
+    /// The address behind it, as far as the lengths of its instructions are known.
+    pub fn end(&self) -> u64 {
+        let lengths = self.instructions.iter().map(|instruction| u64::from(instruction.length));
+        lengths.fold(self.address, u64::wrapping_add)
+    }
+
     /// The operands of the first `executed` instructions.
     pub fn operands_of(&self, executed: usize) -> &[MemoryOperand] {
         let instructions = self.instructions.iter().take(executed);

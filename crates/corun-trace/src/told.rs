@@ -3,7 +3,7 @@
 //! ChampSim's records name registers and addresses, and no code; the kind of a branch follows from the
 //! registers alone.
 
-use crate::BranchKind;
+use crate::{BranchKind, Instruction};
 
 /// What a ChampSim trace tells of an instruction. Registers are its numbers, 0 is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -28,6 +28,30 @@ impl Told {
     pub const FLAGS: u8 = 25;
     /// The instruction pointer: who writes it, branches.
     pub const INSTRUCTION_POINTER: u8 = 26;
+
+    /// Bytes that hold it.
+    pub(crate) const SIZE: usize = 8;
+
+    /// Registers written, registers read, whether it is a branch (bit 0) and taken (bit 1), places.
+    pub(crate) fn to_bytes(self) -> [u8; Self::SIZE] {
+        let [first, second] = self.writes;
+        let [a, b, c, d] = self.reads;
+        let flags = u8::from(self.branch) | u8::from(self.taken) << 1;
+        [first, second, a, b, c, d, flags, self.places]
+    }
+
+    /// What the bytes tell, if they tell anything.
+    pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
+        let [first, second, a, b, c, d, flags, places] = bytes;
+        let (branch, taken) = (flags & 1 == 1, flags & 2 == 2);
+        let told = Self { writes: [first, second], reads: [a, b, c, d], branch, taken, places };
+        (flags < 4).then_some(told)
+    }
+
+    /// Whether it can be told of this instruction: there is a place for each operand.
+    pub(crate) fn is_of(&self, instruction: &Instruction) -> bool {
+        self.places < 1 << 6 && self.places.count_ones() == u32::from(instruction.operands)
+    }
 
     /// Its kind, if it writes the instruction pointer, by ChampSim's own rules (`inc/instruction.h`).
     pub fn branch_kind(&self) -> Option<BranchKind> {

@@ -122,7 +122,7 @@ fn block() -> impl Strategy<Value = Block> {
     let instruction = (vec(any::<u8>(), 1..=15), vec(operand, 0..4));
     (any::<u64>(), vec(instruction, 1..6)).prop_map(|(address, parts)| Block {
         address,
-        bytes: parts.iter().flat_map(|(bytes, _)| bytes).copied().collect(),
+        code: Code::Bytes(parts.iter().flat_map(|(bytes, _)| bytes).copied().collect()),
         instructions: parts
             .iter()
             .map(|(bytes, operands)| Instruction {

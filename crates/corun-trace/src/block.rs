@@ -98,6 +98,15 @@ impl Block {
         lengths.fold(self.address, u64::wrapping_add)
     }
 
+    /// The address of each instruction.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.instructions.iter().scan(self.address, |next, instruction| {
+            let address = *next;
+            *next = next.wrapping_add(u64::from(instruction.length));
+            Some(address)
+        })
+    }
+
     /// The operands of the first `executed` instructions.
     pub fn operands_of(&self, executed: usize) -> &[MemoryOperand] {
         let instructions = self.instructions.iter().take(executed);

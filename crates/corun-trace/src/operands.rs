@@ -84,7 +84,8 @@ pub(crate) fn memory_operands(
 /// operand lets it.
 pub(crate) fn may_access_nothing(block: &Block) -> Vec<bool> {
     let mut factory = InstructionInfoFactory::new();
-    let decoder = Decoder::with_ip(64, &block.bytes, block.address, DecoderOptions::NONE);
+    let bytes = block.bytes().unwrap_or_default();
+    let decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
     let is_conditional = |decoded: Decoded| {
         let accesses = factory.info(&decoded).used_memory().iter().map(UsedMemory::access);
         is_prefetch(decoded.mnemonic())

@@ -3,6 +3,8 @@
 //! ChampSim's records name registers and addresses, and no code; the kind of a branch follows from the
 //! registers alone.
 
+use std::fmt;
+
 use crate::{BranchKind, Instruction};
 
 /// What a ChampSim trace tells of an instruction. Registers are its numbers, 0 is none.
@@ -72,5 +74,18 @@ impl Told {
             _ => BranchKind::Other,
         };
         self.writes.contains(&Self::INSTRUCTION_POINTER).then_some(kind)
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "(no code)")?;
+        for (what, registers) in [(" writes", &self.writes[..]), (" reads", &self.reads)] {
+            let named = registers.iter().filter(|register| **register != 0);
+            named.enumerate().try_for_each(|(index, register)| {
+                write!(f, "{} {register}", if index == 0 { what } else { "" })
+            })?;
+        }
+        Ok(())
     }
 }

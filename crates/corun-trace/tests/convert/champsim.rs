@@ -2,10 +2,13 @@
 
 use corun_trace::convert::Foreign;
 use corun_trace::convert::champsim::{ImportError, Imported, import};
-use corun_trace::{BranchKind, Code, Direction, Marker, Recording, ThreadId, Told};
+use corun_trace::format::check;
+use corun_trace::{
+    BranchKind, Code, Direction, Marker, Recording, ThreadId, Told, disassemble, summary,
+};
 use proptest::prelude::*;
 
-use crate::program::{CONDITION, COPY, Run, STACK, START, TABLE, export, path, run};
+use crate::program::{CONDITION, COPY, Run, STACK, START, TABLE, export, path, run, trace_of};
 
 /// A record, read field by field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,7 +242,36 @@ fn any_record() -> impl Strategy<Value = [u8; 64]> {
     })
 }
 
+#[test]
+fn an_import_is_checked_and_summed_up_like_a_trace() {
+    let (file, exported) = run(2).exported(Foreign::ChampSim);
+    let trace = trace_of(&file).unwrap();
+    let checked = check(&trace);
+    assert_eq!((checked.instructions, checked.breaks), (exported.records, 0));
+    assert!(checked.problems.is_empty(), "{:?}", checked.problems);
+    let summary = summary(&trace, 1).unwrap();
+    let branches = summary.branches;
+    let counts = (branches.conditional, branches.taken, branches.calls, branches.returns);
+    assert_eq!(counts, (2, 1, 2, 2));
+    let text = disassemble(trace.block(summary.hottest[0].block));
+    assert_eq!(text[0], (0x40_1100, "(no code) writes 10 25 reads 10 3 9".to_owned()));
+}
+
 proptest! {
+    #[test]
+    fn any_trace_comes_through_the_format(records in prop::collection::vec(any_record(), 1..200)) {
+        let file = records.concat();
+        let trace = trace_of(&file).unwrap();
+        let mut again = Vec::new();
+        let mut exporter = Foreign::ChampSim.exporter(&mut again).unwrap();
+        let mut events = trace.events(ThreadId(0)).unwrap();
+        while let Some(event) = events.next_event().unwrap() {
+            exporter.event(trace.blocks(), event).unwrap();
+        }
+        exporter.finish(trace.blocks()).unwrap();
+        prop_assert_eq!(again, file);
+    }
+
     #[test]
     fn any_trace_comes_back_byte_by_byte(
         records in prop::collection::vec(any_record(), 0..200),

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use corun_trace::convert::champsim::{ImportError, import};
 use corun_trace::convert::{Exported, Exporter, Foreign};
-use corun_trace::{BlockId, Event, Marker, OrderedMarker, Recording, Sink, ThreadId, decode};
+use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
+use corun_trace::{BlockId, Event, Marker, OrderedMarker, Plan, Recording, Sink, ThreadId, decode};
 
 /// Where the parts of the program lie, and their code.
 pub const START: (u64, &[u8]) = (
@@ -117,4 +119,23 @@ pub fn run(rounds: u64) -> Run {
 pub fn path(recording: &Recording) -> (Vec<u64>, usize) {
     let markers = recording.events(ThreadId(0)).filter(|event| matches!(event, Event::Marker(_)));
     (recording.instructions(ThreadId(0)).collect(), markers.count())
+}
+
+/// A trace of what a file of ChampSim's holds.
+pub fn trace_of(file: &[u8]) -> Result<Trace, ImportError> {
+    let opening = Opening {
+        command: Vec::new(),
+        environment: String::new(),
+        tracer: TracerName { name: "champsim".to_owned(), version: String::new() },
+        cpu: String::new(),
+        features: Vec::new(),
+        kernel: String::new(),
+        started: String::new(),
+        plan: Plan::Whole,
+        native: None,
+        remarks: Vec::new(),
+    };
+    let mut writer = Writer::new(Vec::new(), &opening, Options::default())?;
+    import(file, &mut writer)?;
+    Ok(Trace::from_bytes(writer.finish(Closing::default())?).expect("what was written is sound"))
 }

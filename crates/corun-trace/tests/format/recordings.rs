@@ -4,7 +4,7 @@ use corun_trace::format::{
     Closing, FormatError, Opening, Options, Stream, Trace, TracerName, Writer,
 };
 use corun_trace::{
-    Block, Direction, Ending, Event, Form, Instruction, Marker, MemoryOperand, OrderedMarker,
+    Block, Code, Direction, Ending, Event, Form, Instruction, Marker, MemoryOperand, OrderedMarker,
     Phase, Plan, Recording, Sink, ThreadId,
 };
 use proptest::collection::vec;

@@ -113,14 +113,11 @@ fn templates(block: &Block, factory: &mut InstructionInfoFactory) -> Box<[Templa
             let from_code = |decoded| Template::from_code(&decoded, factory);
             self::decoded(block.address, bytes).map(from_code).collect()
         }
-        Code::Told(told) => {
-            let addresses = block.instructions.iter().scan(block.address, |next, instruction| {
-                let address = *next;
-                *next = next.wrapping_add(u64::from(instruction.length));
-                Some(address)
-            });
-            told.iter().zip(addresses).map(|(told, ip)| Template::from_told(told, ip)).collect()
-        }
+        Code::Told(told) => told
+            .iter()
+            .zip(block.addresses())
+            .map(|(told, ip)| Template::from_told(told, ip))
+            .collect(),
     }
 }
 

@@ -3,6 +3,8 @@
 //! What a block touches in memory is known from its instructions but for the addresses, so that a trace
 //! holds an address for each operand and nothing else.
 
+use crate::Told;
+
 /// A block's place in the dictionary, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
@@ -14,18 +16,27 @@ pub struct BlockId(pub u32);
 pub struct Block {
     /// Where it lies.
     pub address: u64,
-    /// The code, as long as all instructions together.
-    pub bytes: Vec<u8>,
+    /// What they are.
+    pub code: Code,
     /// In the order of execution; at least one.
     pub instructions: Vec<Instruction>,
     /// The memory operands of all instructions, in their order.
     pub operands: Vec<MemoryOperand>,
 }
 
+/// What is known of a block's instructions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// Their bytes, as long as all instructions together.
+    Bytes(Vec<u8>),
+    /// What an imported trace tells of each instead of its bytes.
+    Told(Vec<Told>),
+}
+
 /// One instruction of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// In bytes, 1 to 15.
+    /// In bytes, 1 to 15. Of the last instruction of a block without bytes, 0 if it is not known.
     pub length: u8,
     /// How many of the block's operands are its own.
     pub operands: u8,
@@ -36,7 +47,8 @@ pub struct Instruction {
 pub struct MemoryOperand {
     /// What it does there.
     pub direction: Direction,
-    /// Bytes of one access; 0 where the state of the core decides (`xsave`).
+    /// Bytes of one access; 0 where the state of the core decides (`xsave`) and where there is no
+    /// code to tell.
     pub size: u16,
     /// How many accesses it makes.
     pub form: Form,
@@ -72,6 +84,29 @@ pub enum Form {
 pub(crate) const MOST_LANES: usize = 16;
 
 impl Block {
+    /// The bytes of the code, if they are known.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.code {
+            Code::Bytes(bytes) => Some(bytes),
+            Code::Told(_) => None,
+        }
+    }
+
+    /// The address behind it, as far as the lengths of its instructions are known.
+    pub fn end(&self) -> u64 {
+        let lengths = self.instructions.iter().map(|instruction| u64::from(instruction.length));
+        lengths.fold(self.address, u64::wrapping_add)
+    }
+
+    /// The address of each instruction.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.instructions.iter().scan(self.address, |next, instruction| {
+            let address = *next;
+            *next = next.wrapping_add(u64::from(instruction.length));
+            Some(address)
+        })
+    }
+
     /// The operands of the first `executed` instructions.
     pub fn operands_of(&self, executed: usize) -> &[MemoryOperand] {
         let instructions = self.instructions.iter().take(executed);

@@ -68,7 +68,7 @@ pub struct Access {
     pub instruction: u32,
     /// The first byte; 0 if the tracer could not tell.
     pub address: u64,
-    /// Bytes; 0 where the state of the core decides.
+    /// Bytes; 0 where the operand does not say.
     pub size: u16,
     /// What is done there.
     pub direction: Direction,

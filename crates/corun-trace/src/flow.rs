@@ -2,69 +2,75 @@
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
 
-use crate::Block;
+use crate::{Block, BranchKind, Code};
 
 /// The end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit {
-    pub kind: ExitKind,
+    /// The kind of its last instruction, if that is a branch.
+    pub branch: Option<BranchKind>,
     /// The address behind the block.
     pub next: u64,
+    leads: Leads,
 }
 
-/// What the last instruction does; targets are addresses.
+/// Where a block may lead; targets are addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExitKind {
-    /// No branch: the block was merely cut.
+enum Leads {
+    /// Behind itself: it was merely cut.
     Next,
-    Conditional(u64),
-    Jump(u64),
-    IndirectJump,
-    Call(u64),
-    IndirectCall,
-    Return,
-    /// A system call, a trap, or what is no code of this architecture.
-    Other,
+    NextOr(u64),
+    To(u64),
+    /// A target from a register or memory, a system call, a trap, or what is no code of this
+    /// architecture.
+    Anywhere,
 }
 
 impl Exit {
     pub(crate) fn of(block: &Block) -> Self {
-        let next = block.address.wrapping_add(block.bytes.len() as u64);
+        let next = block.end();
         let length = block.instructions.last().map_or(0, |last| usize::from(last.length));
-        let start = block.bytes.len() - length;
-        let address = block.address.wrapping_add(start as u64);
-        let decoded =
-            Decoder::with_ip(64, &block.bytes[start..], address, DecoderOptions::NONE).decode();
-        Self { kind: kind(&decoded), next }
+        let (branch, leads) = match &block.code {
+            Code::Bytes(bytes) => {
+                let code = &bytes[bytes.len() - length..];
+                let address = next.wrapping_sub(length as u64);
+                let decoded = Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode();
+                let branch = BranchKind::of(&decoded);
+                (branch, leads(&decoded, branch))
+            }
+            Code::Told(told) => {
+                let last = told.last();
+                let goes_on = length > 0 && last.is_some_and(|last| !last.branch);
+                let leads = if goes_on { Leads::Next } else { Leads::Anywhere };
+                (last.and_then(|last| last.branch_kind()), leads)
+            }
+        };
+        Self { branch, next, leads }
     }
 
     /// Whether a block at this address may follow.
     pub(crate) fn allows(&self, address: u64) -> bool {
-        match self.kind {
-            ExitKind::Next => address == self.next,
-            ExitKind::Conditional(target) => address == self.next || address == target,
-            ExitKind::Jump(target) | ExitKind::Call(target) => address == target,
-            _ => true,
+        match self.leads {
+            Leads::Next => address == self.next,
+            Leads::NextOr(target) => address == self.next || address == target,
+            Leads::To(target) => address == target,
+            Leads::Anywhere => true,
         }
     }
 }
 
-fn kind(decoded: &Instruction) -> ExitKind {
+fn leads(decoded: &Instruction, branch: Option<BranchKind>) -> Leads {
     let target = decoded.near_branch_target();
     let is_near = matches!(
         decoded.op0_kind(),
         OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
     );
-    match decoded.flow_control() {
-        _ if decoded.is_invalid() => ExitKind::Other,
-        FlowControl::Next => ExitKind::Next,
-        FlowControl::ConditionalBranch => ExitKind::Conditional(target),
-        FlowControl::UnconditionalBranch if is_near => ExitKind::Jump(target),
-        FlowControl::IndirectBranch => ExitKind::IndirectJump,
-        FlowControl::Call if is_near => ExitKind::Call(target),
-        FlowControl::IndirectCall => ExitKind::IndirectCall,
-        FlowControl::Return => ExitKind::Return,
-        _ => ExitKind::Other,
+    match branch {
+        _ if decoded.is_invalid() => Leads::Anywhere,
+        None if decoded.flow_control() == FlowControl::Next => Leads::Next,
+        Some(BranchKind::Conditional) => Leads::NextOr(target),
+        Some(BranchKind::Jump | BranchKind::Call) if is_near => Leads::To(target),
+        _ => Leads::Anywhere,
     }
 }
 
@@ -75,19 +81,21 @@ mod tests {
 
     #[test]
     fn every_kind_of_end_is_told() {
-        let cases: [(&[u8], ExitKind); 8] = [
-            (&[0x90], ExitKind::Next),
-            (&[0x90, 0x74, 0xfd], ExitKind::Conditional(0x1000)),
-            (&[0xeb, 0x0e], ExitKind::Jump(0x1010)),
-            (&[0xff, 0xe0], ExitKind::IndirectJump),
-            (&[0xe8, 0, 0, 0, 0], ExitKind::Call(0x1005)),
-            (&[0xff, 0x10], ExitKind::IndirectCall),
-            (&[0xc3], ExitKind::Return),
-            (&[0x0f, 0x05], ExitKind::Other),
+        use BranchKind::{Call, Conditional, IndirectCall, IndirectJump, Jump, Return};
+        let cases: [(&[u8], Option<BranchKind>, Leads); 8] = [
+            (&[0x90], None, Leads::Next),
+            (&[0x90, 0x74, 0xfd], Some(Conditional), Leads::NextOr(0x1000)),
+            (&[0xeb, 0x0e], Some(Jump), Leads::To(0x1010)),
+            (&[0xff, 0xe0], Some(IndirectJump), Leads::Anywhere),
+            (&[0xe8, 0, 0, 0, 0], Some(Call), Leads::To(0x1005)),
+            (&[0xff, 0x10], Some(IndirectCall), Leads::Anywhere),
+            (&[0xc3], Some(Return), Leads::Anywhere),
+            (&[0x0f, 0x05], None, Leads::Anywhere),
         ];
-        for (code, kind) in cases {
+        for (code, branch, leads) in cases {
             let exit = Exit::of(&decode(0x1000, code).unwrap());
-            assert_eq!(exit, Exit { kind, next: 0x1000 + code.len() as u64 }, "{code:x?}");
+            let next = 0x1000 + code.len() as u64;
+            assert_eq!(exit, Exit { branch, next, leads }, "{code:x?}");
         }
     }
 }

@@ -5,7 +5,9 @@
 //! are the same whatever the tracer, so traces of different tracers compare access by access.
 
 mod block;
+mod branch;
 mod conduct;
+pub mod convert;
 mod event;
 mod flow;
 pub mod format;
@@ -17,9 +19,11 @@ mod process;
 mod recording;
 mod sink;
 mod summary;
+mod told;
 mod tracer;
 
-pub use block::{Block, BlockId, Direction, Form, Instruction, MemoryOperand};
+pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
+pub use branch::BranchKind;
 pub use conduct::{Conducted, Part, Wish, conduct};
 pub use event::{Access, Event, Marker, OrderedMarker, Phase, accesses};
 pub use native::Native;
@@ -28,6 +32,7 @@ pub use plan::{Plan, Stretch};
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
+pub use told::Told;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::{Ptrace, Qemu};

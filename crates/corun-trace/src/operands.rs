@@ -9,7 +9,7 @@ use iced_x86::{
     Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 
-use crate::{Block, Direction, Form, Instruction, MemoryOperand};
+use crate::{Block, Code, Direction, Form, Instruction, MemoryOperand};
 
 /// Bytes that are not whole instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -47,8 +47,8 @@ pub(crate) fn decode_first(address: u64, bytes: &[u8], most: usize) -> Result<Bl
         instructions.push(Instruction { length: decoded.len() as u8, operands: own.len() as u8 });
         operands.extend(own.into_iter().map(|(operand, _)| operand));
     }
-    let bytes = bytes[..decoder.position()].to_owned();
-    Ok(Block { address, bytes, instructions, operands })
+    let code = Code::Bytes(bytes[..decoder.position()].to_owned());
+    Ok(Block { address, code, instructions, operands })
 }
 
 /// The memory operands of an instruction in the order that traces hold them, each with what its address
@@ -84,7 +84,8 @@ pub(crate) fn memory_operands(
 /// operand lets it.
 pub(crate) fn may_access_nothing(block: &Block) -> Vec<bool> {
     let mut factory = InstructionInfoFactory::new();
-    let decoder = Decoder::with_ip(64, &block.bytes, block.address, DecoderOptions::NONE);
+    let bytes = block.bytes().unwrap_or_default();
+    let decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
     let is_conditional = |decoded: Decoded| {
         let accesses = factory.info(&decoded).used_memory().iter().map(UsedMemory::access);
         is_prefetch(decoded.mnemonic())

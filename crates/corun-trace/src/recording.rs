@@ -43,14 +43,8 @@ impl Recording {
 
     /// The instructions of a thread: the address of each.
     pub fn instructions(&self, thread: ThreadId) -> impl Iterator<Item = u64> {
-        self.executions(thread).flat_map(|(block, executed, _)| {
-            let instructions = block.instructions.iter().take(executed as usize);
-            instructions.scan(block.address, |next, instruction| {
-                let address = *next;
-                *next += u64::from(instruction.length);
-                Some(address)
-            })
-        })
+        self.executions(thread)
+            .flat_map(|(block, executed, _)| block.addresses().take(executed as usize))
     }
 
     /// The accesses of a thread to memory.

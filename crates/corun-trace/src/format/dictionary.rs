@@ -3,7 +3,10 @@
 use super::error::{Defect, Found};
 use super::varint::{Cursor, fold, put, unfold};
 use super::{MOST_INSTRUCTIONS, MOST_OPERANDS};
-use crate::{Block, Direction, Form, Instruction, MemoryOperand};
+use crate::{Block, Code, Direction, Form, Instruction, MemoryOperand, Told};
+
+/// Instead of a number of instructions: a block without bytes; the number follows.
+const TOLD: u64 = 0;
 
 /// What the columns need to know of a block.
 #[derive(Debug, Clone, Copy)]
@@ -78,9 +81,19 @@ impl Shapes {
 pub(super) fn is_sound(block: &Block) -> bool {
     let bytes: usize = block.instructions.iter().map(|one| usize::from(one.length)).sum();
     let operands: usize = block.instructions.iter().map(|one| usize::from(one.operands)).sum();
-    bytes == block.bytes.len()
+    let is_described = match &block.code {
+        Code::Bytes(code) => code.len() == bytes,
+        Code::Told(told) => {
+            told.len() == block.instructions.len()
+                && told.iter().zip(&block.instructions).all(|(told, one)| told.is_of(one))
+        }
+    };
+    let last = block.instructions.len().saturating_sub(1);
+    let shortest = |index| if block.bytes().is_none() && index == last { 0 } else { 1 };
+    is_described
         && operands == block.operands.len()
-        && block.instructions.iter().all(|one| (1..=15).contains(&one.length))
+        && (block.instructions.iter().enumerate())
+            .all(|(index, one)| (shortest(index)..=15).contains(&one.length))
         && (1..=MOST_INSTRUCTIONS as usize).contains(&block.instructions.len())
         && operands <= MOST_OPERANDS as usize
 }
@@ -98,6 +111,9 @@ impl BlockWriter {
     pub(super) fn push(&mut self, block: &Block) {
         let out = &mut self.entries;
         put(out, fold(block.address.wrapping_sub(self.next_address)));
+        if block.bytes().is_none() {
+            put(out, TOLD);
+        }
         put(out, block.instructions.len() as u64);
         for instruction in &block.instructions {
             put(out, u64::from(instruction.length) | u64::from(instruction.operands) << 4);
@@ -106,8 +122,11 @@ impl BlockWriter {
             let kind = direction_code(operand.direction) | form_code(operand.form) << 2;
             put(out, kind | u64::from(operand.size) << 4);
         }
-        out.extend_from_slice(&block.bytes);
-        self.next_address = block.address.wrapping_add(block.bytes.len() as u64);
+        match &block.code {
+            Code::Bytes(bytes) => out.extend_from_slice(bytes),
+            Code::Told(told) => out.extend(told.iter().flat_map(|told| told.to_bytes())),
+        }
+        self.next_address = block.end();
         self.count += 1;
     }
 
@@ -148,7 +167,7 @@ pub(super) fn read_blocks(content: &[u8], first: u32) -> Result<Vec<Block>, Defe
     let (mut blocks, mut address) = (Vec::new(), 0);
     for _ in 0..count {
         let block = read_block(content, &mut cursor, address)?;
-        address = block.address.wrapping_add(block.bytes.len() as u64);
+        address = block.end();
         blocks.push(block);
     }
     cursor.finish("the end of the blocks")?;
@@ -157,17 +176,22 @@ pub(super) fn read_blocks(content: &[u8], first: u32) -> Result<Vec<Block>, Defe
 
 fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, Defect> {
     let address = base.wrapping_add(unfold(cursor.number(content, "a block's address")?));
-    let at = cursor.at;
-    let count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
+    let mut at = cursor.at;
+    let mut count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
+    let is_told = count == TOLD;
+    if is_told {
+        at = cursor.at;
+        count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
+    }
     let refuse = |expected, found| Err(Defect { at, expected, found: Found::Number(found) });
     if count == 0 {
         return refuse("a block of at least one instruction", 0);
     }
     let (mut instructions, mut bytes, mut total) = (Vec::new(), 0, 0);
-    for _ in 0..count {
+    for index in 1..=count {
         let code = cursor.number_up_to(content, 0xfff, "an instruction's length and operands")?;
         let (length, operands) = (code & 15, code >> 4);
-        if length == 0 {
+        if length == 0 && !(is_told && index == count) {
             return refuse("an instruction of 1 to 15 bytes", 0);
         }
         bytes += length;
@@ -178,9 +202,33 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
         return refuse("a block of fewer operands", total);
     }
     let operands = (0..total).map(|_| read_operand(content, cursor)).collect::<Result<_, _>>()?;
-    let code = cursor.split(bytes, "the bytes of a block")?;
-    let bytes = content[code.at..code.end].to_owned();
-    Ok(Block { address, bytes, instructions, operands })
+    let code = if is_told {
+        Code::Told(read_told(content, cursor, &instructions)?)
+    } else {
+        let code = cursor.split(bytes, "the bytes of a block")?;
+        Code::Bytes(content[code.at..code.end].to_owned())
+    };
+    Ok(Block { address, code, instructions, operands })
+}
+
+fn read_told(
+    content: &[u8],
+    cursor: &mut Cursor,
+    instructions: &[Instruction],
+) -> Result<Vec<Told>, Defect> {
+    let size = (instructions.len() * Told::SIZE) as u64;
+    let part = cursor.split(size, "what is told of a block's instructions")?;
+    let (chunks, _) = content[part.at..part.end].as_chunks();
+    let told = chunks.iter().zip(instructions).zip((part.at..).step_by(Told::SIZE));
+    told.map(|((bytes, instruction), at)| {
+        let told = Told::from_bytes(*bytes).filter(|told| told.is_of(instruction));
+        told.ok_or(Defect {
+            at,
+            expected: "registers, a branch and a place for each operand",
+            found: Found::Number(u64::from_le_bytes(*bytes)),
+        })
+    })
+    .collect()
 }
 
 fn read_operand(content: &[u8], cursor: &mut Cursor) -> Result<MemoryOperand, Defect> {

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::flow::{Exit, ExitKind};
+use crate::flow::Exit;
 use crate::format::{FormatError, Trace};
-use crate::{Block, BlockId, Direction, Event, Form, Marker, MemoryOperand};
+use crate::{Block, BlockId, BranchKind, Direction, Event, Form, Marker, MemoryOperand};
 pub use footprint::Footprint;
 use footprint::Touched;
 pub use listing::disassemble;
@@ -174,7 +174,7 @@ impl<'a> Tally<'a> {
     fn follow(&mut self, last: Option<BlockId>, next: BlockId) {
         let Some(exit) = last.map(|last| self.exits[last.0 as usize]) else { return };
         let is_taken = exit.next != self.blocks[next.0 as usize].address;
-        self.taken += u64::from(is_taken && matches!(exit.kind, ExitKind::Conditional(_)));
+        self.taken += u64::from(is_taken && exit.branch == Some(BranchKind::Conditional));
     }
 
     fn summary(self, hottest: usize) -> Summary {
@@ -182,9 +182,9 @@ impl<'a> Tally<'a> {
         let mut branches = Branches { taken: self.taken, ..Branches::default() };
         let mut code = Touched::default();
         for ((block, exit), count) in self.blocks.iter().zip(&self.exits).zip(&self.counts) {
-            branches.add(exit.kind, count.whole);
+            branches.add(exit.branch, count.whole);
             if count.executions > 0 {
-                code.touch(block.address, block.bytes.len() as u64);
+                code.touch(block.address, block.end().wrapping_sub(block.address));
             }
         }
         Summary {
@@ -214,15 +214,15 @@ fn hot_blocks(blocks: &[Block], counts: &[Count], total: u64, hottest: usize) ->
 }
 
 impl Branches {
-    fn add(&mut self, kind: ExitKind, count: u64) {
+    fn add(&mut self, kind: Option<BranchKind>, count: u64) {
         *match kind {
-            ExitKind::Conditional(_) => &mut self.conditional,
-            ExitKind::Jump(_) => &mut self.jumps,
-            ExitKind::IndirectJump => &mut self.indirect_jumps,
-            ExitKind::Call(_) => &mut self.calls,
-            ExitKind::IndirectCall => &mut self.indirect_calls,
-            ExitKind::Return => &mut self.returns,
-            ExitKind::Next | ExitKind::Other => return,
+            Some(BranchKind::Conditional) => &mut self.conditional,
+            Some(BranchKind::Jump) => &mut self.jumps,
+            Some(BranchKind::IndirectJump) => &mut self.indirect_jumps,
+            Some(BranchKind::Call) => &mut self.calls,
+            Some(BranchKind::IndirectCall) => &mut self.indirect_calls,
+            Some(BranchKind::Return) => &mut self.returns,
+            Some(BranchKind::Other) | None => return,
         } += count;
     }
 }

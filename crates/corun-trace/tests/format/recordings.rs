@@ -4,7 +4,7 @@ use corun_trace::format::{
     Closing, FormatError, Opening, Options, Stream, Trace, TracerName, Writer,
 };
 use corun_trace::{
-    Block, Direction, Ending, Event, Form, Instruction, Marker, MemoryOperand, OrderedMarker,
+    Block, Code, Direction, Ending, Event, Form, Instruction, Marker, MemoryOperand, OrderedMarker,
     Phase, Plan, Recording, Sink, ThreadId,
 };
 use proptest::collection::vec;
@@ -121,7 +121,7 @@ fn block() -> impl Strategy<Value = Block> {
     let instruction = (vec(any::<u8>(), 1..=15), vec(operand, 0..4));
     (any::<u64>(), vec(instruction, 1..6)).prop_map(|(address, parts)| Block {
         address,
-        bytes: parts.iter().flat_map(|(bytes, _)| bytes).copied().collect(),
+        code: Code::Bytes(parts.iter().flat_map(|(bytes, _)| bytes).copied().collect()),
         instructions: parts
             .iter()
             .map(|(bytes, operands)| Instruction {

@@ -76,7 +76,7 @@ fn steps(recording: &Recording, thread: ThreadId, blind: Blind) -> Vec<Step> {
         let block = &recording.blocks[block.0 as usize];
         let (first, mut at) = (steps.len(), 0);
         for instruction in block.instructions.iter().take(executed as usize) {
-            let bytes = block.bytes[at..][..usize::from(instruction.length)].to_owned();
+            let bytes = block.bytes().unwrap()[at..][..usize::from(instruction.length)].to_owned();
             let address = block.address + at as u64;
             at += bytes.len();
             steps.push(Step { address, bytes, accesses: Vec::new() });

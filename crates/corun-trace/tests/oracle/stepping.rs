@@ -50,7 +50,7 @@ fn a_block_is_told_once() {
     for program in DETERMINISTIC.iter().filter_map(|name| Program::build(name)) {
         let (recording, _) = traced(&Ptrace, &program);
         let mut blocks: Vec<_> =
-            recording.blocks.iter().map(|block| (block.address, &block.bytes)).collect();
+            recording.blocks.iter().map(|block| (block.address, block.bytes())).collect();
         blocks.sort();
         blocks.dedup();
         assert_eq!(blocks.len(), recording.blocks.len(), "{}", program.name);
@@ -65,7 +65,7 @@ fn changed_code_is_another_block() {
     let is_one =
         |block: &&Block| block.address.is_multiple_of(4096) && block.instructions.len() == 3;
     let codes: Vec<_> =
-        recording.blocks.iter().filter(is_one).map(|block| &block.bytes[..2]).collect();
+        recording.blocks.iter().filter(is_one).map(|block| &block.bytes().unwrap()[..2]).collect();
     assert_eq!(codes, [[0xff, 0xc3], [0xff, 0xcb]]);
 }
 

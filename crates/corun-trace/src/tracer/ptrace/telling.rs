@@ -172,7 +172,7 @@ impl Story {
         let operands: Vec<MemoryOperand> = operands.map(|(operand, _)| *operand).collect();
         Block {
             address: self.run[0].address,
-            bytes,
+            code: crate::Code::Bytes(bytes),
             instructions: self.run.iter().map(|code| code.instruction()).collect(),
             operands,
         }

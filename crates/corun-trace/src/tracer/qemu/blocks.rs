@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use crate::operands::{decode_first, may_access_nothing};
 use crate::tracer::entries::{EntryError, read_bytes, read_u32, read_u64};
-use crate::{Block, BlockId, Direction, Form, MemoryOperand, Sink};
+use crate::{Block, BlockId, Code, Direction, Form, MemoryOperand, Sink};
 
 /// By number; QEMU may translate the same code again.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     known: Vec<Known>,
-    by_code: HashMap<(u64, Vec<u8>), BlockId>,
+    by_code: HashMap<(u64, Code), BlockId>,
 }
 
 /// What is needed of a block while it is executed.
@@ -48,7 +48,7 @@ impl Blocks {
     ) -> Result<(), EntryError> {
         while self.known.len() as u64 <= number {
             let block = describe(code)?;
-            let key = (block.address, block.bytes.clone());
+            let key = (block.address, block.code.clone());
             let known = Known::new(BlockId(0), &block);
             let id = match self.by_code.get(&key) {
                 Some(&id) => id,

@@ -1,0 +1,175 @@
+//! To and from the traces of other simulators, so that what corun traced runs there and what was traced
+//! for them runs here.
+//!
+//! A thread's events stream through an [`Exporter`] and never lie in memory together; what a format
+//! cannot hold is counted and told.
+
+pub mod champsim;
+pub mod sift;
+
+use std::io::{self, Write};
+
+use corun_record::{Actionable, Exit};
+use iced_x86::{Decoder, DecoderOptions, Instruction as Decoded};
+
+use crate::{Block, BlockId, BranchKind, Event, Marker};
+
+/// The traces that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreign {
+    /// ChampSim's records of 64 bytes.
+    ChampSim,
+    /// Sniper's instruction trace format.
+    Sift,
+}
+
+impl Foreign {
+    /// Starts a file of one thread.
+    ///
+    /// # Errors
+    /// If the file's head cannot be written.
+    pub fn exporter<'w>(self, output: impl Write + 'w) -> io::Result<Exporter<'w>> {
+        Ok(Exporter {
+            encode: match self {
+                Self::ChampSim => Box::new(champsim::Records::new(output)),
+                Self::Sift => Box::new(sift::Stream::new(output)?),
+            },
+            held: None,
+            values: Vec::new(),
+        })
+    }
+}
+
+/// Takes the events of one thread and writes them for another simulator.
+///
+/// It is one block behind: whether a branch is taken is known from the next block.
+pub struct Exporter<'w> {
+    encode: Box<dyn Encode + 'w>,
+    held: Option<(BlockId, u32)>,
+    values: Vec<u64>,
+}
+
+/// What an export holds, and what a reader should know of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Instructions of the thread.
+    pub instructions: u64,
+    /// Records that stand for them: more where one does not hold all accesses of an instruction.
+    pub records: u64,
+    /// What the format could not hold, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Why a trace cannot be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The file cannot be written.
+    #[error("the export could not be written: {0}")]
+    Write(#[from] io::Error),
+    /// The format holds code, and the trace has none.
+    #[error("expected the bytes of every instruction, found none of the block at {address:#x}")]
+    NoCode {
+        /// Where the block lies.
+        address: u64,
+    },
+    /// The format tells addresses of code by 64 bits only, and code changed too often.
+    #[error("expected at most {limit} versions of the code at {address:#x}, found more")]
+    TooManyVersions {
+        /// Where the code lies.
+        address: u64,
+        /// How many the format can tell apart.
+        limit: u32,
+    },
+}
+
+impl Actionable for ExportError {
+    fn exit(&self) -> Exit {
+        Exit::Failed
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Write(_) => "Make room, or give another file with -o.",
+            Self::NoCode { .. } => "Convert a trace of a program, or this one to champsim.",
+            Self::TooManyVersions { .. } => "Trace a shorter part of the run with --length.",
+        }
+        .to_owned()
+    }
+}
+
+impl Exporter<'_> {
+    /// Takes the thread's next event; `blocks` is the dictionary as far as it is known.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn event(&mut self, blocks: &[Block], event: Event<'_>) -> Result<(), ExportError> {
+        match event {
+            Event::Block { block, executed, values } => {
+                self.release(blocks, Some(blocks[block.0 as usize].address))?;
+                self.held = Some((block, executed));
+                self.values.extend_from_slice(values);
+                Ok(())
+            }
+            Event::Marker(ordered) => match ordered.marker {
+                Marker::SystemCall(_) | Marker::Switch | Marker::Forked(_) => Ok(()),
+                Marker::Signal(_) | Marker::Replaced | Marker::Begin { .. } | Marker::Ended => {
+                    self.release(blocks, None)
+                }
+            },
+        }
+    }
+
+    /// Writes what is held back and the end of the file.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn finish(mut self, blocks: &[Block]) -> Result<Exported, ExportError> {
+        self.release(blocks, None)?;
+        self.encode.finish()
+    }
+
+    fn release(&mut self, blocks: &[Block], next: Option<u64>) -> Result<(), ExportError> {
+        if let Some((id, executed)) = self.held.take() {
+            let block = &blocks[id.0 as usize];
+            self.encode.execution(&Execution {
+                id,
+                block,
+                executed,
+                values: &self.values,
+                next,
+            })?;
+            self.values.clear();
+        }
+        Ok(())
+    }
+}
+
+/// What a format does with the executions of blocks.
+trait Encode {
+    fn execution(&mut self, execution: &Execution<'_>) -> Result<(), ExportError>;
+
+    fn finish(&mut self) -> Result<Exported, ExportError>;
+}
+
+/// A block that was executed, and where the thread went from it if that is known: neither a signal nor
+/// the end of a stretch hides it.
+struct Execution<'a> {
+    id: BlockId,
+    block: &'a Block,
+    executed: u32,
+    values: &'a [u64],
+    next: Option<u64>,
+}
+
+impl Execution<'_> {
+    /// Whether a branch that ends before `fall_through` was taken. A condition whose outcome is not
+    /// known counts as not met.
+    fn is_taken(&self, kind: BranchKind, fall_through: u64) -> bool {
+        kind.is_always_taken() || self.next.is_some_and(|next| next != fall_through)
+    }
+}
+
+/// The instructions of code, decoded.
+fn decoded(address: u64, bytes: &[u8]) -> impl Iterator<Item = Decoded> {
+    Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).into_iter()
+}

@@ -1,0 +1,67 @@
+//! Which code the reader of a file has seen, so that it is told once, and told apart when it changes.
+//!
+//! Sniper decodes an address once. Code that changes is therefore told at another address, which
+//! differs in its high bits only: Sniper looks up its caches without them.
+
+use std::collections::HashMap;
+
+const PAGE: u64 = 4096;
+
+/// How many versions of the code at one address can be told apart.
+pub(super) const VERSIONS: u32 = 1 << 16;
+
+/// The code told so far, page by page.
+#[derive(Default)]
+pub(super) struct ToldCode {
+    pages: HashMap<u64, Page>,
+}
+
+struct Page {
+    bytes: [u8; PAGE as usize],
+    is_told: [bool; PAGE as usize],
+}
+
+impl ToldCode {
+    /// The address at which code is to be told: its own, or another where other code has been.
+    pub fn place(&mut self, address: u64, bytes: &[u8]) -> Option<u64> {
+        let mut places = (0..VERSIONS).map(|version| address ^ (u64::from(version) << 48));
+        let place = places.find(|place| self.fits(*place, bytes))?;
+        for (at, byte) in addresses(place).zip(bytes) {
+            let page = self.pages.entry(at & !(PAGE - 1)).or_insert_with(|| Page {
+                bytes: [0; PAGE as usize],
+                is_told: [false; PAGE as usize],
+            });
+            let at = (at % PAGE) as usize;
+            (page.bytes[at], page.is_told[at]) = (*byte, true);
+        }
+        Some(place)
+    }
+
+    fn fits(&self, place: u64, bytes: &[u8]) -> bool {
+        addresses(place).zip(bytes).all(|(at, byte)| {
+            let page = self.pages.get(&(at & !(PAGE - 1)));
+            let at = (at % PAGE) as usize;
+            page.is_none_or(|page| !page.is_told[at] || page.bytes[at] == *byte)
+        })
+    }
+}
+
+fn addresses(first: u64) -> impl Iterator<Item = u64> {
+    (0..).map(move |distance| first.wrapping_add(distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_changes_gets_another_place_and_keeps_it() {
+        let mut told = ToldCode::default();
+        let (old, new) = ([0x90, 0xc3], [0xcc, 0xc3]);
+        assert_eq!(told.place(0x1fff, &old), Some(0x1fff));
+        assert_eq!(told.place(0x1fff, &new), Some(0x1_0000_0000_1fff));
+        assert_eq!(told.place(0x1fff, &old), Some(0x1fff));
+        assert_eq!(told.place(0x2000, &[0xc3]), Some(0x2000), "the second byte is the same");
+        assert_eq!(told.place(0x1fff, &new), Some(0x1_0000_0000_1fff));
+    }
+}

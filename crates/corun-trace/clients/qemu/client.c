@@ -6,7 +6,8 @@
  *   block     the block's number, | QEMU_CONTINUED if it goes on with the `rep` instruction executed last
  *   access    QEMU_ACCESS | index of the instruction << 16 | 1 << 8 if it stores | log2 of the bytes;
  *             then the address
- *   marker    as channel.h says
+ *   marker    as channel.h says, but that a stretch begins with the instructions skipped before it << 1
+ *             | 1 if it counts, and a thread ends with those skipped at last
  *
  * A block's bytes in the code file end up to 15 bytes late: QEMU does not tell the length of an
  * instruction that crosses a page.
@@ -69,7 +70,6 @@ struct stream {
     uint64_t *start;
     uint64_t skipped;
     int64_t granted;
-    uint64_t executed;
     struct stream *following;
 };
 
@@ -216,7 +216,7 @@ end_stream(struct stream *s)
         return;
     *link = s->following;
     channel.threads--;
-    mark(s, CHANNEL_ENDED, s->executed + (uint64_t)(s->granted - s->left));
+    mark(s, CHANNEL_ENDED, s->skipped);
     hand_over(s);
     s->is_recording = false;
 }
@@ -236,7 +236,6 @@ look(struct stream *s)
         begin_stream(s);
     uint64_t used = (uint64_t)(s->granted - s->left);
     channel.position += used;
-    s->executed += used;
     size_t before = channel.current;
     while (channel.current < channel.count &&
            channel.position >= channel.stretches[channel.current].end)
@@ -300,8 +299,9 @@ on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data
     s->next += 2;
 }
 
-static bool
-is_rep_string(const uint8_t *bytes, size_t size)
+/* The length of the `rep` string instruction that begins these bytes; 0 if another does. */
+static size_t
+rep_string(const uint8_t *bytes, size_t size)
 {
     bool has_rep = false;
     size_t at = 0;
@@ -312,7 +312,8 @@ is_rep_string(const uint8_t *bytes, size_t size)
             break;
     }
     uint8_t opcode = at < size ? bytes[at] : 0;
-    return has_rep && ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf));
+    bool is_string = (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
+    return has_rep && is_string ? at + 1 : 0;
 }
 
 /* What can be read of the code from `from` on. */
@@ -331,6 +332,12 @@ read_code(const void *from, uint8_t *to, size_t size)
     }
     ssize_t got = process_vm_readv(getpid(), &here, 1, pieces, count, 0);
     return got < 0 ? 0 : (size_t)got;
+}
+
+static bool
+is_on_two_pages(uint64_t address, size_t size)
+{
+    return (address ^ (address + size - 1)) >= CHANNEL_PAGE;
 }
 
 static void
@@ -353,7 +360,10 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     block->number = channel.blocks++;
     block->address = qemu_plugin_insn_vaddr(first);
     block->instructions = (uint32_t)count;
-    if (to_last < size && is_rep_string(code + to_last, size - to_last))
+    size_t rep = to_last < size ? rep_string(code + to_last, size - to_last) : 0;
+    /* One that crosses a page is translated again as a block of its own, unless it is the first. */
+    bool is_taken_back = count > 1 && is_on_two_pages(block->address, to_last + rep);
+    if (rep != 0 && !is_taken_back)
         block->rep = qemu_plugin_insn_vaddr(last);
     block->begins_with_rep = block->rep == block->address;
     struct channel_block told = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };

@@ -1,5 +1,7 @@
 //! What a trace says of itself, as JSON: at its start what is traced and how, at its end how it ended.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Ending, Plan, Traced};
@@ -81,6 +83,18 @@ impl From<&Traced> for Closing {
             native: None,
             threads: Vec::new(),
             remarks: traced.remarks.clone(),
+        }
+    }
+}
+
+impl Opening {
+    /// Of a trace that another tracer's `file` was converted to.
+    pub(crate) fn imported(file: &Path, format: &str) -> Self {
+        Self {
+            command: vec![file.display().to_string()],
+            tracer: TracerName { name: format.to_owned(), version: String::new() },
+            remarks: vec!["Converted: the machine it was traced on is not known.".to_owned()],
+            ..Self::default()
         }
     }
 }

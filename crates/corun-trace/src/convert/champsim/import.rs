@@ -4,12 +4,14 @@
 //! ends where it does not, at a branch, and after [`LONGEST`] instructions.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::mem::take;
+use std::path::Path;
 
 use corun_record::{Actionable, Exit};
 
 use super::record::{Record, SIZE};
+use crate::format::{Closing, Opening, Options, Writer};
 use crate::{
     Block, BlockId, Code, Direction, Form, Instruction, Marker, MemoryOperand, OrderedMarker, Sink,
     SinkError, ThreadId, Told,
@@ -87,6 +89,23 @@ impl Actionable for ImportError {
         }
         .to_owned()
     }
+}
+
+/// Converts a whole trace to corun's format; `file` is told as its origin.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_file<W: Write + Send + 'static>(
+    file: &Path,
+    input: impl Read,
+    output: W,
+) -> Result<Imported, ImportError> {
+    let opening = Opening::imported(file, "champsim");
+    let mut writer = Writer::new(output, &opening, Options::default())?;
+    let imported = import(input, &mut writer)?;
+    let instructions = Some(imported.instructions);
+    writer.finish(Closing { instructions, ..Closing::default() })?;
+    Ok(imported)
 }
 
 /// Tells a sink the thread of a ChampSim trace; what it told before an error is good.

@@ -9,4 +9,4 @@ mod record;
 mod registers;
 
 pub(super) use export::Records;
-pub use import::{ImportError, Imported, import};
+pub use import::{ImportError, Imported, import, import_file};

@@ -8,6 +8,8 @@ use crate::operands::{decode_first, may_access_nothing};
 use crate::tracer::entries::{EntryError, read_bytes, read_u32, read_u64};
 use crate::{Block, BlockId, Code, Direction, Form, MemoryOperand, Sink};
 
+const PAGE: u64 = 4096;
+
 /// By number; QEMU may translate the same code again.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
@@ -115,5 +117,35 @@ fn describe(code: &mut impl Read) -> Result<Block, EntryError> {
     let (length, _words) = (read_u32(code)?, read_u32(code)?);
     let (instructions, _operands) = (read_u32(code)?, read_u32(code)?);
     let bytes = read_bytes(code, length as usize)?;
-    Ok(decode_first(address, &bytes, instructions as usize)?)
+    executed(address, &bytes, instructions as usize)
+}
+
+/// What QEMU executes as the block that it says has so many instructions: one that begins on the first
+/// page and ends on the next is taken back and gets a block of its own, unless it is the first.
+fn executed(address: u64, bytes: &[u8], instructions: usize) -> Result<Block, EntryError> {
+    let block = decode_first(address, bytes, instructions)?;
+    let end = block.end();
+    if instructions > 1 && address / PAGE != (end - 1) / PAGE {
+        return Ok(decode_first(address, bytes, instructions - 1)?);
+    }
+    Ok(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_that_crosses_a_page_is_no_part_of_the_block_before_it() {
+        // nop; add rax, 1
+        let code = [0x90, 0x48, 0x83, 0xc0, 0x01];
+        let lengths = |address, instructions| {
+            let block = executed(address, &code, instructions).unwrap();
+            block.instructions.iter().map(|it| it.length).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(0x1ff0, 2), [1, 4]);
+        assert_eq!(lengths(0x1ffd, 2), [1]);
+        let alone = executed(0x1ffe, &code[1..], 1).unwrap();
+        assert_eq!(alone.instructions[0].length, 4, "the first may cross");
+    }
 }

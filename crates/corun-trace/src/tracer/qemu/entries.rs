@@ -14,6 +14,9 @@ use crate::{Sink, ThreadId};
 const CONTINUED: u64 = 1 << 60;
 const ACCESS: u64 = 1 << 61;
 const STORE: u64 = 1 << 8;
+/// Kinds of markers.
+const ENDED: u64 = 5;
+const BEGIN: u64 = 6;
 
 /// Tells a sink what the buffers of the client hold.
 #[derive(Debug, Default)]
@@ -40,7 +43,7 @@ struct Thread {
 }
 
 impl Entries {
-    /// Instructions told up to now.
+    /// Instructions up to now, told or skipped.
     pub(super) fn instructions(&self) -> u64 {
         self.instructions
     }
@@ -71,7 +74,7 @@ impl Entries {
         })?;
         while let Some(&head) = words.first() {
             let length = if head & MARKER != 0 {
-                self.instructions += thread.finish(&self.blocks, sink)?;
+                self.instructions += thread.finish(&self.blocks, sink)? + skipped(words);
                 mark(words, thread.id, sink)?
             } else if head & ACCESS != 0 {
                 let &[head, address, ..] = words else {
@@ -101,6 +104,15 @@ impl Entries {
             self.instructions += thread.finish(&self.blocks, sink)?;
         }
         Ok(())
+    }
+}
+
+/// Instructions that a marker says were not recorded.
+fn skipped(marker: &[u64]) -> u64 {
+    match marker {
+        &[head, _, value, ..] if head == MARKER | BEGIN => value >> 1,
+        &[head, _, value, ..] if head == MARKER | ENDED => value,
+        _ => 0,
     }
 }
 

@@ -1,9 +1,12 @@
 //! `corun trace`: recording what a program executes, and looking into what was recorded.
 
 mod check;
+mod convert;
 mod info;
 mod record;
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -27,6 +30,8 @@ pub struct Arguments {
 enum Look {
     /// Show what a trace holds: mix of instructions, footprint, hottest blocks
     Info(info::Arguments),
+    /// Convert a trace to or from that of another simulator
+    Convert(convert::Arguments),
     /// Read a whole trace and tell what is wrong with it
     Check(check::Arguments),
 }
@@ -34,6 +39,7 @@ enum Look {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match (&arguments.look, &arguments.record) {
         (Some(Look::Info(arguments)), _) => info::run(arguments),
+        (Some(Look::Convert(arguments)), _) => convert::run(arguments),
         (Some(Look::Check(arguments)), _) => check::run(arguments),
         (None, Some(arguments)) => record::run(arguments),
         (None, None) => Err(Problem::usage(
@@ -50,6 +56,20 @@ fn open(path: &Path) -> Result<Trace, Problem> {
 
 fn of_file(path: &Path, error: FormatError) -> Problem {
     Problem::from(error).about(path)
+}
+
+/// Begins a file, or standard output for `-`.
+fn create(path: &Path) -> Result<Box<dyn Write + Send>, Problem> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdout()));
+    }
+    match File::create(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) => Err(Problem::failed(
+            format!("could not write {}: {error}", path.display()),
+            "Name a file in a folder that you may write to, or `-` for standard output.",
+        )),
+    }
 }
 
 /// Thousands set apart, as in the tables.

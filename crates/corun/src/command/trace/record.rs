@@ -1,7 +1,6 @@
 //! `corun trace -o FILE -- COMMAND`: runs a program under a tracer and writes what it executes.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,11 +10,12 @@ use corun_record::Exit;
 use corun_trace::format::Options;
 use corun_trace::{Conducted, Ending, Part, Plan, Target, Wish, choose, conduct};
 
-use super::grouped;
+use super::{create, grouped};
 use crate::problem::{Problem, code, say};
 use crate::{interruption, values};
 
 #[derive(Debug, Args)]
+#[group(id = "record")]
 pub struct Arguments {
     /// Write the trace to FILE (`-` is standard output)
     #[arg(short, long, value_name = "FILE", required = true)]
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         runs_again: !arguments.once && !is_pipe,
         options: Options { level: arguments.level, ..Options::default() },
     };
-    let output = open(&arguments.output)?;
+    let output = Counted { output: create(&arguments.output)?, bytes: 0 };
     let stop = interruption::flag_on_signals()?;
     arguments.say(&chosen.reason);
     let (conducted, counted) = conduct(&wish, &chosen, output, &stop)?;
@@ -149,21 +149,6 @@ impl Write for Counted {
     fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
-}
-
-fn open(path: &Path) -> Result<Counted, Problem> {
-    let output: Box<dyn Write + Send> = if path == Path::new("-") {
-        Box::new(io::stdout())
-    } else {
-        let file = File::create(path).map_err(|error| {
-            Problem::failed(
-                format!("could not write {}: {error}", path.display()),
-                "Name a file in a folder that you may write to, or `-` for standard output.",
-            )
-        })?;
-        Box::new(file)
-    };
-    Ok(Counted { output, bytes: 0 })
 }
 
 /// Whether a second run could not read what the first one did.

@@ -1,0 +1,112 @@
+//! `corun trace convert`: to and from the traces of other simulators.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use corun_record::Exit;
+use corun_trace::ThreadId;
+use corun_trace::convert::{Exported, Foreign, champsim};
+
+use super::{create, grouped};
+use crate::problem::{Problem, code, say};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("direction").required(true).args(["to", "from"]))]
+pub struct Arguments {
+    /// Write a trace for this simulator
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<To>,
+    /// Read a trace of this simulator
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<From>,
+    /// The trace to convert
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Write to FILE (`-` is standard output)
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The thread to write, counted from 0
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "to")]
+    thread: u32,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum To {
+    Champsim,
+    Sift,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum From {
+    Champsim,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match (arguments.to, arguments.from) {
+        (Some(format), _) => arguments.export(format)?,
+        (_, Some(From::Champsim)) => arguments.import()?,
+        (None, None) => unreachable!("clap asks for one"),
+    }
+    Ok(code(Exit::Done))
+}
+
+impl Arguments {
+    fn export(&self, format: To) -> Result<(), Problem> {
+        let foreign = match format {
+            To::Champsim => Foreign::ChampSim,
+            To::Sift => Foreign::Sift,
+        };
+        let trace = super::open(&self.file)?;
+        let of_file = |error| super::of_file(&self.file, error);
+        let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;
+        let output = BufWriter::new(create(&self.output)?);
+        let mut exporter = foreign.exporter(output).map_err(|error| self.unwritable(&error))?;
+        while let Some(event) = events.next_event().map_err(of_file)? {
+            exporter.event(trace.blocks(), event)?;
+        }
+        let exported = exporter.finish(trace.blocks())?;
+        say(&self.summary(&exported));
+        Ok(())
+    }
+
+    fn import(&self) -> Result<(), Problem> {
+        let file = File::open(&self.file).map_err(|error| {
+            Problem::failed(
+                format!("could not read {}: {error}", self.file.display()),
+                "Name a trace of ChampSim, not compressed.",
+            )
+        })?;
+        let output = create(&self.output)?;
+        let imported = champsim::import_file(&self.file, BufReader::new(file), output)?;
+        say(&format!(
+            "{}: {} instructions in {} blocks",
+            self.output.display(),
+            grouped(imported.instructions),
+            grouped(imported.blocks)
+        ));
+        Ok(())
+    }
+
+    fn summary(&self, exported: &Exported) -> String {
+        let mut text = format!(
+            "{}: {} instructions in {} records",
+            self.output.display(),
+            grouped(exported.instructions),
+            grouped(exported.records)
+        );
+        for remark in &exported.remarks {
+            text += &format!("\n{remark}");
+        }
+        text
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Problem {
+        Problem::failed(
+            format!("could not write {}: {error}", self.output.display()),
+            "Make room, or give another file with -o.",
+        )
+    }
+}

@@ -132,7 +132,6 @@ pub fn trace_of(file: &[u8]) -> Result<Trace, ImportError> {
         kernel: String::new(),
         started: String::new(),
         plan: Plan::Whole,
-        native: None,
         remarks: Vec::new(),
     };
     let mut writer = Writer::new(Vec::new(), &opening, Options::default())?;

@@ -64,6 +64,14 @@ fn qemu_agrees_with_stepping() {
 }
 
 #[test]
+fn dynamorio_agrees_with_stepping() {
+    #[cfg(not(feature = "dynamorio"))]
+    corun_testing::skip("trace by dynamorio", "built without the feature dynamorio");
+    #[cfg(feature = "dynamorio")]
+    agrees_with_stepping(&corun_trace::DynamoRio, Blind { frames: true, ..Blind::default() });
+}
+
+#[test]
 fn stepping_twice_gives_the_same() {
     agrees_with_stepping(&corun_trace::Ptrace, Blind::default());
 }

@@ -131,7 +131,7 @@ fn samples_are_spread_over_the_run() {
         _ => None,
     });
     let begun: Vec<_> = begun.collect();
-    let mut expected = vec![(Phase::WarmUp, 230), (Phase::Counted, 0)];
+    let mut expected = vec![(Phase::WarmUp, 225), (Phase::Counted, 0)];
     expected.extend([(Phase::WarmUp, 460), (Phase::Counted, 0)].repeat(3));
     assert_eq!(begun, expected);
 }

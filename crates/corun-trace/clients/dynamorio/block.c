@@ -253,6 +253,8 @@ lay_out(struct layout *layout, instrlist_t *instructions, struct known_block *bl
          instruction = instr_get_next_app(instruction)) {
         opnd_t operands[MOST_OPERANDS];
         int count = memory_operands(instruction, operands);
+        if (layout->operand_count + count > MOST_BLOCK_OPERANDS)
+            return false;
         for (int i = 0; i < count; i++)
             add_operand(layout, instruction, operands[i], operand_form(instruction));
         layout->counts[plan->instructions++] = count;

@@ -35,12 +35,31 @@ touches_nothing(instr_t *instr)
     }
 }
 
+/* `enter` copies the frame pointers of the functions around it, then pushes its own. */
+static int
+operands_of_enter(instr_t *instr, opnd_t operands[MOST_OPERANDS])
+{
+    int count = 0, level = 0;
+    for (int i = 0; i < instr_num_srcs(instr); i++) {
+        opnd_t source = instr_get_src(instr, i);
+        if (opnd_is_immed_int(source) && opnd_get_size(source) == OPSZ_1)
+            level = opnd_get_immed_int(source) & 31;
+    }
+    for (int i = 1; i < level; i++)
+        operands[count++] = OPND_CREATE_MEM64(DR_REG_RBP, -8 * i);
+    for (int i = 1; i <= (level == 0 ? 1 : level + 1); i++)
+        operands[count++] = OPND_CREATE_MEM64(DR_REG_RSP, -8 * i);
+    return count;
+}
+
 int
 memory_operands(instr_t *instr, opnd_t operands[MOST_OPERANDS])
 {
     int count = 0;
     if (touches_nothing(instr))
         return 0;
+    if (instr_get_opcode(instr) == OP_enter)
+        return operands_of_enter(instr, operands);
     for (int i = 0; i < instr_num_srcs(instr); i++)
         count = add(instr_get_src(instr, i), operands, count);
     for (int i = 0; i < instr_num_dsts(instr); i++)

@@ -5,7 +5,7 @@
 #include "dr_api.h"
 
 enum {
-    MOST_OPERANDS = 8,
+    MOST_OPERANDS = 64,
     MOST_LANES = 16,
 };
 

@@ -109,19 +109,31 @@ load(uint64_t address, uint size, uint64_t *value)
     return dr_safe_read((void *)address, size, value, &read) && read == size;
 }
 
+static bool
+reads_register(instr_t *instruction, reg_id_t reg)
+{
+    for (int i = 0; i < instr_num_srcs(instruction); i++) {
+        opnd_t source = instr_get_src(instruction, i);
+        if (opnd_is_reg(source) && opnd_get_reg(source) == reg)
+            return true;
+    }
+    return false;
+}
+
 uint64_t
 iterations(instr_t *instruction, const dr_mcontext_t *context)
 {
     int opcode = instr_get_opcode(instruction);
+    uint64_t most = reads_register(instruction, DR_REG_RCX) ? context->rcx : (uint32_t)context->rcx;
     if (!compares(opcode))
-        return context->rcx;
+        return most;
     bool scans = opcode == OP_rep_scas || opcode == OP_repne_scas;
     bool until_equal = opcode == OP_repne_scas || opcode == OP_repne_cmps;
     opnd_t memory = instr_get_src(instruction, 0);
     uint size = opnd_size_in_bytes(opnd_get_size(memory));
     int64_t step = (context->xflags & DIRECTION_FLAG) != 0 ? -(int64_t)size : size;
     uint64_t wanted = size == 8 ? context->rax : context->rax & ((1ULL << 8 * size) - 1);
-    for (uint64_t done = 0; done < context->rcx; done++) {
+    for (uint64_t done = 0; done < most; done++) {
         uint64_t left = wanted, right;
         if (!load(context->rdi + done * step, size, &right) ||
             (!scans && !load(context->rsi + done * step, size, &left)))
@@ -129,5 +141,5 @@ iterations(instr_t *instruction, const dr_mcontext_t *context)
         if ((left == right) == until_equal)
             return done + 1;
     }
-    return context->rcx;
+    return most;
 }

@@ -83,6 +83,8 @@ add_operand(struct layout *layout, instr_t *instruction, opnd_t operand, enum fo
         told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 2);
     } else if (form == FORM_LANES) {
         told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1 + MOST_LANES);
+    } else if (form == FORM_BIT) {
+        told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1);
     } else if (opnd_is_near_rel_addr(operand) || opnd_is_near_abs_addr(operand)) {
         told->addend = (uint64_t)opnd_get_addr(operand);
     } else if (opnd_is_near_base_disp(operand) && is_general(opnd_get_base(operand)) &&

@@ -173,9 +173,11 @@ compute(app_pc pc, uint operand_index, uint word, uint words)
     opnd_t operands[MOST_OPERANDS];
     if (decode(drcontext, pc, &instruction) == NULL ||
         memory_operands(&instruction, operands) <= (int)operand_index) {
-        into[0] = into[1] = 0;
+        into[0] = 0;
     } else if (operand_form(&instruction) == FORM_LANES) {
         into[0] = lane_addresses(&instruction, operands[operand_index], &context, into + 1);
+    } else if (operand_form(&instruction) == FORM_BIT) {
+        into[0] = bit_address(&instruction, operands[operand_index], &context);
     } else {
         into[0] = iterations(&instruction, &context) << 1 | (context.xflags >> 10 & 1);
         into[1] = (uint64_t)opnd_compute_address(operands[operand_index], &context);

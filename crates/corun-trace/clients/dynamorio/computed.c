@@ -65,6 +65,17 @@ find_registers(instr_t *instruction, reg_id_t *data, reg_id_t *mask)
         *data = opnd_get_reg(instr_get_dst(instruction, 0));
 }
 
+/* DynamoRIO's decoder does not scale the short displacements of all scatters. */
+static int64_t
+displacement(instr_t *instruction, opnd_t operand, uint lane_size)
+{
+    const byte *code = instr_get_raw_bits(instruction);
+    while (*code == 0x67 || *code == 0x64 || *code == 0x65)
+        code++;
+    bool is_short = code[0] == 0x62 && code[5] >> 6 == 1;
+    return is_short ? (int8_t)code[7] * (int64_t)lane_size : opnd_get_disp(operand);
+}
+
 uint32_t
 lane_addresses(instr_t *instruction, opnd_t operand, const dr_mcontext_t *context,
                uint64_t addresses[MOST_LANES])
@@ -78,7 +89,7 @@ lane_addresses(instr_t *instruction, opnd_t operand, const dr_mcontext_t *contex
     lanes = MIN(lanes, opnd_size_in_bytes(reg_get_size(index)) / index_size);
     const dr_zmm_t *indices = simd_value(index, context);
     reg_id_t base_register = opnd_get_base(operand);
-    uint64_t base = opnd_get_disp(operand);
+    uint64_t base = displacement(instruction, operand, lane_size);
     if (base_register != DR_REG_NULL)
         base += reg_get_value(base_register, (dr_mcontext_t *)context);
     uint32_t count = 0;
@@ -142,4 +153,20 @@ iterations(instr_t *instruction, const dr_mcontext_t *context)
             return done + 1;
     }
     return most;
+}
+
+uint64_t
+bit_address(instr_t *instruction, opnd_t operand, const dr_mcontext_t *context)
+{
+    int size = opnd_size_in_bytes(opnd_get_size(operand));
+    int64_t bit = 0;
+    for (int i = 0; i < instr_num_srcs(instruction); i++) {
+        opnd_t source = instr_get_src(instruction, i);
+        if (opnd_is_reg(source))
+            bit = reg_get_value(opnd_get_reg(source), (dr_mcontext_t *)context);
+    }
+    if (size < 8)
+        bit = size == 4 ? (int32_t)bit : (int16_t)bit;
+    int64_t element = (bit - (bit & (8 * size - 1))) / (8 * size);
+    return (uint64_t)opnd_compute_address(operand, (dr_mcontext_t *)context) + element * size;
 }

@@ -14,4 +14,7 @@ uint32_t lane_addresses(instr_t *instruction, opnd_t operand, const dr_mcontext_
 /* How many iterations a `rep` instruction will make. */
 uint64_t iterations(instr_t *instruction, const dr_mcontext_t *context);
 
+/* Where the bit lies that a register selects, which may be far from the operand. */
+uint64_t bit_address(instr_t *instruction, opnd_t operand, const dr_mcontext_t *context);
+
 #endif

@@ -62,15 +62,36 @@ memory_operands(instr_t *instr, opnd_t operands[MOST_OPERANDS])
         return operands_of_enter(instr, operands);
     for (int i = 0; i < instr_num_srcs(instr); i++)
         count = add(instr_get_src(instr, i), operands, count);
-    for (int i = 0; i < instr_num_dsts(instr); i++)
-        count = add(instr_get_dst(instr, i), operands, count);
+    for (int i = 0; i < instr_num_dsts(instr); i++) {
+        opnd_t destination = instr_get_dst(instr, i);
+        if (instr_get_opcode(instr) == OP_pop && opnd_is_base_disp(destination) &&
+            opnd_get_base(destination) == DR_REG_RSP)
+            /* The address is worked out with the stack pointer of afterwards. */
+            opnd_set_disp(&destination, opnd_get_disp(destination) +
+                                            (int)opnd_size_in_bytes(opnd_get_size(destination)));
+        count = add(destination, operands, count);
+    }
     return count;
+}
+
+static bool
+selects_bit_by_register(instr_t *instr)
+{
+    for (int i = 0; i < instr_num_srcs(instr); i++) {
+        if (opnd_is_immed(instr_get_src(instr, i)))
+            return false;
+    }
+    return true;
 }
 
 enum form
 operand_form(instr_t *instr)
 {
     switch (instr_get_opcode(instr)) {
+    case OP_bt:
+    case OP_bts:
+    case OP_btr:
+    case OP_btc: return selects_bit_by_register(instr) ? FORM_BIT : FORM_SINGLE;
     case OP_rep_ins:
     case OP_rep_outs:
     case OP_rep_movs:

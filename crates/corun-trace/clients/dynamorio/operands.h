@@ -9,7 +9,7 @@ enum {
     MOST_LANES = 16,
 };
 
-enum form { FORM_SINGLE, FORM_LANES, FORM_REPEATED };
+enum form { FORM_SINGLE, FORM_LANES, FORM_REPEATED, FORM_BIT };
 
 /* Fills `operands` and returns how many there are. */
 int memory_operands(instr_t *instr, opnd_t operands[MOST_OPERANDS]);

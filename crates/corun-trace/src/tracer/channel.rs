@@ -103,11 +103,6 @@ impl Channel {
         Ok(())
     }
 
-    /// A thread has ended: the next one takes over its buffers.
-    pub(crate) fn remove_thread(&mut self) {
-        self.threads = self.threads.saturating_sub(1);
-    }
-
     /// Waits until there is a message or `other` is readable, at most so long.
     ///
     /// # Errors

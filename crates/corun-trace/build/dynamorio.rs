@@ -20,6 +20,7 @@ const LEFT_OUT: [&str; 6] =
 pub(super) fn build(out: &Path) {
     println!("cargo::rerun-if-env-changed=CORUN_DYNAMORIO_SOURCE");
     let built = dynamorio(&out.join("dynamorio"));
+    println!("cargo::rustc-env=CORUN_DYNAMORIO_VERSION={}", version(&built));
     let client = out.join("dynamorio-client.so");
     link_client(&built, &client);
     pack(&built.join("lib64/release/libdynamorio.so"), out);
@@ -72,6 +73,16 @@ fn source() -> PathBuf {
         .find_map(|package| package["manifest_path"].as_str())
         .expect("Cargo.lock has the package dynamorio-sys");
     Path::new(manifest).with_file_name("dynamorio")
+}
+
+/// Of what was built, whatever the source: its header holds 100 times the major version plus the minor one.
+fn version(built: &Path) -> String {
+    let header = fs::read_to_string(built.join("include/dr_api.h")).unwrap_or_default();
+    let number = header
+        .lines()
+        .find_map(|line| line.split_once("define _USES_DR_VERSION_")?.1.trim().parse::<u32>().ok())
+        .expect("DynamoRIO's header says its version");
+    format!("{}.{}", number / 100, number % 100)
 }
 
 fn link_client(built: &Path, client: &Path) {

@@ -47,6 +47,10 @@ impl Tracer for DynamoRio {
         NAME
     }
 
+    fn version(&self) -> String {
+        env!("CORUN_DYNAMORIO_VERSION").to_owned()
+    }
+
     fn merit(&self) -> &'static str {
         "more than a hundred million instructions a second, on this machine's own core"
     }

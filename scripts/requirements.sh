@@ -44,6 +44,16 @@ install_packages() {
     fi
 }
 
+# What builds DynamoRIO, the quick tracer, beside the C compiler.
+require_cmake() {
+    local packages
+    mapfile -t packages < <(missing_packages cmake=cmake make=make)
+    install_packages "${packages[@]}" && return
+    say "missing, so that corun is built without its quick tracer: ${packages[*]}"
+    say "on Debian, as root: apt-get install ${packages[*]}"
+    return 1
+}
+
 # The C compiler that builds the libraries that corun brings along and links for rustc, and the C
 # library to link with.
 require_linker() {

@@ -1,37 +1,35 @@
-//! Builds QEMU's client, once for each version of its plugin interface, and packs it for
+//! Builds the clients of tracers, and with the feature `dynamorio` DynamoRIO itself, and packs them for
 //! `include_bytes!`.
+
+#[path = "build/dynamorio.rs"]
+mod dynamorio;
+#[path = "build/qemu.rs"]
+mod qemu;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const VERSIONS: [u32; 2] = [1, 2];
-const SOURCE: &str = "clients/qemu/client.c";
-
 fn main() {
     println!("cargo::rerun-if-changed=clients");
     let out = PathBuf::from(variable("OUT_DIR"));
-    for version in VERSIONS {
-        let client = out.join(format!("qemu-client-{version}.so"));
-        let compiler = cc::Build::new().get_compiler();
-        run(Command::new(compiler.path())
-            .args([
-                "-std=gnu11",
-                "-O2",
-                "-fPIC",
-                "-fvisibility=hidden",
-                "-pthread",
-                "-shared",
-                "-s",
-            ])
-            .args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])
-            .arg(format!("-DQEMU_PLUGIN_VERSION={version}"))
-            .arg(SOURCE)
-            .arg("-o")
-            .arg(&client));
-        pack(&client, &out);
+    qemu::build(&out);
+    if env::var_os("CARGO_FEATURE_DYNAMORIO").is_some() {
+        dynamorio::build(&out);
     }
+}
+
+/// The compiler with what every client wants, to link a library.
+fn compiler() -> Command {
+    let mut command = Command::new(cc::Build::new().get_compiler().path());
+    command.args(["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-s"]).args([
+        "-Wall",
+        "-Wextra",
+        "-Wno-unused-parameter",
+        "-Werror",
+    ]);
+    command
 }
 
 fn pack(library: &Path, folder: &Path) {
@@ -44,9 +42,9 @@ fn pack(library: &Path, folder: &Path) {
     written.unwrap_or_else(|error| panic!("{}: {error}", packed.display()));
 }
 
-fn run(command: &mut Command) {
+fn run(command: &mut Command, needed: &str) {
     let output = command.output().unwrap_or_else(|error| {
-        panic!("{:?} cannot be run: {error}; install a C compiler", command.get_program())
+        panic!("{:?} cannot be run: {error}; install {needed}", command.get_program())
     });
     assert!(
         output.status.success(),

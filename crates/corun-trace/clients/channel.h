@@ -27,6 +27,7 @@ enum {
     CHANNEL_PAGE = 4096,
     CHANNEL_BUFFER = 1 << 20,
     CHANNEL_MARKER_WORDS = 3,
+    CHANNEL_STRETCH = 8,
 };
 
 #define CHANNEL_CUT (1ULL << 62)
@@ -40,6 +41,8 @@ enum channel_marker {
     CHANNEL_REPLACED = 4,    /* 0: the process becomes another program */
     CHANNEL_ENDED = 5,       /* 0: the thread has ended */
     CHANNEL_SKIPPED = 6,     /* instructions of the thread that were not recorded */
+    CHANNEL_EXECUTED = 7,    /* instructions of the thread up to and with the block that follows, if one does;
+                                with the number of the stretch << CHANNEL_STRETCH */
 };
 
 enum channel_kind {

@@ -33,6 +33,8 @@ pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
 pub use told::Told;
+#[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
+pub use tracer::DynamoRio;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::{Ptrace, Qemu};

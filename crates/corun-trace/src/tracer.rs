@@ -2,6 +2,8 @@
 
 mod channel;
 mod choice;
+#[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
+mod dynamorio;
 mod entries;
 mod image;
 mod library;
@@ -23,6 +25,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Plan, Sink, SinkError};
 
 pub use choice::{Chosen, all, choose};
+#[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
+pub use dynamorio::DynamoRio;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use ptrace::Ptrace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

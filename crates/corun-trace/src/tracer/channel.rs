@@ -74,6 +74,15 @@ impl Channel {
         format!("{},{buffers},{code},{full},{free}", std::process::id())
     }
 
+    /// Leaves words for the client, before those of blocks.
+    ///
+    /// # Errors
+    /// If the system refuses memory.
+    pub(crate) fn leave(&mut self, words: &[u64]) -> io::Result<()> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        self.code.get_mut().write_all(&bytes)
+    }
+
     /// Adds buffers for a thread that begins.
     ///
     /// # Errors
@@ -92,11 +101,6 @@ impl Channel {
             self.release(number as u32)?;
         }
         Ok(())
-    }
-
-    /// A thread has ended: the next one takes over its buffers.
-    pub(crate) fn remove_thread(&mut self) {
-        self.threads = self.threads.saturating_sub(1);
     }
 
     /// Waits until there is a message or `other` is readable, at most so long.

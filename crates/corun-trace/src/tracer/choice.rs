@@ -14,6 +14,8 @@ pub struct Chosen<'a> {
 /// All tracers that corun was built with, the preferred ones first.
 pub fn all() -> &'static [&'static dyn Tracer] {
     &[
+        #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
+        &super::DynamoRio,
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         &super::Qemu,
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

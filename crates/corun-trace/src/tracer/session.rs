@@ -58,11 +58,18 @@ pub(super) fn run<I: Interpreter>(
         command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
     let child = command.spawn().map_err(|source| TraceError::Program { program, source })?;
-    let mut session = Session { process: Running(child), channel, interpreter, sink };
+    let mut session =
+        Session { process: Running(child), channel, interpreter, sink, has_told: false };
     let was_stopped = session.serve(stop)?;
     session.interpreter.finish(session.sink).map_err(broken::<I>)?;
     let status = session.process.0.wait().map_err(failed::<I>)?;
-    Ok(if was_stopped { Ending::Interrupted } else { ending(status) })
+    match ending(status) {
+        _ if was_stopped => Ok(Ending::Interrupted),
+        ending if session.has_told => Ok(ending),
+        ending => Err(failed::<I>(io::Error::other(format!(
+            "it ended with {ending} before it told anything; it does not bear this program"
+        )))),
+    }
 }
 
 struct Session<'a, I> {
@@ -70,6 +77,7 @@ struct Session<'a, I> {
     channel: &'a mut Channel,
     interpreter: &'a mut I,
     sink: &'a mut dyn Sink,
+    has_told: bool,
 }
 
 /// Ends the program when it is dropped, whatever the reason.
@@ -118,6 +126,7 @@ impl<I: Interpreter> Session<'_, I> {
                 self.interpreter.begin_thread(tid, self.sink).map_err(broken::<I>)?;
             }
             Message::Full { thread, buffer, bytes } => {
+                self.has_told = true;
                 let Some((words, code)) = self.channel.open(buffer, bytes) else {
                     return Err(failed::<I>(io::Error::other(format!(
                         "expected the number of a buffer, found {buffer} with {bytes} bytes"

@@ -1,0 +1,109 @@
+//! DynamoRIO and its client.
+//!
+//! The source is that of the crate `dynamorio-sys`, which is in Cargo.lock but never compiled: its bindings
+//! would link this process to DynamoRIO. `CORUN_DYNAMORIO_SOURCE` names another source.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{compiler, pack, run, variable};
+
+const CLIENT: &str = "clients/dynamorio";
+const NEEDED: &str = "cmake, make and a C compiler";
+/// What the client is linked with, in this order.
+const EXTENSIONS: [&str; 4] = ["drutil_static", "drreg_static", "drmgr_static", "drcontainers"];
+const LEFT_OUT: [&str; 6] =
+    ["BUILD_CLIENTS", "BUILD_DOCS", "BUILD_SAMPLES", "BUILD_TESTS", "BUILD_TOOLS", "DEBUG"];
+
+pub(super) fn build(out: &Path) {
+    println!("cargo::rerun-if-env-changed=CORUN_DYNAMORIO_SOURCE");
+    let built = dynamorio(&out.join("dynamorio"));
+    println!("cargo::rustc-env=CORUN_DYNAMORIO_VERSION={}", version(&built));
+    let client = out.join("dynamorio-client.so");
+    link_client(&built, &client);
+    pack(&built.join("lib64/release/libdynamorio.so"), out);
+    pack(&client, out);
+}
+
+/// Builds DynamoRIO in a folder, where an earlier build stays valid as long as its source is the same.
+fn dynamorio(folder: &Path) -> PathBuf {
+    let stamp = folder.join("built-from");
+    let source = source();
+    let wanted = source.display().to_string();
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
+        return folder.to_owned();
+    }
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut configure = Command::new("cmake");
+    configure
+        .current_dir(folder)
+        .arg(&source)
+        .args(["-DCMAKE_BUILD_TYPE=Release", "-DDISABLE_WARNINGS=ON"])
+        .args(LEFT_OUT.map(|option| format!("-D{option}=OFF")));
+    run(&mut configure, NEEDED);
+    let mut build = Command::new("cmake");
+    build
+        .current_dir(folder)
+        .args(["--build", ".", "--parallel", &variable("NUM_JOBS"), "--target"])
+        .args(["dynamorio", "api_headers"])
+        .args(EXTENSIONS);
+    run(&mut build, NEEDED);
+    fs::write(&stamp, wanted).unwrap_or_else(|error| panic!("{}: {error}", stamp.display()));
+    folder.to_owned()
+}
+
+fn source() -> PathBuf {
+    if let Some(source) = env::var_os("CORUN_DYNAMORIO_SOURCE") {
+        return source.into();
+    }
+    let output = Command::new(variable("CARGO"))
+        .args(["metadata", "--locked", "--format-version", "1"])
+        .output()
+        .unwrap_or_else(|error| panic!("cargo metadata: {error}"));
+    let described: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("cargo metadata: {error}: {}", String::from_utf8_lossy(&output.stderr))
+        });
+    let packages = described["packages"].as_array().into_iter().flatten();
+    let manifest = packages
+        .filter(|package| package["name"] == "dynamorio-sys")
+        .find_map(|package| package["manifest_path"].as_str())
+        .expect("Cargo.lock has the package dynamorio-sys");
+    Path::new(manifest).with_file_name("dynamorio")
+}
+
+/// Of what was built, whatever the source: its header holds 100 times the major version plus the minor one.
+fn version(built: &Path) -> String {
+    let header = fs::read_to_string(built.join("include/dr_api.h")).unwrap_or_default();
+    let number = header
+        .lines()
+        .find_map(|line| line.split_once("define _USES_DR_VERSION_")?.1.trim().parse::<u32>().ok())
+        .expect("DynamoRIO's header says its version");
+    format!("{}.{}", number / 100, number % 100)
+}
+
+fn link_client(built: &Path, client: &Path) {
+    let mut sources: Vec<PathBuf> = fs::read_dir(CLIENT)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .unwrap_or_else(|error| panic!("{CLIENT}: {error}"));
+    sources.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    sources.sort();
+    let mut command = compiler();
+    command
+        .args(["-fno-builtin", "-fno-stack-protector", "-nostdlib"])
+        .args(["-Wl,--hash-style=both", "-Wl,-z,defs"])
+        .args(["-DLINUX", "-DX86_64", "-DUSE_VISIBILITY_ATTRIBUTES"])
+        .args(
+            ["include", "ext/include"].map(|folder| format!("-I{}", built.join(folder).display())),
+        )
+        .args(sources)
+        .args(EXTENSIONS.map(|name| built.join(format!("ext/lib64/release/lib{name}.a"))))
+        .arg(built.join("lib64/release/libdynamorio.so"))
+        .args(["drmemfuncs", "drlibc"].map(|name| built.join(format!("lib64/lib{name}.a"))))
+        .arg("-o")
+        .arg(client);
+    run(&mut command, NEEDED);
+}

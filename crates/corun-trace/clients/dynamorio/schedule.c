@@ -1,0 +1,94 @@
+#include "schedule.h"
+
+enum { QUOTA = 1 << 14 };
+
+static struct {
+    void *lock;
+    uint64_t parts; /* not read yet */
+    uint64_t begin; /* of the part that is recorded, or comes next */
+    uint64_t end;
+    uint64_t part; /* its number */
+    uint64_t remaining;
+    bool records;
+} schedule;
+
+/* After the last part comes one that never begins. */
+static void
+next_part(void)
+{
+    uint64_t from = schedule.end;
+    schedule.begin = schedule.end = UINT64_MAX;
+    if (schedule.parts > 0) {
+        schedule.parts--;
+        schedule.begin = channel_read_word();
+        schedule.end = channel_read_word();
+    }
+    schedule.remaining = schedule.begin - from;
+}
+
+static void
+next_phase(void)
+{
+    schedule.records = !schedule.records;
+    if (schedule.records) {
+        schedule.remaining = schedule.end - schedule.begin;
+    } else {
+        schedule.part++;
+        next_part();
+    }
+}
+
+void
+schedule_begin(void)
+{
+    schedule.lock = dr_mutex_create();
+    schedule.parts = channel_read_word();
+    next_part();
+    if (schedule.remaining == 0)
+        next_phase();
+}
+
+bool
+schedule_is_whole(void)
+{
+    return schedule.part == 0 && schedule.begin == 0 && schedule.end == UINT64_MAX;
+}
+
+bool
+schedule_records(void)
+{
+    return schedule.records;
+}
+
+void
+schedule_ask(struct stream *stream, bool is_recorded)
+{
+    struct stream_slots *slots = stream->slots;
+    bool has_changed = false;
+    dr_mutex_lock(schedule.lock);
+    while (slots->left < 0) {
+        uint64_t quota = QUOTA;
+        if (schedule.remaining == 0) {
+            next_phase();
+            has_changed = true;
+        }
+        if (has_changed) /* The next block shall ask again. */
+            quota = -slots->left;
+        quota = MIN(quota, schedule.remaining);
+        schedule.remaining -= quota;
+        slots->left += quota;
+        stream->taken += quota;
+    }
+    dr_mutex_unlock(schedule.lock);
+    if (has_changed)
+        dr_unlink_flush_region(NULL, ~(size_t)0);
+    if (!is_recorded && !schedule.records)
+        stream_park(stream);
+}
+
+void
+schedule_tell(struct stream *stream)
+{
+    stream_mark(stream, CHANNEL_EXECUTED | schedule.part << CHANNEL_STRETCH,
+                stream->taken - stream->slots->left);
+}

@@ -1,0 +1,24 @@
+/* Which stretches of the run are recorded. Counts are of all threads together: each thread takes a quota
+ * of instructions, and asks again when it has used it up. */
+#ifndef CORUN_SCHEDULE_H
+#define CORUN_SCHEDULE_H
+
+#include "stream.h"
+
+/* Reads the parts of the run to record, before the first block is told: their number, then the begin and
+ * the end of each. */
+void schedule_begin(void);
+
+/* Whether everything is recorded, so that nothing need be counted. */
+bool schedule_is_whole(void);
+
+/* Whether code that is instrumented now is to be recorded. */
+bool schedule_records(void);
+
+/* A quota is used up in a block that is recorded or only counted. */
+void schedule_ask(struct stream *stream, bool is_recorded);
+
+/* Tells corun what the thread has executed: before the first entry of a stretch, and at its end. */
+void schedule_tell(struct stream *stream);
+
+#endif

@@ -1,0 +1,64 @@
+/* A thread's entries on their way to corun: where the next one goes, and what happens when the buffer
+ * is full. */
+#ifndef CORUN_STREAM_H
+#define CORUN_STREAM_H
+
+#include "../channel.h"
+#include "dr_api.h"
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+
+/* What instrumented code reads and writes, in thread-local storage. */
+struct stream_slots {
+    uint64_t *next;  /* where the next entry begins */
+    uint64_t *entry; /* where the entry of the block being executed begins */
+    int64_t left;    /* instructions of the thread's quota; see schedule.h */
+};
+
+struct stream {
+    struct stream_slots *slots;
+    uint32_t thread;
+    uint32_t buffer;
+    uint64_t *start;
+    uint64_t *limit; /* the guard page */
+    uint64_t *parked;   /* where the next entry goes, while none is recorded */
+    uint64_t taken;     /* quotas of instructions, together */
+    bool makes_process; /* the system call that it is in */
+    bool discarded;     /* belongs to a process that is not traced */
+};
+
+/* Opens the channel that the text names: the numbers of the files as PID,BUFFERS,CODE,FULL,FREE. */
+bool channel_open(const char *text);
+
+/* The next word that corun left for the client. */
+uint64_t channel_read_word(void);
+
+/* Tells corun of a block: the three parts one after the other. */
+void channel_define(const void *head, size_t head_bytes, const void *code, size_t code_bytes,
+                    const void *operands, size_t operand_bytes);
+
+void channel_send(enum channel_kind kind, uint32_t thread, uint32_t buffer, uint32_t bytes);
+
+/* Begins the stream of a thread, or one whose entries nobody reads. */
+void stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread, bool discarded);
+
+/* Hands over what is complete. An entry of so many words that is not, 0 if there is none, moves to the new
+ * buffer as far as it was written. */
+void stream_hand_over(struct stream *stream, size_t words);
+
+void stream_end(struct stream *stream);
+
+/* Nothing while the stream is parked. */
+void stream_mark(struct stream *stream, uint64_t marker, uint64_t value);
+
+/* Stops recording: the next entry meets the guard page, and its handler calls `stream_unpark`. */
+void stream_park(struct stream *stream);
+
+void stream_unpark(struct stream *stream);
+
+/* Makes sure that so many words fit behind `slots->next`. */
+void stream_reserve(struct stream *stream, size_t words);
+
+bool stream_is_guard(const struct stream *stream, const void *address);
+
+#endif

@@ -1,0 +1,123 @@
+//! Tracing with DynamoRIO: the program's code is copied, with stores of what it does in between.
+//!
+//! The quick tracer. DynamoRIO and the client travel inside this binary; to run a program under it, its
+//! library is executed in the program's place and loads the program itself.
+
+mod entries;
+mod stretches;
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use super::channel::{Channel, Code};
+use super::entries::EntryError;
+use super::image;
+use super::library::{Packed, installed};
+use super::session::{Interpreter, run};
+use crate::process::silence;
+use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use entries::Entries;
+use stretches::Stretches;
+
+const NAME: &str = "dynamorio";
+const FILES: [Packed; 2] = [
+    Packed {
+        name: "libdynamorio.so",
+        content: include_bytes!(concat!(env!("OUT_DIR"), "/libdynamorio.so.zst")),
+    },
+    Packed {
+        name: "client.so",
+        content: include_bytes!(concat!(env!("OUT_DIR"), "/dynamorio-client.so.zst")),
+    },
+];
+/// Blocks are what lies together, and children run without DynamoRIO.
+const OPTIONS: &str =
+    "-code_api -no_follow_children -max_elide_jmp 0 -max_elide_call 0 -stack_size 64K";
+/// A folder that is not there: DynamoRIO would read options of the user's own.
+const NO_CONFIGURATION: &str = "/proc/self/fdinfo/none";
+
+/// Traces with DynamoRIO.
+#[derive(Debug, Clone, Copy)]
+pub struct DynamoRio;
+
+impl Tracer for DynamoRio {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> String {
+        env!("CORUN_DYNAMORIO_VERSION").to_owned()
+    }
+
+    fn merit(&self) -> &'static str {
+        "more than a hundred million instructions a second, on this machine's own core"
+    }
+
+    fn ready(&self) -> Result<(), Unavailable> {
+        installed(NAME, &FILES).map(drop)
+    }
+
+    fn trace(
+        &self,
+        target: &Target,
+        plan: Plan,
+        sink: &mut dyn Sink,
+        stop: &AtomicBool,
+    ) -> Result<Traced, TraceError> {
+        let files = installed(NAME, &FILES)?;
+        let [dynamorio, client] = &files[..] else { unreachable!("each file has its place") };
+        let failed =
+            |error: io::Error| TraceError::Failed { tracer: NAME, reason: error.to_string() };
+        let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
+        let stretches = Stretches::from(plan);
+        let mut channel = Channel::new().map_err(failed)?;
+        channel.leave(&stretches.words()).map_err(failed)?;
+        let line = image::resolve(target).map_err(unrunnable)?;
+        let mut command = Command::new(dynamorio);
+        command
+            .arg0(&line.name)
+            .args(&line.arguments)
+            .env("DYNAMORIO_EXE_PATH", &line.image)
+            .env("DYNAMORIO_RUNUNDER", "1")
+            .env("DYNAMORIO_CONFIGDIR", NO_CONFIGURATION)
+            .env("DYNAMORIO_OPTIONS", options(client, &channel));
+        if plan == Plan::Count {
+            silence(&mut command);
+        }
+        let mut entries = Entries::new(stretches);
+        let ending = run(&mut command, &mut channel, &mut entries, sink, stop)?;
+        Ok(Traced { ending, instructions: entries.instructions(), remarks: entries.remarks() })
+    }
+}
+
+impl Interpreter for Entries {
+    const TRACER: &'static str = NAME;
+
+    /// A program that replaces the first one is not traced.
+    fn forget_blocks(&mut self) {}
+
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        self.begin_thread(tid, sink)
+    }
+
+    fn tell(
+        &mut self,
+        tid: u32,
+        words: &[u64],
+        code: &mut Code,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EntryError> {
+        self.tell(tid, words, code, sink)
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        self.end(sink)
+    }
+}
+
+fn options(client: &Path, channel: &Channel) -> String {
+    format!("{OPTIONS} -client_lib \"{};0;{}\"", client.display(), channel.name())
+}

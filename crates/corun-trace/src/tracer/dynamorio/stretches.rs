@@ -1,0 +1,83 @@
+//! Which part of what the client records belongs to which stretch of a plan.
+//!
+//! The client records whole blocks and, with several threads, a little too much; here the ends are cut and
+//! the phases told.
+
+use crate::{Phase, Plan};
+
+/// Parts of the run that are recorded without a gap, in instructions of all threads together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stretches(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    begin: u64,
+    end: u64,
+    /// Each with where it ends, counted from the part's begin.
+    phases: Vec<(Phase, u64)>,
+}
+
+impl From<Plan> for Stretches {
+    fn from(plan: Plan) -> Self {
+        let mut parts: Vec<Part> = Vec::new();
+        for stretch in plan.stretches() {
+            match parts.last_mut().filter(|part| part.end == stretch.begin) {
+                Some(part) => {
+                    part.end = stretch.end;
+                    part.phases.push((stretch.phase, stretch.end - part.begin));
+                }
+                None => parts.push(Part {
+                    begin: stretch.begin,
+                    end: stretch.end,
+                    phases: vec![(stretch.phase, stretch.end - stretch.begin)],
+                }),
+            }
+        }
+        Self(parts)
+    }
+}
+
+impl Stretches {
+    /// As the client reads it, see `clients/dynamorio/schedule.h`.
+    pub(crate) fn words(&self) -> Vec<u64> {
+        let count = std::iter::once(self.0.len() as u64);
+        count.chain(self.0.iter().flat_map(|part| [part.begin, part.end])).collect()
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(&self.0[..], [part] if part.begin == 0 && part.end == u64::MAX)
+    }
+
+    /// What an instruction is for that follows so many of its part, and how many come before that changes;
+    /// nothing after the part's end.
+    pub(crate) fn phase(&self, part: u64, recorded: u64) -> Option<(Phase, u64)> {
+        let phases = &self.0.get(usize::try_from(part).ok()?)?.phases;
+        let &(phase, end) = phases.get(phases.partition_point(|&(_, end)| end <= recorded))?;
+        Some((phase, end - recorded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warm_up_and_its_sample_are_one_part() {
+        let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000 };
+        let stretches = Stretches::from(plan);
+        assert_eq!(stretches.words(), [4, 100, 140, 350, 390, 600, 640, 850, 890]);
+        assert_eq!(stretches.phase(3, 9), Some((Phase::WarmUp, 1)));
+        assert_eq!(stretches.phase(3, 10), Some((Phase::Counted, 30)));
+        assert_eq!(stretches.phase(3, 40), None);
+        assert_eq!(stretches.phase(4, 0), None);
+    }
+
+    #[test]
+    fn a_window_without_end_goes_on() {
+        let stretches = Stretches::from(Plan::Window { skip: 7, length: None });
+        assert_eq!(stretches.words(), [1, 7, u64::MAX]);
+        assert!(matches!(stretches.phase(0, 1 << 50), Some((Phase::Counted, _))));
+        assert!(!stretches.is_whole());
+        assert!(Stretches::from(Plan::Whole).is_whole());
+    }
+}

@@ -1,0 +1,292 @@
+//! What DynamoRIO sees of small programs, and that they run as ever.
+#![cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use corun_trace::{
+    Direction, DynamoRio, Ending, Event, Marker, Phase, Plan, Recording, Target, ThreadId, Traced,
+    Tracer,
+};
+use tempfile::TempDir;
+
+fn trace(program: &Path, arguments: &[&str]) -> (Traced, Recording) {
+    trace_planned(program, arguments, Plan::Whole)
+}
+
+fn trace_planned(program: &Path, arguments: &[&str], plan: Plan) -> (Traced, Recording) {
+    let mut recording = Recording::default();
+    let target =
+        Target { program: program.into(), arguments: arguments.iter().map(Into::into).collect() };
+    let stop = AtomicBool::new(false);
+    let traced = DynamoRio.trace(&target, plan, &mut recording, &stop).unwrap();
+    (traced, recording)
+}
+
+/// Builds a program of assembly or C in a folder; nothing of the C library in assembly.
+fn build(folder: &TempDir, name: &str, source: &str) -> PathBuf {
+    let (from, to) = (folder.path().join(name), folder.path().join("program"));
+    std::fs::write(&from, source).unwrap();
+    let options: &[&str] =
+        if name.ends_with(".s") { &["-nostdlib", "-static"] } else { &["-O1", "-pthread"] };
+    let status = Command::new("cc").args(options).arg("-o").arg(&to).arg(&from).status().unwrap();
+    assert!(status.success());
+    to
+}
+
+/// 200,004 instructions.
+const COUNTING: &str = "
+    .globl _start
+    _start: mov $100000, %ecx
+    1:      dec %ecx
+            jnz 1b
+            mov $60, %eax
+            xor %edi, %edi
+            syscall
+";
+
+fn markers(recording: &Recording, thread: u32) -> Vec<Marker> {
+    let of = |event| match event {
+        Event::Marker(ordered) => Some(ordered.marker),
+        Event::Block { .. } => None,
+    };
+    recording.events(ThreadId(thread)).filter_map(of).collect()
+}
+
+fn executed(recording: &Recording) -> u64 {
+    let threads = 0..recording.threads.len() as u32;
+    threads.map(|thread| recording.instructions(ThreadId(thread)).count() as u64).sum()
+}
+
+#[test]
+fn a_loop_has_its_instructions_and_addresses() {
+    let folder = TempDir::new().unwrap();
+    let source = "
+        .globl _start
+        _start: mov $1000, %ecx
+                sub $64, %rsp
+                mov %rsp, %rbx
+        1:      mov %rcx, (%rbx,%rcx,0)
+                add %rcx, 8(%rbx)
+                push %rcx
+                pop %rdx
+                dec %ecx
+                jnz 1b
+                mov $60, %eax
+                mov $7, %edi
+                syscall
+    "
+    .replace("(%rbx,%rcx,0)", "(%rbx)");
+    let (traced, recording) = trace(&build(&folder, "loop.s", &source), &[]);
+    assert_eq!(traced.ending, Ending::Exited(7));
+    assert_eq!(traced.instructions, 3 + 6 * 1000 + 3);
+    assert_eq!(executed(&recording), traced.instructions);
+    let accesses: Vec<_> = recording.accesses(ThreadId(0)).collect();
+    assert_eq!(accesses.len(), 4 * 1000);
+    let base = accesses[0].address;
+    for iteration in accesses.chunks(4) {
+        let seen: Vec<_> = iteration
+            .iter()
+            .map(|access| (access.address.wrapping_sub(base) as i64, access.direction))
+            .collect();
+        let expected = [
+            (0, Direction::Write),
+            (8, Direction::ReadWrite),
+            (-8, Direction::Write),
+            (-8, Direction::Read),
+        ];
+        assert_eq!(seen, expected);
+    }
+    assert_eq!(markers(&recording, 0), [Marker::SystemCall(60), Marker::Ended]);
+}
+
+#[test]
+fn a_window_has_its_length_and_says_what_was_skipped() {
+    let folder = TempDir::new().unwrap();
+    let program = build(&folder, "window.s", COUNTING);
+    let plan = Plan::Window { skip: 50_001, length: Some(7000) };
+    let (traced, recording) = trace_planned(&program, &[], plan);
+    assert_eq!(traced.ending, Ending::Exited(0));
+    assert_eq!(traced.instructions, 1 + 2 * 100_000 + 3);
+    assert_eq!(executed(&recording), 7000);
+    let markers = markers(&recording, 0);
+    let [Marker::Begin { phase: Phase::Counted, skipped }, Marker::Ended] = markers[..] else {
+        panic!("{markers:?}");
+    };
+    assert!((50_001..50_004).contains(&skipped), "{skipped}");
+}
+
+#[test]
+fn samples_are_spread_over_the_run() {
+    let folder = TempDir::new().unwrap();
+    let program = build(&folder, "samples.s", COUNTING);
+    let plan = Plan::Samples { count: 4, length: 3000, warm_up: 1000, total: 200_000 };
+    let (traced, recording) = trace_planned(&program, &[], plan);
+    assert_eq!(traced.instructions, 1 + 2 * 100_000 + 3);
+    assert_eq!(executed(&recording), 4 * 4000);
+    let markers = markers(&recording, 0);
+    let begun = markers.iter().filter_map(|marker| match *marker {
+        Marker::Begin { phase, skipped } => Some((phase, skipped.div_euclid(100))),
+        _ => None,
+    });
+    let begun: Vec<_> = begun.collect();
+    let mut expected = vec![(Phase::WarmUp, 225), (Phase::Counted, 0)];
+    expected.extend([(Phase::WarmUp, 460), (Phase::Counted, 0)].repeat(3));
+    assert_eq!(begun, expected);
+}
+
+#[test]
+fn every_form_of_operand_has_its_address() {
+    let folder = TempDir::new().unwrap();
+    let source = "
+        .globl _start
+        .bss
+        .balign 64
+        area:   .skip 4096
+        .text
+        _start: lea area(%rip), %rbx
+                mov $3, %esi
+                mov area+8(%rip), %rax
+                mov 16(%rbx,%rsi,8), %rax
+                lea area(%rip), %rdi
+                lea area+1024(%rip), %rsi
+                mov $5, %ecx
+                cld
+                rep movsq
+                lea area(%rip), %rdi
+                xor %eax, %eax
+                mov $100, %ecx
+                repne scasb
+                std
+                mov $4, %ecx
+                lea area+512(%rip), %rdi
+                rep stosl
+                cld
+                mov $60, %eax
+                xor %edi, %edi
+                syscall
+    ";
+    let (traced, recording) = trace(&build(&folder, "forms.s", source), &[]);
+    assert_eq!(traced.ending, Ending::Exited(0));
+    assert_eq!(traced.instructions, 21);
+    let accesses: Vec<_> = recording.accesses(ThreadId(0)).collect();
+    let area = accesses[0].address - 8;
+    let seen: Vec<_> = accesses.iter().map(|access| access.address.wrapping_sub(area)).collect();
+    let mut expected = vec![8, 40];
+    expected.extend((0..5).flat_map(|word| [1024 + 8 * word, 8 * word]));
+    expected.push(0);
+    expected.extend((0..4).map(|word| 512 - 4 * word));
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_crash_ends_after_the_last_executed_instruction() {
+    let folder = TempDir::new().unwrap();
+    let source = "
+        .globl _start
+        _start: push %rax
+                push %rax
+                mov $16, %ebx
+                mov %rax, (%rbx)
+                push %rax
+                ud2
+    ";
+    let (traced, recording) = trace(&build(&folder, "crash.s", source), &[]);
+    assert_eq!(traced.ending, Ending::Killed(11));
+    assert_eq!(traced.instructions, 3);
+    assert_eq!(recording.accesses(ThreadId(0)).count(), 2);
+    assert_eq!(markers(&recording, 0), [Marker::Signal(11), Marker::Ended]);
+}
+
+#[test]
+fn threads_have_their_own_events() {
+    let folder = TempDir::new().unwrap();
+    let source = "
+        #include <pthread.h>
+        static void *work(void *of) { volatile long *sum = of; for (int i = 0; i < 100000; i++) *sum += i; return 0; }
+        int main(void) {
+            pthread_t threads[4]; long sums[4] = {0};
+            for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, &sums[i]);
+            for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+            return 3;
+        }
+    ";
+    let (traced, recording) = trace(&build(&folder, "threads.c", source), &[]);
+    assert_eq!(traced.ending, Ending::Exited(3));
+    assert_eq!(recording.threads.len(), 5);
+    assert_eq!(executed(&recording), traced.instructions);
+    for thread in 1..5 {
+        let count = recording.instructions(ThreadId(thread)).count();
+        assert!((400_000..900_000).contains(&count), "{count}");
+        assert_eq!(markers(&recording, thread).last(), Some(&Marker::Ended));
+    }
+}
+
+#[test]
+fn a_child_runs_untraced_and_the_parent_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let source = "
+        #include <sys/wait.h>
+        #include <unistd.h>
+        int main(int count, char **words) {
+            int status, ran;
+            pid_t child = fork();
+            if (child == 0) { volatile long sum = 0; for (int i = 0; i < 3000000; i++) sum += i; _exit(5); }
+            waitpid(child, &status, 0);
+            child = vfork();
+            if (child == 0) { execl(\"/bin/sh\", \"sh\", \"-c\", \"env | grep -q ^DYNAMORIO && exit 1; exit 6\", (char *)0); _exit(9); }
+            waitpid(child, &ran, 0);
+            return WEXITSTATUS(status) * 10 + WEXITSTATUS(ran);
+        }
+    ";
+    let (traced, recording) = trace(&build(&folder, "fork.c", source), &[]);
+    assert_eq!(traced.ending, Ending::Exited(56));
+    assert_eq!(recording.threads.len(), 1);
+    assert!(traced.instructions < 1_000_000);
+    let forked =
+        markers(&recording, 0).iter().filter(|marker| matches!(marker, Marker::Forked(_))).count();
+    assert_eq!(forked, 2);
+}
+
+#[test]
+fn a_program_gives_its_output_and_sees_no_trace_of_the_tracer() {
+    let folder = TempDir::new().unwrap();
+    let output = folder.path().join("output");
+    let script = format!("env > {}; exit 4", output.display());
+    let (traced, _) = trace(Path::new("/bin/sh"), &["-c", &script]);
+    assert_eq!(traced.ending, Ending::Exited(4));
+    let seen = std::fs::read_to_string(output).unwrap();
+    assert!(!seen.lines().any(|line| line.starts_with("DYNAMORIO")), "{seen}");
+}
+
+#[test]
+fn a_process_that_becomes_another_program_ends_its_trace() {
+    let (traced, recording) = trace(Path::new("/bin/sh"), &["-c", "exec /bin/sh -c 'exit 9'"]);
+    assert_eq!(traced.ending, Ending::Exited(9));
+    assert_eq!(markers(&recording, 0).last(), Some(&Marker::Replaced));
+    assert_eq!(traced.remarks.len(), 1);
+}
+
+#[test]
+fn a_script_is_run_by_its_interpreter() {
+    let folder = TempDir::new().unwrap();
+    let script = folder.path().join("script");
+    std::fs::write(&script, "#!/bin/sh -e\nexit $(($1 + 1))\n").unwrap();
+    let (traced, _) = trace(&script, &["41"]);
+    assert_eq!(traced.ending, Ending::Exited(42));
+}
+
+#[test]
+fn a_large_program_is_seen_whole() {
+    let folder = TempDir::new().unwrap();
+    let input = folder.path().join("input");
+    let text: String = (0..40_000).map(|line| format!("{}\n", line * 7919 % 10_007)).collect();
+    std::fs::write(&input, &text).unwrap();
+    let (traced, recording) = trace(Path::new("/bin/gzip"), &["-k", input.to_str().unwrap()]);
+    assert_eq!(traced.ending, Ending::Exited(0));
+    assert_eq!(executed(&recording), traced.instructions);
+    let packed = folder.path().join("input.gz");
+    let unpacked = Command::new("gzip").arg("-dc").arg(packed).output().unwrap();
+    assert!(unpacked.stdout == text.as_bytes());
+}

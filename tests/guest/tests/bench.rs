@@ -4,7 +4,7 @@
 //! it, a sleeping one nothing.
 
 use corun_guest_tests::{Guest, Host, Outcome, Scenario, Shape};
-use corun_record::{Bench, Metric, Run};
+use corun_record::{Bench, Document, Metric, Run};
 
 const QUICKLY: &str = "--blocks 4 --sample-time 50ms --quiet";
 

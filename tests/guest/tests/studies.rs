@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use corun_guest_tests::{Guest, Host, Outcome, Scenario, Shape};
-use corun_record::{Metric, Source, StudyFigure, StudyResult};
+use corun_record::{Document, Metric, Source, StudyFigure, StudyResult};
 
 /// Long enough for all studies, twice, on a busy host.
 const DEADLINE: Duration = Duration::from_secs(600);

@@ -4,7 +4,7 @@
 //! those are together. The bounds are loose, and a wrong answer counts only on a quiet host.
 
 use corun_guest_tests::{Guest, Host, Scenario, Shape};
-use corun_record::{Answer, Metric, Run};
+use corun_record::{Answer, Document, Metric, Run};
 
 /// Runs as a user who may not open performance events: opening and closing them makes the kernel
 /// patch its code all the time, by which guests freeze (see the harness). Giving a parameter leaves
@@ -19,7 +19,7 @@ fn scenario(blocks: usize, arms: &str) -> Scenario {
 
 fn assert_truth(host: &Host, guest: &Guest, scenario: &Scenario, truth: impl Fn(&Run) -> bool) {
     guest.assert_truth(host, scenario, |outcome| {
-        truth(&corun_record::from_json(outcome.text("run")).unwrap())
+        truth(&Run::from_json(outcome.text("run")).unwrap())
     });
 }
 

@@ -4,7 +4,7 @@
 //! what a second host CPU gives. Switching must tell so, and idle siblings must say the same.
 
 use corun_guest_tests::{Guest, Host, Outcome, Scenario};
-use corun_record::{Metric, Run, SmtState};
+use corun_record::{Document, Metric, Run, SmtState};
 
 use crate::TWO_BY_TWO;
 
@@ -18,7 +18,7 @@ const MEASURE: &str = "
 /// The switch gain, and the yield by switching and by idle siblings.
 fn gains(outcome: &Outcome) -> [f64; 3] {
     assert_eq!(outcome.text("online").trim(), "0-3");
-    let run: Run = corun_record::from_json(outcome.text("run")).unwrap();
+    let run = Run::from_json(outcome.text("run")).unwrap();
     assert!(run.arms.iter().any(|arm| arm.smt == Some(SmtState::Off)), "{:?}", run.arms);
     let value = |metric, arm| {
         let observation = run.observation(metric, arm);

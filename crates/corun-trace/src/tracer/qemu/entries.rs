@@ -109,9 +109,9 @@ impl Entries {
 
 /// Instructions that a marker says were not recorded.
 fn skipped(marker: &[u64]) -> u64 {
-    match marker {
-        &[head, _, value, ..] if head == MARKER | BEGIN => value >> 1,
-        &[head, _, value, ..] if head == MARKER | ENDED => value,
+    match *marker {
+        [head, _, value, ..] if head == MARKER | BEGIN => value >> 1,
+        [head, _, value, ..] if head == MARKER | ENDED => value,
         _ => 0,
     }
 }

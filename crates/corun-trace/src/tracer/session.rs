@@ -21,9 +21,6 @@ pub(super) trait Interpreter {
     /// The tracer's name.
     const TRACER: &'static str;
 
-    /// Another program begins in the process: blocks are counted from 0 again.
-    fn forget_blocks(&mut self);
-
     /// A thread begins, by its number in the kernel.
     fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError>;
 
@@ -120,7 +117,8 @@ impl<I: Interpreter> Session<'_, I> {
 
     fn take(&mut self, message: Message) -> Result<(), TraceError> {
         match message {
-            Message::Image(_) => self.interpreter.forget_blocks(),
+            // Only the first program of a process is traced.
+            Message::Image(_) => {}
             Message::Thread(tid) => {
                 self.channel.add_thread().map_err(failed::<I>)?;
                 self.interpreter.begin_thread(tid, self.sink).map_err(broken::<I>)?;

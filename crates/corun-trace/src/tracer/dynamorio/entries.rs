@@ -6,8 +6,11 @@
 use std::collections::HashMap;
 use std::io::Read;
 
+use super::NAME;
 use super::stretches::Stretches;
+use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64};
+use crate::tracer::session::Interpreter;
 use crate::{BlockId, Form, Marker, OrderedMarker, Phase, Sink, ThreadId, decode};
 
 const CUT: u64 = 1 << 62;
@@ -84,69 +87,11 @@ impl Entries {
         self.ended + self.threads.values().map(Thread::executed).sum::<u64>()
     }
 
-    /// A thread begins, by its number in the kernel.
-    pub(crate) fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        let thread = Thread {
-            id: sink.thread(tid)?,
-            position: 0,
-            told: 0,
-            ahead: None,
-            stretch: 0,
-            phase: None,
-            order: 0,
-            call: None,
-        };
-        if let Some(before) = self.threads.insert(tid, thread) {
-            self.ended += before.executed();
-        }
-        Ok(())
-    }
-
-    /// The process has ended.
-    pub(crate) fn end(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        let replaces = |thread: &&Thread| thread.call.is_some_and(|call| REPLACING.contains(&call));
-        if let Some(thread) = self.threads.values().find(replaces) {
-            sink.mark(thread.id, thread.between(Marker::Replaced))?;
-            self.is_replaced = true;
-        }
-        Ok(())
-    }
-
     /// What a reader should know of how the program was seen.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let replaced =
             "The trace ends where the process became another program, which ran untraced.";
         self.is_replaced.then(|| replaced.to_owned()).into_iter().collect()
-    }
-
-    /// Tells a buffer of a thread; `code` holds the descriptions of blocks that are not known yet.
-    pub(crate) fn tell(
-        &mut self,
-        tid: u32,
-        mut words: &[u64],
-        code: &mut impl Read,
-        sink: &mut dyn Sink,
-    ) -> Result<(), EntryError> {
-        let unknown =
-            EntryError::Unexpected { expected: "a thread that has begun", found: tid.into() };
-        let mut thread = self.threads.remove(&tid).ok_or(unknown)?;
-        let mut told = Ok(());
-        while let Some(&head) = words.first() {
-            let length = if head & MARKER != 0 {
-                self.mark(words, &mut thread, sink)
-            } else {
-                self.execute(words, &mut thread, code, sink)
-            };
-            match length {
-                Ok(length) => words = &words[length..],
-                Err(error) => {
-                    told = Err(error);
-                    break;
-                }
-            }
-        }
-        self.threads.insert(tid, thread);
-        told
     }
 
     fn execute(
@@ -235,6 +180,65 @@ impl Entries {
             sink.mark(thread.id, OrderedMarker { order: thread.order, marker })?;
         }
         Ok(MARKER_WORDS)
+    }
+}
+
+impl Interpreter for Entries {
+    const TRACER: &'static str = NAME;
+
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        let thread = Thread {
+            id: sink.thread(tid)?,
+            position: 0,
+            told: 0,
+            ahead: None,
+            stretch: 0,
+            phase: None,
+            order: 0,
+            call: None,
+        };
+        if let Some(before) = self.threads.insert(tid, thread) {
+            self.ended += before.executed();
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        tid: u32,
+        mut words: &[u64],
+        code: &mut Code,
+        sink: &mut dyn Sink,
+    ) -> Result<(), EntryError> {
+        let unknown =
+            EntryError::Unexpected { expected: "a thread that has begun", found: tid.into() };
+        let mut thread = self.threads.remove(&tid).ok_or(unknown)?;
+        let mut told = Ok(());
+        while let Some(&head) = words.first() {
+            let length = if head & MARKER != 0 {
+                self.mark(words, &mut thread, sink)
+            } else {
+                self.execute(words, &mut thread, code, sink)
+            };
+            match length {
+                Ok(length) => words = &words[length..],
+                Err(error) => {
+                    told = Err(error);
+                    break;
+                }
+            }
+        }
+        self.threads.insert(tid, thread);
+        told
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        let replaces = |thread: &&Thread| thread.call.is_some_and(|call| REPLACING.contains(&call));
+        if let Some(thread) = self.threads.values().find(replaces) {
+            sink.mark(thread.id, thread.between(Marker::Replaced))?;
+            self.is_replaced = true;
+        }
+        Ok(())
     }
 }
 

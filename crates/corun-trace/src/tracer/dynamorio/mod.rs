@@ -12,11 +12,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use super::channel::{Channel, Code};
-use super::entries::EntryError;
+use super::channel::Channel;
 use super::image;
 use super::library::{Packed, installed};
-use super::session::{Interpreter, run};
+use super::session::run;
 use crate::process::silence;
 use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use entries::Entries;
@@ -90,31 +89,6 @@ impl Tracer for DynamoRio {
         let mut entries = Entries::new(stretches);
         let ending = run(&mut command, &mut channel, &mut entries, sink, stop)?;
         Ok(Traced { ending, instructions: entries.instructions(), remarks: entries.remarks() })
-    }
-}
-
-impl Interpreter for Entries {
-    const TRACER: &'static str = NAME;
-
-    /// A program that replaces the first one is not traced.
-    fn forget_blocks(&mut self) {}
-
-    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        self.begin_thread(tid, sink)
-    }
-
-    fn tell(
-        &mut self,
-        tid: u32,
-        words: &[u64],
-        code: &mut Code,
-        sink: &mut dyn Sink,
-    ) -> Result<(), EntryError> {
-        self.tell(tid, words, code, sink)
-    }
-
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        self.end(sink)
     }
 }
 

@@ -4,11 +4,13 @@
 //! `clients/qemu.c`; nothing in a buffer is trusted.
 
 use std::collections::HashMap;
-use std::io::Read;
 
+use super::NAME;
 use super::accesses::{Piece, Pieces};
 use super::blocks::{Blocks, Known, Usual};
+use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, mark};
+use crate::tracer::session::Interpreter;
 use crate::{Sink, ThreadId};
 
 const CONTINUED: u64 = 1 << 60;
@@ -47,25 +49,22 @@ impl Entries {
     pub(super) fn instructions(&self) -> u64 {
         self.instructions
     }
+}
 
-    /// Another program begins: blocks are counted from 0 again.
-    pub(super) fn forget_blocks(&mut self) {
-        self.blocks = Blocks::default();
-    }
+impl Interpreter for Entries {
+    const TRACER: &'static str = NAME;
 
-    /// A thread begins, by its number in the kernel.
-    pub(super) fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
         let id = sink.thread(tid)?;
         self.threads.insert(tid, Thread::new(id));
         Ok(())
     }
 
-    /// Tells a buffer of a thread; `code` holds the descriptions of blocks that are not known yet.
-    pub(super) fn tell(
+    fn tell(
         &mut self,
         tid: u32,
         mut words: &[u64],
-        code: &mut impl Read,
+        code: &mut Code,
         sink: &mut dyn Sink,
     ) -> Result<(), EntryError> {
         let thread = self.threads.get_mut(&tid).ok_or(EntryError::Unexpected {
@@ -98,8 +97,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Tells the blocks that are still open when a program has ended.
-    pub(super) fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
         for thread in self.threads.values_mut() {
             self.instructions += thread.finish(&self.blocks, sink)?;
         }

@@ -11,14 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use super::channel::{Channel, Code};
-use super::entries::EntryError;
+use super::channel::Channel;
 use super::image;
 use super::library::{Packed, installed};
-use super::session::{Interpreter, run};
+use super::session::run;
 use crate::process::silence;
 use crate::{Phase, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 
+/// As given to `--tracer`.
+const NAME: &str = "qemu";
 const PROGRAM: &str = "qemu-x86_64";
 const REMARKS: [&str; 3] = [
     "Run on a core that QEMU emulates: programs that ask for its features may choose other code than on \
@@ -51,7 +52,7 @@ pub struct Qemu;
 
 impl Tracer for Qemu {
     fn name(&self) -> &'static str {
-        "qemu"
+        NAME
     }
 
     fn version(&self) -> String {
@@ -96,32 +97,6 @@ impl Tracer for Qemu {
     }
 }
 
-impl Interpreter for entries::Entries {
-    const TRACER: &'static str = "qemu";
-
-    fn forget_blocks(&mut self) {
-        self.forget_blocks();
-    }
-
-    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        self.begin_thread(tid, sink)
-    }
-
-    fn tell(
-        &mut self,
-        tid: u32,
-        words: &[u64],
-        code: &mut Code,
-        sink: &mut dyn Sink,
-    ) -> Result<(), EntryError> {
-        self.tell(tid, words, code, sink)
-    }
-
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        self.finish(sink)
-    }
-}
-
 /// QEMU's argument that loads the client; commas separate its parts, so that none may be in a path.
 fn plugin(client: &Path, channel: &Channel, plan: Plan) -> String {
     let file = client.display().to_string().replace(',', ",,");
@@ -156,7 +131,7 @@ fn find() -> Result<(PathBuf, PathBuf), Unavailable> {
     })?;
     let mut clients = CLIENTS.into_iter();
     let (_, client) = clients.find(|&(oldest, _)| major >= oldest).expect("one is for any version");
-    let mut files = installed("qemu", &[client])?;
+    let mut files = installed(NAME, &[client])?;
     Ok((qemu, files.remove(0)))
 }
 

@@ -114,7 +114,7 @@ fn nobody_can_do_the_work_of_zero_workers() {
 fn more_cores_than_there_are_is_not_possible() {
     let told = told(&["--cores=100000", "--", "true"]);
     assert!(told.starts_with("exit 3\ncorun: expected at most "), "{told}");
-    assert!(told.contains(", found 100000\n"), "{told}");
+    assert!(told.contains(", found 100000 asked for\n"), "{told}");
     assert!(told.ends_with("\n  Ask for fewer; `corun topo` shows the cores.\n"), "{told}");
 }
 

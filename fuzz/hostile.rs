@@ -3,11 +3,13 @@
 //! An input that begins with 0 is a file as it is. Any other describes frames, which get checksums that
 //! are right: what lies behind a checksum would hardly ever be reached otherwise.
 
-use corun_trace::ThreadId;
 use corun_trace::format::{Stream, Trace};
+use corun_trace::{Event, ThreadId, access_count, accesses};
 
 /// Events that are read of each thread: a frame of a few bytes may hold millions.
 const MOST_EVENTS: usize = 20_000;
+/// Accesses that are read of each event: a `rep` instruction may have 2^63.
+const MOST_ACCESSES: usize = 100;
 
 /// Reads an input in every way; errors are fine, panics are not.
 pub fn read(input: &[u8]) {
@@ -36,8 +38,15 @@ fn read_from(trace: &Trace, thread: ThreadId, instruction: u64) {
         return;
     };
     for _ in 0..MOST_EVENTS {
-        if !matches!(events.next_event(), Ok(Some(_))) {
-            break;
+        match events.next_event() {
+            Ok(Some(Event::Block { block, executed, values })) => {
+                let block = trace.block(block);
+                let told = access_count(block, executed, values).min(MOST_ACCESSES as u64);
+                let read = accesses(block, executed, values).take(MOST_ACCESSES).count();
+                assert_eq!(read as u64, told);
+            }
+            Ok(Some(Event::Marker(_))) => {}
+            Ok(None) | Err(_) => break,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What happens in a thread, in its order.
 
-use crate::{Block, BlockId, Direction, Form};
+use crate::{Block, BlockId, Direction, Form, MemoryOperand};
 
 /// One step of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,9 @@ pub struct Access {
 /// The accesses that the values of an execution stand for, in the order of instructions; those of a
 /// `rep` instruction iteration by iteration.
 ///
+/// They are as many as the values say, which may be 2^63 in a trace that nobody recorded:
+/// [`access_count`] tells beforehand.
+///
 /// # Panics
 /// If `values` are not those of the block's first `executed` instructions.
 pub fn accesses<'a>(
@@ -84,32 +87,84 @@ pub fn accesses<'a>(
     executed: u32,
     values: &'a [u64],
 ) -> impl Iterator<Item = Access> + 'a {
-    let (mut operands, mut values) = (block.operands.iter(), values);
     let instructions = block.instructions.iter().take(executed as usize).zip(0..);
+    let mut rest = Runs { operands: &block.operands, values };
     instructions.flat_map(move |(instruction, index)| {
-        let own = operands.as_slice().split_at(usize::from(instruction.operands)).0;
-        operands = operands.as_slice()[own.len()..].iter();
-        let runs: Vec<_> = own
-            .iter()
-            .map(|operand| {
-                let (run, rest) = Run::split(operand.form, operand.size, values);
-                values = rest;
-                (operand, run)
-            })
-            .collect();
-        let iterations = runs.iter().map(|(_, run)| run.count()).max().unwrap_or(0);
-        (0..iterations).flat_map(move |iteration| {
-            let now =
-                runs.iter().filter_map(|(operand, run)| Some((*operand, run.get(iteration)?)));
-            let access = |(operand, address): (&crate::MemoryOperand, u64)| Access {
-                instruction: index,
-                address,
-                size: operand.size,
-                direction: operand.direction,
-            };
-            now.map(access).collect::<Vec<_>>()
-        })
+        let own = rest.split_off(instruction.operands.into());
+        Accesses { round: own.clone(), own, iteration: 0, is_last: true, instruction: index }
     })
+}
+
+/// How many accesses the values of an execution stand for; 2^64 - 1 if they are more.
+///
+/// # Panics
+/// As [`accesses`].
+pub fn access_count(block: &Block, executed: u32, values: &[u64]) -> u64 {
+    let runs = Runs { operands: block.operands_of(executed as usize), values };
+    runs.fold(0, |sum, (_, run)| sum.saturating_add(run.count()))
+}
+
+/// The accesses of one instruction.
+struct Accesses<'a> {
+    own: Runs<'a>,
+    /// What is left of the iteration.
+    round: Runs<'a>,
+    iteration: u64,
+    /// Whether no operand had an access in this iteration.
+    is_last: bool,
+    instruction: u32,
+}
+
+impl Iterator for Accesses<'_> {
+    type Item = Access;
+
+    fn next(&mut self) -> Option<Access> {
+        loop {
+            for (&MemoryOperand { size, direction, .. }, run) in self.round.by_ref() {
+                if let Some(address) = run.get(self.iteration) {
+                    self.is_last = false;
+                    let instruction = self.instruction;
+                    return Some(Access { instruction, address, size, direction });
+                }
+            }
+            if std::mem::replace(&mut self.is_last, true) {
+                return None;
+            }
+            self.iteration += 1;
+            self.round = self.own.clone();
+        }
+    }
+}
+
+/// Operands, each with its addresses, which are taken off the values in their order.
+#[derive(Debug, Clone)]
+struct Runs<'a> {
+    operands: &'a [MemoryOperand],
+    values: &'a [u64],
+}
+
+impl Runs<'_> {
+    /// Takes so many operands off the front.
+    fn split_off(&mut self, operands: usize) -> Self {
+        let (own, rest) = self.operands.split_at(operands);
+        let own = Self { operands: own, values: self.values };
+        let mut passed = own.clone();
+        passed.by_ref().for_each(drop);
+        *self = Self { operands: rest, values: passed.values };
+        own
+    }
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = (&'a MemoryOperand, Run<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let operand;
+        (operand, self.operands) = self.operands.split_first()?;
+        let run;
+        (run, self.values) = Run::split(operand.form, operand.size, self.values);
+        Some((operand, run))
+    }
 }
 
 /// The addresses of one operand.
@@ -188,6 +243,20 @@ mod tests {
             accesses,
             [(0x10, Direction::Read), (0x30, Direction::Read), (0x7000, Direction::Read)]
         );
+    }
+
+    #[test]
+    fn accesses_without_end_are_counted_and_come_one_by_one() {
+        // rep movsb; rep stosb; mov rax, [rsp]
+        let block = decode(0x1000, &[0xf3, 0xa4, 0xf3, 0xaa, 0x48, 0x8b, 0x04, 0x24]).unwrap();
+        let values = [u64::MAX, 0x100, u64::MAX, 0x200, 0, 0, 0x7000];
+        assert_eq!(access_count(&block, 3, &values), u64::MAX);
+        let first: Vec<_> = accesses(&block, 3, &values).take(3).map(|one| one.address).collect();
+        assert_eq!(first, [0x100, 0x200, 0xff]);
+        let values = [4, 0x100, 6, 0x200, 0, 0, 0x7000];
+        assert_eq!(access_count(&block, 3, &values), 6);
+        let all: Vec<_> = accesses(&block, 3, &values).map(|one| one.address).collect();
+        assert_eq!(all, [0x100, 0x200, 0x101, 0x201, 0x202, 0x7000]);
     }
 
     #[test]

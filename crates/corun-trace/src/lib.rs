@@ -25,7 +25,7 @@ mod tracer;
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
 pub use conduct::{Conducted, Part, Wish, conduct};
-pub use event::{Access, Event, Marker, OrderedMarker, Phase, accesses};
+pub use event::{Access, Event, Marker, OrderedMarker, Phase, access_count, accesses};
 pub use native::Native;
 pub use operands::{NotCode, decode};
 pub use plan::{Plan, Stretch};

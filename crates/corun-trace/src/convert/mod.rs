@@ -12,7 +12,11 @@ use std::io::{self, Write};
 use corun_record::{Actionable, Exit};
 use iced_x86::{Decoder, DecoderOptions, Instruction as Decoded};
 
-use crate::{Block, BlockId, BranchKind, Event, Marker};
+use crate::{Block, BlockId, BranchKind, Event, Marker, access_count};
+
+/// Accesses of a thread that are exported: some 256 GiB of ChampSim's records. A few bytes of a trace may
+/// stand for 2^63 of them, and no disk holds these.
+const MOST_ACCESSES: u64 = 1 << 32;
 
 /// The traces that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,7 @@ impl Foreign {
             },
             held: None,
             values: Vec::new(),
+            accesses_left: MOST_ACCESSES,
         })
     }
 }
@@ -47,6 +52,7 @@ pub struct Exporter<'w> {
     encode: Box<dyn Encode + 'w>,
     held: Option<(BlockId, u32)>,
     values: Vec<u64>,
+    accesses_left: u64,
 }
 
 /// What an export holds, and what a reader should know of it.
@@ -80,6 +86,14 @@ pub enum ExportError {
         /// How many the format can tell apart.
         limit: u32,
     },
+    /// More than a file of the other format can sensibly hold; nothing of the block is written.
+    #[error(
+        "expected at most {MOST_ACCESSES} accesses to memory, found more in the block at {address:#x}"
+    )]
+    TooManyAccesses {
+        /// Where the block lies.
+        address: u64,
+    },
 }
 
 impl Actionable for ExportError {
@@ -91,7 +105,9 @@ impl Actionable for ExportError {
         match self {
             Self::Write(_) => "Make room, or give another file with -o.",
             Self::NoCode { .. } => "Convert a trace of a program, or this one to champsim.",
-            Self::TooManyVersions { .. } => "Trace a shorter part of the run with --length.",
+            Self::TooManyVersions { .. } | Self::TooManyAccesses { .. } => {
+                "Trace a shorter part of the run with --length."
+            }
         }
         .to_owned()
     }
@@ -131,6 +147,9 @@ impl Exporter<'_> {
     fn release(&mut self, blocks: &[Block], next: Option<u64>) -> Result<(), ExportError> {
         if let Some((id, executed)) = self.held.take() {
             let block = &blocks[id.0 as usize];
+            let accesses = access_count(block, executed, &self.values);
+            self.accesses_left = (self.accesses_left.checked_sub(accesses))
+                .ok_or(ExportError::TooManyAccesses { address: block.address })?;
             self.encode.execution(&Execution {
                 id,
                 block,

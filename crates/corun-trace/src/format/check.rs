@@ -2,6 +2,7 @@
 //! block against the branch before it.
 
 use super::error::FormatError;
+use super::index::{Entry, EntryContent};
 use super::scan::by_scan;
 use super::trace::{Thread, Trace};
 use crate::flow::Exit;
@@ -48,9 +49,13 @@ pub fn check(trace: &Trace) -> Checked {
                 let (listed, found_text) = (format!("{listed:?}, as listed"), format!("{found:?}"));
                 checked.problems.push(FormatError::damaged(found.offset, listed, found_text));
             } else if trace.entries().len() != scanned.entries.len() {
-                let expected = format!("{} frames, as listed", trace.entries().len());
-                let found = format!("{}", scanned.entries.len());
-                checked.problems.push(FormatError::damaged(0, expected, found));
+                let (listed, found) = (trace.entries(), &scanned.entries[..]);
+                let (longer, common) =
+                    if listed.len() > found.len() { (listed, found) } else { (found, listed) };
+                let expected = format!("{} frames, as listed", listed.len());
+                let place = longer[common.len()].offset;
+                let found = found.len().to_string();
+                checked.problems.push(FormatError::damaged(place, expected, found));
             }
             checked.problems.extend(scanned.damage);
         }
@@ -61,18 +66,24 @@ pub fn check(trace: &Trace) -> Checked {
         let before = checked.instructions;
         if let Err(error) = check_thread(trace, thread, &exits, &mut checked) {
             checked.problems.push(error);
+            // That some are missing then follows.
+            continue;
         }
-        let counted = trace
-            .closing()
-            .and_then(|closing| closing.threads.get(thread.id.0 as usize))
-            .map_or(thread.instructions, |closed| closed.instructions);
         let found = checked.instructions - before;
-        if found != counted {
-            let expected = format!("{counted} instructions of thread {}, as counted", thread.tid);
-            checked.problems.push(FormatError::damaged(0, expected, found.to_string()));
-        }
+        checked.problems.extend(miscount(trace, thread, found));
     }
     checked
+}
+
+/// What is wrong with the closing, if it counts other instructions of a thread than its events hold.
+fn miscount(trace: &Trace, thread: &Thread, found: u64) -> Option<FormatError> {
+    let is_closing = |entry: &&Entry| matches!(entry.content, EntryContent::Closing);
+    let closing = trace.entries().iter().rfind(is_closing)?;
+    let counted = trace.closing()?.threads.get(thread.id.0 as usize)?.instructions;
+    (counted != found).then(|| {
+        let expected = format!("{found} instructions of thread {}, as its events hold", thread.tid);
+        FormatError::damaged(closing.offset, expected, format!("{counted}"))
+    })
 }
 
 fn check_thread(

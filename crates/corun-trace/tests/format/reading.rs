@@ -222,3 +222,31 @@ fn the_check_finds_a_flipped_bit_and_a_block_that_does_not_follow() {
     let first = Break { tid: 5, instruction: 2, from: 0x1000, to: 0x1000 };
     assert_eq!((checked.breaks, checked.first_break), (1, Some(first)));
 }
+
+#[test]
+fn the_check_finds_a_wrong_count_where_it_stands() {
+    let sound = write(&program(1_000), 10_000);
+    let (mut file, mut at) = (sound[..12].to_vec(), 12);
+    while sound[at] != 5 {
+        let field =
+            |from: usize| u32::from_le_bytes(sound[at + from..][..4].try_into().unwrap()) as usize;
+        let end = at + 20 + field(12);
+        if sound[at] != 4 {
+            file.extend(&sound[at..end]);
+        }
+        at = end;
+    }
+    let closing = file.len();
+    let content = br#"{"ending":null,"instructions":null,"native":null,"threads":[{"tid":0,"instructions":7}],"remarks":[]}"#;
+    let length = (content.len() as u32).to_le_bytes();
+    let header = [&[4, 0, 0, 0, 0, 0, 0, 0][..], &length, &length].concat();
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&header);
+    sum.update(content);
+    file.extend([&header[..], &sum.finalize().to_le_bytes(), content].concat());
+    let checked = check(&Trace::from_bytes(file).unwrap());
+    let [FormatError::Damaged { frame, found, .. }] = &checked.problems[..] else {
+        panic!("{:?}", checked.problems)
+    };
+    assert_eq!((*frame, found.as_str()), (closing as u64, "7"));
+}

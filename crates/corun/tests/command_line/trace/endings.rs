@@ -68,7 +68,8 @@ fn children_run_untraced_and_what_replaces_the_program_ends_its_trace() {
 
 #[test]
 fn an_output_that_takes_no_more_keeps_what_it_took() {
-    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+    let quick = ["dynamorio", "qemu"];
+    for tracer in quick.into_iter().filter(|tracer| works(tracer)) {
         let scratch = Scratch::new();
         let mut corun = corun(["trace", "--quiet", "--once", "--level=1", "-o-"])
             .args(["--tracer", tracer, "--", "sh", "-c", "while :; do :; done"])
@@ -78,7 +79,7 @@ fn an_output_that_takes_no_more_keeps_what_it_took() {
             .expect("corun starts");
         let mut taken = Vec::new();
         let output = corun.stdout.take().expect("it is a pipe");
-        output.take(20_000).read_to_end(&mut taken).unwrap();
+        output.take(400_000).read_to_end(&mut taken).unwrap();
         let outcome = Outcome::from(corun.wait_with_output().expect("corun ends"));
         assert_eq!(outcome.exit, Some(1), "{tracer}: {}", outcome.errors);
         assert!(outcome.errors.contains("what was written up to then can be read"), "{tracer}");

@@ -112,6 +112,8 @@ fn compare(tracer: &str, real: &Real, program: PathBuf, scratch: &Scratch) {
     let ending = serde_json::json!({ "exited": native.status.code() });
     assert_eq!(info["closing"]["ending"], ending, "{name}");
     assert_eq!(info["closing"]["instructions"], info["instructions"], "{name}");
+    let threads = info["closing"]["threads"].as_array().map_or(0, Vec::len);
+    assert!(threads >= real.threads, "{name}: {threads} threads");
     println!("{name}: {} instructions", info["instructions"]);
 }
 

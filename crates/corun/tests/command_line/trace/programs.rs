@@ -52,18 +52,9 @@ const PROGRAMS: &[Real] = &[
     real("threads", &[], 300_000, 3),
 ];
 
-/// Megabytes of code are translated before a line of JavaScript runs: the slow tracers take too long.
-const NODE: Real = real(
-    "node",
-    &["-e", "let s = 0; for (let i = 0; i < 200000; i++) s += i % 7; console.log(s)"],
-    20_000_000,
-    4,
-);
-
 #[test]
 fn programs_run_as_ever_under_dynamorio() {
     run_as_ever("dynamorio", PROGRAMS);
-    run_as_ever("dynamorio", &[NODE]);
 }
 
 #[test]
@@ -155,7 +146,6 @@ fn found(program: &str, scratch: &Scratch) -> Option<PathBuf> {
         "threads" => Some(scratch.file(program)),
         "cc1" => told("gcc", &["-print-prog-name=cc1"]),
         "python3" => told("python3", &["-c", "import sys; print(sys.executable)"]),
-        "node" => told("node", &["-p", "process.execPath"]),
         _ => std::env::split_paths(&std::env::var_os("PATH")?)
             .map(|folder| folder.join(program))
             .find(|path| path.is_file()),

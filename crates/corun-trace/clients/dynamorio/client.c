@@ -6,7 +6,6 @@
 #include "computed.h"
 #include "process.h"
 #include "schedule.h"
-#include "segment.h"
 #include "stream.h"
 
 #include <signal.h>
@@ -381,7 +380,7 @@ on_system_call(void *drcontext, int number)
     stream->makes_process = makes_process(drcontext, number);
     if (replaces_program(number))
         stream_hand_over(stream, 0);
-    return !sets_segment_base(drcontext, number, segment);
+    return true;
 }
 
 static void

@@ -9,14 +9,17 @@
  *             the number of memory operands of each instruction (a byte each), a struct channel_operand
  *             for each memory operand
  *   full      a pipe of struct channel_message
- *   free      a pipe of buffer numbers (uint32_t); a client that finds none waits for corun
+ *   free      a pipe of buffer numbers (uint32_t), of buffers that hold zeros; a client that finds none
+ *             waits for corun
  *
  * A buffer holds entries of 64-bit words. The first word of an entry says what it is:
  *
- *   block     the block's number; `words` words in all (see channel_block)
+ *   block     the block's number, from 1; `words` words in all (see channel_block)
  *   cut short the block's number | CHANNEL_CUT; the words of the block, then the address of the first
  *             instruction that was not executed
  *   marker    enum channel_marker | CHANNEL_MARKER; then its place among all markers; then a value
+ *
+ * None begins with 0, so that corun finds the entries in a buffer that a killed client did not hand over.
  */
 #ifndef CORUN_CHANNEL_H
 #define CORUN_CHANNEL_H
@@ -48,7 +51,8 @@ enum channel_marker {
 enum channel_kind {
     CHANNEL_THREAD = 1, /* a thread begins; the next buffers of this `thread` are its own */
     CHANNEL_FULL = 2,   /* a buffer to read, up to `bytes` */
-    CHANNEL_IMAGE = 3,  /* a program begins: block numbers start at 0 again; `thread` is its process */
+    CHANNEL_IMAGE = 3,  /* a program begins: block numbers start at 1 again; `thread` is its process */
+    CHANNEL_TAKEN = 4,  /* a thread begins to fill a buffer */
 };
 
 struct channel_message {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
 use crate::{
     Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Recording, Sink, SinkError,
-    Target, ThreadId, TraceError, Traced, origin,
+    Target, ThreadId, TraceError, Traced, Tracer, origin, others,
 };
 
 /// What to trace, and how.
@@ -94,7 +94,7 @@ pub fn conduct<W: Write + Send + 'static>(
     let traced = chosen.tracer.trace(&wish.target, plan, &mut sink, stop);
     let took = begun.elapsed();
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
-    let traced = match traced {
+    let mut traced = match traced {
         Ok(traced) => traced,
         Err(error) => {
             // What is there is worth its end, if the output takes it.
@@ -102,18 +102,32 @@ pub fn conduct<W: Write + Send + 'static>(
             return Err(error);
         }
     };
-    let mut closing = Closing::from(&traced);
-    let native = wish.native(&traced, stop)?;
-    match &native {
-        Some(native) if native.ending == traced.ending => closing.native = Some(native.into()),
-        Some(native) => closing.remarks.push(format!(
-            "Run again without a tracer it ended otherwise ({}), so that its time says nothing.",
-            native.ending
-        )),
-        None => {}
+    let native = wish.native(&traced, stop).unwrap_or_else(|error| {
+        traced.remarks.push(format!("Not timed without a tracer: {error}."));
+        None
+    });
+    let is_alike = |native: &Native| native.ending == traced.ending;
+    let comparable = native.as_ref().filter(|native| is_alike(native)).map(NativeRun::from);
+    if let Some(native) = native.as_ref().filter(|native| !is_alike(native)) {
+        let otherwise = ended_otherwise(chosen.tracer, &traced, native);
+        traced.remarks.push(otherwise);
     }
+    let closing = Closing { native: comparable, ..Closing::from(&traced) };
     let output = writer.finish(closing)?;
     Ok((Conducted { traced, recorded, threads, took, native }, output))
+}
+
+/// A program that crashes only when it is traced is not the one that is at fault.
+fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> String {
+    let mut text = format!(
+        "Run again without a tracer it ended otherwise ({}), so that its time says nothing.",
+        native.ending
+    );
+    if matches!(traced.ending, Ending::Killed(_)) {
+        let (name, others) = (tracer.name(), others(tracer.name()));
+        text += &format!(" Perhaps {name} does not bear this program: try {others}.");
+    }
+    text
 }
 
 impl Wish {

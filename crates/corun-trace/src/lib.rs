@@ -35,6 +35,7 @@ pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, s
 pub use told::Told;
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::DynamoRio;
+pub(crate) use tracer::others;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::{Ptrace, Qemu};

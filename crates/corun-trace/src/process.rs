@@ -40,7 +40,7 @@ impl Process {
     }
 
     /// Does this, which lasts until the process has ended, and kills the process when `stop` is set;
-    /// says whether that happened.
+    /// says whether `stop` was set.
     pub(crate) fn until<Result>(
         &self,
         stop: &AtomicBool,
@@ -51,17 +51,16 @@ impl Process {
             let watch = scope.spawn(|| {
                 while !over.load(Ordering::Acquire) {
                     if stop.load(Ordering::Acquire) {
-                        self.kill();
-                        return true;
+                        return self.kill();
                     }
                     thread::park_timeout(PATIENCE);
                 }
-                false
             });
             let result = run();
             over.store(true, Ordering::Release);
             watch.thread().unpark();
-            (result, watch.join().expect("watching does not panic"))
+            watch.join().expect("watching does not panic");
+            (result, stop.load(Ordering::Acquire))
         })
     }
 }

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Plan, Sink, SinkError};
 
+pub(crate) use choice::others;
 pub use choice::{Chosen, all, choose};
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use dynamorio::DynamoRio;
@@ -172,9 +173,8 @@ impl Actionable for TraceError {
                     .to_owned()
             }
             Self::Unavailable(unavailable) => unavailable.next_step.clone(),
-            Self::Failed { .. } => {
-                "Try another tracer with --tracer; what was recorded up to then can be read."
-                    .to_owned()
+            Self::Failed { tracer, .. } => {
+                format!("Try {}; what was recorded up to then can be read.", others(tracer))
             }
         }
     }

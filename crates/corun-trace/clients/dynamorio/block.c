@@ -17,9 +17,9 @@ enum {
 
 static struct {
     void *lock;
-    hashtable_t newest; /* by address: the number plus 1 */
+    hashtable_t newest; /* by address: the number */
     struct known_block *chunks[MOST_CHUNKS];
-    uint32_t count;
+    uint32_t count; /* of which the first has number 1 */
 } blocks;
 
 /* The word that a register was stored in, and how much it has grown since. */
@@ -225,21 +225,21 @@ remember(const struct layout *layout, const struct known_block *block)
     dr_mutex_lock(blocks.lock);
     uint32_t newest = (uint32_t)(ptr_uint_t)hashtable_lookup(&blocks.newest, block->start);
     for (uint32_t next = newest; next != 0;) {
-        const struct known_block *other = block_of(next - 1);
+        const struct known_block *other = block_of(next);
         if (other->bytes == block->bytes && other->fingerprint == block->fingerprint) {
             dr_mutex_unlock(blocks.lock);
-            return next - 1;
+            return next;
         }
         next = other->older;
     }
-    uint32_t number = blocks.count++;
+    uint32_t number = ++blocks.count;
     DR_ASSERT(number / CHUNK < MOST_CHUNKS);
     struct known_block **chunk = &blocks.chunks[number / CHUNK];
     if (*chunk == NULL)
         *chunk = dr_global_alloc(CHUNK * sizeof(struct known_block));
     (*chunk)[number % CHUNK] = *block;
     (*chunk)[number % CHUNK].older = newest;
-    hashtable_add_replace(&blocks.newest, block->start, (void *)(ptr_uint_t)(number + 1));
+    hashtable_add_replace(&blocks.newest, block->start, (void *)(ptr_uint_t)number);
     tell(layout, block);
     dr_mutex_unlock(blocks.lock);
     return number;

@@ -101,6 +101,7 @@ take_buffer(struct stream *stream)
         channel.mapped[number] = memory;
     }
     stream->buffer = number;
+    channel_send(CHANNEL_TAKEN, stream->thread, number, 0);
     set_memory(stream, channel.mapped[number]);
 }
 

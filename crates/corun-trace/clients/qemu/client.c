@@ -162,6 +162,7 @@ take_buffer(struct stream *s)
         }
         *mapped = memory;
     }
+    send_message(CHANNEL_TAKEN, s->thread, s->buffer, 0);
     s->start = s->next = *mapped;
     s->limit = *mapped + CHANNEL_BUFFER / sizeof(uint64_t);
 }
@@ -357,7 +358,7 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     if (size > MOST_CODE)
         size = MOST_CODE;
     size = read_code(qemu_plugin_insn_haddr(first), code, size);
-    block->number = channel.blocks++;
+    block->number = ++channel.blocks;
     block->address = qemu_plugin_insn_vaddr(first);
     block->instructions = (uint32_t)count;
     size_t rep = to_last < size ? rep_string(code + to_last, size - to_last) : 0;

@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use memmap2::{Mmap, MmapOptions};
+use memmap2::{MmapMut, MmapOptions};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 use rustix::pipe::PipeFlags;
@@ -29,7 +29,7 @@ pub(crate) struct Channel {
     code: BufReader<File>,
     full: Pipe,
     free: Pipe,
-    mapped: Vec<Mmap>,
+    mapped: Vec<MmapMut>,
     threads: u32,
 }
 
@@ -46,8 +46,10 @@ pub(crate) enum Message {
     Thread(u32),
     /// A thread has filled a buffer up to so many bytes.
     Full { thread: u32, buffer: u32, bytes: u32 },
-    /// A program begins, in the process of this number: its blocks are counted from 0.
+    /// A program begins, in the process of this number: its blocks are counted from 1.
     Image(u32),
+    /// A thread begins to fill a buffer.
+    Taken { thread: u32, buffer: u32 },
 }
 
 impl Channel {
@@ -78,6 +80,7 @@ impl Channel {
     ///
     /// # Errors
     /// If the system refuses memory.
+    #[cfg(feature = "dynamorio")]
     pub(crate) fn leave(&mut self, words: &[u64]) -> io::Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.code.get_mut().write_all(&bytes)
@@ -96,9 +99,10 @@ impl Channel {
             self.buffers.set_len(offset + (BUFFER + GUARD) as u64)?;
             // SAFETY: the file stays as long as it is; a client does not write to a buffer that it
             // gave away until it gets it back.
-            let map = unsafe { MmapOptions::new().offset(offset).len(BUFFER).map(&self.buffers) }?;
+            let mut options = MmapOptions::new();
+            let map = unsafe { options.offset(offset).len(BUFFER).map_mut(&self.buffers) }?;
             self.mapped.push(map);
-            self.release(number as u32)?;
+            self.give(number as u32)?;
         }
         Ok(())
     }
@@ -138,11 +142,26 @@ impl Channel {
         Some((words, &mut self.code))
     }
 
-    /// Gives a buffer back to the client.
+    /// As [`Self::open`], of a buffer that a client which has ended did not hand over: up to the last
+    /// word that is not 0.
+    pub(crate) fn open_unfinished(&mut self, buffer: u32) -> Option<(&[u64], &mut Code)> {
+        let (words, code) = self.open(buffer, BUFFER as u32)?;
+        let last = words.iter().rposition(|&word| word != 0)?;
+        Some((&words[..=last], code))
+    }
+
+    /// Gives a buffer back to the client, cleared.
     ///
     /// # Errors
     /// If the pipe cannot be written.
     pub(crate) fn release(&mut self, buffer: u32) -> io::Result<()> {
+        if let Some(content) = self.mapped.get_mut(buffer as usize) {
+            content.fill(0);
+        }
+        self.give(buffer)
+    }
+
+    fn give(&mut self, buffer: u32) -> io::Result<()> {
         self.free.writer.write_all(&buffer.to_ne_bytes())
     }
 }
@@ -164,6 +183,7 @@ fn message(bytes: &[u8]) -> io::Result<Message> {
         1 => Ok(Message::Thread(thread)),
         2 => Ok(Message::Full { thread, buffer, bytes }),
         3 => Ok(Message::Image(thread)),
+        4 => Ok(Message::Taken { thread, buffer }),
         _ => Err(io::Error::other(format!("expected a message of a client, found kind {kind}"))),
     }
 }

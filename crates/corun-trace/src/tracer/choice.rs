@@ -31,6 +31,12 @@ pub fn choose(name: Option<&str>) -> Result<Chosen<'static>, TraceError> {
     choose_of(all(), name)
 }
 
+/// How to ask for another tracer than this one.
+pub(crate) fn others(name: &str) -> String {
+    let others = all().iter().map(|tracer| tracer.name()).filter(|&other| other != name);
+    others.map(|other| format!("--tracer {other}")).collect::<Vec<_>>().join(" or ")
+}
+
 fn choose_of<'a>(tracers: &[&'a dyn Tracer], name: Option<&str>) -> Result<Chosen<'a>, TraceError> {
     let names: Vec<_> = tracers.iter().map(|tracer| tracer.name()).collect();
     let names = names.join(", ");

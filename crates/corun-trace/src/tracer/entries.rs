@@ -19,6 +19,7 @@ pub(crate) enum EntryError {
     Description(#[from] std::io::Error),
     #[error(transparent)]
     Code(#[from] NotCode),
+    #[cfg(feature = "dynamorio")]
     #[error(
         "expected {expected} memory operands in the instruction {code} at {address:#x}, the client \
          found {found}"

@@ -55,9 +55,16 @@ pub(super) fn run<I: Interpreter>(
         command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
     let child = command.spawn().map_err(|source| TraceError::Program { program, source })?;
-    let mut session =
-        Session { process: Running(child), channel, interpreter, sink, has_told: false };
+    let mut session = Session {
+        process: Running(child),
+        channel,
+        interpreter,
+        sink,
+        taken: Vec::new(),
+        has_told: false,
+    };
     let was_stopped = session.serve(stop)?;
+    session.tell_unfinished()?;
     session.interpreter.finish(session.sink).map_err(broken::<I>)?;
     let status = session.process.0.wait().map_err(failed::<I>)?;
     match ending(status) {
@@ -74,6 +81,8 @@ struct Session<'a, I> {
     channel: &'a mut Channel,
     interpreter: &'a mut I,
     sink: &'a mut dyn Sink,
+    /// The threads that fill a buffer, and which; the older ones first.
+    taken: Vec<(u32, u32)>,
     has_told: bool,
 }
 
@@ -94,10 +103,10 @@ impl Drop for Running {
 }
 
 impl<I: Interpreter> Session<'_, I> {
-    /// True if the program was stopped.
+    /// True if the program was stopped. It may have ended by itself: Ctrl-C is a signal to it, too.
     fn serve(&mut self, stop: &AtomicBool) -> Result<bool, TraceError> {
         let handle = self.process.handle().map_err(failed::<I>)?;
-        let mut was_stopped = false;
+        let mut is_killed = false;
         loop {
             let has_ended = self.process.0.try_wait().map_err(failed::<I>)?.is_some();
             let patience = if has_ended { Duration::ZERO } else { PATIENCE };
@@ -106,10 +115,10 @@ impl<I: Interpreter> Session<'_, I> {
                     self.take(message)?;
                 }
             } else if has_ended {
-                return Ok(was_stopped);
+                return Ok(stop.load(Ordering::Relaxed));
             }
-            if !was_stopped && stop.load(Ordering::Relaxed) {
-                was_stopped = true;
+            if !is_killed && stop.load(Ordering::Relaxed) {
+                is_killed = true;
                 self.process.0.kill().map_err(failed::<I>)?;
             }
         }
@@ -123,8 +132,10 @@ impl<I: Interpreter> Session<'_, I> {
                 self.channel.add_thread().map_err(failed::<I>)?;
                 self.interpreter.begin_thread(tid, self.sink).map_err(broken::<I>)?;
             }
+            Message::Taken { thread, buffer } => self.taken.push((thread, buffer)),
             Message::Full { thread, buffer, bytes } => {
                 self.has_told = true;
+                self.taken.retain(|&(_, taken)| taken != buffer);
                 let Some((words, code)) = self.channel.open(buffer, bytes) else {
                     return Err(failed::<I>(io::Error::other(format!(
                         "expected the number of a buffer, found {buffer} with {bytes} bytes"
@@ -132,6 +143,20 @@ impl<I: Interpreter> Session<'_, I> {
                 };
                 self.interpreter.tell(thread, words, code, self.sink).map_err(broken::<I>)?;
                 self.channel.release(buffer).map_err(failed::<I>)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what is in the buffers of threads that were killed before they handed them over.
+    fn tell_unfinished(&mut self) -> Result<(), TraceError> {
+        for (thread, buffer) in std::mem::take(&mut self.taken) {
+            let Some((words, code)) = self.channel.open_unfinished(buffer) else { continue };
+            self.has_told = true;
+            match self.interpreter.tell(thread, words, code, self.sink) {
+                // The last entry may not be whole, or its block not described.
+                Ok(()) | Err(EntryError::Unexpected { .. } | EntryError::Description(_)) => {}
+                Err(error) => return Err(broken::<I>(error)),
             }
         }
         Ok(())

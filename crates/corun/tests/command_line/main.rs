@@ -17,4 +17,5 @@ mod study;
 mod surroundings;
 mod threads;
 mod topo;
+mod trace;
 mod wrong_requests;

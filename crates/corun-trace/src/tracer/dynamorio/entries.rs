@@ -102,11 +102,14 @@ impl Entries {
         sink: &mut dyn Sink,
     ) -> Result<usize, EntryError> {
         let number = words[0] & !CUT;
-        while number >= self.blocks.len() as u64 {
+        let Some(index) = number.checked_sub(1) else {
+            return Err(EntryError::Unexpected { expected: "the number of a block", found: 0 });
+        };
+        while index >= self.blocks.len() as u64 {
             let known = describe(code, sink)?;
             self.blocks.push(known);
         }
-        let known = &self.blocks[number as usize];
+        let known = &self.blocks[index as usize];
         let is_cut = words[0] & CUT != 0;
         let length = known.words + usize::from(is_cut);
         let entry = words

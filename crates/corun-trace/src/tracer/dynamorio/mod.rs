@@ -32,9 +32,10 @@ const FILES: [Packed; 2] = [
         content: include_bytes!(concat!(env!("OUT_DIR"), "/dynamorio-client.so.zst")),
     },
 ];
-/// Blocks are what lies together, and children run without DynamoRIO.
-const OPTIONS: &str =
-    "-code_api -no_follow_children -max_elide_jmp 0 -max_elide_call 0 -stack_size 64K";
+/// Blocks are what lies together, and children run without DynamoRIO. Blocks are short: in one of
+/// hundreds of instructions that use every register (SHA-1 in git) the place of the entry gets lost.
+const OPTIONS: &str = "-code_api -no_follow_children -max_bb_instrs 64 -max_elide_jmp 0 \
+                       -max_elide_call 0 -stack_size 64K";
 /// A folder that is not there: DynamoRIO would read options of the user's own.
 const NO_CONFIGURATION: &str = "/proc/self/fdinfo/none";
 

@@ -57,10 +57,8 @@ impl Tracer for Ptrace {
         let program = launch::launch(target, plan)?;
         let run = || Run::new(&program, plan, sink).until_end();
         let (traced, interrupted) = program.process.until(stop, run);
-        traced.map(|traced| match traced.ending {
-            Ending::Killed(_) if interrupted => Traced { ending: Ending::Interrupted, ..traced },
-            _ => traced,
-        })
+        let ending = |ending| if interrupted { Ending::Interrupted } else { ending };
+        traced.map(|traced| Traced { ending: ending(traced.ending), ..traced })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{Block, BlockId, Code, Direction, Form, MemoryOperand, Sink};
 
 const PAGE: u64 = 4096;
 
-/// By number; QEMU may translate the same code again.
+/// By number, from 1; QEMU may translate the same code again.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     known: Vec<Known>,
@@ -48,7 +48,10 @@ impl Blocks {
         code: &mut impl Read,
         sink: &mut dyn Sink,
     ) -> Result<(), EntryError> {
-        while self.known.len() as u64 <= number {
+        if number == 0 {
+            return Err(EntryError::Unexpected { expected: "the number of a block", found: 0 });
+        }
+        while (self.known.len() as u64) < number {
             let block = describe(code)?;
             let key = (block.address, block.code.clone());
             let known = Known::new(BlockId(0), &block);
@@ -63,7 +66,7 @@ impl Blocks {
 
     /// A block that was learnt.
     pub(super) fn get(&self, number: u64) -> &Known {
-        &self.known[number as usize]
+        &self.known[number as usize - 1]
     }
 }
 

@@ -97,9 +97,9 @@ impl Channel {
             let number = self.mapped.len();
             let offset = (number * (BUFFER + GUARD)) as u64;
             self.buffers.set_len(offset + (BUFFER + GUARD) as u64)?;
+            let mut options = MmapOptions::new();
             // SAFETY: the file stays as long as it is; a client does not write to a buffer that it
             // gave away until it gets it back.
-            let mut options = MmapOptions::new();
             let map = unsafe { options.offset(offset).len(BUFFER).map_mut(&self.buffers) }?;
             self.mapped.push(map);
             self.give(number as u32)?;

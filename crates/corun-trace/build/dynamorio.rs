@@ -14,8 +14,40 @@ const CLIENT: &str = "clients/dynamorio";
 const NEEDED: &str = "cmake, make and a C compiler";
 /// What the client is linked with, in this order.
 const EXTENSIONS: [&str; 4] = ["drutil_static", "drreg_static", "drmgr_static", "drcontainers"];
-const LEFT_OUT: [&str; 6] =
-    ["BUILD_CLIENTS", "BUILD_DOCS", "BUILD_SAMPLES", "BUILD_TESTS", "BUILD_TOOLS", "DEBUG"];
+/// Annotations among them: DynamoRIO would take those for Valgrind, which V8's code holds, for its own, and
+/// put code in their place that is not the program's.
+const LEFT_OUT: [&str; 7] = [
+    "ANNOTATIONS",
+    "BUILD_CLIENTS",
+    "BUILD_DOCS",
+    "BUILD_SAMPLES",
+    "BUILD_TESTS",
+    "BUILD_TOOLS",
+    "DEBUG",
+];
+
+/// Where a program writes to a page that code was executed from, DynamoRIO goes on with the next block as if
+/// the registers were the program's; those that a client has borrowed are not, and the client must know that
+/// the block ends. As for a signal, the whole state has to be translated, not the place alone.
+const MENDED: &str = "core/unix/signal.c";
+const FAULTY: &str = "
+            translated_pc = recreate_app_pc(dcontext, instr_cache_pc, f);
+            ASSERT(translated_pc != NULL);
+            d_r_mutex_unlock(&thread_initexit_lock);
+        }
+
+        next_pc =
+            handle_modified_code(dcontext, instr_cache_pc, translated_pc, target, f);
+";
+const SOUND: &str = "
+            d_r_mutex_unlock(&thread_initexit_lock);
+            translate_sigcontext(dcontext, uc, true, f);
+            translated_pc = (app_pc)SIGCXT_FROM_UCXT(uc)->SC_XIP;
+        }
+
+        next_pc =
+            handle_modified_code(dcontext, instr_cache_pc, translated_pc, target, f);
+";
 
 pub(super) fn build(out: &Path) {
     println!("cargo::rerun-if-env-changed=CORUN_DYNAMORIO_SOURCE");
@@ -27,16 +59,18 @@ pub(super) fn build(out: &Path) {
     pack(&client, out);
 }
 
-/// Builds DynamoRIO in a folder, where an earlier build stays valid as long as its source is the same.
+/// Builds DynamoRIO in a folder, where an earlier build stays valid as long as its source, what is left out
+/// and what is mended are the same.
 fn dynamorio(folder: &Path) -> PathBuf {
     let stamp = folder.join("built-from");
     let source = source();
-    let wanted = source.display().to_string();
+    let wanted = format!("{} without {} with{SOUND}", source.display(), LEFT_OUT.join(", "));
     if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
         return folder.to_owned();
     }
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let source = mended(&source, folder);
     let mut configure = Command::new("cmake");
     configure
         .current_dir(folder)
@@ -53,6 +87,19 @@ fn dynamorio(folder: &Path) -> PathBuf {
     run(&mut build, NEEDED);
     fs::write(&stamp, wanted).unwrap_or_else(|error| panic!("{}: {error}", stamp.display()));
     folder.to_owned()
+}
+
+/// A copy of the source in a folder, mended: other packages may be built from the one that is there.
+fn mended(source: &Path, folder: &Path) -> PathBuf {
+    let copy = folder.join("source");
+    run(Command::new("cp").args(["-R", "--"]).arg(source).arg(&copy), "cp");
+    let file = copy.join(MENDED);
+    let text =
+        fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    assert_eq!(text.matches(FAULTY).count(), 1, "{}: expected, once:{FAULTY}", file.display());
+    fs::write(&file, text.replace(FAULTY, SOUND))
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    copy
 }
 
 fn source() -> PathBuf {

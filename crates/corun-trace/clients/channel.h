@@ -5,9 +5,10 @@
  *
  *   buffers   shared memory; buffer n lies at n * (CHANNEL_BUFFER + CHANNEL_PAGE), the page after it is
  *             the guard that a client may protect to notice that the buffer is full
- *   code      each block once, before it is first executed: a struct channel_block, the block's bytes,
- *             the number of memory operands of each instruction (a byte each), a struct channel_operand
- *             for each memory operand
+ *   code      what to record, in words that each client reads in its own way; then each block once, before
+ *             it is first executed: a struct channel_block, the block's bytes, the number of memory
+ *             operands of each instruction (a byte each), a struct channel_operand for each memory
+ *             operand
  *   full      a pipe of struct channel_message
  *   free      a pipe of buffer numbers (uint32_t), of buffers that hold zeros; a client that finds none
  *             waits for corun

@@ -24,7 +24,7 @@ pub enum BranchKind {
 impl BranchKind {
     /// The kind of a decoded instruction, if it is a branch of the program. A system call is none:
     /// for the program it goes on with the next instruction.
-    pub(crate) fn of(decoded: &Decoded) -> Option<Self> {
+    pub fn of(decoded: &Decoded) -> Option<Self> {
         match decoded.flow_control() {
             FlowControl::UnconditionalBranch => Some(Self::Jump),
             FlowControl::IndirectBranch => Some(Self::IndirectJump),

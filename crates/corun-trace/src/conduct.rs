@@ -94,6 +94,7 @@ pub fn conduct<W: Write + Send + 'static>(
     let traced = chosen.tracer.trace(&wish.target, plan, &mut sink, stop);
     let took = begun.elapsed();
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
+    let begun_threads = sink.threads.len();
     let mut traced = match traced {
         Ok(traced) => traced,
         Err(error) => {
@@ -102,6 +103,7 @@ pub fn conduct<W: Write + Send + 'static>(
             return Err(error);
         }
     };
+    traced.remarks.extend(wish.missing_threads(begun_threads));
     let native = wish.native(&traced, stop).unwrap_or_else(|error| {
         traced.remarks.push(format!("Not timed without a tracer: {error}."));
         None
@@ -139,6 +141,14 @@ impl Wish {
         let nothing = &mut Recording::default();
         let counted = chosen.tracer.trace(&self.target, Plan::Count, nothing, stop)?;
         Ok(Plan::Samples { count, length, warm_up, total: counted.instructions })
+    }
+
+    /// Threads that were wanted and never began, a sentence each.
+    fn missing_threads(&self, begun: usize) -> impl Iterator<Item = String> {
+        let missing = self.threads.iter().filter(move |&&wanted| wanted as usize >= begun);
+        missing.map(move |wanted| {
+            format!("There was no thread {wanted}: the program had {begun}, counted from 0.")
+        })
     }
 
     fn native(&self, traced: &Traced, stop: &AtomicBool) -> Result<Option<Native>, TraceError> {

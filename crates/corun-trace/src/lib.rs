@@ -38,4 +38,4 @@ pub use tracer::DynamoRio;
 pub(crate) use tracer::others;
 pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use tracer::{Ptrace, Qemu};
+pub use tracer::{Ptrace, Qemu, Step};

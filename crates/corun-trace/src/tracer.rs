@@ -29,7 +29,7 @@ pub use choice::{Chosen, all, choose};
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use dynamorio::DynamoRio;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use ptrace::Ptrace;
+pub use ptrace::{Ptrace, Step};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use qemu::Qemu;
 
@@ -151,6 +151,14 @@ pub enum TraceError {
     /// Nothing can be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// No tracer has the name asked for.
+    #[error("expected the name of a tracer ({}), found {found:?}", names.join(", "))]
+    NoTracer {
+        /// The names that there are.
+        names: Vec<&'static str>,
+        /// The name asked for.
+        found: String,
+    },
     /// No tracer works, or the one asked for does not.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -172,6 +180,9 @@ impl Actionable for TraceError {
                 "Make room, or give another file with -o; what was written up to then can be read."
                     .to_owned()
             }
+            Self::NoTracer { .. } => {
+                "Give one of these names, or none: the best one is chosen.".to_owned()
+            }
             Self::Unavailable(unavailable) => unavailable.next_step.clone(),
             Self::Failed { tracer, .. } => {
                 format!("Try {}; what was recorded up to then can be read.", others(tracer))
@@ -181,6 +192,7 @@ impl Actionable for TraceError {
 
     fn exit(&self) -> Exit {
         match self {
+            Self::NoTracer { .. } => Exit::Usage,
             Self::Unavailable(_) => Exit::NotPossible,
             _ => Exit::Failed,
         }

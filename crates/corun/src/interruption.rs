@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use corun_measure::execution::Interrupt;
 use corun_record::Exit;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use crate::problem::Problem;
 
@@ -24,7 +24,7 @@ pub fn on_signals() -> Result<Interrupt, Problem> {
 /// If the system refuses the handlers.
 pub fn flag_on_signals() -> Result<Arc<AtomicBool>, Problem> {
     let flag = Arc::new(AtomicBool::new(false));
-    end_at_the_second(&flag).map_err(refused)?;
+    end_at_the_second(&flag).and_then(|()| outlive_large_files()).map_err(refused)?;
     Ok(flag)
 }
 
@@ -33,10 +33,17 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 fn handlers() -> io::Result<Interrupt> {
     let (interrupt, raise) = Interrupt::new()?;
     end_at_the_second(&Arc::default())?;
+    outlive_large_files()?;
     for signal in SIGNALS {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
     }
     Ok(interrupt)
+}
+
+/// A file at the size that the user set as the limit (ulimit -f) is an error of writing, as is a full disk,
+/// and no reason to die. Programs that corun starts do not inherit a handler.
+fn outlive_large_files() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// The first signal raises the flag; one that comes when it is raised ends corun.

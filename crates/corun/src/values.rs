@@ -35,16 +35,21 @@ pub fn count(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).filter(|&number| number > 0).ok_or_else(expected)
 }
 
-/// `K:N`, a number of stretches and the length of each.
+/// `K:N`, a number of stretches, a million at most, and the length of each.
 ///
 /// # Errors
 /// A sentence on what was expected.
 pub fn samples(text: &str) -> Result<(u32, u64), String> {
+    const MOST: u32 = 1_000_000;
     let expected = || {
-        format!("expected a number of stretches and their length, such as 10:5M, found \"{text}\"")
+        format!(
+            "expected a number of stretches up to {MOST} and their length, such as 10:5M, found \
+             \"{text}\""
+        )
     };
     let (count, length) = text.split_once(':').ok_or_else(expected)?;
-    let count = count.parse().ok().filter(|&count| count > 0).ok_or_else(expected)?;
+    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count));
+    let count = count.ok_or_else(expected)?;
     Ok((count, self::count(length)?))
 }
 
@@ -113,6 +118,18 @@ mod tests {
         assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
         for wrong in ["", "0s", "5", "-1s", "soon"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_have_units_and_stretches_a_length() {
+        assert_eq!(count("500k"), Ok(500_000));
+        for wrong in ["", "0", "0M", "-1", "1.5M", "1m", "18446744073709551616", "99999999999G"] {
+            assert!(count(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(samples("1000000:2G"), Ok((1_000_000, 2_000_000_000)));
+        for wrong in ["", "10", ":", "10:", ":5M", "0:5M", "10:0", "1000001:1", "1:2:3"] {
+            assert!(samples(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -20,8 +20,8 @@ use super::{latency_report, threads};
 /// What a kernel's process is told on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWorkerOrder {
-    /// The descriptor of the gate.
-    pub gate: RawFd,
+    /// The descriptor of the gate; without one the workers begin at once, and print what they check.
+    pub gate: Option<RawFd>,
     /// Workers of the whole sample.
     pub workers: usize,
     /// The first worker of this process.
@@ -88,9 +88,12 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
         next_step: "This command is for corun alone; it starts it by itself.".to_owned(),
         exit: Exit::Failed,
     };
-    // SAFETY: the parent handed this descriptor down for this purpose alone.
-    let gate = unsafe { Gate::inherited(order.gate, order.workers) }
-        .map_err(|error| mistaken(format!("the gate cannot be opened: {error}")))?;
+    let gate = match order.gate {
+        // SAFETY: the parent handed this descriptor down for this purpose alone.
+        Some(descriptor) => unsafe { Gate::inherited(descriptor, order.workers) },
+        None => Gate::new(order.workers.max(order.first + order.threads)).inspect(Gate::open),
+    };
+    let gate = gate.map_err(|error| mistaken(format!("the gate cannot be opened: {error}")))?;
     let workload = corun_workload::find(&order.workload)?;
     let parameters = Parameters::parse(workload.about(), &order.parameters)?;
     let threads = NonZeroUsize::new(order.threads)
@@ -114,6 +117,12 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
                 }
             }
         }),
+    }
+    if order.gate.is_none() {
+        for worker in order.first..order.first + order.threads {
+            let check = gate.slot(worker).check.load(Ordering::Acquire);
+            println!("{}: worker {worker} ends with the check value {check:#x}", order.workload);
+        }
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ struct block {
 struct stretch {
     uint64_t begin;
     uint64_t end;
-    bool is_counted;
+    uint64_t is_counted;
 };
 
 struct stream {
@@ -82,7 +82,7 @@ static struct {
     uint64_t order;
     uint64_t blocks;
     const struct stretch *stretches;
-    size_t count, current;
+    uint64_t count, current;
     uint64_t position;
     unsigned threads;
     struct stream *streams;
@@ -114,7 +114,7 @@ static void
 open_files(void)
 {
     channel.buffers = open_file(0, O_RDWR);
-    channel.code = open_file(1, O_WRONLY | O_APPEND);
+    channel.code = open_file(1, O_RDWR | O_APPEND);
     channel.full = open_file(2, O_WRONLY);
     channel.free = open_file(3, O_RDONLY);
 }
@@ -237,7 +237,7 @@ look(struct stream *s)
         begin_stream(s);
     uint64_t used = (uint64_t)(s->granted - s->left);
     channel.position += used;
-    size_t before = channel.current;
+    uint64_t before = channel.current;
     while (channel.current < channel.count &&
            channel.position >= channel.stretches[channel.current].end)
         channel.current++;
@@ -416,24 +416,17 @@ on_end(qemu_plugin_id_t id, void *data)
     pthread_mutex_unlock(&channel.lock);
 }
 
-/* "begin:end:counted" of each stretch, one behind the other. */
+/* What corun left for us: the number of stretches, then each. */
 static bool
-read_stretches(const char *text)
+read_stretches(void)
 {
-    size_t most = 1;
-    for (const char *at = text; *at != 0; at++)
-        most += *at == ':';
-    struct stretch *stretches = calloc(most, sizeof(*stretches));
-    unsigned counted;
-    int length;
-    while (stretches != NULL &&
-           sscanf(text, "%lu:%lu:%u%n", &stretches[channel.count].begin,
-                  &stretches[channel.count].end, &counted, &length) == 3) {
-        stretches[channel.count++].is_counted = counted != 0;
-        text += length + (text[length] == ':');
-    }
+    move_all(&channel.code, &channel.count, sizeof(channel.count), true);
+    struct stretch *stretches = calloc(channel.count + 1, sizeof(*stretches));
+    if (stretches == NULL)
+        return false;
+    move_all(&channel.code, stretches, channel.count * sizeof(*stretches), true);
     channel.stretches = stretches;
-    return stretches != NULL && *text == 0;
+    return true;
 }
 
 static bool
@@ -450,17 +443,13 @@ read_files(const char *text)
 __attribute__((visibility("default"))) int
 qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int argc, char **argv)
 {
-    static const char channel_is[] = "channel=", stretches_are[] = "stretches=";
-    bool has_files = false, has_stretches = false;
-    for (int i = 0; i < argc; i++) {
-        if (strncmp(argv[i], channel_is, strlen(channel_is)) == 0)
-            has_files = read_files(argv[i] + strlen(channel_is));
-        else if (strncmp(argv[i], stretches_are, strlen(stretches_are)) == 0)
-            has_stretches = read_stretches(argv[i] + strlen(stretches_are));
-    }
-    if (!has_files || !has_stretches)
+    static const char channel_is[] = "channel=";
+    if (argc < 1 || strncmp(argv[0], channel_is, strlen(channel_is)) != 0 ||
+        !read_files(argv[0] + strlen(channel_is)))
         return -1;
     open_files();
+    if (!read_stretches())
+        return -1;
     send_message(CHANNEL_IMAGE, (uint32_t)getpid(), 0, 0);
     pthread_atfork(NULL, NULL, after_fork);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);

@@ -54,7 +54,7 @@ pub struct NativeRun {
 /// At the end of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
-    /// How the program ended; nothing if the tracer failed.
+    /// How the program ended; nothing if that was not seen: the tracer failed, or there was no room.
     pub ending: Option<Ending>,
     /// Instructions of all threads, recorded or not, if the tracer counted them.
     pub instructions: Option<u64>,

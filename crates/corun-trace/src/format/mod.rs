@@ -7,6 +7,7 @@
 mod check;
 mod control;
 mod dictionary;
+mod early;
 mod error;
 mod events;
 mod frame;
@@ -23,6 +24,7 @@ mod varint;
 mod writer;
 
 pub use check::{Break, Checked, check};
+pub use early::end_early;
 pub use error::FormatError;
 pub use metadata::{ClosedThread, Closing, NativeRun, Opening, TracerName};
 pub use stream::Stream;

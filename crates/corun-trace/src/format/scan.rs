@@ -59,6 +59,8 @@ pub(super) struct Map {
     pub damage: Option<FormatError>,
     /// Whether the writer came to its end.
     pub has_end: bool,
+    /// Up to where whole and sound frames lie.
+    pub until: u64,
 }
 
 /// Checks the first bytes of a trace.
@@ -123,7 +125,7 @@ pub(super) fn by_index(source: &Source) -> Result<Option<Map>, FormatError> {
         frame(offset, kind, &mut content)?;
         contents.take(kind, &content, offset)?;
     }
-    Ok(Some(Map { contents, entries, damage: None, has_end: true }))
+    Ok(Some(Map { contents, entries, damage: None, has_end: true, until: source.length() }))
 }
 
 /// What lies where, by reading every frame up to the last whole and sound one.
@@ -131,13 +133,17 @@ pub(super) fn by_index(source: &Source) -> Result<Option<Map>, FormatError> {
 /// # Errors
 /// If not even the opening can be read.
 pub(super) fn by_scan(source: &Source) -> Result<Map, FormatError> {
-    let mut map =
-        Map { contents: Contents::default(), entries: Vec::new(), damage: None, has_end: false };
-    let mut at = PREAMBLE_LENGTH as u64;
+    let mut map = Map {
+        contents: Contents::default(),
+        entries: Vec::new(),
+        damage: None,
+        has_end: false,
+        until: PREAMBLE_LENGTH as u64,
+    };
     let (mut payload, mut content) = (Vec::new(), Vec::new());
     while !map.has_end {
-        match next_frame(source, at, &mut payload, &mut content, &mut map) {
-            Ok(Some(length)) => at += length,
+        match next_frame(source, &mut payload, &mut content, &mut map) {
+            Ok(Some(length)) => map.until += length,
             Ok(None) => break,
             Err(error) => {
                 map.damage = Some(error);
@@ -145,9 +151,9 @@ pub(super) fn by_scan(source: &Source) -> Result<Map, FormatError> {
             }
         }
     }
-    if map.has_end && at != source.length() {
-        let found = format!("{} bytes more", source.length() - at);
-        map.damage = Some(FormatError::damaged(at, "the end of the file", found));
+    if map.has_end && map.until != source.length() {
+        let found = format!("{} bytes more", source.length() - map.until);
+        map.damage = Some(FormatError::damaged(map.until, "the end of the file", found));
     }
     if map.contents.opening.is_some() {
         return Ok(map);
@@ -158,14 +164,14 @@ pub(super) fn by_scan(source: &Source) -> Result<Map, FormatError> {
     }))
 }
 
-/// Takes in the frame at this offset and says how long it is.
+/// Takes in the frame behind those of the map and says how long it is.
 fn next_frame(
     source: &Source,
-    at: u64,
     payload: &mut Vec<u8>,
     content: &mut Vec<u8>,
     map: &mut Map,
 ) -> Result<Option<u64>, FormatError> {
+    let at = map.until;
     let Some(header) = source.frame(at, payload, content)? else { return Ok(None) };
     map.contents.take(header.kind, content, at)?;
     let listed = match header.kind {

@@ -231,34 +231,54 @@ impl<W> Drop for Output<W> {
     }
 }
 
-fn write_frames<W: Write>(
-    mut output: W,
-    mut packer: Packer,
-    jobs: &Receiver<Job>,
-) -> io::Result<W> {
-    let (mut entries, mut offset) = (Vec::new(), PREAMBLE_LENGTH as u64);
-    let mut put = |kind, thread, content: &[u8]| {
-        let frame = packer.pack(kind, thread, content)?;
-        output.write_all(frame)?;
-        let at = offset;
-        offset += frame.len() as u64;
-        Ok::<_, io::Error>(at)
-    };
+fn write_frames<W: Write>(output: W, packer: Packer, jobs: &Receiver<Job>) -> io::Result<W> {
+    let mut frames = Frames { output, packer, entries: Vec::new(), offset: PREAMBLE_LENGTH as u64 };
     let mut is_closed = false;
     for Job { content, entry } in jobs {
+        is_closed = entry == EntryContent::Closing;
+        frames.put(&content, entry)?;
+    }
+    if is_closed {
+        frames.end()?;
+    }
+    Ok(frames.output)
+}
+
+/// Frames one after the other, and where they lie.
+pub(super) struct Frames<W> {
+    pub output: W,
+    pub packer: Packer,
+    pub entries: Vec<Entry>,
+    /// Where the next one goes.
+    pub offset: u64,
+}
+
+impl<W: Write> Frames<W> {
+    pub(super) fn put(&mut self, content: &[u8], entry: EntryContent) -> io::Result<()> {
         let (kind, thread) = match entry {
             EntryContent::Opening => (Kind::Opening, 0),
             EntryContent::Blocks => (Kind::Blocks, 0),
             EntryContent::Events { thread, .. } => (Kind::Events, thread),
             EntryContent::Closing => (Kind::Closing, 0),
         };
-        is_closed = kind == Kind::Closing;
-        entries.push(Entry { offset: put(kind, thread, &content)?, content: entry });
+        let offset = self.write(kind, thread, content)?;
+        self.entries.push(Entry { offset, content: entry });
+        Ok(())
     }
-    if is_closed {
-        let index = put(Kind::Index, 0, &write_index(&entries))?;
-        put(Kind::End, 0, &index.to_le_bytes())?;
-        output.flush()?;
+
+    /// The index and what finds it.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        let index = self.write(Kind::Index, 0, &write_index(&self.entries))?;
+        self.write(Kind::End, 0, &index.to_le_bytes())?;
+        self.output.flush()
     }
-    Ok(output)
+
+    /// The offset of a frame that is written.
+    fn write(&mut self, kind: Kind, thread: u32, content: &[u8]) -> io::Result<u64> {
+        let frame = self.packer.pack(kind, thread, content)?;
+        self.output.write_all(frame)?;
+        let at = self.offset;
+        self.offset += frame.len() as u64;
+        Ok(at)
+    }
 }

@@ -6,9 +6,8 @@ use serde::Serialize;
 
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
-/// Bytes of one access or one `rep` instruction that are looked at: 1 GiB, so that a count which is
-/// not true takes neither all time nor all memory.
-const LONGEST: u64 = 1 << 30;
+/// What is looked at of a trace, so that counts which are not true take neither all time nor all memory.
+const BOUNDS: Bounds = Bounds { longest: 1 << 18, long: 1 << 28, pages: 1 << 23 };
 
 /// Memory that was touched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -17,14 +16,36 @@ pub struct Footprint {
     pub lines: u64,
     /// Distinct pages of 4 KiB.
     pub pages: u64,
+    /// Whether there may be more: it is larger than what is looked at.
+    pub at_least: bool,
+}
+
+/// Numbers of pages.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Of one access or one `rep` instruction: 1 GiB.
+    longest: u64,
+    /// Of all those together that touch more than two: 1 TiB.
+    long: u64,
+    /// Distinct ones: 32 GiB.
+    pages: usize,
 }
 
 /// The lines that were touched: a bit each, by page.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Touched {
     pages: HashMap<u64, u64>,
     /// The page touched last and its lines, which are not in `pages` yet.
     last: Option<(u64, u64)>,
+    /// What is left of them.
+    bounds: Bounds,
+    is_bounded: bool,
+}
+
+impl Default for Touched {
+    fn default() -> Self {
+        Self { pages: HashMap::new(), last: None, bounds: BOUNDS, is_bounded: false }
+    }
 }
 
 impl Touched {
@@ -33,9 +54,10 @@ impl Touched {
         if address == 0 {
             return;
         }
-        let end = address.saturating_add(length.clamp(1, LONGEST) - 1);
+        let end = address.saturating_add(length.max(1) - 1);
+        let last_page = self.bound(address / PAGE, end / PAGE);
         let (first, last) = (address / LINE, end / LINE);
-        for page in address / PAGE..=end / PAGE {
+        for page in address / PAGE..=last_page {
             let lines = page * (PAGE / LINE);
             let from = first.saturating_sub(lines);
             let to = (last - lines).min(63);
@@ -48,7 +70,21 @@ impl Touched {
         Footprint {
             lines: self.pages.values().map(|lines| u64::from(lines.count_ones())).sum(),
             pages: self.pages.len() as u64,
+            at_least: self.is_bounded,
         }
+    }
+
+    /// The last of these pages that is looked at.
+    #[inline]
+    fn bound(&mut self, first: u64, last: u64) -> u64 {
+        let further = last - first;
+        if further <= 1 {
+            return last;
+        }
+        let looked_at = further.min(self.bounds.longest).min(self.bounds.long);
+        self.bounds.long -= looked_at;
+        self.is_bounded |= looked_at < further;
+        first + looked_at
     }
 
     fn add(&mut self, page: u64, lines: u64) {
@@ -63,7 +99,13 @@ impl Touched {
 
     fn put_away(&mut self) {
         if let Some((page, lines)) = self.last.take() {
-            *self.pages.entry(page).or_default() |= lines;
+            if self.pages.len() < self.bounds.pages {
+                *self.pages.entry(page).or_default() |= lines;
+            } else if let Some(known) = self.pages.get_mut(&page) {
+                *known |= lines;
+            } else {
+                self.is_bounded = true;
+            }
         }
     }
 }
@@ -87,5 +129,22 @@ mod tests {
         assert_eq!(of(&[(4096, 8192)]), (128, 2));
         assert_eq!(of(&[(0, 8), (64, 0)]), (1, 1));
         assert_eq!(of(&[(u64::MAX, u64::MAX)]), (1, 1));
+    }
+
+    #[test]
+    fn what_is_too_much_is_said_to_be_more() {
+        let bounds = Bounds { longest: 4, long: 6, pages: 10 };
+        let of = |touched: &[(u64, u64)]| {
+            let mut all = Touched { bounds, ..Touched::default() };
+            touched.iter().for_each(|&(page, pages)| all.touch(page * PAGE, pages * PAGE));
+            let Footprint { pages, at_least, .. } = all.footprint();
+            (pages, at_least)
+        };
+        assert_eq!(of(&[(1, 5)]), (5, false));
+        assert_eq!(of(&[(1, 6)]), (5, true));
+        assert_eq!(of(&[(1, 3), (1, 3), (1, 3)]), (3, false));
+        assert_eq!(of(&[(1, 3), (1, 3), (1, 3), (11, 3)]), (4, true));
+        assert_eq!(of(&[(1, 2), (3, 2), (5, 2), (7, 2), (9, 2), (1, 1)]), (10, false));
+        assert_eq!(of(&[(1, 2), (3, 2), (5, 2), (7, 2), (9, 2), (11, 1)]), (10, true));
     }
 }

@@ -32,8 +32,8 @@ fn a_small_program_is_counted() {
             prefetches: 0,
             sizes: BTreeMap::from([(4, 8), (8, 1)]),
         },
-        code: Footprint { lines: 1, pages: 1 },
-        data: Footprint { lines: 6, pages: 4 },
+        code: Footprint { lines: 1, pages: 1, at_least: false },
+        data: Footprint { lines: 6, pages: 4, at_least: false },
         hottest: vec![hottest],
     };
     assert_eq!(summary, expected);

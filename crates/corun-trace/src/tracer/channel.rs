@@ -80,7 +80,6 @@ impl Channel {
     ///
     /// # Errors
     /// If the system refuses memory.
-    #[cfg(feature = "dynamorio")]
     pub(crate) fn leave(&mut self, words: &[u64]) -> io::Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.code.get_mut().write_all(&bytes)

@@ -11,6 +11,9 @@ pub struct Chosen<'a> {
     pub reason: String,
 }
 
+/// The tracers that a corun may be built with.
+const KNOWN: [&str; 3] = ["dynamorio", "qemu", "ptrace"];
+
 /// All tracers that corun was built with, the preferred ones first.
 pub fn all() -> &'static [&'static dyn Tracer] {
     &[
@@ -39,7 +42,12 @@ pub(crate) fn others(name: &str) -> String {
 
 fn choose_of<'a>(tracers: &[&'a dyn Tracer], name: Option<&str>) -> Result<Chosen<'a>, TraceError> {
     let names: Vec<_> = tracers.iter().map(|tracer| tracer.name()).collect();
-    let names = names.join(", ");
+    match name {
+        Some(found) if names.contains(&found) => {}
+        Some(found) if KNOWN.contains(&found) => return Err(left_out(found).into()),
+        Some(found) => return Err(TraceError::NoTracer { names, found: found.to_owned() }),
+        None => {}
+    }
     let mut refused: Vec<(&str, Unavailable)> = Vec::new();
     for &tracer in tracers {
         if name.is_some_and(|name| name != tracer.name()) {
@@ -53,7 +61,7 @@ fn choose_of<'a>(tracers: &[&'a dyn Tracer], name: Option<&str>) -> Result<Chose
             Err(unavailable) => refused.push((tracer.name(), unavailable)),
         }
     }
-    Err(none_of(&names, name, &refused).into())
+    Err(none_of(&refused).into())
 }
 
 fn reason(tracer: &dyn Tracer, asked: bool, refused: &[(&str, Unavailable)]) -> String {
@@ -62,23 +70,29 @@ fn reason(tracer: &dyn Tracer, asked: bool, refused: &[(&str, Unavailable)]) -> 
     format!("{others}{}: {why}", tracer.name())
 }
 
-fn none_of(names: &str, name: Option<&str>, refused: &[(&str, Unavailable)]) -> Unavailable {
-    match (name, refused) {
-        (_, [(tracer, unavailable), rest @ ..]) => Unavailable {
+fn none_of(refused: &[(&str, Unavailable)]) -> Unavailable {
+    match refused {
+        [] => Unavailable {
+            found: "no tracer was built for this kind of machine".to_owned(),
+            next_step: "Trace on x86-64 Linux; a trace can be read anywhere.".to_owned(),
+        },
+        [(tracer, unavailable), rest @ ..] => Unavailable {
             found: refused.iter().map(describe).collect::<Vec<_>>().join("; "),
             next_step: match rest {
                 [] => unavailable.next_step.clone(),
                 _ => format!("For {tracer}: {}", unavailable.next_step),
             },
         },
-        (Some(name), []) => Unavailable {
-            found: format!("expected the name of a tracer ({names}), found {name}"),
-            next_step: "Give one of these names, or none: the best one is chosen.".to_owned(),
-        },
-        (None, []) => Unavailable {
-            found: "no tracer was built for this kind of machine".to_owned(),
-            next_step: "Trace on x86-64 Linux; a trace can be read anywhere.".to_owned(),
-        },
+    }
+}
+
+fn left_out(name: &str) -> Unavailable {
+    Unavailable {
+        found: format!("this corun was built without {name}"),
+        next_step:
+            "Build it with scripts/corun on x86-64 Linux, where cmake and a C compiler are; or \
+                    take another tracer with --tracer."
+                .to_owned(),
     }
 }
 
@@ -152,7 +166,8 @@ mod tests {
         );
         assert_eq!(
             chosen(true, Some("magic")).unwrap_err(),
-            "expected the name of a tracer (fast, slow), found magic"
+            "expected the name of a tracer (fast, slow), found \"magic\""
         );
+        assert_eq!(chosen(true, Some("qemu")).unwrap_err(), "this corun was built without qemu");
     }
 }

@@ -1,5 +1,6 @@
 //! A traced program while it runs: what its client says, until both are done.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,7 +12,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_de
 
 use super::channel::{Channel, Code, Message};
 use super::entries::EntryError;
-use crate::{Ending, Sink, TraceError};
+use super::image::{self, CommandLine};
+use crate::process::silence;
+use crate::{Ending, Plan, Sink, Target, TraceError, Traced};
 
 /// How often a request to stop is looked at while the program says nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -20,66 +23,89 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub(super) trait Interpreter {
     /// The tracer's name.
     const TRACER: &'static str;
+    /// What is known of a thread.
+    type Thread;
+
+    /// What the client is to record, in words of its own.
+    fn words(&self) -> Vec<u64>;
 
     /// A thread begins, by its number in the kernel.
-    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError>;
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<Self::Thread, EntryError>;
 
-    /// Tells the sink what a buffer of a thread holds; `code` has the blocks not described before.
+    /// Tells the sink what the first entry of a thread's words holds, and how many of them it has;
+    /// there is one at least. `code` has the blocks not described before.
     fn tell(
         &mut self,
-        tid: u32,
+        thread: &mut Self::Thread,
         words: &[u64],
         code: &mut Code,
         sink: &mut dyn Sink,
-    ) -> Result<(), EntryError>;
+    ) -> Result<usize, EntryError>;
 
-    /// The program has ended: tells what was still open.
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError>;
+    /// Nothing more comes of a thread: tells what was still open.
+    fn end_thread(&mut self, thread: Self::Thread, sink: &mut dyn Sink) -> Result<(), EntryError>;
+
+    /// Instructions of the threads that ended, recorded or not.
+    fn instructions(&self) -> u64;
+
+    /// What a reader should know of how the program was seen, a sentence each.
+    fn remarks(&self) -> Vec<String>;
 }
 
-/// Starts the command and takes what its client says until the program has ended; once `stop` is set,
-/// it is killed.
+/// Runs the program by a command that is made of its command line and the channel's name, and takes what
+/// its client says until the program has ended; once `stop` is set, it is killed.
 ///
 /// # Errors
-/// If the command cannot be started, the client says what makes no sense, or the sink fails.
-pub(super) fn run<I: Interpreter>(
-    command: &mut Command,
-    channel: &mut Channel,
-    interpreter: &mut I,
+/// If the program cannot be started, the client says what makes no sense, or the sink fails.
+pub(super) fn trace<I: Interpreter>(
+    interpreter: I,
+    command: impl FnOnce(&CommandLine, &str) -> Command,
+    target: &Target,
+    plan: Plan,
     sink: &mut dyn Sink,
     stop: &AtomicBool,
-) -> Result<Ending, TraceError> {
-    let program = command.get_program().into();
+) -> Result<Traced, TraceError> {
+    let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
+    let line = image::resolve(target).map_err(unrunnable)?;
+    let mut channel = Channel::new().map_err(failed::<I>)?;
+    channel.leave(&interpreter.words()).map_err(failed::<I>)?;
+    let mut command = command(&line, &channel.name());
+    if plan == Plan::Count {
+        silence(&mut command);
+    }
     // SAFETY: the call is one system call, which may be made between fork and exec.
     unsafe {
         command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
-    let child = command.spawn().map_err(|source| TraceError::Program { program, source })?;
-    let mut session = Session {
-        process: Running(child),
-        channel,
-        interpreter,
-        sink,
-        taken: Vec::new(),
-        has_told: false,
-    };
+    let process = Running(command.spawn().map_err(unrunnable)?);
+    let threads = HashMap::new();
+    let taken = Vec::new();
+    let mut session =
+        Session { process, channel, interpreter, threads, sink, taken, has_told: false };
     let was_stopped = session.serve(stop)?;
     session.tell_unfinished()?;
-    session.interpreter.finish(session.sink).map_err(broken::<I>)?;
+    session.end_threads().map_err(broken::<I>)?;
     let status = session.process.0.wait().map_err(failed::<I>)?;
-    match ending(status) {
-        _ if was_stopped => Ok(Ending::Interrupted),
-        ending if session.has_told => Ok(ending),
-        ending => Err(failed::<I>(io::Error::other(format!(
-            "it ended with {ending} before it told anything; it does not bear this program"
-        )))),
-    }
+    let ending = match ending(status) {
+        _ if was_stopped => Ending::Interrupted,
+        ending if session.has_told => ending,
+        ending => {
+            return Err(failed::<I>(io::Error::other(format!(
+                "it ended with {ending} before it told anything; it does not bear this program"
+            ))));
+        }
+    };
+    let interpreter = session.interpreter;
+    let (instructions, remarks) = (interpreter.instructions(), interpreter.remarks());
+    Ok(Traced { ending, instructions, remarks })
 }
 
-struct Session<'a, I> {
+struct Session<'a, I: Interpreter> {
     process: Running,
-    channel: &'a mut Channel,
-    interpreter: &'a mut I,
+    channel: Channel,
+    interpreter: I,
+    /// By their number in the kernel.
+    threads: HashMap<u32, I::Thread>,
     sink: &'a mut dyn Sink,
     /// The threads that fill a buffer, and which; the older ones first.
     taken: Vec<(u32, u32)>,
@@ -130,7 +156,7 @@ impl<I: Interpreter> Session<'_, I> {
             Message::Image(_) => {}
             Message::Thread(tid) => {
                 self.channel.add_thread().map_err(failed::<I>)?;
-                self.interpreter.begin_thread(tid, self.sink).map_err(broken::<I>)?;
+                self.begin_thread(tid).map_err(broken::<I>)?;
             }
             Message::Taken { thread, buffer } => self.taken.push((thread, buffer)),
             Message::Full { thread, buffer, bytes } => {
@@ -141,19 +167,38 @@ impl<I: Interpreter> Session<'_, I> {
                         "expected the number of a buffer, found {buffer} with {bytes} bytes"
                     ))));
                 };
-                self.interpreter.tell(thread, words, code, self.sink).map_err(broken::<I>)?;
+                let thread = self.threads.get_mut(&thread).ok_or(unknown(thread));
+                thread
+                    .and_then(|thread| tell(&mut self.interpreter, thread, words, code, self.sink))
+                    .map_err(broken::<I>)?;
                 self.channel.release(buffer).map_err(failed::<I>)?;
             }
         }
         Ok(())
     }
 
+    /// The kernel gives the number of a thread that has ended to another.
+    fn begin_thread(&mut self, tid: u32) -> Result<(), EntryError> {
+        if let Some(before) = self.threads.remove(&tid) {
+            self.interpreter.end_thread(before, self.sink)?;
+        }
+        let thread = self.interpreter.begin_thread(tid, self.sink)?;
+        self.threads.insert(tid, thread);
+        Ok(())
+    }
+
+    fn end_threads(&mut self) -> Result<(), EntryError> {
+        let threads = std::mem::take(&mut self.threads).into_values();
+        threads.into_iter().try_for_each(|thread| self.interpreter.end_thread(thread, self.sink))
+    }
+
     /// Tells what is in the buffers of threads that were killed before they handed them over.
     fn tell_unfinished(&mut self) -> Result<(), TraceError> {
         for (thread, buffer) in std::mem::take(&mut self.taken) {
+            let Some(thread) = self.threads.get_mut(&thread) else { continue };
             let Some((words, code)) = self.channel.open_unfinished(buffer) else { continue };
             self.has_told = true;
-            match self.interpreter.tell(thread, words, code, self.sink) {
+            match tell(&mut self.interpreter, thread, words, code, self.sink) {
                 // The last entry may not be whole, or its block not described.
                 Ok(()) | Err(EntryError::Unexpected { .. } | EntryError::Description(_)) => {}
                 Err(error) => return Err(broken::<I>(error)),
@@ -161,6 +206,24 @@ impl<I: Interpreter> Session<'_, I> {
         }
         Ok(())
     }
+}
+
+fn tell<I: Interpreter>(
+    interpreter: &mut I,
+    thread: &mut I::Thread,
+    mut words: &[u64],
+    code: &mut Code,
+    sink: &mut dyn Sink,
+) -> Result<(), EntryError> {
+    while !words.is_empty() {
+        let length = interpreter.tell(thread, words, code, sink)?;
+        words = &words[length..];
+    }
+    Ok(())
+}
+
+fn unknown(tid: u32) -> EntryError {
+    EntryError::Unexpected { expected: "a thread that has begun", found: tid.into() }
 }
 
 fn ending(status: ExitStatus) -> Ending {

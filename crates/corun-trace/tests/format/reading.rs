@@ -2,7 +2,9 @@
 
 use crate::recordings::{closing, copy, opening, read, recording, stream, write};
 use crate::synthetic::{MIXTURES, Program};
-use corun_trace::format::{Break, FormatError, Options, Stream, Trace, Writer, check};
+use corun_trace::format::{
+    Break, Closing, FormatError, Options, Stream, Trace, Writer, check, end_early,
+};
 use corun_trace::{Event, Recording, Sink, ThreadId};
 use proptest::prelude::*;
 
@@ -126,6 +128,39 @@ fn a_trace_whose_writer_died_is_read_up_to_its_last_frame() {
     let (found, error) = read(bytes);
     assert!(error.is_none());
     assert!(is_beginning(&found, &recording));
+}
+
+#[test]
+fn a_cut_trace_is_given_an_end_and_keeps_its_whole_frames() {
+    let whole = program(20_000);
+    let bytes = without_end(&whole, 1_000);
+    let remark = Closing::failed("no room".to_owned());
+    let mut kept = Vec::new();
+    for cut in [bytes.len() / 2, bytes.len() - 1, bytes.len()] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &bytes[..cut]).unwrap();
+        end_early(file.path(), &remark).unwrap();
+        let trace = Trace::open(file.path()).unwrap();
+        assert!(trace.is_complete());
+        assert_eq!(trace.closing(), Some(&remark));
+        let checked = check(&trace);
+        assert!(checked.problems.is_empty(), "{:?}", checked.problems);
+        kept.push(checked.instructions);
+        let ended = std::fs::read(file.path()).unwrap();
+        let (found, error) = read(ended.clone());
+        assert!(error.is_none() && is_beginning(&found, &whole), "{error:?}");
+        end_early(file.path(), &Closing::default()).unwrap();
+        assert!(ended == std::fs::read(file.path()).unwrap(), "an end stays as it is");
+    }
+    assert!(0 < kept[0] && kept[0] < kept[1] && kept[1] < kept[2], "{kept:?}");
+}
+
+#[test]
+fn what_is_no_trace_is_given_no_end() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "text of someone").unwrap();
+    assert!(end_early(file.path(), &Closing::default()).is_err());
+    assert_eq!(std::fs::read(file.path()).unwrap(), b"text of someone");
 }
 
 #[test]

@@ -14,8 +14,8 @@ pub struct Blind {
     pub frames: bool,
     /// Programs with AVX-512 do not run.
     pub avx512: bool,
-    /// Programs that set the base of the segment GS do not run.
-    pub gs_base: bool,
+    /// Programs that set the base of the segment GS, or add one to 32-bit addresses, do not run.
+    pub segments: bool,
 }
 
 /// An executed instruction.

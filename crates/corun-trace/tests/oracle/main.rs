@@ -23,7 +23,15 @@ const DETERMINISTIC: &[&str] = &[
     "avx512",
     "changed",
     "counting",
+    "dispatch",
+    "list",
+    "matrix",
+    "overwritten",
+    "recursion",
+    "segments",
+    "sieve",
     "signals",
+    "sort",
     "stack",
     "state",
     "strings",
@@ -42,11 +50,13 @@ fn agrees_with_stepping(tracer: &dyn Tracer, blind: Blind) {
     let differences: Vec<_> = DETERMINISTIC
         .iter()
         .filter(|&&name| !(blind.avx512 && name == "avx512"))
-        .filter(|&&name| !(blind.gs_base && name == "addressing"))
+        .filter(|&&name| !(blind.segments && name == "segments"))
         .filter_map(|name| Program::build(name))
         .filter_map(|program| {
-            let (stepped, _) = traced(&corun_trace::Ptrace, &program);
-            let (found, _) = traced(tracer, &program);
+            let (stepped, expected) = traced(&corun_trace::Ptrace, &program);
+            let (found, counted) = traced(tracer, &program);
+            assert_eq!(counted.ending, expected.ending, "{}", program.name);
+            assert_eq!(counted.instructions, expected.instructions, "{}", program.name);
             let blind = Blind { frames: blind.frames && program.name == "signals", ..blind };
             let difference = compare(&stepped, &found, blind).err()?;
             Some(format!("{}:\n{difference}", program.name))
@@ -70,7 +80,7 @@ fn dynamorio_agrees_with_stepping() {
     #[cfg(not(feature = "dynamorio"))]
     corun_testing::skip("trace by dynamorio", "built without the feature dynamorio");
     #[cfg(feature = "dynamorio")]
-    agrees_with_stepping(&corun_trace::DynamoRio, Blind { gs_base: true, ..Blind::default() });
+    agrees_with_stepping(&corun_trace::DynamoRio, Blind { segments: true, ..Blind::default() });
 }
 
 #[test]

@@ -23,7 +23,8 @@ fn markers(recording: &Recording, thread: ThreadId) -> Vec<Marker> {
 
 #[test]
 fn every_access_is_where_the_program_says() {
-    let stating = ["addressing", "atomics", "avx2", "avx512", "stack", "state", "strings"];
+    let stating =
+        ["addressing", "atomics", "avx2", "avx512", "segments", "stack", "state", "strings"];
     for program in stating.iter().filter_map(|name| Program::build(name)) {
         let (recording, traced) = traced(&Ptrace, &program);
         let (name, truth) = (&program.name, program.truth());

@@ -60,25 +60,16 @@
         reads 4, field+48
         mov eax, [eip+field+48]
 
-        /* segments with a base */
+        /* a segment with a base */
         mov eax, 158
         mov edi, 0x1002
         lea rsi, [field+256]
-        syscall
-        mov eax, 158
-        mov edi, 0x1001
-        lea rsi, [field+512]
         syscall
         mov rcx, -4
         reads 8, field+256+16
         mov rax, fs:[16]
         writes 8, field+256-32
         mov fs:[rcx*8], rax
-        reads 4, field+512
-        mov eax, gs:[0]
-        lea edx, [rcx+12]
-        updates 4, field+512+8
-        add dword ptr gs:[edx], eax
 
         /* reading, writing, both, neither */
         updates 4, field

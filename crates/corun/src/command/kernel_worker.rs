@@ -7,16 +7,17 @@ use corun_measure::execution::{KernelWorkerOrder, serve_as_kernel_worker};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
+    /// Without it the workers begin at once, and print what they check
     #[arg(long)]
-    gate: i32,
-    #[arg(long)]
+    gate: Option<i32>,
+    #[arg(long, default_value_t = 1)]
     workers: usize,
-    #[arg(long)]
+    #[arg(long, default_value_t = 0)]
     first: usize,
-    #[arg(long)]
+    #[arg(long, default_value_t = 1)]
     threads: usize,
     /// Empty where the kernel of the system places the workers
-    #[arg(long)]
+    #[arg(long, default_value = "")]
     cpus: String,
     #[arg(long)]
     operations: u64,

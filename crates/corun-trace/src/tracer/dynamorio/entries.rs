@@ -23,8 +23,8 @@ const REPLACING: [u64; 2] = [59, 322];
 #[derive(Debug)]
 pub(crate) struct Entries {
     blocks: Vec<Known>,
-    threads: HashMap<u32, Thread>,
-    ended: u64,
+    /// Of the threads that ended.
+    instructions: u64,
     is_replaced: bool,
     stretches: Stretches,
     recorded: HashMap<u64, u64>,
@@ -33,7 +33,7 @@ pub(crate) struct Entries {
 
 /// A thread, in instructions since its start.
 #[derive(Debug)]
-struct Thread {
+pub(crate) struct Thread {
     id: ThreadId,
     /// Up to where it is known.
     position: u64,
@@ -73,25 +73,12 @@ impl Entries {
     pub(crate) fn new(stretches: Stretches) -> Self {
         Self {
             blocks: Vec::new(),
-            threads: HashMap::new(),
-            ended: 0,
+            instructions: 0,
             is_replaced: false,
             stretches,
             recorded: HashMap::new(),
             values: Vec::new(),
         }
-    }
-
-    /// Instructions of all threads up to now, recorded or not.
-    pub(crate) fn instructions(&self) -> u64 {
-        self.ended + self.threads.values().map(Thread::executed).sum::<u64>()
-    }
-
-    /// What a reader should know of how the program was seen.
-    pub(crate) fn remarks(&self) -> Vec<String> {
-        let replaced =
-            "The trace ends where the process became another program, which ran untraced.";
-        self.is_replaced.then(|| replaced.to_owned()).into_iter().collect()
     }
 
     fn execute(
@@ -188,9 +175,14 @@ impl Entries {
 
 impl Interpreter for Entries {
     const TRACER: &'static str = NAME;
+    type Thread = Thread;
 
-    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        let thread = Thread {
+    fn words(&self) -> Vec<u64> {
+        self.stretches.words()
+    }
+
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<Thread, EntryError> {
+        Ok(Thread {
             id: sink.thread(tid)?,
             position: 0,
             told: 0,
@@ -199,49 +191,40 @@ impl Interpreter for Entries {
             phase: None,
             order: 0,
             call: None,
-        };
-        if let Some(before) = self.threads.insert(tid, thread) {
-            self.ended += before.executed();
-        }
-        Ok(())
+        })
     }
 
     fn tell(
         &mut self,
-        tid: u32,
-        mut words: &[u64],
+        thread: &mut Thread,
+        words: &[u64],
         code: &mut Code,
         sink: &mut dyn Sink,
-    ) -> Result<(), EntryError> {
-        let unknown =
-            EntryError::Unexpected { expected: "a thread that has begun", found: tid.into() };
-        let mut thread = self.threads.remove(&tid).ok_or(unknown)?;
-        let mut told = Ok(());
-        while let Some(&head) = words.first() {
-            let length = if head & MARKER != 0 {
-                self.mark(words, &mut thread, sink)
-            } else {
-                self.execute(words, &mut thread, code, sink)
-            };
-            match length {
-                Ok(length) => words = &words[length..],
-                Err(error) => {
-                    told = Err(error);
-                    break;
-                }
-            }
+    ) -> Result<usize, EntryError> {
+        if words[0] & MARKER != 0 {
+            self.mark(words, thread, sink)
+        } else {
+            self.execute(words, thread, code, sink)
         }
-        self.threads.insert(tid, thread);
-        told
     }
 
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        let replaces = |thread: &&Thread| thread.call.is_some_and(|call| REPLACING.contains(&call));
-        if let Some(thread) = self.threads.values().find(replaces) {
+    fn end_thread(&mut self, thread: Thread, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        self.instructions += thread.executed();
+        if !self.is_replaced && thread.call.is_some_and(|call| REPLACING.contains(&call)) {
             sink.mark(thread.id, thread.between(Marker::Replaced))?;
             self.is_replaced = true;
         }
         Ok(())
+    }
+
+    fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let replaced =
+            "The trace ends where the process became another program, which ran untraced.";
+        self.is_replaced.then(|| replaced.to_owned()).into_iter().collect()
     }
 }
 

@@ -6,20 +6,16 @@
 mod entries;
 mod stretches;
 
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use super::channel::Channel;
-use super::image;
+use super::image::CommandLine;
 use super::library::{Packed, installed};
-use super::session::run;
-use crate::process::silence;
+use super::session;
 use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use entries::Entries;
-use stretches::Stretches;
 
 const NAME: &str = "dynamorio";
 const FILES: [Packed; 2] = [
@@ -69,30 +65,21 @@ impl Tracer for DynamoRio {
     ) -> Result<Traced, TraceError> {
         let files = installed(NAME, &FILES)?;
         let [dynamorio, client] = &files[..] else { unreachable!("each file has its place") };
-        let failed =
-            |error: io::Error| TraceError::Failed { tracer: NAME, reason: error.to_string() };
-        let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
-        let stretches = Stretches::from(plan);
-        let mut channel = Channel::new().map_err(failed)?;
-        channel.leave(&stretches.words()).map_err(failed)?;
-        let line = image::resolve(target).map_err(unrunnable)?;
-        let mut command = Command::new(dynamorio);
-        command
-            .arg0(&line.name)
-            .args(&line.arguments)
-            .env("DYNAMORIO_EXE_PATH", &line.image)
-            .env("DYNAMORIO_RUNUNDER", "1")
-            .env("DYNAMORIO_CONFIGDIR", NO_CONFIGURATION)
-            .env("DYNAMORIO_OPTIONS", options(client, &channel));
-        if plan == Plan::Count {
-            silence(&mut command);
-        }
-        let mut entries = Entries::new(stretches);
-        let ending = run(&mut command, &mut channel, &mut entries, sink, stop)?;
-        Ok(Traced { ending, instructions: entries.instructions(), remarks: entries.remarks() })
+        let command = |line: &CommandLine, channel: &str| {
+            let mut command = Command::new(dynamorio);
+            command
+                .arg0(&line.name)
+                .args(&line.arguments)
+                .env("DYNAMORIO_EXE_PATH", &line.image)
+                .env("DYNAMORIO_RUNUNDER", "1")
+                .env("DYNAMORIO_CONFIGDIR", NO_CONFIGURATION)
+                .env("DYNAMORIO_OPTIONS", options(client, channel));
+            command
+        };
+        session::trace(Entries::new(plan.into()), command, target, plan, sink, stop)
     }
 }
 
-fn options(client: &Path, channel: &Channel) -> String {
-    format!("{OPTIONS} -client_lib \"{};0;{}\"", client.display(), channel.name())
+fn options(client: &Path, channel: &str) -> String {
+    format!("{OPTIONS} -client_lib \"{};0;{channel}\"", client.display())
 }

@@ -51,11 +51,27 @@ impl Code {
     }
 
     /// Whether a repeated instruction counts in ECX, as its addresses are of 32 bits.
-    pub(super) fn counts_in_32_bits(&self) -> bool {
+    fn counts_in_32_bits(&self) -> bool {
         self.operands.iter().any(|(_, place)| place.is_short())
     }
 
-    fn of(decoded: &Decoded, bytes: &[u8], factory: &mut InstructionInfoFactory) -> Self {
+    /// The iterations of a repeated instruction, from RCX before and after them.
+    pub(super) fn iterations(&self, before: u64, after: u64) -> u64 {
+        let count = before.wrapping_sub(after);
+        if self.counts_in_32_bits() { count & u64::from(u32::MAX) } else { count }
+    }
+
+    /// Puts them into the values of its operands.
+    pub(super) fn put_iterations(&self, values: &mut [u64], iterations: u64) {
+        values.iter_mut().step_by(2).for_each(|falls| *falls |= iterations << 1);
+    }
+
+    /// The instruction that `bytes` begin with.
+    pub(super) fn of(
+        decoded: &Decoded,
+        bytes: &[u8],
+        factory: &mut InstructionInfoFactory,
+    ) -> Self {
         let operands: Vec<_> = memory_operands(decoded, factory)
             .into_iter()
             .map(|(operand, memory)| (operand, Place::of(decoded, operand, memory)))

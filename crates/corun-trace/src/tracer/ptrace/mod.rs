@@ -8,6 +8,7 @@ mod code;
 mod kernel;
 mod launch;
 mod run;
+mod stepping;
 mod telling;
 mod thread;
 mod vectors;
@@ -16,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::{Ending, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use run::Run;
+pub use stepping::Step;
 
 /// As given to `--tracer`.
 const NAME: &str = "ptrace";

@@ -153,7 +153,7 @@ impl Thread {
             && let Some(code) = &next.code
             && code.kind == Kind::Repeated
         {
-            next.values.iter_mut().step_by(2).for_each(|falls| *falls |= iterations << 1);
+            code.put_iterations(&mut next.values, iterations);
         }
         self.tell(telling)?;
         self.next = None;
@@ -174,9 +174,8 @@ impl Thread {
     /// Those of a repeated instruction since it began.
     fn iterations(&self) -> u64 {
         let Some(next) = &self.next else { return 0 };
-        let count = next.counter.wrapping_sub(self.registers.rcx);
-        let is_short = next.code.as_ref().is_some_and(|code| code.counts_in_32_bits());
-        if is_short { count & u64::from(u32::MAX) } else { count }
+        let after = self.registers.rcx;
+        next.code.as_ref().map_or(0, |code| code.iterations(next.counter, after))
     }
 
     /// Takes the flag that stepping sets out of the flags that were pushed.

@@ -1,17 +1,15 @@
 //! From the words that the QEMU client leaves in a buffer to what a sink takes.
 //!
 //! A block's accesses follow it, so it is told when the next one begins. The layout is that of
-//! `clients/qemu.c`; nothing in a buffer is trusted.
+//! `clients/qemu/client.c`; nothing in a buffer is trusted.
 
-use std::collections::HashMap;
-
-use super::NAME;
 use super::accesses::{Piece, Pieces};
 use super::blocks::{Blocks, Known, Usual};
+use super::{NAME, REMARKS};
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, mark};
 use crate::tracer::session::Interpreter;
-use crate::{Sink, ThreadId};
+use crate::{Phase, Plan, Sink, Stretch, ThreadId};
 
 const CONTINUED: u64 = 1 << 60;
 const ACCESS: u64 = 1 << 61;
@@ -21,16 +19,16 @@ const ENDED: u64 = 5;
 const BEGIN: u64 = 6;
 
 /// Tells a sink what the buffers of the client hold.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Entries {
+    plan: Plan,
     blocks: Blocks,
-    threads: HashMap<u32, Thread>,
     instructions: u64,
 }
 
 /// A thread and the block that it executes.
 #[derive(Debug)]
-struct Thread {
+pub(super) struct Thread {
     id: ThreadId,
     block: Option<u64>,
     ends_in_repeat: bool,
@@ -45,63 +43,71 @@ struct Thread {
 }
 
 impl Entries {
-    /// Instructions up to now, told or skipped.
-    pub(super) fn instructions(&self) -> u64 {
-        self.instructions
+    pub(super) fn new(plan: Plan) -> Self {
+        Self { plan, blocks: Blocks::default(), instructions: 0 }
     }
 }
 
 impl Interpreter for Entries {
     const TRACER: &'static str = NAME;
+    type Thread = Thread;
 
-    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        let id = sink.thread(tid)?;
-        self.threads.insert(tid, Thread::new(id));
-        Ok(())
+    /// The number of stretches, then where each begins and ends and whether it counts.
+    fn words(&self) -> Vec<u64> {
+        let stretch = |stretch: Stretch| {
+            [stretch.begin, stretch.end, u64::from(stretch.phase == Phase::Counted)]
+        };
+        let mut words: Vec<u64> =
+            std::iter::once(0).chain(self.plan.stretches().flat_map(stretch)).collect();
+        words[0] = words.len() as u64 / 3;
+        words
+    }
+
+    fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<Thread, EntryError> {
+        Ok(Thread::new(sink.thread(tid)?))
     }
 
     fn tell(
         &mut self,
-        tid: u32,
-        mut words: &[u64],
+        thread: &mut Thread,
+        words: &[u64],
         code: &mut Code,
         sink: &mut dyn Sink,
-    ) -> Result<(), EntryError> {
-        let thread = self.threads.get_mut(&tid).ok_or(EntryError::Unexpected {
-            expected: "a thread that has begun",
-            found: tid.into(),
-        })?;
-        while let Some(&head) = words.first() {
-            let length = if head & MARKER != 0 {
-                self.instructions += thread.finish(&self.blocks, sink)? + skipped(words);
-                mark(words, thread.id, sink)?
-            } else if head & ACCESS != 0 {
-                let &[head, address, ..] = words else {
-                    return Err(EntryError::Unexpected { expected: "an address", found: head });
-                };
-                thread.access(head, address, &self.blocks);
-                2
-            } else {
-                let number = head & !CONTINUED;
-                self.blocks.learn(number, code, sink)?;
-                // The same `rep` instruction once more is no other instruction.
-                thread.is_continued = head & CONTINUED != 0 && thread.is_repeating();
-                if !thread.is_continued {
-                    self.instructions += thread.finish(&self.blocks, sink)?;
-                    thread.begin(number, self.blocks.get(number));
-                }
-                1
-            };
-            words = &words[length..];
+    ) -> Result<usize, EntryError> {
+        let head = words[0];
+        if head & MARKER != 0 {
+            self.instructions += thread.finish(&self.blocks, sink)? + skipped(words);
+            return mark(words, thread.id, sink);
         }
+        if head & ACCESS != 0 {
+            let &[head, address, ..] = words else {
+                return Err(EntryError::Unexpected { expected: "an address", found: head });
+            };
+            thread.access(head, address, &self.blocks);
+            return Ok(2);
+        }
+        let number = head & !CONTINUED;
+        self.blocks.learn(number, code, sink)?;
+        // The same `rep` instruction once more is no other instruction.
+        thread.is_continued = head & CONTINUED != 0 && thread.is_repeating();
+        if !thread.is_continued {
+            self.instructions += thread.finish(&self.blocks, sink)?;
+            thread.begin(number, self.blocks.get(number));
+        }
+        Ok(1)
+    }
+
+    fn end_thread(&mut self, mut thread: Thread, sink: &mut dyn Sink) -> Result<(), EntryError> {
+        self.instructions += thread.finish(&self.blocks, sink)?;
         Ok(())
     }
 
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), EntryError> {
-        for thread in self.threads.values_mut() {
-            self.instructions += thread.finish(&self.blocks, sink)?;
-        }
-        Ok(())
+    fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        REMARKS.map(str::to_owned).to_vec()
     }
 }
 

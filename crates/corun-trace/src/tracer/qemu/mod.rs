@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use super::channel::Channel;
-use super::image;
+use super::image::CommandLine;
 use super::library::{Packed, installed};
-use super::session::run;
-use crate::process::silence;
-use crate::{Phase, Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use super::session;
+use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
+use entries::Entries;
 
 /// As given to `--tracer`.
 const NAME: &str = "qemu";
@@ -62,7 +61,7 @@ impl Tracer for Qemu {
     }
 
     fn merit(&self) -> &'static str {
-        "tens of millions of instructions a second on an emulated core, without AVX-512"
+        "about a hundred million instructions a second, on an emulated core without AVX-512"
     }
 
     fn ready(&self) -> Result<(), Unavailable> {
@@ -77,36 +76,20 @@ impl Tracer for Qemu {
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {
         let (qemu, client) = find()?;
-        let broken = |error: std::io::Error| TraceError::Failed {
-            tracer: self.name(),
-            reason: error.to_string(),
+        let command = |line: &CommandLine, channel: &str| {
+            let mut command = Command::new(qemu);
+            command.args(["-cpu", "max", "-plugin"]).arg(plugin(&client, channel));
+            command.arg("-0").arg(&line.name).arg(&line.image).args(&line.arguments);
+            command
         };
-        let unrunnable = |source| TraceError::Program { program: target.program.clone(), source };
-        let line = image::resolve(target).map_err(unrunnable)?;
-        let mut channel = Channel::new().map_err(broken)?;
-        let mut command = Command::new(qemu);
-        command.args(["-cpu", "max", "-plugin"]).arg(plugin(&client, &channel, plan));
-        command.arg("-0").arg(&line.name).arg(&line.image).args(&line.arguments);
-        if plan == Plan::Count {
-            silence(&mut command);
-        }
-        let mut entries = entries::Entries::default();
-        let ending = run(&mut command, &mut channel, &mut entries, sink, stop)?;
-        let remarks = REMARKS.map(str::to_owned).to_vec();
-        Ok(Traced { ending, instructions: entries.instructions(), remarks })
+        session::trace(Entries::new(plan), command, target, plan, sink, stop)
     }
 }
 
 /// QEMU's argument that loads the client; commas separate its parts, so that none may be in a path.
-fn plugin(client: &Path, channel: &Channel, plan: Plan) -> String {
+fn plugin(client: &Path, channel: &str) -> String {
     let file = client.display().to_string().replace(',', ",,");
-    let channel = channel.name().replace(',', ":");
-    let stretches = plan.stretches().map(|stretch| {
-        let is_counted = u8::from(stretch.phase == Phase::Counted);
-        format!("{}:{}:{is_counted}", stretch.begin, stretch.end)
-    });
-    let stretches: Vec<_> = stretches.collect();
-    format!("file={file},channel={channel},stretches={}", stretches.join(":"))
+    format!("file={file},channel={}", channel.replace(',', ":"))
 }
 
 /// QEMU and the client for its version.

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, ValueEnum};
@@ -29,7 +30,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The thread to write, counted from 0
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "to")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "from")]
     thread: u32,
 }
 
@@ -45,12 +46,26 @@ enum From {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if is_same_file(&arguments.file, &arguments.output) {
+        return Err(Problem::usage(
+            format!(
+                "expected another file for what is written than {}, found the same",
+                arguments.file.display()
+            ),
+            "Give another file with -o: this one would be lost.",
+        ));
+    }
     match (arguments.to, arguments.from) {
         (Some(format), _) => arguments.export(format)?,
         (_, Some(From::Champsim)) => arguments.import()?,
         (None, None) => unreachable!("clap asks for one"),
     }
     Ok(code(Exit::Done))
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path| std::fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 impl Arguments {

@@ -92,7 +92,9 @@ fn origin(trace: &Trace) -> String {
     match trace.closing() {
         None => line("end", "none: the tracer did not finish; what follows is what it wrote"),
         Some(closing) => {
-            let ending = closing.ending.map_or("the tracer failed".to_owned(), |it| it.to_string());
+            let ending = closing
+                .ending
+                .map_or("not seen: the tracer could not go on".to_owned(), |it| it.to_string());
             line("end", &ending);
             if let Some(native) = closing.native {
                 line("native run", &format!("{:.3} s without a tracer", native.seconds));
@@ -143,17 +145,19 @@ fn memory(summary: &Summary) -> String {
         }
     });
     format!(
-        "{} loads, {} stores, {} prefetches, in 1000 instructions; bytes: {}",
+        "{} loads, {} stores, {} prefetches, in 1000 instructions{}{}",
         per_thousand(memory.loads),
         per_thousand(memory.stores),
         per_thousand(memory.prefetches),
+        if total == 0 { "" } else { "; bytes: " },
         sizes.collect::<Vec<_>>().join(", ")
     )
 }
 
 fn footprint(touched: Footprint) -> String {
     format!(
-        "{} lines of 64 bytes in {} pages of 4 KiB",
+        "{}{} lines of 64 bytes in {} pages of 4 KiB",
+        if touched.at_least { "at least " } else { "" },
         grouped(touched.lines),
         grouped(touched.pages)
     )

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::Exit;
-use corun_trace::format::Options;
-use corun_trace::{Conducted, Ending, Part, Plan, Target, Wish, choose, conduct};
+use corun_trace::format::{Closing, Options, end_early};
+use corun_trace::{Conducted, Ending, Part, Plan, Target, TraceError, Wish, choose, conduct};
 
 use super::{create, grouped};
 use crate::problem::{Problem, code, say};
@@ -76,7 +76,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let output = Counted { output: create(&arguments.output)?, bytes: 0 };
     let stop = interruption::flag_on_signals()?;
     arguments.say(&chosen.reason);
-    let (conducted, counted) = conduct(&wish, &chosen, output, &stop)?;
+    let (conducted, counted) = conduct(&wish, &chosen, output, &stop).inspect_err(|error| {
+        if let TraceError::Sink(_) = error {
+            // Without an end, it can be read as well.
+            let _ = end_early(&arguments.output, &Closing::failed(error.to_string()));
+        }
+    })?;
     arguments.say(&summary(&conducted, counted.bytes, &arguments.output));
     if is_pipe {
         arguments.say("Not timed without a tracer, since standard input can be read only once.");

@@ -5,11 +5,9 @@ use std::os::unix::process::CommandExt;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 
-use super::{check, info, trace, works};
+use super::{TRACERS, check, info, trace, works};
 use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::interruption::start;
-
-const TRACERS: [&str; 3] = ["dynamorio", "qemu", "ptrace"];
 
 #[test]
 fn a_program_that_is_killed_keeps_its_trace() {

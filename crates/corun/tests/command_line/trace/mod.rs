@@ -1,14 +1,20 @@
 //! `corun trace` on real programs, by every tracer that works here.
 
 mod endings;
+mod full;
 mod programs;
+mod requests;
+mod workloads;
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
+
+const TRACERS: [&str; 3] = ["dynamorio", "qemu", "ptrace"];
 
 /// Whether a tracer works here; a skip if not.
 fn works(tracer: &str) -> bool {
@@ -25,6 +31,23 @@ fn trace(tracer: &str, scratch: &Scratch) -> Command {
     let mut command = corun(["trace", "--once", "--quiet", "--output=trace", "--tracer", tracer]);
     command.current_dir(scratch.path()).arg("--");
     command
+}
+
+/// Builds a program of Rust under this name.
+#[track_caller]
+fn compile(scratch: &Scratch, name: &str, source: &str) {
+    let file = format!("{name}.rs");
+    std::fs::write(scratch.file(&file), source).unwrap();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    run_in(scratch, rustc, &["-O", "-o", name, &file]);
+}
+
+#[track_caller]
+fn run_in(scratch: &Scratch, program: impl AsRef<OsStr>, arguments: &[&str]) {
+    let program = program.as_ref();
+    let output = Command::new(program).args(arguments).current_dir(scratch.path()).output();
+    let output = output.unwrap_or_else(|error| panic!("{program:?}: {error}"));
+    assert!(output.status.success(), "{program:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The form of `corun trace info --json`.

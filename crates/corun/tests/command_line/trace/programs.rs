@@ -1,10 +1,9 @@
 //! Real programs under the tracers: the same exit code and output as ever, and a trace of all they did.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::{check, info, trace, works};
+use super::{check, compile, info, run_in, trace, works};
 use crate::common::Scratch;
 
 /// A program that is small and the same everywhere: two threads beside the first.
@@ -20,6 +19,10 @@ const SQL: &str = "create table t(n);
     with recursive c(n) as (select 1 union all select n + 1 from c where n < 100)
     insert into t select n from c;
     select sum(n), count(*) from t where n % 3 = 1;";
+
+/// Hot enough to be compiled while it runs.
+const NODE: &str = "let s = 0; for (let i = 0; i < 1e5; i++) s = (s * 31 + i) % 65537; \
+                    console.log(s, process.argv.length)";
 
 /// A command, and what its trace must have at least.
 struct Real {
@@ -65,6 +68,13 @@ fn programs_run_as_ever_under_qemu() {
 #[test]
 fn a_program_runs_as_ever_when_stepped() {
     run_as_ever("ptrace", &[real("true", &[], 50_000, 1)]);
+}
+
+/// QEMU takes a minute for it.
+#[test]
+fn a_compiler_that_compiles_while_it_runs_is_traced() {
+    let tracer = if works("dynamorio") { "dynamorio" } else { "qemu" };
+    run_as_ever(tracer, &[real("node", &["-e", NODE], 20_000_000, 4)]);
 }
 
 fn run_as_ever(tracer: &str, programs: &[Real]) {
@@ -114,11 +124,9 @@ fn work() -> Scratch {
     let numbers: String = (1..=2500).map(|number| format!("{number}\n")).collect();
     std::fs::write(scratch.file("numbers"), numbers).unwrap();
     std::fs::write(scratch.file("sum.c"), C).unwrap();
-    std::fs::write(scratch.file("threads.rs"), THREADS).unwrap();
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    run_in(&scratch, rustc, &["-O", "-o", "threads", "threads.rs"]);
+    compile(&scratch, "threads", THREADS);
     if found("git", &scratch).is_some() {
-        let git = |arguments: &[&str]| run_in(&scratch, "git".into(), arguments);
+        let git = |arguments: &[&str]| run_in(&scratch, "git", arguments);
         git(&["init", "--quiet", "repository"]);
         std::fs::write(scratch.file("repository/file"), "text\n").unwrap();
         git(&["-C", "repository", "add", "file"]);
@@ -127,12 +135,6 @@ fn work() -> Scratch {
         std::fs::write(scratch.file("repository/other"), "text\n").unwrap();
     }
     scratch
-}
-
-fn run_in(scratch: &Scratch, program: OsString, arguments: &[&str]) {
-    let output = Command::new(&program).args(arguments).current_dir(scratch.path()).output();
-    let output = output.unwrap_or_else(|error| panic!("{program:?}: {error}"));
-    assert!(output.status.success(), "{program:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The file of a program itself: what is on the path may be a script that looks for it.

@@ -1,0 +1,42 @@
+//! An end for a trace whose writer found no room for one: what it wrote last makes room.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::path::Path;
+
+use super::frame::Packer;
+use super::index::EntryContent;
+use super::metadata::Closing;
+use super::scan::by_scan;
+use super::source::Source;
+use super::writer::{Frames, Options};
+
+/// Ends a trace after its last whole frame, or, where there is no room behind that, after an earlier one.
+/// A trace that has its end stays as it is.
+///
+/// # Errors
+/// If it is no file that can be read and written, or no trace, or there is no room whatever is left out.
+pub fn end_early(path: &Path, closing: &Closing) -> io::Result<()> {
+    let file = File::options().read(true).write(true).open(path)?;
+    let length = file.metadata()?.len();
+    let map =
+        by_scan(&Source::File { file: file.try_clone()?, length }).map_err(io::Error::other)?;
+    if map.has_end {
+        return Ok(());
+    }
+    let content = serde_json::to_vec(closing)?;
+    let packer = Packer::new(Options::default().level)?;
+    let mut frames = Frames { output: file, packer, entries: map.entries, offset: map.until };
+    loop {
+        let (whole, offset) = (frames.entries.len(), frames.offset);
+        frames.output.set_len(offset)?;
+        frames.output.seek(SeekFrom::Start(offset))?;
+        let ended = frames.put(&content, EntryContent::Closing).and_then(|()| frames.end());
+        let Err(error) = ended else { return Ok(()) };
+        frames.entries.truncate(whole);
+        match frames.entries.pop() {
+            Some(last) if last.content != EntryContent::Opening => frames.offset = last.offset,
+            _ => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What is asked of `corun trace`: parts of a run, some of its threads, input; and what has no meaning.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::{TRACERS, check, info, trace, works};
+use crate::common::{Outcome, Scratch, corun};
+
+/// Some 100,000 instructions by themselves and as many of its start.
+const COUNTS: [&str; 3] = ["sh", "-c", "i=0; while [ $i -lt 100 ]; do i=$((i + 1)); done; echo $i"];
+
+fn told(arguments: &[&str]) -> String {
+    let scratch = Scratch::new();
+    let outcome = Outcome::of(corun(["trace"]).args(arguments).current_dir(scratch.path()));
+    assert_eq!(outcome.output, "");
+    outcome.told(scratch.path())
+}
+
+/// A stretch has a block less or more than what was asked, at most: blocks are not divided.
+const BLOCK: u64 = 64;
+
+/// Options go before the command's `--`.
+fn with(tracer: &str, scratch: &Scratch, options: &[&str]) -> Command {
+    let mut command = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);
+    command.args(options).arg("--").current_dir(scratch.path());
+    command
+}
+
+#[test]
+fn samples_are_spread_over_the_run_each_after_its_warm_up() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let outcome =
+            Outcome::of(with(tracer, &scratch, &["--sample=5:1k", "--warm-up=500"]).args(COUNTS));
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "100\n"), "{tracer}");
+        let info = info(&scratch.file("trace"));
+        let plan = &info["opening"]["plan"]["samples"];
+        assert_eq!(
+            (&plan["count"], &plan["length"], &plan["warm_up"]),
+            (&json!(5), &json!(1000), &json!(500))
+        );
+        let recorded = info["instructions"].as_u64().unwrap();
+        assert!(recorded.abs_diff(5 * 1500) <= 5 * BLOCK, "{tracer}: {recorded}");
+        let whole = info["closing"]["instructions"].as_u64().unwrap();
+        assert_eq!(plan["total"].as_u64().unwrap() / 1000, whole / 1000, "{tracer}");
+        check(&scratch.file("trace"));
+    }
+}
+
+/// More than a command line takes, of the tracers that are told in another process. DynamoRIO misses some
+/// that are shorter than a block.
+#[test]
+fn there_may_be_many_samples() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        let fewest = if tracer == "dynamorio" { 5000 } else { 20_000 };
+        let scratch = Scratch::new();
+        let outcome =
+            Outcome::of(with(tracer, &scratch, &["--sample=20000:1", "--warm-up=1"]).args(COUNTS));
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{tracer}");
+        let info = info(&scratch.file("trace"));
+        assert_eq!(info["opening"]["plan"]["samples"]["count"], json!(20_000), "{tracer}");
+        let recorded = info["instructions"].as_u64().unwrap();
+        assert!(recorded >= fewest, "{tracer}: {recorded}");
+        check(&scratch.file("trace"));
+    }
+}
+
+#[test]
+fn a_window_is_cut_out_of_the_run() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let outcome =
+            Outcome::of(with(tracer, &scratch, &["--skip=50k", "--length=10k"]).args(COUNTS));
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "100\n"), "{tracer}");
+        let info = info(&scratch.file("trace"));
+        let recorded = info["instructions"].as_u64().unwrap();
+        assert!(recorded.abs_diff(10_000) <= BLOCK, "{tracer}: {recorded}");
+        assert!(info["closing"]["instructions"].as_u64() > Some(100_000), "{tracer}: {info}");
+        assert!(info["closing"]["native"]["seconds"].as_f64() > Some(0.0), "{tracer}: {info}");
+    }
+}
+
+#[test]
+fn the_threads_that_are_named_are_recorded() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let numbers: String = (0..20_000).map(|number| format!("{number}\n")).collect();
+        std::fs::write(scratch.file("numbers"), numbers).unwrap();
+        let packs = ["xz", "-0", "-T2", "--block-size=8KiB", "-c", "numbers"];
+        let counts = |options: &[&str]| {
+            let outcome = Outcome::of(with(tracer, &scratch, options).args(packs));
+            assert_eq!(outcome.exit, Some(0), "{tracer}: {}", outcome.errors);
+            let closing = info(&scratch.file("trace"))["closing"].clone();
+            let threads = closing["threads"].as_array().unwrap().clone();
+            let counts = threads.iter().map(|thread| thread["instructions"].as_u64().unwrap());
+            (counts.collect::<Vec<_>>(), closing["remarks"].clone())
+        };
+        let (all, _) = counts(&["--once"]);
+        assert_eq!(all.len(), 3, "{tracer}");
+        let (chosen, remarks) = counts(&["--once", "--threads=2,0,7"]);
+        assert_eq!(chosen.len(), 2, "{tracer}");
+        assert!(chosen.iter().all(|&count| count > 0), "{tracer}: {chosen:?}");
+        let missing = json!("There was no thread 7: the program had 3, counted from 0.");
+        assert!(remarks.as_array().unwrap().contains(&missing), "{tracer}: {remarks}");
+    }
+}
+
+#[test]
+fn the_program_reads_what_corun_was_given_in_both_runs() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.file("input"), "words\n").unwrap();
+        let script = "read line; [ $line = words ] && echo $line >> runs";
+        let file = File::open(scratch.file("input")).unwrap();
+        let outcome =
+            Outcome::of(with(tracer, &scratch, &[]).args(["sh", "-c", script]).stdin(file));
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{tracer}");
+        assert_eq!(scratch.read("runs"), "words\nwords\n", "{tracer}");
+        assert_ne!(info(&scratch.file("trace"))["closing"]["native"], Value::Null, "{tracer}");
+    }
+}
+
+#[test]
+fn what_a_pipe_holds_is_read_once() {
+    let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
+    let scratch = Scratch::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(writer);
+    let mut command = with(tracer, &scratch, &[]);
+    let outcome = Outcome::of(command.args(["sh", "-c", "echo run >> runs"]).stdin(reader));
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert_eq!(scratch.read("runs"), "run\n");
+    assert_eq!(info(&scratch.file("trace"))["closing"]["native"], Value::Null);
+
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let mut command = with(tracer, &scratch, &["--sample=2:5"]);
+    let outcome = Outcome::of(command.args(["sh", "-c", "echo run >> runs"]).stdin(reader));
+    insta::assert_snapshot!(outcome.told(scratch.path()), @"
+    exit 2
+    corun: expected a program that can run twice for --sample, found a pipe on standard input
+      Give the input as a file: corun trace --sample ... < FILE
+    ");
+}
+
+#[test]
+fn what_has_no_meaning_is_refused_before_anything_runs() {
+    let unknown = told(&["-o", "t", "--tracer=magic", "--", "true"]);
+    insta::assert_snapshot!(unknown.replace("dynamorio, ", ""), @r#"
+    exit 2
+    corun: expected the name of a tracer (qemu, ptrace), found "magic"
+      Give one of these names, or none: the best one is chosen.
+    "#);
+    insta::assert_snapshot!(told(&["-o", "t", "--", "/nowhere/to/be/found"]), @"
+    exit 1
+    corun: /nowhere/to/be/found cannot be run: cannot find binary path
+      Give a program that can be run.
+    ");
+    insta::assert_snapshot!(told(&["-o", "missing/t", "--", "true"]), @"
+    exit 1
+    corun: could not write missing/t: No such file or directory (os error 2)
+      Name a file in a folder that you may write to, or `-` for standard output.
+    ");
+    for arguments in [
+        &["-o", "t"][..],
+        &["--", "true"],
+        &["-o", "t", "--"],
+        &["-o", "t", "--skip=0", "--", "true"],
+        &["-o", "t", "--length=-1", "--", "true"],
+        &["-o", "t", "--length=5m", "--", "true"],
+        &["-o", "t", "--sample=0:5", "--", "true"],
+        &["-o", "t", "--sample=5", "--", "true"],
+        &["-o", "t", "--sample=5:5", "--skip=5", "--", "true"],
+        &["-o", "t", "--sample=5:5", "--once", "--", "true"],
+        &["-o", "t", "--warm-up=5", "--", "true"],
+        &["-o", "t", "--threads=first", "--", "true"],
+        &["-o", "t", "--threads=", "--", "true"],
+        &["-o", "t", "--level=0", "--", "true"],
+        &["-o", "t", "--level=20", "--", "true"],
+        &["-o", "t", "true"],
+        &["info"],
+        &["check"],
+        &["convert", "t", "-o", "u"],
+        &["convert", "--to=magic", "t", "-o", "u"],
+        &["convert", "--to=sift", "t"],
+        &["convert", "--to=sift", "--from=champsim", "t", "-o", "u"],
+        &["convert", "--from=champsim", "--thread=1", "t", "-o", "u"],
+    ] {
+        let told = told(arguments);
+        assert!(told.starts_with("exit 2\nerror: "), "{arguments:?}: {told}");
+    }
+    for arguments in [
+        &["info", "missing"][..],
+        &["check", "missing"],
+        &["convert", "--to=sift", "missing", "-o", "u"],
+        &["convert", "--from=champsim", "missing", "-o", "u"],
+    ] {
+        let told = told(arguments);
+        assert!(told.starts_with("exit 1\ncorun: "), "{arguments:?}: {told}");
+        assert!(told.contains("missing") && told.lines().count() == 3, "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
+    let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
+    let scratch = Scratch::new();
+    assert_eq!(
+        Outcome::of(trace(tracer, &scratch).arg("true").stdout(Stdio::null())).exit,
+        Some(0)
+    );
+    let outcome = Outcome::of(
+        corun(["trace", "convert", "--to=sift", "trace", "-o", "u", "--thread=5"])
+            .current_dir(scratch.path()),
+    );
+    insta::assert_snapshot!(outcome.told(scratch.path()), @"
+    exit 2
+    corun: trace: expected one of the trace's 1 threads, found thread 5
+      Name a thread that `corun trace info` lists.
+    ");
+    let outcome = Outcome::of(
+        corun(["trace", "convert", "--to=sift", "trace", "-o", "./trace"])
+            .current_dir(scratch.path()),
+    );
+    insta::assert_snapshot!(outcome.told(scratch.path()), @"
+    exit 2
+    corun: expected another file for what is written than trace, found the same
+      Give another file with -o: this one would be lost.
+    ");
+    check(&scratch.file("trace"));
+}

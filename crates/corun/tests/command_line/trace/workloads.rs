@@ -1,0 +1,39 @@
+//! corun's own workloads under the tracers: they end as ever, with the same check value.
+
+use super::{check, info, trace, works};
+use crate::common::{Outcome, Scratch, corun};
+
+/// A workload, how many operations it does, and the instructions that its trace must have at least.
+const WORKLOADS: [(&str, &str, u64); 6] = [
+    ("fib", "100000", 1_500_000),
+    ("ram", "100", 1_500_000),
+    ("matmul", "1", 10_000_000),
+    ("sort", "1", 2_500_000),
+    ("hash", "10", 1_500_000),
+    ("compress", "1", 50_000_000),
+];
+
+#[test]
+fn workloads_run_as_ever() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        for (workload, operations, instructions) in WORKLOADS {
+            let scratch = Scratch::new();
+            let operations = format!("--operations={operations}");
+            let work = ["kernel-worker", &operations, workload];
+            let native = Outcome::of(&mut corun(work));
+            assert_eq!(native.exit, Some(0), "{workload}: {}", native.errors);
+            assert!(native.output.contains("check value"), "{workload}: {}", native.output);
+
+            let name = format!("{workload} by {tracer}");
+            let command = [env!("CARGO_BIN_EXE_corun")].into_iter().chain(work);
+            let traced = Outcome::of(trace(tracer, &scratch).args(command));
+            assert_eq!((traced.exit, traced.errors.as_str()), (Some(0), ""), "{name}");
+            assert_eq!(traced.output, native.output, "{name}");
+            let info = info(&scratch.file("trace"));
+            assert_eq!(info["closing"]["ending"], serde_json::json!({ "exited": 0 }), "{name}");
+            assert!(info["instructions"].as_u64() > Some(instructions), "{name}: {info}");
+            let checked = check(&scratch.file("trace"));
+            assert!(checked.ends_with("\nsound and complete\n"), "{name}: {checked}");
+        }
+    }
+}

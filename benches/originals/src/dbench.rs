@@ -8,7 +8,6 @@ use corun_record::Metric;
 use crate::contest::{Contest, Limit};
 use crate::{Arguments, corun, program};
 
-const CLIENTS: [u32; 4] = [1, 2, 8, 32];
 const LIMIT: Limit = Limit::AtLeast(0.97);
 
 /// The load that comes with the system's package.
@@ -59,7 +58,7 @@ fn contests(
         let title = format!("{name}, {clients} clients");
         Contest::hold(title, "MB/s", LIMIT, arguments.rounds, || original(clients, &load), corun)
     };
-    CLIENTS.into_iter().map(contest).collect()
+    arguments.clients.iter().copied().map(contest).collect()
 }
 
 fn throughput(

@@ -31,6 +31,9 @@ struct Arguments {
     /// Seconds of one turn of dbench and tbench
     #[arg(long, default_value_t = 3)]
     seconds: u64,
+    /// Compare dbench and tbench with only so many clients (repeatable)
+    #[arg(long, value_name = "N", default_values_t = [1, 2, 8, 32])]
+    clients: Vec<u32>,
     /// Where dbench works; by default the folder of temporary files
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,

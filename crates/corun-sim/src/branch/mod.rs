@@ -1,0 +1,228 @@
+//! Branch prediction: whether the front end goes on where the program went, and when it knows.
+//!
+//! It learns each outcome at once, in program order; what a wrong path would do to it is left out.
+
+mod direction;
+mod hash;
+mod history;
+mod indirect;
+mod return_stack;
+mod targets;
+#[cfg(test)]
+mod tests;
+
+use corun_trace::BranchKind;
+
+use crate::model::{BranchPrediction, Policy};
+use direction::Direction;
+use history::History;
+use indirect::Indirect;
+use return_stack::ReturnStack;
+use targets::{Known, Targets};
+
+/// The branch predictors of a core.
+///
+/// History and return stack are each thread's own. The tables are one for all threads where the model
+/// shares them, and then know a branch by its linear address alone; else each thread has its own, of
+/// the full size where they are replicated and of its part where they are partitioned.
+#[derive(Debug)]
+pub(crate) struct Predictor {
+    model: BranchPrediction,
+    /// One, or one a thread.
+    tables: Vec<Tables>,
+    threads: Vec<Thread>,
+}
+
+/// How a branch was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Rightly.
+    Right {
+        /// Cycles without fetch behind it.
+        bubble: u32,
+    },
+    /// A direct target, or a branch, that only decoding finds.
+    Resteer,
+    /// Wrongly until it is executed.
+    Mispredict,
+}
+
+#[derive(Debug)]
+struct Tables {
+    direction: Direction,
+    targets: Targets,
+    indirect: Indirect,
+}
+
+#[derive(Debug)]
+struct Thread {
+    history: History,
+    returns: ReturnStack,
+}
+
+impl Predictor {
+    /// Predictors that know nothing yet.
+    pub(crate) fn new(model: &BranchPrediction) -> Self {
+        let mut predictor = Self { model: model.clone(), tables: Vec::new(), threads: Vec::new() };
+        predictor.admit(0);
+        predictor
+    }
+
+    /// Predicts a branch that the program executed, and learns from it at once.
+    ///
+    /// `at` is where the branch lies, `length` its bytes, `target` where the program went on. A thread
+    /// is active from its first branch on; partitioned tables begin anew when one more is.
+    pub(crate) fn branch(
+        &mut self,
+        thread: usize,
+        at: u64,
+        length: u8,
+        kind: BranchKind,
+        target: u64,
+    ) -> Outcome {
+        if thread >= self.threads.len() {
+            self.admit(thread);
+        }
+        let tables = if self.tables.len() == 1 { 0 } else { thread };
+        let tables = &mut self.tables[tables];
+        let thread = &mut self.threads[thread];
+        let behind = at.wrapping_add(length.into());
+        let taken = &self.model.taken;
+        match kind {
+            BranchKind::Conditional => {
+                tables.conditional(&mut thread.history, at, target, target != behind, taken)
+            }
+            BranchKind::Jump => {
+                thread.history.pass(at);
+                tables.direct(at, target, taken)
+            }
+            BranchKind::Call => {
+                thread.history.pass(at);
+                // A call of what follows it asks where it is, and never returns.
+                if target != behind {
+                    thread.returns.push(behind);
+                }
+                tables.direct(at, target, taken)
+            }
+            BranchKind::IndirectJump => tables.indirect(&mut thread.history, at, target, taken),
+            BranchKind::IndirectCall => {
+                thread.returns.push(behind);
+                tables.indirect(&mut thread.history, at, target, taken)
+            }
+            BranchKind::Return => {
+                thread.history.pass(at);
+                let predicted = thread.returns.pop();
+                tables.predicted(at, Some(predicted), target, taken)
+            }
+            BranchKind::Other if target == behind => Outcome::Right { bubble: 0 },
+            BranchKind::Other => tables.indirect(&mut thread.history, at, target, taken),
+        }
+    }
+
+    /// Makes room for a thread.
+    #[cold]
+    fn admit(&mut self, thread: usize) {
+        let active = thread + 1;
+        match self.model.sharing.policy {
+            Policy::Shared | Policy::Alternating => {
+                self.tables.resize_with(1, || Tables::new(&self.model));
+            }
+            Policy::Replicated => self.tables.resize_with(active, || Tables::new(&self.model)),
+            Policy::Partitioned => {
+                let part = part(&self.model, active as u32);
+                self.tables.clear();
+                self.tables.resize_with(active, || Tables::new(&part));
+            }
+        }
+        let lengths = self.tables[0].direction.lengths();
+        self.threads.resize_with(active, || Thread {
+            history: History::new(lengths),
+            returns: ReturnStack::new(self.model.return_stack),
+        });
+    }
+}
+
+/// What each of `active` threads has of partitioned tables.
+fn part(model: &BranchPrediction, active: u32) -> BranchPrediction {
+    let mut part = model.clone();
+    let power_of_two = |entries: &mut u32| *entries = 1 << (*entries / active).max(1).ilog2();
+    power_of_two(&mut part.direction.base);
+    power_of_two(&mut part.direction.table);
+    power_of_two(&mut part.indirect.entries);
+    part.targets.iter_mut().for_each(|entries| *entries = (*entries / active).max(1));
+    part
+}
+
+impl Tables {
+    fn new(model: &BranchPrediction) -> Self {
+        Self {
+            direction: Direction::new(&model.direction),
+            targets: Targets::new(model.targets.iter().copied()),
+            indirect: Indirect::new(&model.indirect),
+        }
+    }
+
+    /// A branch that the target buffer does not know is one for decoding alone, which believes the
+    /// direction predictor: one that is taken is found there.
+    fn conditional(
+        &mut self,
+        history: &mut History,
+        at: u64,
+        target: u64,
+        is_taken: bool,
+        taken: &[u32],
+    ) -> Outcome {
+        let predicted = self.direction.predict(history, at, is_taken);
+        history.push(self.direction.lengths(), at, is_taken);
+        match (predicted, is_taken) {
+            (true, true) => self.direct(at, target, taken),
+            (false, false) => Outcome::Right { bubble: 0 },
+            (true, false) if self.targets.find(at).is_none() => Outcome::Right { bubble: 0 },
+            (true, false) => Outcome::Mispredict,
+            (false, true) => {
+                self.targets.put(at, target);
+                Outcome::Mispredict
+            }
+        }
+    }
+
+    /// A target that the code names.
+    fn direct(&mut self, at: u64, target: u64, taken: &[u32]) -> Outcome {
+        let known = self.targets.find(at);
+        self.targets.put(at, target);
+        match known {
+            Some(known) if known.target == target => right(known, taken),
+            _ => Outcome::Resteer,
+        }
+    }
+
+    fn indirect(&mut self, history: &mut History, at: u64, target: u64, taken: &[u32]) -> Outcome {
+        let last = self.targets.find(at).map(|known| known.target);
+        let predicted = self.indirect.predict(history.targets(), at, last, target);
+        history.pass(at);
+        history.turn(target);
+        self.predicted(at, predicted, target, taken)
+    }
+
+    /// A target that only execution finds; with a right one, a branch that the target buffer does not
+    /// know is found by decoding.
+    fn predicted(
+        &mut self,
+        at: u64,
+        predicted: Option<u64>,
+        target: u64,
+        taken: &[u32],
+    ) -> Outcome {
+        let known = self.targets.find(at);
+        self.targets.put(at, target);
+        match known {
+            _ if predicted != Some(target) => Outcome::Mispredict,
+            Some(known) => right(known, taken),
+            None => Outcome::Resteer,
+        }
+    }
+}
+
+fn right(known: Known, taken: &[u32]) -> Outcome {
+    Outcome::Right { bubble: taken.get(known.level).copied().unwrap_or(0) }
+}

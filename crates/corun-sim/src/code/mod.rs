@@ -1,0 +1,12 @@
+//! Code as a core sees it: what each instruction of a block is made of on this core.
+//!
+//! Lowering is done once a block, so that the pipeline follows indices and asks nothing of names.
+
+mod idiom;
+mod lower;
+mod operation;
+mod register;
+
+pub use lower::{Lowering, Unknown};
+pub(crate) use operation::{CodeBlock, CodeInstruction, Effect, Kind, PortSet, Source};
+pub(crate) use register::{REGISTERS, RegisterId};

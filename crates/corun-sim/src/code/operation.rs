@@ -1,0 +1,118 @@
+//! What lowering makes: blocks of instructions, each of a few operations.
+
+use corun_trace::Direction;
+
+use super::register::RegisterId;
+
+/// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
+pub(crate) type PortSet = u32;
+
+/// A block's instructions.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeBlock {
+    pub(crate) instructions: Vec<CodeInstruction>,
+}
+
+/// An instruction as this core does it.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeInstruction {
+    /// Bytes.
+    pub(crate) length: u8,
+    /// Operations of queue, renaming, reorder buffer and retirement; 0 if it is one with the
+    /// instruction before it.
+    pub(crate) slots: u8,
+    /// What becomes of its results.
+    pub(crate) effect: Effect,
+    /// What is executed, in order; an operation's sources lie before it.
+    pub(crate) operations: Vec<Operation>,
+    /// Places in memory, in the order of the trace's values.
+    pub(crate) memory: Vec<Memory>,
+    /// Physical registers that its results take: general-purpose, vector, mask.
+    pub(crate) registers: [u8; 3],
+    /// Entries of the load queue.
+    pub(crate) loads: u8,
+    /// Entries of the store queue.
+    pub(crate) stores: u8,
+    /// What kind of branch it is, if it is one.
+    pub(crate) branch: Option<corun_trace::BranchKind>,
+    /// Whether it comes from the microcode sequencer.
+    pub(crate) is_microcode: bool,
+    /// Whether it waits until everything before it is done, and keeps back what comes behind it.
+    pub(crate) is_serializing: bool,
+    /// Whether it also waits until all stores have reached the cache.
+    pub(crate) is_draining: bool,
+    /// Whether its accesses wait until the stores before them have reached the cache.
+    pub(crate) is_locked: bool,
+    /// Whether a prefix changes its length.
+    pub(crate) has_length_changing_prefix: bool,
+    /// Whether the stack engine must tell the stack pointer to the back end first: it is read or
+    /// written as any register.
+    pub(crate) uses_stack_pointer: bool,
+    /// Whether the stack engine moves the stack pointer.
+    pub(crate) moves_stack_pointer: bool,
+}
+
+/// What becomes of an instruction's results when it is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Its operations give them.
+    Operations,
+    /// It has none.
+    Nothing,
+    /// Registers become zero: ready at once.
+    Zero([Option<RegisterId>; 4]),
+    /// The first becomes another name of the second.
+    Move(RegisterId, RegisterId),
+}
+
+/// A place in memory that an instruction uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) direction: Direction,
+    /// Bytes of an access.
+    pub(crate) size: u16,
+    pub(crate) form: corun_trace::Form,
+    /// A number for base, index, scale and displacement together; equal ones may be one place.
+    pub(crate) name: u32,
+    /// The registers of the address.
+    pub(crate) registers: [Option<RegisterId>; 2],
+    /// Whether a load of it may be renamed to the register of the store before.
+    pub(crate) may_be_renamed: bool,
+}
+
+/// One step of an instruction.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    pub(crate) kind: Kind,
+    /// Whether it moves a vector to or from memory.
+    pub(crate) is_vector: bool,
+    pub(crate) ports: PortSet,
+    /// Cycles for which it keeps its port.
+    pub(crate) busy: u16,
+    /// Cycles from its start to its results.
+    pub(crate) latency: u16,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) results: Vec<RegisterId>,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Computes.
+    Compute,
+    /// Loads from the instruction's place of this index.
+    Load(u8),
+    /// Computes the address of a store to it.
+    StoreAddress(u8),
+    /// Hands over the data of a store to it.
+    StoreData(u8),
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A register, which may come so many cycles after the start.
+    Register(RegisterId, u8),
+    /// The instruction's own operation of this index.
+    Own(u8),
+}

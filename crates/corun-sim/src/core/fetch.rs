@@ -1,0 +1,383 @@
+//! The front end: instructions from the op cache or the decoder into the queue, along the path that the
+//! program took. What would be fetched on a wrong path is not simulated, only the time until it ends.
+
+use super::flight::NEVER;
+use super::op_cache::OpCache;
+use super::thread::{Queued, VALUES};
+use super::ways::Ways;
+use super::{Core, Feed, Step};
+use crate::branch::Outcome;
+use crate::code::CodeInstruction;
+use crate::model::{CoreModel, Decoder, Fetch};
+
+/// Where a thread's next instructions come from.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    current: Option<Place>,
+    following: Option<Step>,
+    is_begun: bool,
+    /// From when on it goes on.
+    resume: u64,
+    /// The operation that must be executed before it goes on, once that is known.
+    branch: Option<u64>,
+    awaits_branch: bool,
+    op_cache: Option<OpCache>,
+    lines: Ways,
+    pages: Ways,
+    is_decoding: bool,
+    /// The first byte that the last fetch did not bring.
+    fetched_to: u64,
+    values: Vec<u64>,
+}
+
+/// The next instruction of a step.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    step: Step,
+    instruction: u32,
+    address: u64,
+    values: u32,
+    /// The last address of the op cache's line, while it gives the instructions.
+    line_end: u64,
+}
+
+/// What one cycle of the front end can still bring.
+struct Budget {
+    operations: u32,
+    lines: u32,
+    instructions: u32,
+    bytes: u32,
+    is_first: bool,
+}
+
+impl Fetcher {
+    pub(super) fn new(model: &CoreModel) -> Self {
+        Self {
+            current: None,
+            following: None,
+            is_begun: false,
+            resume: 0,
+            branch: None,
+            awaits_branch: false,
+            op_cache: model.front.op_cache.as_ref().map(OpCache::new),
+            lines: Ways::of_cache(&model.front.l1i),
+            pages: Ways::of_tlb(&model.front.itlb),
+            is_decoding: true,
+            fetched_to: 0,
+            values: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.is_begun && self.current.is_none()
+    }
+
+    pub(super) fn awaits_branch(&self) -> bool {
+        self.awaits_branch
+    }
+
+    /// The operation that decides where to go on.
+    pub(super) fn await_branch(&mut self, sequence: u64) {
+        self.branch = Some(sequence);
+    }
+
+    pub(super) fn next_event(&self) -> Option<u64> {
+        (!self.awaits_branch && self.current.is_some()).then_some(self.resume)
+    }
+}
+
+impl<F: Feed> Core<F> {
+    pub(super) fn fetch(&mut self) {
+        let count = self.threads.len();
+        for turn in 0..count {
+            let index = (self.now as usize + turn) % count;
+            if self.fetch_thread(index) {
+                break;
+            }
+        }
+    }
+
+    /// Returns whether the thread used the front end in this cycle.
+    fn fetch_thread(&mut self, index: usize) -> bool {
+        if !self.may_fetch(index) {
+            return false;
+        }
+        let front = &self.front;
+        let mut budget = Budget {
+            operations: 0,
+            lines: front.op_cache.as_ref().map_or(0, |cache| cache.lines),
+            instructions: front.decoder.width,
+            bytes: front.fetch.bytes,
+            is_first: true,
+        };
+        let mut is_used = false;
+        loop {
+            let thread = &mut self.threads[index];
+            let Some(place) = thread.fetcher.current else { break };
+            let room = self.parameters.queue.saturating_sub(thread.queue_used);
+            let lowered =
+                &self.code[place.step.block as usize].instructions[place.instruction as usize];
+            if room < u32::from(lowered.slots) && thread.queue_used > 0 {
+                break;
+            }
+            if !thread.fetcher.admit(place, lowered, &mut budget, &self.front, self.now) {
+                break;
+            }
+            is_used = true;
+            self.is_active = true;
+            // It may have begun another line of the op cache.
+            let place = thread.fetcher.current.unwrap_or(place);
+            if self.enqueue(index, place) {
+                break;
+            }
+        }
+        is_used
+    }
+
+    fn may_fetch(&mut self, index: usize) -> bool {
+        let thread = &mut self.threads[index];
+        if !thread.fetcher.is_begun {
+            thread.fetcher.is_begun = true;
+            self.advance(index);
+            self.advance(index);
+            self.is_active = true;
+        }
+        let thread = &mut self.threads[index];
+        if thread.fetcher.awaits_branch {
+            let Some(branch) = thread.fetcher.branch else { return false };
+            let done = if branch < thread.head { self.now } else { thread.flights.at(branch).done };
+            if done == NEVER {
+                return false;
+            }
+            thread.fetcher.awaits_branch = false;
+            thread.fetcher.branch = None;
+            thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
+        }
+        thread.fetcher.resume <= self.now && thread.fetcher.current.is_some()
+    }
+
+    /// Puts an instruction into the queue and goes to the next. Returns whether fetch ends for now.
+    fn enqueue(&mut self, index: usize, place: Place) -> bool {
+        let step = place.step;
+        let lowered = &self.code[step.block as usize].instructions[place.instruction as usize];
+        let thread = &mut self.threads[index];
+        let values = lowered.memory.iter().fold(place.values, |at, memory| {
+            at + match memory.form {
+                corun_trace::Form::Single => 1,
+                corun_trace::Form::Repeated => 2,
+                corun_trace::Form::Lanes => 1 + thread.values[at as usize % VALUES] as u32,
+            }
+        });
+        let (length, branch) = (lowered.length, lowered.branch);
+        let is_last =
+            place.instruction as usize + 1 == self.code[step.block as usize].instructions.len();
+        thread.queue.push_back(Queued {
+            block: step.block,
+            instruction: place.instruction,
+            values: place.values,
+            slots: lowered.slots,
+            at: self.now + 1,
+            is_mispredicted: false,
+        });
+        thread.queue_used += u32::from(lowered.slots);
+        let address = place.address + u64::from(lowered.length);
+        if place.instruction + 1 < step.executed {
+            thread.fetcher.current =
+                Some(Place { instruction: place.instruction + 1, address, values, ..place });
+            return false;
+        }
+        self.advance(index);
+        let thread = &mut self.threads[index];
+        let Some(next) = &mut thread.fetcher.current else { return true };
+        let is_straight = next.address == address;
+        if is_straight {
+            next.line_end = place.line_end;
+        }
+        let target = next.address;
+        let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
+        let outcome = self.predictor.branch(index, place.address, length, kind, target);
+        let fetcher = &mut thread.fetcher;
+        if !is_straight && let Some(cache) = &mut fetcher.op_cache {
+            cache.finish();
+        }
+        match outcome {
+            Outcome::Right { bubble } => {
+                if !is_straight {
+                    fetcher.resume = self.now + 1 + u64::from(bubble);
+                }
+                !is_straight
+            }
+            Outcome::Resteer => {
+                fetcher.resume = self.now + self.parameters.resteer;
+                true
+            }
+            Outcome::Mispredict => {
+                if let Some(queued) = thread.queue.back_mut() {
+                    queued.is_mispredicted = true;
+                }
+                fetcher.awaits_branch = true;
+                thread.mispredicts += 1;
+                true
+            }
+        }
+    }
+
+    /// Goes to the following step, and takes another one from the feed.
+    fn advance(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let fetcher = &mut thread.fetcher;
+        fetcher.current = fetcher.following.take().map(|step| Place {
+            step,
+            instruction: 0,
+            address: step.address,
+            values: thread.next_value.wrapping_sub(fetcher.values.len() as u32),
+            line_end: 0,
+        });
+        fetcher.values.clear();
+        fetcher.following = thread.feed.next(&mut self.code, &mut fetcher.values);
+        for &value in &fetcher.values {
+            thread.values[thread.next_value as usize % VALUES] = value;
+            thread.next_value = thread.next_value.wrapping_add(1);
+        }
+    }
+}
+
+impl Fetcher {
+    /// Whether the instruction still fits into what this cycle brings.
+    fn admit(
+        &mut self,
+        place: Place,
+        lowered: &CodeInstruction,
+        budget: &mut Budget,
+        front: &Front,
+        now: u64,
+    ) -> bool {
+        let operations = u32::from(lowered.slots);
+        if let (Some(cache), Some(model)) = (&mut self.op_cache, &front.op_cache) {
+            if place.line_end <= place.address {
+                let found = cache.find(place.address);
+                match found {
+                    Some(end) => {
+                        if self.is_decoding {
+                            cache.finish();
+                            self.is_decoding = false;
+                            if !budget.is_first {
+                                return false;
+                            }
+                            budget.is_first = true;
+                        }
+                        if budget.lines == 0 {
+                            return false;
+                        }
+                        budget.lines -= 1;
+                        if let Some(current) = &mut self.current {
+                            current.line_end = end;
+                        }
+                    }
+                    None if !self.is_decoding => {
+                        self.is_decoding = true;
+                        self.resume = now + u64::from(model.switch);
+                        self.fetched_to = 0;
+                        return false;
+                    }
+                    None => {}
+                }
+            }
+            if !self.is_decoding {
+                let used = budget.operations + operations;
+                if used > model.width && budget.operations > 0 {
+                    return false;
+                }
+                budget.operations = used;
+                budget.is_first = false;
+                return true;
+            }
+        }
+        if !self.decode(place, lowered, budget, front, now) {
+            return false;
+        }
+        if let Some(cache) = &mut self.op_cache {
+            cache.fill(place.address, lowered.length, operations, false);
+        }
+        true
+    }
+
+    /// Whether fetch and decoders bring the instruction in this cycle.
+    fn decode(
+        &mut self,
+        place: Place,
+        lowered: &CodeInstruction,
+        budget: &mut Budget,
+        front: &Front,
+        now: u64,
+    ) -> bool {
+        let Decoder { first, others, operations: most, .. } = front.decoder;
+        let slots = u32::from(lowered.slots);
+        let limit = if budget.is_first { first } else { others };
+        if budget.instructions == 0
+            || (slots > limit && !budget.is_first)
+            || (budget.operations + slots > most && !budget.is_first)
+        {
+            return false;
+        }
+        let end = place.address + u64::from(lowered.length);
+        let bytes = u64::from(front.fetch.bytes);
+        if place.address >= self.fetched_to || self.fetched_to > place.address + 4 * bytes {
+            self.fetched_to =
+                if front.fetch.aligned { place.address / bytes * bytes } else { place.address };
+        }
+        while end > self.fetched_to {
+            if budget.bytes == 0 {
+                return false;
+            }
+            let wanted = end - 1;
+            // The line behind the last one is asked for ahead of time.
+            let is_ahead = self.lines.is_next(wanted);
+            let mut missed = 0;
+            if !self.pages.touch(wanted) {
+                missed += u64::from(front.page_miss);
+            }
+            if !self.lines.touch(wanted) && !is_ahead {
+                missed += u64::from(front.line_miss);
+            }
+            if missed > 0 {
+                self.resume = now + missed;
+                return false;
+            }
+            budget.bytes = 0;
+            self.fetched_to += bytes;
+        }
+        budget.instructions -= 1;
+        budget.operations += slots;
+        budget.is_first = false;
+        let longer = front.fetch.length_changing_prefix;
+        if lowered.has_length_changing_prefix && longer > 0 {
+            budget.instructions = 0;
+            self.resume = now + 1 + u64::from(longer);
+        }
+        true
+    }
+}
+
+/// What the front end asks of the model.
+#[derive(Debug, Clone)]
+pub(super) struct Front {
+    pub(super) fetch: Fetch,
+    pub(super) decoder: Decoder,
+    pub(super) op_cache: Option<crate::model::OpCache>,
+    line_miss: u32,
+    page_miss: u32,
+}
+
+impl Front {
+    pub(super) fn of(model: &CoreModel) -> Self {
+        let front = &model.front;
+        Self {
+            fetch: front.fetch.clone(),
+            decoder: front.decoder.clone(),
+            op_cache: front.op_cache.clone(),
+            line_miss: front.l1i.miss,
+            page_miss: front.itlb.miss,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Operations between renaming and retirement.
+
+use crate::code::{Kind, PortSet};
+
+/// Which operation of which thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Handle(u32);
+
+const THREAD_SHIFT: u32 = 24;
+
+impl Handle {
+    pub(super) fn new(thread: usize, sequence: u64) -> Self {
+        Self((thread as u32) << THREAD_SHIFT | (sequence as u32) & (CAPACITY as u32 - 1))
+    }
+
+    pub(super) fn thread(self) -> usize {
+        (self.0 >> THREAD_SHIFT) as usize
+    }
+
+    fn index(self) -> usize {
+        (self.0 & ((1 << THREAD_SHIFT) - 1)) as usize
+    }
+}
+
+/// Operations in flight of a thread: more than any reorder buffer holds.
+pub(super) const CAPACITY: usize = 8192;
+/// Registers, own operations and stores that one operation may wait for.
+pub(super) const MOST_SOURCES: usize = 8;
+/// A list's end.
+const NONE: u32 = u32::MAX;
+/// Not started.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// An operation in flight.
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    /// The cycle from which its result can be used; `NEVER` before it has started.
+    pub(super) done: u64,
+    /// The cycle from which its known operands can be used.
+    pub(super) ready: u64,
+    /// Its place in the order of renaming over all threads.
+    pub(super) age: u64,
+    /// The first byte of memory that it loads, by its linear address.
+    pub(super) address: u64,
+    pub(super) kind: Kind,
+    /// Whether it moves a vector.
+    pub(super) is_vector: bool,
+    pub(super) ports: PortSet,
+    /// The port it was given.
+    pub(super) port: u8,
+    /// Operands that nobody can say the time of.
+    pub(super) pending: u8,
+    pub(super) busy: u16,
+    pub(super) latency: u16,
+    /// Cycles more, because of the address.
+    pub(super) extra: u16,
+    /// Whether a store that has not reached the cache gives its data.
+    pub(super) is_forwarded: bool,
+    /// Cycles for which it had its operands and no port.
+    pub(super) waited: u32,
+    /// The first of those that wait for it: an edge.
+    waiters: u32,
+    /// For each of its sources the next edge of the same producer, and the cycles it adds.
+    edges: [(u32, i16); MOST_SOURCES],
+    used_edges: u8,
+}
+
+/// The operations in flight of one thread, a ring by sequence number.
+#[derive(Debug)]
+pub(super) struct Flights {
+    ring: Vec<Flight>,
+}
+
+impl Default for Flights {
+    fn default() -> Self {
+        let empty = Flight {
+            done: 0,
+            ready: 0,
+            age: 0,
+            address: 0,
+            kind: Kind::Compute,
+            is_vector: false,
+            ports: 0,
+            port: 0,
+            pending: 0,
+            busy: 0,
+            latency: 0,
+            extra: 0,
+            is_forwarded: false,
+            waited: 0,
+            waiters: NONE,
+            edges: [(NONE, 0); MOST_SOURCES],
+            used_edges: 0,
+        };
+        Self { ring: vec![empty; CAPACITY] }
+    }
+}
+
+impl Flights {
+    pub(super) fn get(&self, handle: Handle) -> &Flight {
+        &self.ring[handle.index()]
+    }
+
+    pub(super) fn get_mut(&mut self, handle: Handle) -> &mut Flight {
+        &mut self.ring[handle.index()]
+    }
+
+    pub(super) fn at(&self, sequence: u64) -> &Flight {
+        &self.ring[sequence as usize % CAPACITY]
+    }
+
+    /// Puts a new operation in its place.
+    pub(super) fn begin(&mut self, sequence: u64, age: u64, now: u64) -> &mut Flight {
+        let flight = &mut self.ring[sequence as usize % CAPACITY];
+        flight.done = NEVER;
+        flight.ready = now + 1;
+        flight.age = age;
+        flight.pending = 0;
+        flight.extra = 0;
+        flight.is_forwarded = false;
+        flight.waited = 0;
+        flight.waiters = NONE;
+        flight.used_edges = 0;
+        flight
+    }
+
+    /// Lets `consumer` wait for `producer`'s result and `extra` cycles (which may be negative).
+    pub(super) fn wait(&mut self, consumer: u64, producer: u64, extra: i16) {
+        let (consumer, producer) = (consumer as usize % CAPACITY, producer as usize % CAPACITY);
+        let Flight { done, waiters, .. } = self.ring[producer];
+        if done != NEVER {
+            let flight = &mut self.ring[consumer];
+            flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
+            return;
+        }
+        let flight = &mut self.ring[consumer];
+        let slot = usize::from(flight.used_edges);
+        if slot == MOST_SOURCES {
+            return;
+        }
+        flight.edges[slot] = (waiters, extra);
+        flight.used_edges += 1;
+        flight.pending += 1;
+        self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u32;
+    }
+
+    /// Says when an operation is done; calls `ready` with the sequence (modulo the ring) of each that
+    /// then knows when it can start.
+    pub(super) fn finish(&mut self, handle: Handle, done: u64, mut ready: impl FnMut(u32, u64)) {
+        let flight = &mut self.ring[handle.index()];
+        flight.done = done;
+        let mut edge = std::mem::replace(&mut flight.waiters, NONE);
+        while edge != NONE {
+            let (consumer, slot) = (edge as usize / MOST_SOURCES, edge as usize % MOST_SOURCES);
+            let flight = &mut self.ring[consumer];
+            let (next, extra) = flight.edges[slot];
+            flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
+            flight.pending -= 1;
+            if flight.pending == 0 {
+                ready(consumer as u32, flight.ready);
+            }
+            edge = next;
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Renaming: operations take their places in the back end, and learn what they wait for.
+
+use corun_trace::Form;
+
+use super::flight::{Handle, NEVER};
+use super::stack::Component;
+use super::store_queue::{Overlap, Store};
+use super::thread::{Queued, Renamed, Thread};
+use super::{Core, Feed};
+use crate::code::{CodeInstruction, Effect, Kind, PortSet, Source};
+
+/// Ports given to an instruction's operations, and what of each scheduler that takes.
+#[derive(Debug, Default)]
+pub(super) struct Seats {
+    ports: Vec<u8>,
+    taken: Vec<u32>,
+}
+
+/// The index of the code that holds nothing but the update of the stack pointer.
+pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
+
+impl<F: Feed> Core<F> {
+    pub(super) fn rename(&mut self) {
+        let count = self.threads.len();
+        let mut width = self.parameters.dispatch;
+        for turn in 0..count {
+            let index = (self.now as usize + turn) % count;
+            let (used, lost_to) = self.rename_thread(index, width);
+            width -= used;
+            self.threads[index].stack.note(used, lost_to);
+        }
+    }
+
+    /// Returns the slots used, and what the others are lost to.
+    fn rename_thread(&mut self, index: usize, width: u32) -> (u32, Component) {
+        let debt = self.threads[index].debt.min(width);
+        self.threads[index].debt -= debt;
+        let mut used = debt;
+        let mut moves = self.parameters.moves_a_cycle;
+        while used < width {
+            let thread = &self.threads[index];
+            let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
+                return (used, self.starved(index));
+            };
+            if thread.is_held {
+                return (used, Component::Serializing);
+            }
+            let next = &self.code[queued.block as usize].instructions[queued.instruction as usize];
+            let must_wait = !thread.rob.is_empty() || (next.is_draining && thread.stores.len() > 0);
+            if next.is_serializing && must_wait {
+                return (used, self.cause(index, Component::Serializing));
+            }
+            let needs_update = thread.stack_moved && next.uses_stack_pointer;
+            let (block, instruction) =
+                if needs_update { STACK_UPDATE } else { (queued.block, queued.instruction) };
+            let code = std::mem::take(&mut self.code);
+            let lowered = &code[block as usize].instructions[instruction as usize];
+            let seated = self.seat(index, lowered);
+            if seated.is_ok() {
+                let queued = Queued { slots: lowered.slots, ..queued };
+                self.rename_instruction(index, lowered, &queued, needs_update);
+            }
+            let is_move = matches!(lowered.effect, Effect::Move(..));
+            let slots = u32::from(if needs_update { lowered.slots } else { queued.slots });
+            self.code = code;
+            if let Err(full) = seated {
+                return (used, self.cause(index, full));
+            }
+            self.is_active = true;
+            used += slots;
+            let thread = &mut self.threads[index];
+            if needs_update {
+                thread.stack_moved = false;
+            } else {
+                thread.queue.pop_front();
+                thread.queue_used -= u32::from(queued.slots);
+            }
+            if is_move {
+                moves -= 1;
+                if moves == 0 {
+                    break;
+                }
+            }
+        }
+        let thread = &mut self.threads[index];
+        thread.debt += used.saturating_sub(width);
+        (used.min(width), Component::FrontEnd)
+    }
+
+    /// Why there is nothing to rename.
+    fn starved(&self, index: usize) -> Component {
+        let thread = &self.threads[index];
+        if thread.fetcher.awaits_branch() {
+            Component::Mispredict
+        } else if thread.fetcher.is_at_end() {
+            self.cause(index, Component::FrontEnd)
+        } else {
+            Component::FrontEnd
+        }
+    }
+
+    /// What the oldest operation waits for; `full` if that explains nothing.
+    fn cause(&self, index: usize, full: Component) -> Component {
+        let thread = &self.threads[index];
+        if thread.head == thread.next {
+            return full;
+        }
+        let oldest = thread.flights.at(thread.head);
+        let is_load = matches!(oldest.kind, Kind::Load(_));
+        let data = match (is_load, oldest.is_forwarded) {
+            (true, true) => Component::Forwarding,
+            (true, false) => Component::Memory,
+            (false, _) => Component::Dependency,
+        };
+        let has_operands = oldest.pending == 0 && oldest.ready <= self.now;
+        let group = || Component::Port(self.parameters.ports[usize::from(oldest.port)].group);
+        if oldest.done == NEVER {
+            match (has_operands, oldest.is_forwarded) {
+                (true, _) if oldest.ports != 0 => group(),
+                (_, true) => Component::Forwarding,
+                _ => Component::Dependency,
+            }
+        } else if oldest.waited >= u32::from(oldest.latency) && oldest.ports != 0 {
+            group()
+        } else {
+            data
+        }
+    }
+
+    /// Finds a place for everything that the instruction needs, or says what is full.
+    fn seat(&mut self, index: usize, lowered: &CodeInstruction) -> Result<(), Component> {
+        let (thread, parameters) = (&self.threads[index], &self.parameters);
+        // What needs more than there is goes when nothing else is there.
+        let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
+        let slots = u32::from(lowered.slots.max(1));
+        if !is_alone && thread.rob_used + slots > parameters.rob {
+            return Err(Component::ReorderBuffer);
+        }
+        for (file, &wanted) in lowered.registers.iter().enumerate() {
+            if !is_alone
+                && thread.registers_used[file] + u32::from(wanted) > parameters.registers[file]
+            {
+                return Err(Component::Registers);
+            }
+        }
+        if !is_alone && thread.loads_used + u32::from(lowered.loads) > parameters.load_queue {
+            return Err(Component::LoadQueue);
+        }
+        if !is_alone && thread.stores.len() + u32::from(lowered.stores) > parameters.store_queue {
+            return Err(Component::StoreQueue);
+        }
+        let mut seats = std::mem::take(&mut self.seats);
+        seats.ports.clear();
+        seats.taken.clear();
+        seats.taken.resize(self.scheduler_used.len(), 0);
+        let mut is_full = false;
+        for operation in &lowered.operations {
+            let port = match operation.ports {
+                0 => 0,
+                ports => match self.best_port(ports, &seats) {
+                    Some(port) => {
+                        seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
+                        port as u8
+                    }
+                    None => {
+                        is_full = true;
+                        break;
+                    }
+                },
+            };
+            seats.ports.push(port);
+        }
+        self.seats = seats;
+        if is_full { Err(Component::Scheduler) } else { Ok(()) }
+    }
+
+    /// Of these ports the one that fewest operations were given to, in a scheduler with room.
+    fn best_port(&self, mut ports: PortSet, seats: &Seats) -> Option<usize> {
+        let mut best: Option<(u64, usize)> = None;
+        while ports != 0 {
+            let port = ports.trailing_zeros() as usize;
+            ports &= ports - 1;
+            let scheduler = usize::from(self.parameters.ports[port].scheduler);
+            let used = self.scheduler_used[scheduler] + seats.taken[scheduler];
+            // An empty one takes an instruction that needs more than it has.
+            if used >= self.parameters.schedulers[scheduler] && self.scheduler_used[scheduler] > 0 {
+                continue;
+            }
+            let same = seats.ports.iter().filter(|&&other| usize::from(other) == port).count();
+            let busy = self.port_free[port].saturating_sub(self.now);
+            let load = u64::from(self.assigned[port]) + same as u64 + busy;
+            if best.is_none_or(|(least, _)| load < least) {
+                best = Some((load, port));
+            }
+        }
+        best.map(|(_, port)| port)
+    }
+
+    fn rename_instruction(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        queued: &Queued,
+        is_update: bool,
+    ) {
+        let first = self.threads[index].next;
+        let mut replaced: Option<(u8, u64)> = None;
+        let mut place = 0;
+        let values = |thread: &Thread<F>, memory: u8| {
+            let mut at = 0;
+            for before in &lowered.memory[..usize::from(memory)] {
+                at += match before.form {
+                    Form::Single => 1,
+                    Form::Repeated => 2,
+                    Form::Lanes => 1 + thread.value(queued, at) as usize,
+                };
+            }
+            at
+        };
+        for (own, operation) in (0u8..).zip(&lowered.operations) {
+            let sequence = self.threads[index].next;
+            self.age += 1;
+            let port = self.seats.ports[place];
+            place += 1;
+            let thread = &mut self.threads[index];
+            thread.next += 1;
+            let flight = thread.flights.begin(sequence, self.age, self.now);
+            flight.kind = operation.kind;
+            flight.is_vector = operation.is_vector;
+            flight.ports = operation.ports;
+            flight.port = port;
+            flight.busy = operation.busy;
+            flight.latency = operation.latency;
+            for source in &operation.sources {
+                match *source {
+                    Source::Register(register, late) => {
+                        let producer = thread.registers[register.index()];
+                        if producer >= thread.head {
+                            thread.flights.wait(sequence, producer, -i16::from(late));
+                        }
+                    }
+                    Source::Own(other) => {
+                        let producer = match replaced {
+                            Some((load, data)) if load == other => data,
+                            _ => first + u64::from(other),
+                        };
+                        if producer >= thread.head {
+                            thread.flights.wait(sequence, producer, 0);
+                        }
+                    }
+                }
+            }
+            match operation.kind {
+                Kind::Compute | Kind::StoreData(_) => {}
+                Kind::Load(memory) => {
+                    let at = values(&self.threads[index], memory);
+                    if let Some(data) = self.load(index, lowered, queued, memory, at, sequence) {
+                        replaced = Some((own, data));
+                    }
+                }
+                Kind::StoreAddress(memory) => {
+                    let at = values(&self.threads[index], memory);
+                    self.store(index, lowered, queued, memory, at, sequence + 1);
+                }
+            }
+            if operation.ports != 0 {
+                self.assigned[usize::from(port)] += 1;
+                let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
+                self.scheduler_used[scheduler] += 1;
+            }
+            let thread = &mut self.threads[index];
+            let flight = thread.flights.at(sequence);
+            if flight.pending == 0 {
+                let at = flight.ready.max(self.now + 1);
+                self.wheel.call(self.now, at, Handle::new(index, sequence));
+            }
+        }
+        let thread = &mut self.threads[index];
+        match lowered.effect {
+            Effect::Nothing => {}
+            Effect::Zero(registers) => {
+                registers.iter().flatten().for_each(|one| thread.registers[one.index()] = 0);
+            }
+            Effect::Move(to, from) => {
+                thread.registers[to.index()] = thread.registers[from.index()];
+            }
+            Effect::Operations => {
+                for (own, operation) in (0u8..).zip(&lowered.operations) {
+                    let producer = match replaced {
+                        Some((load, data)) if load == own => data,
+                        _ => first + u64::from(own),
+                    };
+                    for register in &operation.results {
+                        thread.registers[register.index()] = producer;
+                    }
+                }
+            }
+        }
+        if queued.is_mispredicted && !is_update {
+            thread.fetcher.await_branch(thread.next - 1);
+        }
+        thread.stack_moved |= lowered.moves_stack_pointer;
+        thread.is_held |= lowered.is_serializing && !is_update;
+        thread.rob_used += u32::from(queued.slots);
+        for (used, wanted) in thread.registers_used.iter_mut().zip(lowered.registers) {
+            *used += u32::from(wanted);
+        }
+        thread.loads_used += u32::from(lowered.loads);
+        thread.rob.push_back(Renamed {
+            end: thread.next,
+            slots: queued.slots,
+            registers: lowered.registers,
+            loads: lowered.loads,
+            stores: lowered.stores,
+            instructions: u8::from(!is_update),
+            is_serializing: lowered.is_serializing,
+        });
+    }
+
+    /// What a load waits for in the store queue. Returns the operation that gives its result in its
+    /// place, if the load is renamed to a store's data.
+    fn load(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        queued: &Queued,
+        memory: u8,
+        at: usize,
+        sequence: u64,
+    ) -> Option<u64> {
+        let place = lowered.memory[usize::from(memory)];
+        let thread = &mut self.threads[index];
+        let (address, bytes) = match place.form {
+            Form::Single => (thread.value(queued, at), u64::from(place.size)),
+            Form::Lanes => {
+                let lanes = thread.value(queued, at);
+                let handle = Handle::new(index, sequence);
+                thread.flights.get_mut(handle).busy = lanes.clamp(1, 64) as u16;
+                if lanes == 0 {
+                    return None;
+                }
+                (thread.value(queued, at + 1), u64::from(place.size))
+            }
+            Form::Repeated => {
+                let count = thread.value(queued, at) >> 1;
+                let cycles = (count.saturating_mul(place.size.into()) / 32).min(1 << 14);
+                thread.flights.get_mut(Handle::new(index, sequence)).extra = cycles as u16;
+                (thread.value(queued, at + 1), u64::from(place.size))
+            }
+        };
+        let line = self.parameters.line_shift;
+        thread.flights.get_mut(Handle::new(index, sequence)).address = address;
+        let address = thread.feed.physical(address);
+        if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
+            let flight = thread.flights.get_mut(Handle::new(index, sequence));
+            flight.extra += self.parameters.load_split as u16;
+        }
+        if lowered.is_locked {
+            let youngest = thread.stores.youngest()?;
+            Self::wait_for_cache(thread, youngest, Handle::new(index, sequence), 0);
+            return None;
+        }
+        match thread.stores.overlap(address, bytes as u16)? {
+            Overlap::Part(store) => {
+                let failure = self.parameters.forwarding_failure;
+                Self::wait_for_cache(thread, store, Handle::new(index, sequence), failure);
+                None
+            }
+            Overlap::Whole(store) => {
+                let store = thread.stores.get(store);
+                let versions = versions(&thread.registers, place.registers);
+                let is_same_place = store.name == place.name
+                    && store.versions == versions
+                    && u64::from(store.size) == bytes;
+                let data = store.data;
+                if place.may_be_renamed && is_same_place && self.parameters.renamed.is_some() {
+                    return Some(data);
+                }
+                let parameters = &self.parameters;
+                let flight = thread.flights.get_mut(Handle::new(index, sequence));
+                let (forwarding, plain) = if flight.is_vector {
+                    (parameters.vector_forwarding, parameters.vector_load_latency)
+                } else {
+                    (parameters.forwarding, parameters.load_latency)
+                };
+                flight.is_forwarded = true;
+                if data >= thread.head {
+                    thread.flights.wait(sequence, data, forwarding as i16 - plain as i16);
+                }
+                None
+            }
+        }
+    }
+
+    fn wait_for_cache(thread: &mut Thread<F>, store: u64, handle: Handle, longer: u32) {
+        let flight = thread.flights.get_mut(handle);
+        flight.pending += 1;
+        flight.is_forwarded = true;
+        thread.stores.get_mut(store).waiting.push((handle, longer));
+    }
+
+    fn store(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        queued: &Queued,
+        memory: u8,
+        at: usize,
+        data: u64,
+    ) {
+        let place = lowered.memory[usize::from(memory)];
+        let thread = &mut self.threads[index];
+        let (address, size) = match place.form {
+            Form::Single => (thread.value(queued, at), place.size),
+            Form::Lanes | Form::Repeated => (thread.value(queued, at + 1), place.size),
+        };
+        let versions = versions(&thread.registers, place.registers);
+        let address = thread.feed.physical(address);
+        thread.stores.push(Store {
+            address,
+            size,
+            name: place.name,
+            versions,
+            data,
+            is_retired: false,
+            waiting: Vec::new(),
+        });
+    }
+}
+
+/// Which values of its registers an address is made of.
+fn versions(
+    registers: &[u64; crate::code::REGISTERS],
+    of: [Option<crate::code::RegisterId>; 2],
+) -> [u64; 2] {
+    of.map(|register| register.map_or(0, |register| registers[register.index()]))
+}

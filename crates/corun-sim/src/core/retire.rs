@@ -1,0 +1,77 @@
+//! The end of the pipeline: results become final in program order, stores reach the cache.
+
+use super::{Core, Feed, Handle};
+
+impl<F: Feed> Core<F> {
+    /// Lets the oldest retired stores reach the cache.
+    pub(super) fn commit_stores(&mut self) {
+        let now = self.now;
+        for index in 0..self.threads.len() {
+            let mut line = None;
+            for done in 0..self.parameters.commit_same_line.max(self.parameters.commit) {
+                let thread = &mut self.threads[index];
+                let Some(store) = thread.stores.ready(now) else { break };
+                let shift = self.parameters.line_shift;
+                let first = store.address >> shift;
+                let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
+                let is_split = first != last;
+                let place = store.address >> self.parameters.commit_shift;
+                let follows = done < self.parameters.commit || line == Some(place);
+                if !follows || (is_split && done > 0) {
+                    break;
+                }
+                line = Some(place);
+                let free =
+                    if is_split { now + 1 + u64::from(self.parameters.store_split) } else { now };
+                let waiting =
+                    thread.stores.pop(free).map(|store| store.waiting).unwrap_or_default();
+                self.is_active = true;
+                for (handle, longer) in waiting {
+                    self.release(handle, now + 1 + u64::from(longer));
+                }
+                if is_split {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// One thing less that an operation waits for.
+    fn release(&mut self, handle: Handle, ready: u64) {
+        let flight = self.threads[handle.thread()].flights.get_mut(handle);
+        flight.ready = flight.ready.max(ready);
+        flight.pending -= 1;
+        if flight.pending == 0 {
+            let at = flight.ready.max(self.now + 1);
+            self.wheel.call(self.now, at, handle);
+        }
+    }
+
+    /// Retires what is done, in order.
+    pub(super) fn retire(&mut self) {
+        for thread in &mut self.threads {
+            while thread.head < thread.next && thread.flights.at(thread.head).done <= self.now {
+                thread.head += 1;
+                self.is_active = true;
+            }
+            let mut width = self.parameters.retire;
+            while let Some(oldest) = thread.rob.front() {
+                let slots = u32::from(oldest.slots);
+                if oldest.end > thread.head || slots > width && width < self.parameters.retire {
+                    break;
+                }
+                width = width.saturating_sub(slots);
+                thread.rob_used -= slots;
+                for (used, freed) in thread.registers_used.iter_mut().zip(oldest.registers) {
+                    *used -= u32::from(freed);
+                }
+                thread.loads_used -= u32::from(oldest.loads);
+                thread.stores.retire(oldest.stores);
+                thread.retired += u64::from(oldest.instructions);
+                thread.is_held &= !oldest.is_serializing;
+                thread.rob.pop_front();
+                self.is_active = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Where the cycles went: slots of renaming, each used or lost to one cause, so that they add up exactly.
+
+/// What a thread's slots were used for or lost to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CycleStack {
+    width: u64,
+    names: Vec<String>,
+    slots: Vec<u64>,
+    used: u64,
+    lost_to: Component,
+}
+
+/// A cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Component {
+    /// An operation was renamed (and later retired).
+    Retiring,
+    /// Nothing to rename: fetch or decoding.
+    FrontEnd,
+    /// Nothing to rename behind a wrongly predicted branch.
+    Mispredict,
+    /// The oldest operation waits for operands or is being executed.
+    Dependency,
+    /// The oldest operation waits for data from memory.
+    Memory,
+    /// A load of bytes that a store before it has not yet written to the cache.
+    Forwarding,
+    /// An instruction lets nothing pass it.
+    Serializing,
+    /// All entries of the reorder buffer taken, though the oldest is done.
+    ReorderBuffer,
+    /// The load queue.
+    LoadQueue,
+    /// The store queue.
+    StoreQueue,
+    /// General-purpose, vector or mask registers.
+    Registers,
+    /// A scheduler, though its oldest has started.
+    Scheduler,
+    /// The oldest operation has its operands and waits for a port of this group.
+    Port(u8),
+}
+
+const FIXED: &[(Component, &str)] = &[
+    (Component::Retiring, "retiring"),
+    (Component::FrontEnd, "front end"),
+    (Component::Mispredict, "mispredict"),
+    (Component::Dependency, "dependency"),
+    (Component::Memory, "L1D"),
+    (Component::Forwarding, "store forwarding"),
+    (Component::Serializing, "serializing"),
+    (Component::ReorderBuffer, "reorder buffer"),
+    (Component::LoadQueue, "load queue"),
+    (Component::StoreQueue, "store queue"),
+    (Component::Registers, "registers"),
+    (Component::Scheduler, "scheduler"),
+];
+
+impl CycleStack {
+    /// An empty one of a core that renames `width` slots a cycle and has these groups of ports.
+    pub(super) fn new(width: u32, groups: &[String]) -> Self {
+        let fixed = FIXED.iter().map(|(_, name)| (*name).to_owned());
+        let ports = groups.iter().map(|group| format!("{group} ports"));
+        let names: Vec<String> = fixed.chain(ports).collect();
+        Self {
+            width: width.into(),
+            slots: vec![0; names.len()],
+            names,
+            used: 0,
+            lost_to: Component::FrontEnd,
+        }
+    }
+
+    /// Slots used in this cycle, and what the others are lost to.
+    pub(super) fn note(&mut self, used: u32, lost_to: Component) {
+        (self.used, self.lost_to) = (u64::from(used).min(self.width), lost_to);
+    }
+
+    /// Time passes as noted.
+    pub(super) fn pass(&mut self, cycles: u64) {
+        self.slots[index(Component::Retiring)] += self.used;
+        self.slots[index(self.lost_to)] += cycles * self.width - self.used;
+        self.used = 0;
+    }
+
+    /// Name and cycles of each component; together all cycles.
+    pub fn cycles(&self) -> impl Iterator<Item = (&str, f64)> {
+        let width = self.width as f64;
+        self.names
+            .iter()
+            .zip(&self.slots)
+            .map(move |(name, slots)| (name.as_str(), *slots as f64 / width))
+    }
+
+    /// The difference to an earlier state of the same stack.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let slots = self.slots.iter().zip(&earlier.slots).map(|(now, then)| now - then);
+        Self { slots: slots.collect(), ..self.clone() }
+    }
+}
+
+fn index(component: Component) -> usize {
+    match component {
+        Component::Port(group) => FIXED.len() + usize::from(group),
+        other => FIXED.iter().position(|(fixed, _)| *fixed == other).unwrap_or(0),
+    }
+}

@@ -1,0 +1,125 @@
+//! Stores from renaming until they have reached the cache.
+
+use std::collections::VecDeque;
+
+use super::flight::Handle;
+
+/// Stores of one thread in program order.
+#[derive(Debug)]
+pub(super) struct StoreQueue {
+    stores: VecDeque<Store>,
+    /// The number of the oldest.
+    first: u64,
+    /// For eight bytes at a time the youngest store to them, by a hash.
+    youngest: Vec<u64>,
+    /// From when on the oldest may reach the cache.
+    free: u64,
+}
+
+/// A store on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    pub(super) address: u64,
+    pub(super) size: u16,
+    /// The place's name, and the versions of its registers.
+    pub(super) name: u32,
+    pub(super) versions: [u64; 2],
+    /// The operation that hands its data over.
+    pub(super) data: u64,
+    pub(super) is_retired: bool,
+    /// Loads that wait until it has reached the cache, and so many cycles longer.
+    pub(super) waiting: Vec<(Handle, u32)>,
+}
+
+/// How a store concerns a load of some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overlap {
+    /// It writes all of them.
+    Whole(u64),
+    /// It writes some of them.
+    Part(u64),
+}
+
+const HASHED: usize = 1 << 10;
+
+impl Default for StoreQueue {
+    fn default() -> Self {
+        Self { stores: VecDeque::new(), first: 1, youngest: vec![0; HASHED], free: 0 }
+    }
+}
+
+fn eights(address: u64, size: u16) -> impl Iterator<Item = usize> {
+    let last = address.wrapping_add(u64::from(size.max(1)) - 1) >> 3;
+    let first = address >> 3;
+    (0..=last.wrapping_sub(first).min(15)).map(move |ahead| (first + ahead) as usize % HASHED)
+}
+
+impl StoreQueue {
+    pub(super) fn len(&self) -> u32 {
+        self.stores.len() as u32
+    }
+
+    /// Adds the youngest; returns its number.
+    pub(super) fn push(&mut self, store: Store) -> u64 {
+        let number = self.first + self.stores.len() as u64;
+        for eight in eights(store.address, store.size) {
+            self.youngest[eight] = number;
+        }
+        self.stores.push_back(store);
+        number
+    }
+
+    pub(super) fn get(&self, number: u64) -> &Store {
+        &self.stores[(number - self.first) as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, number: u64) -> &mut Store {
+        &mut self.stores[(number - self.first) as usize]
+    }
+
+    /// The number of the youngest, if there is one.
+    pub(super) fn youngest(&self) -> Option<u64> {
+        (!self.stores.is_empty()).then(|| self.first + self.stores.len() as u64 - 1)
+    }
+
+    /// The youngest store that writes some of these bytes.
+    pub(super) fn overlap(&self, address: u64, size: u16) -> Option<Overlap> {
+        let hashed = eights(address, size).map(|eight| self.youngest[eight]).max().unwrap_or(0);
+        if hashed < self.first {
+            return None;
+        }
+        let end = address + u64::from(size.max(1));
+        let candidates = (self.first..=hashed).rev();
+        for number in candidates {
+            let store = self.get(number);
+            let store_end = store.address + u64::from(store.size.max(1));
+            if store.address < end && address < store_end {
+                let is_whole = store.address <= address && end <= store_end;
+                return Some(if is_whole { Overlap::Whole(number) } else { Overlap::Part(number) });
+            }
+        }
+        None
+    }
+
+    /// Marks the oldest stores that are not yet so as retired.
+    pub(super) fn retire(&mut self, count: u8) {
+        let waiting = self.stores.iter_mut().filter(|store| !store.is_retired);
+        waiting.take(count.into()).for_each(|store| store.is_retired = true);
+    }
+
+    /// The oldest, if it may reach the cache.
+    pub(super) fn ready(&self, now: u64) -> Option<&Store> {
+        self.stores.front().filter(|store| store.is_retired && self.free <= now)
+    }
+
+    /// Takes the oldest off; the next one may follow from `free` on.
+    pub(super) fn pop(&mut self, free: u64) -> Option<Store> {
+        self.first += 1;
+        self.free = free;
+        self.stores.pop_front()
+    }
+
+    pub(super) fn next_event(&self) -> Option<u64> {
+        self.stores.front().filter(|store| store.is_retired).map(|_| self.free)
+    }
+}

@@ -1,0 +1,128 @@
+//! A hardware thread: what belongs to it alone.
+
+use std::collections::VecDeque;
+
+use super::fetch::Fetcher;
+use super::flight::{Flights, NEVER};
+use super::occupancy::Occupancy;
+use super::parameters::Parameters;
+use super::stack::CycleStack;
+use super::store_queue::StoreQueue;
+use crate::code::REGISTERS;
+use crate::model::CoreModel;
+
+pub(super) struct Thread<F> {
+    pub(super) feed: F,
+    pub(super) fetcher: Fetcher,
+    /// Instructions on their way to renaming.
+    pub(super) queue: VecDeque<Queued>,
+    /// Slots of the queue that are taken.
+    pub(super) queue_used: u32,
+    /// Values of the queue's instructions, a ring.
+    pub(super) values: Vec<u64>,
+    pub(super) next_value: u32,
+    /// For each register the operation that gives it; one before `head` is done.
+    pub(super) registers: [u64; REGISTERS],
+    pub(super) flights: Flights,
+    /// The oldest operation that is not done.
+    pub(super) head: u64,
+    /// The operation that is renamed next.
+    pub(super) next: u64,
+    pub(super) rob: VecDeque<Renamed>,
+    pub(super) rob_used: u32,
+    /// Slots of an instruction that was renamed in part.
+    pub(super) debt: u32,
+    /// General-purpose, vector and mask registers taken.
+    pub(super) registers_used: [u32; 3],
+    pub(super) loads_used: u32,
+    pub(super) stores: StoreQueue,
+    /// Whether the stack engine's pointer differs from the back end's.
+    pub(super) stack_moved: bool,
+    /// Whether an instruction in flight keeps back what comes behind it.
+    pub(super) is_held: bool,
+    pub(super) retired: u64,
+    pub(super) mispredicts: u64,
+    pub(super) stack: CycleStack,
+    pub(super) occupancy: Occupancy,
+}
+
+/// Values that the ring holds: more than the queue's instructions have.
+pub(super) const VALUES: usize = 1 << 14;
+
+/// An instruction in the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queued {
+    pub(super) block: u32,
+    pub(super) instruction: u32,
+    /// Its first value in the ring.
+    pub(super) values: u32,
+    pub(super) slots: u8,
+    /// From when on it can be renamed.
+    pub(super) at: u64,
+    /// Whether fetch waits for it to be executed.
+    pub(super) is_mispredicted: bool,
+}
+
+/// An instruction in the reorder buffer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Renamed {
+    /// The operation behind its last one.
+    pub(super) end: u64,
+    pub(super) slots: u8,
+    pub(super) registers: [u8; 3],
+    pub(super) loads: u8,
+    pub(super) stores: u8,
+    pub(super) instructions: u8,
+    pub(super) is_serializing: bool,
+}
+
+impl<F> Thread<F> {
+    pub(super) fn new(feed: F, parameters: &Parameters, model: &CoreModel) -> Self {
+        Self {
+            feed,
+            fetcher: Fetcher::new(model),
+            queue: VecDeque::new(),
+            queue_used: 0,
+            values: vec![0; VALUES],
+            next_value: 0,
+            registers: [0; REGISTERS],
+            flights: Flights::default(),
+            head: 1,
+            next: 1,
+            rob: VecDeque::new(),
+            rob_used: 0,
+            debt: 0,
+            registers_used: [0; 3],
+            loads_used: 0,
+            stores: StoreQueue::default(),
+            stack_moved: false,
+            is_held: false,
+            retired: 0,
+            mispredicts: 0,
+            occupancy: Occupancy::default(),
+            stack: CycleStack::new(parameters.dispatch, &parameters.groups),
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.fetcher.is_at_end() && self.queue.is_empty() && self.rob.is_empty()
+    }
+
+    /// The next cycle in which this thread may go on by itself.
+    pub(super) fn next_event(&self, now: u64) -> Option<u64> {
+        let head = (self.head < self.next)
+            .then(|| self.flights.at(self.head).done)
+            .filter(|done| *done != NEVER);
+        let queued = self.queue.front().map(|queued| queued.at);
+        let fetch = self.fetcher.next_event();
+        let ahead = |at: &u64| *at > now;
+        let stores = self.stores.next_event();
+        [head, queued, fetch, stores].into_iter().flatten().filter(ahead).min()
+    }
+
+    /// The value of a place in memory of a queued instruction.
+    pub(super) fn value(&self, queued: &Queued, at: usize) -> u64 {
+        self.values[(queued.values as usize + at) % VALUES]
+    }
+}

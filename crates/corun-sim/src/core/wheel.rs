@@ -1,0 +1,75 @@
+//! Operations by the cycle in which they have their operands.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::flight::Handle;
+
+const SLOTS: usize = 256;
+
+/// A ring of the next cycles, and a heap for those behind it.
+#[derive(Debug)]
+pub(super) struct Wheel {
+    slots: Vec<Vec<Handle>>,
+    occupied: [u64; SLOTS / 64],
+    far: BinaryHeap<Reverse<(u64, u32)>>,
+    handles: Vec<Handle>,
+}
+
+impl Default for Wheel {
+    fn default() -> Self {
+        Self {
+            slots: vec![Vec::new(); SLOTS],
+            occupied: [0; SLOTS / 64],
+            far: BinaryHeap::new(),
+            handles: Vec::new(),
+        }
+    }
+}
+
+impl Wheel {
+    /// Calls for the operation in cycle `at`, which lies ahead of `now`.
+    pub(super) fn call(&mut self, now: u64, at: u64, handle: Handle) {
+        if at - now < SLOTS as u64 {
+            self.put(at, handle);
+        } else {
+            self.far.push(Reverse((at, self.handles.len() as u32)));
+            self.handles.push(handle);
+        }
+    }
+
+    fn put(&mut self, at: u64, handle: Handle) {
+        let slot = at as usize % SLOTS;
+        self.slots[slot].push(handle);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Moves the operations of cycle `now` to `due`.
+    pub(super) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
+        while let Some(&Reverse((at, index))) = self.far.peek() {
+            if at - now >= SLOTS as u64 {
+                break;
+            }
+            self.far.pop();
+            self.put(at, self.handles[index as usize]);
+            if self.far.is_empty() {
+                self.handles.clear();
+            }
+        }
+        let slot = now as usize % SLOTS;
+        if self.occupied[slot / 64] & (1 << (slot % 64)) != 0 {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+            due.append(&mut self.slots[slot]);
+        }
+    }
+
+    /// The next cycle behind `now` that has operations.
+    pub(super) fn next(&self, now: u64) -> Option<u64> {
+        let far = self.far.peek().map(|Reverse((at, _))| *at);
+        let near = (1..SLOTS as u64).find(|ahead| {
+            let slot = (now + ahead) as usize % SLOTS;
+            self.occupied[slot / 64] & (1 << (slot % 64)) != 0
+        });
+        near.map(|ahead| now + ahead).into_iter().chain(far).min()
+    }
+}

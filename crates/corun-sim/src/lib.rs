@@ -1,0 +1,16 @@
+//! The simulated core: how many cycles a program takes on a core that is not at hand, and where they go.
+//!
+//! A [`CoreModel`](model::CoreModel) says what the core has, a [`TimingTable`](timing::TimingTable) what
+//! each form of instruction needs, and a trace what the program executes.
+
+mod branch;
+pub mod code;
+mod core;
+pub mod model;
+mod simulate;
+mod steady;
+pub mod timing;
+
+pub use core::{CycleStack, Occupancy};
+pub use simulate::{Part, Simulated, simulate};
+pub use steady::{Copies, steady_state};

@@ -1,0 +1,112 @@
+//! The back end: renaming, waiting, executing, retiring.
+
+use serde::{Deserialize, Serialize};
+
+use super::sharing::Sharing;
+
+/// From operations in order to results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackEnd {
+    /// Renaming and dispatch: operations a cycle.
+    pub dispatch: Share,
+    /// Reorder buffer.
+    pub rob: Share,
+    /// Retirement: operations a cycle.
+    pub retire: Share,
+    /// Renamed registers.
+    pub registers: Registers,
+    /// Where operations wait for their operands and a port.
+    pub schedulers: Vec<Scheduler>,
+    /// Queues that take operations, in order, while the schedulers behind them are full.
+    #[serde(default)]
+    pub waiting: Vec<WaitingQueue>,
+    /// Names of units behind ports that the timing tables keep busy for longer than a port (dividers).
+    #[serde(default)]
+    pub units: Vec<String>,
+    /// What never reaches a port.
+    pub elimination: Elimination,
+}
+
+/// A number of something that siblings share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// How many.
+    pub entries: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Registers for results in flight, the architectural ones included.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registers {
+    /// General-purpose.
+    pub integer: u32,
+    /// Vectors.
+    pub vector: u32,
+    /// Flags, if they have registers of their own.
+    pub flags: Option<u32>,
+    /// Masks, if they have registers of their own.
+    pub mask: Option<u32>,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// A place where operations wait, with the ports it feeds: each starts one a cycle, the oldest that has
+/// its operands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheduler {
+    /// Its name.
+    pub name: String,
+    /// Operations.
+    pub entries: u32,
+    /// Names of its ports, as the timing tables use them. A port belongs to one scheduler.
+    pub ports: Vec<String>,
+    /// The group that the stack of cycles counts its ports under ("integer", "vector", "load").
+    pub group: String,
+    /// Operations that enter in one cycle; none: as many as are dispatched.
+    pub dispatch: Option<u32>,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// A queue in front of schedulers (AMD's non-scheduling queue): nothing in it looks for its operands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaitingQueue {
+    /// Operations.
+    pub entries: u32,
+    /// Names of the schedulers behind it.
+    pub schedulers: Vec<String>,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// What is done while renaming.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elimination {
+    /// Copies of general-purpose registers (32 and 64 bits).
+    pub integer_moves: bool,
+    /// Copies of vector registers.
+    pub vector_moves: bool,
+    /// Copies eliminated at most in a cycle.
+    pub moves_a_cycle: Option<u32>,
+    /// Mnemonics that give zero if both sources are one register, without waiting for it.
+    pub zero_idioms: Vec<String>,
+    /// Of these, the ones that need no port either.
+    pub without_port: Vec<String>,
+    /// Mnemonics that give all ones then, without waiting (they need a port).
+    #[serde(default)]
+    pub ones_idioms: Vec<String>,
+    /// Whether pushes, pops, calls and returns move the stack pointer without an operation.
+    pub stack_engine: bool,
+    /// Whether loading an immediate needs no port.
+    #[serde(default)]
+    pub immediates: bool,
+    /// Where it is from.
+    pub source: String,
+}

@@ -1,0 +1,101 @@
+//! Checks of the back end.
+
+use std::collections::BTreeSet;
+
+use super::super::back::{BackEnd, Elimination};
+use super::front::{mnemonics, subset};
+use super::{Faults, MOST_ENTRIES};
+
+/// Names of a thread's registers of one kind, which never are free.
+const ARCHITECTURAL: u32 = 8;
+
+pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
+    faults.a_cycle("back.dispatch.entries", back.dispatch.entries);
+    faults.a_cycle("back.retire.entries", back.retire.entries);
+    faults.resource("back.rob", "entries", back.rob.entries, &back.rob.sharing);
+    let registers = &back.registers;
+    let least = ARCHITECTURAL * faults.smt_width + 1;
+    let kinds = [
+        ("integer", Some(registers.integer)),
+        ("vector", Some(registers.vector)),
+        ("flags", registers.flags),
+        ("mask", registers.mask),
+    ];
+    for (kind, count) in kinds {
+        if let Some(count) = count {
+            let path = format!("back.registers.{kind}");
+            faults.within(&path, count, least, MOST_ENTRIES);
+            faults.resource("back.registers", kind, count, &registers.sharing);
+        }
+    }
+    schedulers(back, faults);
+    elimination(&back.elimination, faults);
+}
+
+fn schedulers(back: &BackEnd, faults: &mut Faults) {
+    if back.schedulers.is_empty() {
+        faults.add("back.schedulers", "at least one", "none");
+    }
+    let (mut names, mut ports) = (BTreeSet::new(), BTreeSet::new());
+    for (index, scheduler) in back.schedulers.iter().enumerate() {
+        let path = format!("back.schedulers.{index}");
+        faults.text(&format!("{path}.name"), &scheduler.name);
+        faults.text(&format!("{path}.group"), &scheduler.group);
+        if !names.insert(&scheduler.name) {
+            let found = format!("\"{}\" twice", scheduler.name);
+            faults.add(format!("{path}.name"), "a name for each scheduler", found);
+        }
+        faults.resource(&path, "entries", scheduler.entries, &scheduler.sharing);
+        if let Some(dispatch) = scheduler.dispatch {
+            faults.a_cycle(&format!("{path}.dispatch"), dispatch);
+        }
+        if scheduler.ports.is_empty() {
+            faults.add(format!("{path}.ports"), "at least one", "none");
+        }
+        for port in &scheduler.ports {
+            let is_name = |it: char| it.is_ascii_alphanumeric();
+            if port.is_empty() || !port.chars().all(is_name) {
+                let found = format!("\"{port}\"");
+                faults.add(format!("{path}.ports"), "names of letters and digits", found);
+            }
+            if !ports.insert(port) {
+                let found = format!("\"{port}\" twice");
+                faults.add(format!("{path}.ports"), "each port in one scheduler", found);
+            }
+        }
+    }
+    for unit in &back.units {
+        if !ports.insert(unit) {
+            faults.add("back.units", "names that no port has", format_args!("\"{unit}\""));
+        }
+    }
+    if ports.len() > super::MOST_A_CYCLE as usize {
+        let expected = format!("at most {} ports", super::MOST_A_CYCLE);
+        faults.add("back.schedulers", expected, ports.len());
+    }
+    for (index, queue) in back.waiting.iter().enumerate() {
+        let path = format!("back.waiting.{index}");
+        faults.resource(&path, "entries", queue.entries, &queue.sharing);
+        if queue.schedulers.is_empty() {
+            faults.add(format!("{path}.schedulers"), "at least one", "none");
+        }
+        for name in queue.schedulers.iter().filter(|name| !names.contains(name)) {
+            let known = names.iter().map(|name| name.as_str());
+            faults.unknown(&format!("{path}.schedulers"), name, known);
+        }
+    }
+}
+
+fn elimination(elimination: &Elimination, faults: &mut Faults) {
+    mnemonics("back.elimination.zero_idioms", &elimination.zero_idioms, faults);
+    mnemonics("back.elimination.ones_idioms", &elimination.ones_idioms, faults);
+    let without_port = "back.elimination.without_port";
+    subset(without_port, &elimination.without_port, &elimination.zero_idioms, faults);
+    if let Some(moves) = elimination.moves_a_cycle {
+        faults.a_cycle("back.elimination.moves_a_cycle", moves);
+        if !elimination.integer_moves && !elimination.vector_moves {
+            let path = "back.elimination.moves_a_cycle";
+            faults.add(path, "none where no move is eliminated", moves);
+        }
+    }
+}

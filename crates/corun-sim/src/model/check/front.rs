@@ -1,0 +1,131 @@
+//! Checks of the front end.
+
+use std::collections::BTreeSet;
+
+use iced_x86::Mnemonic;
+
+use super::super::CoreModel;
+use super::super::front::{BranchPrediction, Fusion, OpCache};
+use super::{Faults, MOST_CYCLES, MOST_ENTRIES, memory};
+
+/// Branches back that the longest history of a predictor holds.
+const LONGEST_HISTORY: u32 = 1 << 12;
+/// Bits of the longest tag.
+const LONGEST_TAG: u32 = 32;
+/// Operations that one instruction can be before it is a program.
+const MOST_OPERATIONS: u32 = 8;
+/// Bytes of the largest fetch, and of the window of an op cache.
+const LARGEST_FETCH: u32 = 256;
+
+pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
+    let front = &model.front;
+    faults.power_of_two("front.fetch.bytes", front.fetch.bytes, LARGEST_FETCH);
+    faults.cycles("front.fetch.length_changing_prefix", front.fetch.length_changing_prefix);
+    memory::cache("front.l1i", &front.l1i, faults);
+    memory::tlb("front.itlb", &front.itlb, faults);
+    prediction(&front.prediction, faults);
+    let decoder = &front.decoder;
+    faults.a_cycle("front.decoder.width", decoder.width);
+    faults.within("front.decoder.first", decoder.first, 1, MOST_OPERATIONS);
+    faults.within("front.decoder.others", decoder.others, 1, decoder.first.max(1));
+    faults.within(
+        "front.decoder.operations",
+        decoder.operations,
+        decoder.first,
+        super::MOST_A_CYCLE,
+    );
+    if let Some(cache) = &front.op_cache {
+        op_cache(cache, faults);
+    }
+    if let Some(buffer) = &front.loop_buffer {
+        faults.resource("front.loop_buffer", "operations", buffer.operations, &buffer.sharing);
+    }
+    // An instruction of more operations than a decoder makes must be a program.
+    faults.within("front.microcode.from", front.microcode.from, 2, decoder.first.saturating_add(1));
+    faults.a_cycle("front.microcode.width", front.microcode.width);
+    faults.cycles("front.microcode.switch", front.microcode.switch);
+    fusion(&front.fusion, faults);
+    faults.resource("front.queue", "entries", front.queue.entries, &front.queue.sharing);
+    let least = model.back.dispatch.entries.min(super::MOST_A_CYCLE);
+    faults.within("front.queue.entries", front.queue.entries, least, MOST_ENTRIES);
+}
+
+fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
+    let tage = &prediction.direction;
+    faults.power_of_two("front.prediction.direction.base", tage.base, MOST_ENTRIES);
+    faults.power_of_two("front.prediction.direction.table", tage.table, MOST_ENTRIES);
+    faults.within("front.prediction.direction.tag", tage.tag, 1, LONGEST_TAG);
+    let histories = "front.prediction.direction.histories";
+    if !tage.histories.is_sorted_by(|a, b| a < b) {
+        faults.add(histories, "lengths that rise", format_args!("{:?}", tage.histories));
+    }
+    for &length in &tage.histories {
+        faults.within(histories, length, 1, LONGEST_HISTORY);
+    }
+    if tage.histories.len() > 32 {
+        faults.add(histories, "at most 32 lengths", tage.histories.len());
+    }
+    let (targets, taken) = (&prediction.targets, &prediction.taken);
+    if targets.is_empty() || !targets.is_sorted_by(|a, b| a < b) {
+        let expected = "at least one number, each larger than the one before";
+        faults.add("front.prediction.targets", expected, format_args!("{targets:?}"));
+    }
+    for &entries in targets {
+        faults.entries("front.prediction.targets", entries);
+    }
+    if taken.len() != targets.len() || !taken.is_sorted() {
+        let expected = format!("{} numbers, none smaller than the one before", targets.len());
+        faults.add("front.prediction.taken", expected, format_args!("{taken:?}"));
+    }
+    for &cycles in taken {
+        faults.cycles("front.prediction.taken", cycles);
+    }
+    faults.power_of_two(
+        "front.prediction.indirect.entries",
+        prediction.indirect.entries,
+        MOST_ENTRIES,
+    );
+    faults.within("front.prediction.indirect.history", prediction.indirect.history, 0, 64);
+    faults.within("front.prediction.return_stack", prediction.return_stack, 1, LONGEST_HISTORY);
+    faults.within("front.prediction.mispredict", prediction.mispredict, 1, MOST_CYCLES);
+    faults.within("front.prediction.resteer", prediction.resteer, 0, prediction.mispredict);
+}
+
+fn op_cache(cache: &OpCache, faults: &mut Faults) {
+    faults.within("front.op_cache.sets", cache.sets, 1, MOST_ENTRIES);
+    faults.within("front.op_cache.ways", cache.ways, 1, 256);
+    faults.sets("front.op_cache", "sets", cache.sets, cache.ways, &cache.sharing);
+    faults.within("front.op_cache.line", cache.line, 1, 64);
+    faults.power_of_two("front.op_cache.window", cache.window, LARGEST_FETCH);
+    if let Some(lines) = cache.lines_of_window {
+        faults.within("front.op_cache.lines_of_window", lines, 1, cache.ways);
+    }
+    faults.a_cycle("front.op_cache.width", cache.width);
+    faults.a_cycle("front.op_cache.lines", cache.lines);
+    faults.cycles("front.op_cache.switch", cache.switch);
+}
+
+fn fusion(fusion: &Fusion, faults: &mut Faults) {
+    mnemonics("front.fusion.with_branch", &fusion.with_branch, faults);
+    for (field, list) in
+        [("without_sign", &fusion.without_sign), ("without_carry", &fusion.without_carry)]
+    {
+        subset(&format!("front.fusion.{field}"), list, &fusion.with_branch, faults);
+    }
+}
+
+/// Names of instructions, as the decoder has them.
+pub(super) fn mnemonics(path: &str, found: &[String], faults: &mut Faults) {
+    let known: BTreeSet<String> =
+        Mnemonic::values().map(|it| format!("{it:?}").to_lowercase()).collect();
+    for name in found.iter().filter(|name| !known.contains(*name)) {
+        faults.unknown(path, name, known.iter().map(String::as_str));
+    }
+}
+
+/// Names that must be in a longer list too.
+pub(super) fn subset(path: &str, found: &[String], of: &[String], faults: &mut Faults) {
+    for name in found.iter().filter(|name| !of.contains(name)) {
+        faults.unknown(path, name, of.iter().map(String::as_str));
+    }
+}

@@ -1,0 +1,105 @@
+//! Checks of loads, stores, and every cache.
+
+use super::super::CoreModel;
+use super::super::memory::{Cache, Forwarding, Loads, Stores, Tlb};
+use super::Faults;
+
+/// Bytes of the widest access.
+const WIDEST_ACCESS: u32 = 64;
+/// KiB of the largest first-level cache.
+const LARGEST_CACHE: u32 = 1 << 14;
+
+pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
+    let memory = &model.memory;
+    loads(&memory.loads, faults);
+    stores(&memory.stores, faults);
+    forwarding(&memory.forwarding, faults);
+    if let Some(tags) = &memory.linear_tags {
+        faults.cycles("memory.linear_tags.latency", tags.latency);
+        faults.within("memory.linear_tags.again", tags.again, 0, 16);
+        faults.within("memory.linear_tags.moved", tags.moved, 0, 16);
+    }
+    cache("memory.l1d", &memory.l1d, faults);
+    tlb("memory.dtlb", &memory.dtlb, faults);
+    let all: Vec<&str> =
+        model.back.schedulers.iter().flat_map(|it| &it.ports).map(String::as_str).collect();
+    let lists = [
+        ("loads.ports", &memory.loads.ports),
+        ("loads.vector_ports", &memory.loads.vector_ports),
+        ("stores.address_ports", &memory.stores.address_ports),
+        ("stores.simple_address_ports", &memory.stores.simple_address_ports),
+        ("stores.data_ports", &memory.stores.data_ports),
+        ("stores.vector_data_ports", &memory.stores.vector_data_ports),
+    ];
+    for (field, ports) in lists {
+        for port in ports.iter().filter(|port| !all.contains(&port.as_str())) {
+            faults.unknown(&format!("memory.{field}"), port, all.iter().copied());
+        }
+    }
+    for (field, ports) in [lists[0], lists[2]] {
+        if ports.is_empty() {
+            faults.add(format!("memory.{field}"), "at least one", "none");
+        }
+    }
+}
+
+fn loads(loads: &Loads, faults: &mut Faults) {
+    faults.resource("memory.loads", "entries", loads.entries, &loads.sharing);
+    faults.a_cycle("memory.loads.rate", loads.rate);
+    faults.a_cycle("memory.loads.vector_rate", loads.vector_rate);
+    faults.power_of_two("memory.loads.width", loads.width, WIDEST_ACCESS);
+    for (field, cycles) in [("latency", loads.latency), ("vector_latency", loads.vector_latency)] {
+        faults.within(&format!("memory.loads.{field}"), cycles, 1, super::MOST_CYCLES);
+    }
+    faults.cycles("memory.loads.complex_address", loads.complex_address);
+    faults.cycles("memory.loads.split", loads.split);
+}
+
+fn stores(stores: &Stores, faults: &mut Faults) {
+    faults.resource("memory.stores", "entries", stores.entries, &stores.sharing);
+    faults.a_cycle("memory.stores.rate", stores.rate);
+    faults.a_cycle("memory.stores.vector_rate", stores.vector_rate);
+    faults.power_of_two("memory.stores.width", stores.width, WIDEST_ACCESS);
+    faults.a_cycle("memory.stores.commit", stores.commit);
+    let least = stores.commit.min(super::MOST_A_CYCLE);
+    let same_line = stores.commit_same_line;
+    faults.within("memory.stores.commit_same_line", same_line, least, super::MOST_A_CYCLE);
+    faults.cycles("memory.stores.split", stores.split);
+}
+
+fn forwarding(forwarding: &Forwarding, faults: &mut Faults) {
+    faults.cycles("memory.forwarding.latency", forwarding.latency);
+    faults.cycles("memory.forwarding.vector_latency", forwarding.vector_latency);
+    if let Some(renamed) = forwarding.renamed {
+        faults.within("memory.forwarding.renamed", renamed, 0, forwarding.latency);
+    }
+    faults.cycles("memory.forwarding.failure", forwarding.failure);
+    faults.cycles("memory.forwarding.alias", forwarding.alias);
+}
+
+pub(super) fn cache(path: &str, cache: &Cache, faults: &mut Faults) {
+    let field = |name: &str| format!("{path}.{name}");
+    faults.within(&field("kib"), cache.kib, 1, LARGEST_CACHE);
+    faults.power_of_two(&field("line"), cache.line, 1024);
+    faults.within(&field("ways"), cache.ways, 1, 1024);
+    faults.cycles(&field("miss"), cache.miss);
+    if cache.kib <= LARGEST_CACHE && cache.ways <= 1024 && cache.line <= 1024 {
+        let (bytes, set) = (cache.kib * 1024, cache.ways * cache.line);
+        match bytes.checked_rem(set) {
+            Some(0) => faults.sets(path, "kib", bytes / set, cache.ways, &cache.sharing),
+            Some(_) => faults.add(field("kib"), format_args!("whole sets of {set} bytes"), bytes),
+            // No ways or no line: told already.
+            None => {}
+        }
+    }
+}
+
+pub(super) fn tlb(path: &str, tlb: &Tlb, faults: &mut Faults) {
+    faults.resource(path, "entries", tlb.entries, &tlb.sharing);
+    faults.within(&format!("{path}.ways"), tlb.ways, 1, tlb.entries.max(1));
+    faults.multiple(&format!("{path}.entries"), tlb.entries, tlb.ways);
+    faults.cycles(&format!("{path}.miss"), tlb.miss);
+    if tlb.ways > 0 && tlb.entries.is_multiple_of(tlb.ways) {
+        faults.sets(path, "entries", tlb.entries / tlb.ways, tlb.ways, &tlb.sharing);
+    }
+}

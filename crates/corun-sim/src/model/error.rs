@@ -1,0 +1,82 @@
+//! Why there is no such model, and what the user can do about it.
+
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+
+use corun_record::{Actionable, Exit};
+
+/// Why a model could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// No model has the name.
+    #[error("no core model is called `{found}`; there are: {}", known.join(", "))]
+    Unknown {
+        /// The name asked for.
+        found: String,
+        /// The names there are, the nearest first.
+        known: Vec<&'static str>,
+    },
+    /// The file cannot be read.
+    #[error("could not read the core model {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is no model.
+    #[error("{}", lines(file, faults))]
+    Wrong {
+        /// The file's name.
+        file: String,
+        /// What is wrong, from the top of the file to its end; never none.
+        faults: Vec<Fault>,
+    },
+}
+
+/// One thing that is wrong with a model file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// Where, from 1.
+    pub line: usize,
+    /// The field, what was expected and what was found.
+    pub sentence: String,
+}
+
+impl Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}: {}", self.line, self.sentence)
+    }
+}
+
+fn lines(file: &str, faults: &[Fault]) -> String {
+    let lines: Vec<String> = faults.iter().map(|fault| format!("{file}, {fault}")).collect();
+    lines.join("\n")
+}
+
+impl Actionable for ModelError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Unknown { .. } => Exit::Usage,
+            Self::Unreadable { .. } | Self::Wrong { .. } => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Unknown { found, known } => match known.first() {
+                // More mistakes than letters that are right make another name.
+                Some(nearest) if strsim::osa_distance(found, nearest) <= found.len() / 2 => {
+                    format!(
+                        "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
+                    )
+                }
+                _ => "Give one of these names, or the path of a model file (.toml).".to_owned(),
+            },
+            Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
+            Self::Wrong { .. } => {
+                "Correct the file; docs/models.md says what each field means.".to_owned()
+            }
+        }
+    }
+}

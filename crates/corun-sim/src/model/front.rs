@@ -1,0 +1,202 @@
+//! The front end: prediction, fetch, decoding, and what spares decoding.
+
+use serde::{Deserialize, Serialize};
+
+use super::memory::{Cache, Tlb};
+use super::sharing::Sharing;
+
+/// From addresses to operations in program order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrontEnd {
+    /// Bytes from the first-level instruction cache.
+    pub fetch: Fetch,
+    /// First-level instruction cache.
+    pub l1i: Cache,
+    /// First-level translations of code.
+    pub itlb: Tlb,
+    /// Which way branches go.
+    pub prediction: BranchPrediction,
+    /// Instructions to operations.
+    pub decoder: Decoder,
+    /// Decoded operations by address; the trace cache of NetBurst is one that keeps taken branches.
+    pub op_cache: Option<OpCache>,
+    /// A loop that is held in the queue.
+    pub loop_buffer: Option<LoopBuffer>,
+    /// Operations of instructions that are programs themselves.
+    pub microcode: MicrocodeSequencer,
+    /// What becomes fewer operations than it has instructions.
+    pub fusion: Fusion,
+    /// Operations that wait for renaming.
+    pub queue: Queue,
+}
+
+/// Bytes a cycle towards the decoder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fetch {
+    /// Bytes of one fetch.
+    pub bytes: u32,
+    /// Whether a fetch begins at a multiple of `bytes`, so that a jump into its middle wastes the rest.
+    pub aligned: bool,
+    /// Extra cycles for an instruction whose prefixes change its length (`66` before an immediate).
+    #[serde(default)]
+    pub length_changing_prefix: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Instructions to operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decoder {
+    /// Instructions a cycle.
+    pub width: u32,
+    /// Operations that the first decoder makes of one instruction.
+    pub first: u32,
+    /// Operations that each other decoder makes of one instruction.
+    pub others: u32,
+    /// Operations a cycle.
+    pub operations: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Decoded operations by address.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpCache {
+    /// Sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Operations of a line.
+    pub line: u32,
+    /// Bytes of aligned code that the operations of a line come from.
+    pub window: u32,
+    /// The most lines of one window; code that needs more is decoded each time.
+    pub lines_of_window: Option<u32>,
+    /// Operations a cycle.
+    pub width: u32,
+    /// Lines a cycle.
+    pub lines: u32,
+    /// Whether a line goes on behind a taken branch (a trace cache), so that `window` bounds nothing.
+    #[serde(default)]
+    pub traces: bool,
+    /// Cycles lost on the way from the decoder to the op cache, and back.
+    pub switch: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// A loop that is held in the queue and needs no fetch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoopBuffer {
+    /// Operations of the longest loop.
+    pub operations: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Operations of instructions that are programs themselves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MicrocodeSequencer {
+    /// Operations of an instruction from which on it comes from here.
+    pub from: u32,
+    /// Operations a cycle.
+    pub width: u32,
+    /// Cycles lost on the way there and back.
+    pub switch: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// What becomes fewer operations than it has instructions or micro-operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fusion {
+    /// First halves of macro-fusion, mnemonics: each with a conditional jump behind it is one operation.
+    pub with_branch: Vec<String>,
+    /// Of these, the ones that fuse only with jumps that do not ask for sign, parity or overflow.
+    #[serde(default)]
+    pub without_sign: Vec<String>,
+    /// Of these, the ones that fuse only with jumps that do not ask for the carry either.
+    #[serde(default)]
+    pub without_carry: Vec<String>,
+    /// Whether an instruction with both an immediate and an address relative to itself fuses.
+    #[serde(default)]
+    pub relative_immediate: bool,
+    /// Whether a no-operation is one operation with the instruction before it.
+    #[serde(default)]
+    pub nop: bool,
+    /// Whether an instruction that loads or stores and computes is one operation until it is issued.
+    pub micro: bool,
+    /// Whether that holds for an address of base and index too up to the reorder buffer (Intel:
+    /// otherwise it is *unlaminated*, two operations from renaming on).
+    pub micro_indexed: bool,
+    /// Whether it holds for such an address at least where nothing computes or the first operand is a
+    /// source too (Haswell and later).
+    #[serde(default)]
+    pub micro_indexed_updating: bool,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// Operations that wait for renaming.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Operations.
+    pub entries: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Which way branches go, and what it costs to be wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BranchPrediction {
+    /// Conditional branches.
+    pub direction: Tage,
+    /// Branches of each level of the branch target buffer, the nearest first.
+    pub targets: Vec<u32>,
+    /// Cycles without fetch behind a taken branch that the level of the same place knows.
+    pub taken: Vec<u32>,
+    /// Jumps and calls through registers and memory.
+    pub indirect: Indirect,
+    /// Return addresses.
+    pub return_stack: u32,
+    /// Cycles from the execution of a wrongly predicted branch to the renaming of what comes next.
+    pub mispredict: u32,
+    /// The same for a direct jump or call that only decoding finds.
+    pub resteer: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// A predictor of the TAGE class (Seznec and Michaud 2006).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tage {
+    /// Two-bit counters of the base predictor, a power of two.
+    pub base: u32,
+    /// Entries of each tagged table, a power of two.
+    pub table: u32,
+    /// Lengths of the global history, one a table, rising; none: the base predictor alone with its
+    /// counters chosen by the history too (gshare).
+    pub histories: Vec<u32>,
+    /// Bits of a tag.
+    pub tag: u32,
+}
+
+/// A predictor of indirect targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Indirect {
+    /// Targets, a power of two.
+    pub entries: u32,
+    /// Bits of history that choose one.
+    pub history: u32,
+}

@@ -1,0 +1,123 @@
+//! The models that come with corun, and those that a user brings.
+
+use std::path::Path;
+
+use super::error::{Fault, ModelError};
+use super::places::{Places, escaped};
+use super::{CoreModel, check};
+
+/// Name and text of every model file, by name; the build lists the folder.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
+
+/// The `format` of a model file.
+pub const FORMAT: &str = "corun-model";
+/// The newest `version` of a model file that can be read.
+pub const VERSION: u32 = 1;
+
+/// The names of the models that come with corun.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| *name)
+}
+
+/// Every model that comes with corun, by name.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn all() -> Result<Vec<CoreModel>, ModelError> {
+    FILES.iter().map(|(name, text)| CoreModel::from_toml(&format!("{name}.toml"), text)).collect()
+}
+
+/// The model called `name`, or in the file of that path where it ends in `.toml`.
+///
+/// # Errors
+/// If there is none, or it is wrong.
+pub fn find(name: &str) -> Result<CoreModel, ModelError> {
+    if name.ends_with(".toml") {
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ModelError::Unreadable { path: path.to_owned(), source })?;
+        return CoreModel::from_toml(name, &text);
+    }
+    match FILES.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => CoreModel::from_toml(&format!("{name}.toml"), text),
+        None => {
+            let mut known: Vec<&str> = names().collect();
+            known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
+            Err(ModelError::Unknown { found: name.to_owned(), known })
+        }
+    }
+}
+
+impl CoreModel {
+    /// Reads a model file; its name is the file's without folders and extension.
+    ///
+    /// # Errors
+    /// [`ModelError::Wrong`], with line, field, and what is allowed of everything that is wrong; what
+    /// is no TOML, or has unknown or missing fields, is told at the first.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, ModelError> {
+        let wrong = |mut faults: Vec<(usize, String)>| {
+            faults.sort();
+            let line = |place: usize| 1 + text[..place.min(text.len())].matches('\n').count();
+            let faults = faults
+                .into_iter()
+                .map(|(place, sentence)| Fault { line: line(place), sentence })
+                .collect();
+            ModelError::Wrong { file: escaped(file), faults }
+        };
+        let unreadable = |error: toml::de::Error| {
+            let place = error.span().map_or(0, |span| span.start);
+            let line = escaped(line_at(text, place));
+            wrong(vec![(place, format!("{} in `{line}`", escaped(error.message().trim())))])
+        };
+        let mut table = toml::de::DeTable::parse(text).map_err(unreadable)?;
+        let places = Places::of(table.get_ref());
+        let unprintable: Vec<(usize, String)> = places
+            .unprintable()
+            .iter()
+            .map(|(path, found)| {
+                let expected = "expected one line without control characters";
+                (places.byte(path), format!("`{path}`: {expected}, found \"{found}\""))
+            })
+            .collect();
+        if !unprintable.is_empty() {
+            return Err(wrong(unprintable));
+        }
+        let format = table.get_mut().remove("format");
+        match format.as_ref().and_then(|it| it.get_ref().as_str()) {
+            Some(FORMAT) => {}
+            found => {
+                let found = found.map_or("none".to_owned(), |found| format!("\"{found}\""));
+                let sentence = format!("`format`: expected \"{FORMAT}\", found {found}");
+                return Err(wrong(vec![(places.byte("format"), sentence)]));
+            }
+        }
+        let version = table.get_mut().remove("version");
+        let version = version.as_ref().and_then(|it| it.get_ref().as_integer());
+        let version = version.and_then(|it| u32::from_str_radix(it.as_str(), it.radix()).ok());
+        if !version.is_some_and(|version| (1..=VERSION).contains(&version)) {
+            let found = version.map_or("none".to_owned(), |found| found.to_string());
+            let sentence = format!("`version`: expected a version up to {VERSION}, found {found}");
+            return Err(wrong(vec![(places.byte("version"), sentence)]));
+        }
+        let file_has = toml::Deserializer::from(table);
+        let mut model = <Self as serde::Deserialize>::deserialize(file_has).map_err(unreadable)?;
+        let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
+        model.name = escaped(stem.unwrap_or(file));
+        let faults = check::faults(&model, &places);
+        match faults.is_empty() {
+            true => Ok(model),
+            false => {
+                let at = |(path, sentence): (String, String)| {
+                    (places.byte(&path), format!("`{path}`: {sentence}"))
+                };
+                Err(wrong(faults.into_iter().map(at).collect()))
+            }
+        }
+    }
+}
+
+fn line_at(text: &str, place: usize) -> &str {
+    let place = place.min(text.len());
+    let begin = text[..place].rfind('\n').map_or(0, |end| end + 1);
+    text[begin..].lines().next().unwrap_or_default().trim()
+}

@@ -1,0 +1,153 @@
+//! Loads and stores up to the first-level data cache.
+
+use serde::{Deserialize, Serialize};
+
+use super::sharing::Sharing;
+
+/// Loads, stores, and the first level of data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryPipeline {
+    /// Loads.
+    pub loads: Loads,
+    /// Stores.
+    pub stores: Stores,
+    /// From a store to a load of the same bytes.
+    pub forwarding: Forwarding,
+    /// First-level data cache.
+    pub l1d: Cache,
+    /// Where its lines are found by a part of their linear address.
+    pub linear_tags: Option<LinearTags>,
+    /// First-level translations of data.
+    pub dtlb: Tlb,
+}
+
+/// Loads on their way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loads {
+    /// Load queue.
+    pub entries: u32,
+    /// Ports that loads are issued to.
+    pub ports: Vec<String>,
+    /// Ports that also take loads into vector registers; the same, if empty.
+    #[serde(default)]
+    pub vector_ports: Vec<String>,
+    /// Loads of general-purpose registers a cycle, over all ports.
+    pub rate: u32,
+    /// Loads of vectors a cycle.
+    pub vector_rate: u32,
+    /// Bytes of the widest load that one access does; a wider one takes several.
+    pub width: u32,
+    /// Cycles from address to general-purpose register.
+    pub latency: u32,
+    /// More cycles if the address has an index (or, for Intel, is not base + less than 2048).
+    #[serde(default)]
+    pub complex_address: u32,
+    /// Cycles from address to vector register.
+    pub vector_latency: u32,
+    /// More cycles for a load across a line.
+    pub split: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Stores on their way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stores {
+    /// Store queue.
+    pub entries: u32,
+    /// Ports that compute a store's address.
+    pub address_ports: Vec<String>,
+    /// Those that do so only for addresses without an index too (Haswell's seventh port).
+    #[serde(default)]
+    pub simple_address_ports: Vec<String>,
+    /// Ports that take a store's data from a general-purpose register; none if the address port does.
+    #[serde(default)]
+    pub data_ports: Vec<String>,
+    /// Ports that take a store's data from a vector; the same, if empty.
+    #[serde(default)]
+    pub vector_data_ports: Vec<String>,
+    /// Stores of general-purpose registers issued a cycle, over all ports.
+    pub rate: u32,
+    /// Stores of vectors issued a cycle.
+    pub vector_rate: u32,
+    /// Bytes of the widest store that one access does.
+    pub width: u32,
+    /// Stores that leave the queue for the cache in one cycle.
+    pub commit: u32,
+    /// Those that leave it in one cycle if they are to one line.
+    pub commit_same_line: u32,
+    /// Bytes of aligned memory that count as one line for that, if they are fewer than a line's.
+    pub commit_bytes: Option<u32>,
+    /// More cycles for a store across a line.
+    pub split: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// From a store to a load of the same bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forwarding {
+    /// Cycles from a store's data to the general-purpose register of a load that it covers.
+    pub latency: u32,
+    /// The same for vectors.
+    pub vector_latency: u32,
+    /// Cycles when the load is renamed to the store's register (same base, same displacement); none if
+    /// the core does not do that.
+    pub renamed: Option<u32>,
+    /// More cycles than the store needs to reach the cache, if it covers the load in part only.
+    pub failure: u32,
+    /// More cycles for a load behind a store to another page at the same offset in it.
+    #[serde(default)]
+    pub alias: u32,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// Lines that are found by a part of their linear address: a load of one through another address of the
+/// same memory misses it at first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearTags {
+    /// More cycles for such a load.
+    pub latency: u32,
+    /// Accesses more for each load of the line until it is found again.
+    pub again: u32,
+    /// Accesses more to find the line.
+    pub moved: u32,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// A cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// KiB.
+    pub kib: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Bytes of a line.
+    pub line: u32,
+    /// Cycles that a miss costs more, if the next level has it.
+    pub miss: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// Address translations of one level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tlb {
+    /// Pages.
+    pub entries: u32,
+    /// Pages of a set; as many as entries if any page may lie anywhere.
+    pub ways: u32,
+    /// Cycles that a miss costs, if the next level has it.
+    pub miss: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}

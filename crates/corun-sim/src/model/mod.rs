@@ -1,0 +1,79 @@
+//! A core as data: what it has of everything, how siblings share it, and where each figure is from.
+//!
+//! A model is one TOML file in `models/` and one table of instruction timings in `models/timing/`. The
+//! simulator knows no core by name: what two cores do differently is a field here.
+
+mod back;
+mod check;
+mod error;
+mod front;
+mod library;
+mod memory;
+mod places;
+mod published;
+mod sharing;
+mod sources;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use back::{BackEnd, Elimination, Registers, Scheduler, Share, WaitingQueue};
+pub use error::{Fault, ModelError};
+pub use front::{
+    BranchPrediction, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer, MicrocodeSequencer,
+    OpCache, Queue, Tage,
+};
+pub use library::{FORMAT, VERSION, all, find, names};
+pub use memory::{Cache, Forwarding, LinearTags, Loads, MemoryPipeline, Stores, Tlb};
+pub use published::{Comparison, LEAST_PUBLISHED, PublishedError, compare_published};
+pub use sharing::{Policy, Sharing};
+
+/// A core, as its model file describes it.
+///
+/// Sizes are entries, latencies core cycles, rates events a cycle, unless a field says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreModel {
+    /// The name of its file.
+    #[serde(skip)]
+    pub name: String,
+    /// The machine that the figures are of, in one line.
+    pub title: String,
+    /// Who designed it.
+    pub vendor: Vendor,
+    /// Hardware threads a core.
+    pub smt_width: u32,
+    /// The clock in GHz that cycles are converted with where no machine is at hand.
+    pub gigahertz: f64,
+    /// Name of the table in `models/timing/` with the timing of instruction forms.
+    pub timing: String,
+    /// Names of tables laid over it, measured values for instance; the last one wins.
+    #[serde(default)]
+    pub overlays: Vec<String>,
+    /// How it was checked; a model without is *unvalidated*, which every result says.
+    pub validated: Option<String>,
+    /// Short names of sources, each with its citation.
+    pub sources: BTreeMap<String, String>,
+    /// Figures that no source tells, by field, each with where it is from then.
+    #[serde(default)]
+    pub estimates: BTreeMap<String, String>,
+    /// From addresses to operations in order.
+    pub front: FrontEnd,
+    /// From operations in order to results.
+    pub back: BackEnd,
+    /// Loads, stores, and the first level of data.
+    pub memory: MemoryPipeline,
+}
+
+/// Whose rules of decoding and fusing apply where no field tells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Vendor {
+    /// AMD.
+    Amd,
+    /// Intel.
+    Intel,
+    /// No real one.
+    Generic,
+}

@@ -1,0 +1,97 @@
+//! Where in its file each field of a model stands, so that a mistake is told with its line.
+//!
+//! A field is called by its path: `front.l1i.ways`, `back.schedulers.2.ports`.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The places of all fields of a file.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// By path, the byte at which the value (of a table: its head) begins.
+    bytes: BTreeMap<String, usize>,
+    /// Paths of texts that hold control characters, and what they hold, written with escapes.
+    unprintable: Vec<(String, String)>,
+}
+
+impl Places {
+    /// Of a document.
+    pub fn of(table: &DeTable<'_>) -> Self {
+        let mut places = Self::default();
+        places.add_table("", table);
+        places
+    }
+
+    /// Where a field begins, in bytes; where it is missing, where the table begins that lacks it.
+    pub fn byte(&self, path: &str) -> usize {
+        let mut path = path;
+        loop {
+            match (self.bytes.get(path), path.rsplit_once('.')) {
+                (Some(&byte), _) => return byte,
+                (None, Some((table, _))) => path = table,
+                (None, None) => return 0,
+            }
+        }
+    }
+
+    /// Whether the file has the field.
+    pub fn has(&self, path: &str) -> bool {
+        self.bytes.contains_key(path)
+    }
+
+    /// The paths of all fields.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.bytes.keys().map(String::as_str)
+    }
+
+    /// Paths of texts that could steer a terminal, with the texts escaped.
+    pub fn unprintable(&self) -> &[(String, String)] {
+        &self.unprintable
+    }
+
+    fn add_table(&mut self, path: &str, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let name_is_plain = self.add_text(path, name.as_ref());
+            let name =
+                if name_is_plain { name.as_ref().to_string() } else { escaped(name.as_ref()) };
+            let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+            self.add_value(path, value);
+        }
+    }
+
+    fn add_value(&mut self, path: String, value: &Spanned<DeValue<'_>>) {
+        match value.as_ref() {
+            DeValue::String(text) => {
+                self.add_text(&path, text);
+            }
+            DeValue::Array(values) => {
+                for (index, value) in values.iter().enumerate() {
+                    self.add_value(format!("{path}.{index}"), value);
+                }
+            }
+            DeValue::Table(table) => self.add_table(&path, table),
+            _ => {}
+        }
+        self.bytes.insert(path, value.span().start);
+    }
+
+    /// Notes a text; says whether it is printable.
+    fn add_text(&mut self, path: &str, text: &str) -> bool {
+        let is_plain = !text.contains(char::is_control);
+        if !is_plain {
+            self.unprintable.push((path.to_owned(), escaped(text)));
+        }
+        is_plain
+    }
+}
+
+/// The text, its control characters written as escapes.
+pub(super) fn escaped(text: &str) -> String {
+    let show = |character: char| match character.is_control() {
+        true => character.escape_default().collect::<String>(),
+        false => character.to_string(),
+    };
+    text.chars().map(show).collect()
+}

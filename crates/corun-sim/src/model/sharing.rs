@@ -1,0 +1,33 @@
+//! What siblings do with a resource that both want: the four answers of real SMT cores.
+
+use serde::{Deserialize, Serialize};
+
+/// How a resource is divided between the hardware threads of a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// Each thread has its own, of the full size.
+    Replicated,
+    /// Equal parts while several threads are active, whole again when the siblings halt.
+    Partitioned,
+    /// Whoever comes first, up to a cap where there is one.
+    Shared,
+    /// One thread a cycle, in turn.
+    Alternating,
+}
+
+/// What siblings do with a resource, and from where that is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sharing {
+    /// How it is divided.
+    pub policy: Policy,
+    /// The most entries that one of several active threads may hold of a shared resource.
+    pub cap: Option<u32>,
+    /// Where the resource's figures and its policy are from: names of the model's `sources`, each with
+    /// a place if it has one ("sog 2.10.3").
+    pub source: String,
+    /// Whether the policy is an assumption, because nothing is published.
+    #[serde(default)]
+    pub assumed: bool,
+}

@@ -1,0 +1,71 @@
+//! Every figure of a model names its source: what names what, and which tables name one.
+
+use super::CoreModel;
+use super::sharing::Sharing;
+
+/// The names of sources that a reference begins its parts with: of `sog 2.10.3; chips: 64` they are
+/// `sog` and `chips`.
+pub(super) fn named(reference: &str) -> impl Iterator<Item = &str> {
+    let is_end = |it: char| !(it.is_alphanumeric() || it == '-' || it == '_');
+    reference.split(';').map(move |part| part.trim().split(is_end).next().unwrap_or_default())
+}
+
+impl CoreModel {
+    /// What siblings do with each resource of the core, by the path of its table.
+    pub fn sharings(&self) -> Vec<(String, &Sharing)> {
+        let (front, back, memory) = (&self.front, &self.back, &self.memory);
+        let mut all = vec![
+            ("front.fetch".to_owned(), &front.fetch.sharing),
+            ("front.l1i".to_owned(), &front.l1i.sharing),
+            ("front.itlb".to_owned(), &front.itlb.sharing),
+            ("front.prediction".to_owned(), &front.prediction.sharing),
+            ("front.decoder".to_owned(), &front.decoder.sharing),
+        ];
+        if let Some(cache) = &front.op_cache {
+            all.push(("front.op_cache".to_owned(), &cache.sharing));
+        }
+        if let Some(buffer) = &front.loop_buffer {
+            all.push(("front.loop_buffer".to_owned(), &buffer.sharing));
+        }
+        all.extend([
+            ("front.microcode".to_owned(), &front.microcode.sharing),
+            ("front.queue".to_owned(), &front.queue.sharing),
+            ("back.dispatch".to_owned(), &back.dispatch.sharing),
+            ("back.rob".to_owned(), &back.rob.sharing),
+            ("back.retire".to_owned(), &back.retire.sharing),
+            ("back.registers".to_owned(), &back.registers.sharing),
+        ]);
+        for (index, scheduler) in back.schedulers.iter().enumerate() {
+            all.push((format!("back.schedulers.{index}"), &scheduler.sharing));
+        }
+        for (index, queue) in back.waiting.iter().enumerate() {
+            all.push((format!("back.waiting.{index}"), &queue.sharing));
+        }
+        all.extend([
+            ("memory.loads".to_owned(), &memory.loads.sharing),
+            ("memory.stores".to_owned(), &memory.stores.sharing),
+            ("memory.l1d".to_owned(), &memory.l1d.sharing),
+            ("memory.dtlb".to_owned(), &memory.dtlb.sharing),
+        ]);
+        all
+    }
+
+    /// The references to sources, by the path of the field that holds them.
+    pub(super) fn references(&self) -> Vec<(String, &str)> {
+        let sharings = self.sharings().into_iter();
+        sharings
+            .map(|(path, sharing)| (format!("{path}.sharing.source"), sharing.source.as_str()))
+            .chain([
+                ("front.fusion.source".to_owned(), self.front.fusion.source.as_str()),
+                ("back.elimination.source".to_owned(), self.back.elimination.source.as_str()),
+                ("memory.forwarding.source".to_owned(), self.memory.forwarding.source.as_str()),
+            ])
+            .chain(
+                self.memory
+                    .linear_tags
+                    .iter()
+                    .map(|tags| ("memory.linear_tags.source".to_owned(), tags.source.as_str())),
+            )
+            .collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! How long one more copy of a block takes: the time of 2k copies minus that of k, over k, as the
+//! published measurements do it (BHive, Chen et al. 2019).
+
+use corun_trace::Block;
+
+use crate::code::{CodeBlock, Lowering};
+use crate::core::{Core, CycleStack, Feed, Step};
+use crate::model::CoreModel;
+
+/// A block, and what each of its copies touches.
+#[derive(Debug, Clone, Copy)]
+pub struct Copies<'b> {
+    /// Its code.
+    pub block: &'b Block,
+    /// For each copy the values of its memory operands, as a trace holds them. The last ones are
+    /// repeated if there are more copies.
+    pub values: &'b [Vec<u64>],
+}
+
+/// Bytes of a page, of which all are one physical page.
+const PAGE: u64 = 4096;
+
+/// Core cycles of one copy in steady state, and where they go. `k` copies, at least 2, are compared with
+/// 2k; one fewer and one more too, and the mean of the three is taken, so that whole cycles do not show.
+pub fn steady_state(
+    model: &CoreModel,
+    lowering: &mut Lowering<'_>,
+    copies: Copies<'_>,
+    k: u32,
+) -> (f64, CycleStack) {
+    let mut sum = 0.0;
+    for k in k - 1..=k + 1 {
+        let (less, _) = run(model, lowering, copies, k);
+        let (more, _) = run(model, lowering, copies, 2 * k);
+        sum += (more as f64 - less as f64) / f64::from(k);
+    }
+    (sum / 3.0, run(model, lowering, copies, 2 * k).1)
+}
+
+/// Cycles of `count` copies between two fences, the second time that they are executed, when what they
+/// stored the first time has reached the cache.
+fn run(
+    model: &CoreModel,
+    lowering: &mut Lowering<'_>,
+    copies: Copies<'_>,
+    count: u32,
+) -> (u64, CycleStack) {
+    // lfence; mfence
+    let fences = corun_trace::decode(0, &[0x0f, 0xae, 0xe8, 0x0f, 0xae, 0xf0]);
+    let fences = fences.map(|fences| lowering.lower(&fences));
+    let code = lowering.lower(copies.block);
+    let instructions = code.instructions.len() as u64;
+    let feed = Unrolled {
+        length: copies.block.end() - copies.block.address,
+        values: copies.values.to_vec(),
+        code: Some([code, fences.unwrap_or_else(|_| CodeBlock { instructions: Vec::new() })]),
+        block: 0,
+        at: copies.block.address,
+        executed: instructions as u32,
+        count,
+        next: 0,
+        rounds: 2,
+    };
+    let mut core = Core::new(model, lowering.stack_update(), vec![feed]);
+    let copies = instructions * u64::from(count);
+    core.run_until(0, copies + 2);
+    let begin = core.state(0);
+    core.run_until(0, copies + 2 + copies + 1);
+    let measured = core.state(0).since(&begin);
+    (measured.cycles, measured.stack)
+}
+
+/// Copies of a block behind each other, then fences; and all of that again.
+struct Unrolled {
+    length: u64,
+    values: Vec<Vec<u64>>,
+    code: Option<[CodeBlock; 2]>,
+    block: u32,
+    at: u64,
+    executed: u32,
+    count: u32,
+    next: u32,
+    rounds: u32,
+}
+
+impl Feed for Unrolled {
+    fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step> {
+        if let Some(new) = self.code.take() {
+            self.block = code.len() as u32;
+            code.extend(new);
+        }
+        if self.rounds == 0 {
+            return None;
+        }
+        let address = self.at + u64::from(self.next) * self.length;
+        if self.next == self.count {
+            self.next = 0;
+            self.rounds -= 1;
+            return Some(Step { block: self.block + 1, address, executed: 2 });
+        }
+        let own = self.values.get(self.next as usize).or(self.values.last());
+        values.extend(own.into_iter().flatten());
+        self.next += 1;
+        Some(Step { block: self.block, address, executed: self.executed })
+    }
+
+    fn physical(&self, linear: u64) -> u64 {
+        PAGE + linear % PAGE
+    }
+}

@@ -1,0 +1,13 @@
+//! How long each form of instruction takes, and which ports it needs.
+//!
+//! A table in `models/timing/` has one row a form (mnemonic, kinds and widths of operands); forms without
+//! a row fall back to a class of instructions, and are counted. Port names are the model's.
+
+mod derive;
+mod fallback;
+mod form;
+mod table;
+
+pub use fallback::Class;
+pub use form::form;
+pub use table::{ComputeOperation, Late, Lookup, TableError, Timing, TimingTable};

@@ -1,0 +1,429 @@
+//! Tables of instruction timings: one row a form, as `docs/timing-tables.md` tells.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use iced_x86::{Instruction, InstructionInfoFactory, OpAccess};
+
+use super::Class;
+use super::derive;
+use super::form::form;
+use crate::model::CoreModel;
+
+/// Name and text of the tables that come with corun.
+static TABLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/timings.rs"));
+
+/// What one form of instruction needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timing {
+    /// Operations in queue, renaming, reorder buffer and retirement (fused where the core fuses).
+    pub slots: u8,
+    /// Cycles from register operands to results; of a form that loads, without the load.
+    pub latency: u16,
+    /// What computes, without loads and stores.
+    pub operations: Vec<ComputeOperation>,
+    /// Loads.
+    pub loads: u8,
+    /// Stores.
+    pub stores: u8,
+    /// Sources that are needed later than the others.
+    pub late: Vec<Late>,
+}
+
+/// One operation for a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComputeOperation {
+    /// Names of the ports that can do it.
+    pub ports: Vec<String>,
+    /// Cycles for which it keeps the port from others.
+    pub busy: u16,
+}
+
+/// A source that is needed later than the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Late {
+    /// Index of the operand; none: the flags.
+    pub operand: Option<u8>,
+    /// Cycles from this source to the results.
+    pub latency: u16,
+}
+
+/// What a table says of an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup<'t> {
+    /// A row of its own, or one made of the same form with registers instead of memory.
+    Known(Cow<'t, Timing>),
+    /// The row of its class, with the loads and stores of the instruction.
+    Fallback(Class, Cow<'t, Timing>),
+}
+
+impl Lookup<'_> {
+    /// What the instruction needs, wherever it is from.
+    pub fn timing(&self) -> &Timing {
+        match self {
+            Self::Known(timing) | Self::Fallback(_, timing) => timing,
+        }
+    }
+}
+
+/// Timings by form.
+#[derive(Debug, Clone, Default)]
+pub struct TimingTable {
+    rows: BTreeMap<String, Timing>,
+}
+
+/// Why a table cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of {table}: expected {expected}, found {found}")]
+pub struct TableError {
+    /// Its name.
+    pub table: String,
+    /// Counted from 1.
+    pub line: u64,
+    /// What is allowed there.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+}
+
+impl TimingTable {
+    /// The table that comes with corun under this name.
+    ///
+    /// # Errors
+    /// If there is none, or it is wrong.
+    pub fn named(name: &str) -> Result<Self, TableError> {
+        let Some((_, text)) = TABLES.iter().find(|(known, _)| *known == name) else {
+            return Err(TableError {
+                table: "the list of timing tables".to_owned(),
+                line: 1,
+                expected: format!("one of {}", Self::names().collect::<Vec<_>>().join(", ")),
+                found: format!("{name:?}"),
+            });
+        };
+        Self::parse(name, text)
+    }
+
+    /// Names of the tables that come with corun.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        TABLES.iter().map(|(name, _)| *name)
+    }
+
+    /// Reads a table; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// At the first line that is wrong.
+    pub fn parse(name: &str, text: &str) -> Result<Self, TableError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let mut table = Self::default();
+        let lines: Vec<&str> = text.lines().collect();
+        let mut columns = None;
+        for record in reader.records() {
+            let record = record.map_err(|error| unreadable(name, &error))?;
+            let line = line_of(&record, &lines);
+            let wrong = |(expected, found): (&str, String)| TableError {
+                table: name.to_owned(),
+                line,
+                expected: expected.to_owned(),
+                found,
+            };
+            let Some(columns) = columns else {
+                let head: Vec<&str> = record.iter().collect();
+                if head != COLUMNS && head != COLUMNS[..5] {
+                    return Err(wrong((HEAD, format!("{:?}", head.join(",")))));
+                }
+                columns = Some(head.len());
+                continue;
+            };
+            if record.len() != columns {
+                let found = format!("{} columns", record.len());
+                return Err(wrong(("as many columns as the head has", found)));
+            }
+            let (form, timing) = row(&record).map_err(wrong)?;
+            if table.rows.contains_key(&form) {
+                return Err(wrong(("each form once", format!("{form:?} again"))));
+            }
+            table.rows.insert(form, timing);
+        }
+        if columns.is_none() {
+            return Err(TableError {
+                table: name.to_owned(),
+                line: 1,
+                expected: HEAD.to_owned(),
+                found: "no line".to_owned(),
+            });
+        }
+        Ok(table)
+    }
+
+    /// The table of a model, with what is laid over it.
+    ///
+    /// # Errors
+    /// If one of them is missing, or wrong.
+    pub fn of(model: &CoreModel) -> Result<Self, TableError> {
+        let mut table = Self::named(&model.timing)?;
+        for overlay in &model.overlays {
+            table.overlay(Self::named(overlay)?);
+        }
+        Ok(table)
+    }
+
+    /// Rows of `over` replace those of one form.
+    pub fn overlay(&mut self, over: Self) {
+        self.rows.extend(over.rows);
+    }
+
+    /// The row of a form (`add r64 m64`) or class (`class:integer`) of this name.
+    pub fn row(&self, name: &str) -> Option<&Timing> {
+        self.rows.get(name)
+    }
+
+    /// All rows, by name.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &Timing)> {
+        self.rows.iter().map(|(name, timing)| (name.as_str(), timing))
+    }
+
+    /// Names of the ports of all rows, without those that loads and stores use.
+    pub fn ports(&self) -> impl Iterator<Item = &str> {
+        let operations = self.rows.values().flat_map(|timing| &timing.operations);
+        operations.flat_map(|operation| operation.ports.iter().map(String::as_str))
+    }
+
+    /// What the instruction needs.
+    ///
+    /// A form without a row takes that of the same form with a register instead of memory, without
+    /// broadcast or without a mask, and adds its loads and stores; else its class tells.
+    pub fn lookup(&self, instruction: &Instruction) -> Lookup<'_> {
+        let name = form(instruction);
+        if let Some(timing) = self.rows.get(&name) {
+            return Lookup::Known(Cow::Borrowed(timing));
+        }
+        let (loads, stores) = accesses(instruction);
+        let found = derive::candidates(&name).find_map(|name| self.rows.get(&name));
+        if let Some(timing) = found {
+            return Lookup::Known(Cow::Owned(self.with_accesses(timing, loads, stores)));
+        }
+        let class = Class::of(instruction);
+        let timing = self.rows.get(&format!("class:{}", class.name()));
+        let timing = timing.map_or_else(Timing::plain, Timing::clone);
+        Lookup::Fallback(class, Cow::Owned(self.with_accesses(&timing, loads, stores)))
+    }
+
+    /// The timing with so many loads and stores, if it has fewer.
+    fn with_accesses(&self, timing: &Timing, loads: u8, stores: u8) -> Timing {
+        let mut timing = timing.clone();
+        let both = loads > 0 && stores > 0;
+        if both && timing.loads == 0 && timing.stores == 0 {
+            // Loading, computing and storing take as many slots more than computing as an addition.
+            let update = self.rows.get("class:update").map_or(1, |update| update.slots);
+            timing.slots = timing.slots.saturating_add(update.saturating_sub(1));
+        }
+        timing.loads = timing.loads.max(loads);
+        timing.stores = timing.stores.max(stores);
+        timing.slots = timing.slots.max(1);
+        timing
+    }
+}
+
+impl Timing {
+    /// One operation of one cycle that any port does at once.
+    fn plain() -> Self {
+        Self { slots: 1, latency: 1, operations: Vec::new(), loads: 0, stores: 0, late: Vec::new() }
+    }
+}
+
+/// Loads and stores of an instruction; a string instruction counts those of one element.
+fn accesses(instruction: &Instruction) -> (u8, u8) {
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info(instruction);
+    let (mut loads, mut stores) = (0u8, 0u8);
+    for memory in info.used_memory() {
+        let (load, store) = match memory.access() {
+            OpAccess::Read | OpAccess::CondRead => (1, 0),
+            OpAccess::Write | OpAccess::CondWrite => (0, 1),
+            OpAccess::ReadWrite | OpAccess::ReadCondWrite => (1, 1),
+            OpAccess::None | OpAccess::NoMemAccess => (0, 0),
+        };
+        loads = loads.saturating_add(load);
+        stores = stores.saturating_add(store);
+    }
+    (loads, stores)
+}
+
+const COLUMNS: [&str; 6] = ["form", "slots", "latency", "ports", "late", "source"];
+const HEAD: &str = "form,slots,latency,ports,late or form,slots,latency,ports,late,source";
+
+/// What is allowed, and what is there instead.
+type Wrong = (&'static str, String);
+
+fn unreadable(table: &str, error: &csv::Error) -> TableError {
+    TableError {
+        table: table.to_owned(),
+        line: error.position().map_or(1, csv::Position::line),
+        expected: "comma-separated values".to_owned(),
+        found: error.to_string(),
+    }
+}
+
+/// The line of a record; its position is that of the comments above it.
+fn line_of(record: &csv::StringRecord, lines: &[&str]) -> u64 {
+    let mut line = record.position().map_or(1, csv::Position::line);
+    let text = |line: u64| usize::try_from(line - 1).ok().and_then(|line| lines.get(line));
+    while text(line).is_some_and(|text| text.is_empty() || text.starts_with('#')) {
+        line += 1;
+    }
+    line
+}
+
+fn row(record: &csv::StringRecord) -> Result<(String, Timing), Wrong> {
+    let field = |column: usize| record.get(column).unwrap_or_default();
+    let form = field(0);
+    let known = |class: &str| Class::ALL.iter().any(|known| known.name() == class);
+    if form.is_empty() || form.strip_prefix("class:").is_some_and(|class| !known(class)) {
+        return Err(("a form or class:NAME with the name of a class", format!("{form:?}")));
+    }
+    let mut timing = Timing {
+        slots: number(field(1), "a number of slots up to 255")?,
+        latency: number(field(2), "a number of cycles up to 65535")?,
+        operations: Vec::new(),
+        loads: 0,
+        stores: 0,
+        late: field(4).split_whitespace().map(late).collect::<Result<_, _>>()?,
+    };
+    for term in field(3).split('+').filter(|_| !field(3).is_empty()) {
+        add_term(&mut timing, term)?;
+    }
+    Ok((form.to_owned(), timing))
+}
+
+fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, Wrong> {
+    text.parse().map_err(|_| (expected, format!("{text:?}")))
+}
+
+/// Operations of one row at most, so that no table fills the memory.
+const MOST_OPERATIONS: usize = 4096;
+
+fn add_term(timing: &mut Timing, term: &str) -> Result<(), Wrong> {
+    const TERM: &str = "terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store";
+    let wrong = || (TERM, format!("{term:?}"));
+    let (times, what) = match term.split_once('*') {
+        Some((times, what)) => (number::<u8>(times, TERM)?, what),
+        None => (1, term),
+    };
+    let memory = match what {
+        "L" => Some(&mut timing.loads),
+        "S" => Some(&mut timing.stores),
+        _ => None,
+    };
+    if let Some(count) = memory {
+        *count = count.checked_add(times).ok_or_else(wrong)?;
+        return Ok(());
+    }
+    let (ports, busy) = match what.split_once(':') {
+        Some((ports, busy)) => (ports, number::<u16>(busy, TERM)?),
+        None => (what, 1),
+    };
+    let name = |port: &str| {
+        let letters = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_';
+        let right = !port.is_empty() && !matches!(port, "L" | "S") && port.bytes().all(letters);
+        right.then(|| port.to_owned()).ok_or_else(wrong)
+    };
+    let ports: Vec<String> = ports.split('|').map(name).collect::<Result<_, _>>()?;
+    let operation = ComputeOperation { ports, busy };
+    if times == 0 || busy == 0 || timing.operations.len() + usize::from(times) > MOST_OPERATIONS {
+        return Err(wrong());
+    }
+    timing.operations.extend(std::iter::repeat_n(operation, usize::from(times)));
+    Ok(())
+}
+
+fn late(text: &str) -> Result<Late, Wrong> {
+    const LATE: &str = "OPERAND=CYCLES or flags=CYCLES, separated by blanks";
+    let (source, latency) = text.split_once('=').ok_or_else(|| (LATE, format!("{text:?}")))?;
+    let operand = match source {
+        "flags" => None,
+        operand => Some(number(operand, LATE)?),
+    };
+    Ok(Late { operand, latency: number(latency, LATE)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HEADER: &str = "form,slots,latency,ports,late\n";
+
+    fn refused(rows: &str) -> String {
+        TimingTable::parse("t", &format!("{HEADER}{rows}")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn reads_every_column() {
+        let text = "# why\nform,slots,latency,ports,late,source\n\
+                    adc m64 r64,3,4,L+2*p0|p6:3+p1+2*S,1=2 flags=1,sog 2.1\n";
+        let table = TimingTable::parse("t", text).unwrap();
+        let timing = table.row("adc m64 r64").unwrap();
+        assert_eq!((timing.slots, timing.latency, timing.loads, timing.stores), (3, 4, 1, 2));
+        let both = ComputeOperation { ports: vec!["p0".to_owned(), "p6".to_owned()], busy: 3 };
+        let one = ComputeOperation { ports: vec!["p1".to_owned()], busy: 1 };
+        assert_eq!(timing.operations, [both.clone(), both, one]);
+        let late = [Late { operand: Some(1), latency: 2 }, Late { operand: None, latency: 1 }];
+        assert_eq!(timing.late, late);
+    }
+
+    #[test]
+    fn says_where_a_table_is_wrong() {
+        assert_snapshot!(TimingTable::parse("t", "# why\nform,slots\n").unwrap_err(), @r#"line 2 of t: expected form,slots,latency,ports,late or form,slots,latency,ports,late,source, found "form,slots""#);
+        assert_snapshot!(TimingTable::parse("t", "").unwrap_err(), @"line 1 of t: expected form,slots,latency,ports,late or form,slots,latency,ports,late,source, found no line");
+        assert_snapshot!(refused("nop,1,0,,\nnop,1,0,,\n"), @r#"line 3 of t: expected each form once, found "nop" again"#);
+        assert_snapshot!(refused("nop,256,0,,\n"), @r#"line 2 of t: expected a number of slots up to 255, found "256""#);
+        assert_snapshot!(refused("nop,1,-1,,\n"), @r#"line 2 of t: expected a number of cycles up to 65535, found "-1""#);
+        assert_snapshot!(refused("nop,1,1\n"), @"line 2 of t: expected as many columns as the head has, found 3 columns");
+        assert_snapshot!(refused("nop,1,1,p0|,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "p0|""#);
+        assert_snapshot!(refused("nop,1,1,0*p0,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "0*p0""#);
+        assert_snapshot!(refused("nop,1,1,p0:0,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "p0:0""#);
+        assert_snapshot!(refused("nop,1,1,200*L+200*L,\n"), @r#"line 2 of t: expected terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store, found "200*L""#);
+        assert_snapshot!(refused("nop,1,1,,late\n"), @r#"line 2 of t: expected OPERAND=CYCLES or flags=CYCLES, separated by blanks, found "late""#);
+        assert_snapshot!(refused("class:magic,1,1,,\n"), @r#"line 2 of t: expected a form or class:NAME with the name of a class, found "class:magic""#);
+        let unknown = TimingTable::named("zen9").unwrap_err();
+        assert_eq!(unknown.found, r#""zen9""#);
+        assert!(unknown.expected.contains("zen4-published, zen4"), "{unknown}");
+    }
+
+    #[test]
+    fn later_tables_replace_rows() {
+        let parse = |rows: &str| TimingTable::parse("t", &format!("{HEADER}{rows}")).unwrap();
+        let mut table = parse("nop,1,0,,\ncpuid,1,100,p0,\n");
+        table.overlay(parse("cpuid,2,120,p0,\nrdtsc,1,20,p0,\n"));
+        let latencies: Vec<_> = table.rows().map(|(name, timing)| (name, timing.latency)).collect();
+        assert_eq!(latencies, [("cpuid", 120), ("nop", 0), ("rdtsc", 20)]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in any::<String>(), row in "[a-z0-9 ,+*|:=LS\n]{0,60}") {
+            let _ = TimingTable::parse("t", &text);
+            let _ = TimingTable::parse("t", &format!("{HEADER}{row}"));
+        }
+
+        #[test]
+        fn every_instruction_has_a_timing(bytes in any::<[u8; 15]>()) {
+            let mut decoder = iced_x86::Decoder::with_ip(64, &bytes, 0, iced_x86::DecoderOptions::NONE);
+            let instruction = decoder.decode();
+            let table = TimingTable::named("zen2").unwrap();
+            let (loads, stores) = accesses(&instruction);
+            let found = table.lookup(&instruction);
+            prop_assert!(found.timing().slots > 0);
+            if let Lookup::Fallback(_, timing) = &found {
+                prop_assert!(timing.loads >= loads && timing.stores >= stores);
+            }
+        }
+    }
+}

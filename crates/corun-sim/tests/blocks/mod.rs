@@ -1,0 +1,33 @@
+//! Cycles of blocks whose registers stay what they are at the start, so that no execution is needed to
+//! know what they touch.
+
+use corun_sim::code::Lowering;
+use corun_sim::model::{self, CoreModel};
+use corun_sim::timing::TimingTable;
+use corun_sim::{Copies, CycleStack, steady_state};
+
+/// What every register and every word of memory holds.
+const PATTERN: u64 = 0x232_4000;
+
+pub fn model(name: &str) -> CoreModel {
+    model::find(name).unwrap()
+}
+
+/// Cycles of a copy in steady state on a model that comes with corun.
+pub fn cycles(name: &str, code: &[u8]) -> f64 {
+    cycles_on(&model(name), code)
+}
+
+/// Cycles of a copy in steady state.
+pub fn cycles_on(model: &CoreModel, code: &[u8]) -> f64 {
+    steady(model, code).0
+}
+
+/// Cycles of a copy in steady state, and where they go; all memory operands are one place.
+pub fn steady(model: &CoreModel, code: &[u8]) -> (f64, CycleStack) {
+    let timings = TimingTable::of(model).unwrap();
+    let block = corun_trace::decode(0x10_0000, code).unwrap();
+    let values = vec![PATTERN; block.operands.len()];
+    let copies = Copies { block: &block, values: &[values] };
+    steady_state(model, &mut Lowering::new(model, &timings), copies, 100)
+}

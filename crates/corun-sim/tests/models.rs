@@ -1,0 +1,159 @@
+//! The models that come with corun, and what is said of wrong ones.
+
+use corun_sim::model::{self, Comparison, CoreModel, LEAST_PUBLISHED, ModelError};
+use corun_sim::timing::TimingTable;
+use proptest::prelude::*;
+
+#[test]
+fn every_model_is_read() {
+    for name in model::names() {
+        match model::find(name) {
+            Ok(found) => assert_eq!(found.name, name),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_model_that_counts_as_validated_agrees_with_what_was_published() {
+    for model in model::all().unwrap() {
+        let compared = model::compare_published(&model).unwrap();
+        let is_of_form = |it: &&Comparison| it.figure.contains(' ');
+        let differing: Vec<_> = compared.iter().filter(|it| it.differs()).collect();
+        assert!(differing.is_empty(), "{}: {differing:#?}", model.name);
+        let fields = compared.iter().filter(|it| !is_of_form(it));
+        let missing: Vec<_> = fields.filter(|it| it.modelled.is_none()).collect();
+        assert!(missing.is_empty(), "{}: {missing:#?}", model.name);
+        let agreed = compared.iter().filter(|it| it.agrees()).count();
+        assert!(model.validated.is_none() || agreed >= LEAST_PUBLISHED, "{}: {agreed}", model.name);
+    }
+}
+
+#[test]
+fn every_policy_has_a_source_and_the_shared_ones_without_one_say_so() {
+    for model in model::all().unwrap() {
+        let sharings = model.sharings();
+        assert!(sharings.len() > 15, "{}", model.name);
+        assert!(sharings.iter().all(|(_, sharing)| !sharing.source.is_empty()), "{}", model.name);
+    }
+}
+
+#[test]
+fn the_ports_of_a_timing_table_are_the_models() {
+    for model in model::all().unwrap() {
+        let schedulers = model.back.schedulers.iter().flat_map(|it| &it.ports);
+        let known: Vec<&String> = schedulers.chain(&model.back.units).collect();
+        // A table is a file of its own, which a model may name before it is there.
+        let Ok(table) = TimingTable::named(&model.timing) else { continue };
+        for port in table.ports() {
+            assert!(known.iter().any(|it| *it == port), "{}: {port}", model.name);
+        }
+    }
+}
+
+/// What the fuzzer begins with: mistakes that once were, or might be, answered by a panic.
+#[test]
+fn what_the_fuzzer_begins_with_is_read_or_refused() {
+    let corpus = corun_testing::repository().join("fuzz/corpus/models");
+    let mut inputs = 0;
+    for input in std::fs::read_dir(corpus).unwrap() {
+        let text = String::from_utf8(std::fs::read(input.unwrap().path()).unwrap()).unwrap();
+        if let Err(error) = CoreModel::from_toml("fuzzed.toml", &text) {
+            let told = error.to_string();
+            assert!(told.lines().all(|line| !line.contains(char::is_control)), "{told:?}");
+        }
+        inputs += 1;
+    }
+    assert!(inputs >= 8);
+}
+
+/// A model that stays as it is: an early one of Zen 2.
+fn example() -> String {
+    let path = corun_testing::repository().join("fuzz/corpus/models/right");
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// What is said of the example with one text in place of another.
+#[track_caller]
+fn told(replaced: &str, by: &str) -> String {
+    let text = example();
+    assert!(text.contains(replaced), "{replaced}");
+    match CoreModel::from_toml("a.toml", &text.replacen(replaced, by, 1)) {
+        Ok(_) => "nothing".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_mistake_is_told_with_line_field_and_what_is_allowed() {
+    insta::assert_snapshot!(
+        [
+            told("format = \"corun-model\"", "format = \"corun-study\""),
+            told("version = 1", "version = 2"),
+            told("smt_width = 2", "smt_width = 9"),
+            told("gigahertz = 2.2", "gigahertz = nan"),
+            told("timing = \"zen2\"", "timing = \"../zen2\""),
+            told("[front.fetch]\nbytes = 32", "[front.fetch]\nbytes = 33"),
+            told("aligned = true", "aligend = true"),
+            told("kib = 32\nways = 8", "kib = 32\nways = 7"),
+            told("entries = 224", "entries = 225"),
+            told("histories = [4, 9", "histories = [9, 4"),
+            told("taken = [0, 1, 4]", "taken = [0]"),
+            told("ports = [\"ALU0\"]", "ports = [\"ALU1\"]"),
+            told("vector_data_ports = [\"FP2\"", "vector_data_ports = [\"FP9\""),
+            told("schedulers = [\"vector\"", "schedulers = [\"vektor\""),
+            told("with_branch = [\"cmp\"", "with_branch = [\"cpm\""),
+            told("source = \"anandtech; sog 2.10.3", "source = \"anandtech; sgo 2.10.3"),
+            told("policy = \"partitioned\", source", "policy = \"partitioned\", cap = 3, source"),
+            told("policy = \"partitioned\"", "policy = \"split\""),
+            told("\"front.itlb.miss\" =", "\"front.tlb.miss\" ="),
+            told("title = \"AMD", "title = \"\\u001b[31mAMD"),
+            told("first = 2", "first = 9"),
+        ]
+        .join("\n\n")
+    );
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_from_the_top() {
+    let text = example().replace("entries = 224", "entries = 0").replace("width = 8", "width = 0");
+    let Err(ModelError::Wrong { faults, .. }) = CoreModel::from_toml("a.toml", &text) else {
+        panic!("it is wrong");
+    };
+    assert!(faults.len() >= 2 && faults.is_sorted(), "{faults:?}");
+}
+
+#[test]
+fn an_unknown_name_brings_the_nearest() {
+    let Err(ModelError::Unknown { known, .. }) = model::find("zen5") else {
+        panic!("there is none");
+    };
+    assert!(known[0].starts_with("zen"));
+    assert_eq!(known.len(), model::names().count());
+}
+
+proptest! {
+    /// What is read never makes the simulator divide by nothing or ask for more than there is.
+    #[test]
+    fn any_number_anywhere_is_read_or_refused(line in 0_usize..400, number in any::<u32>()) {
+        let text = example();
+        let numbered = |line: &&str| line.split_once(" = ").is_some_and(|(_, value)| value.parse::<u32>().is_ok());
+        let lines: Vec<&str> = text.lines().filter(numbered).collect();
+        let chosen = lines[line % lines.len()];
+        let (field, _) = chosen.split_once(" = ").unwrap();
+        let changed = text.replacen(chosen, &format!("{field} = {number}"), 1);
+        if let Ok(model) = CoreModel::from_toml("a.toml", &changed) {
+            prop_assert!(model.back.rob.entries <= 1 << 20 && model.back.dispatch.entries > 0);
+            prop_assert!(model.front.l1i.kib > 0 && model.memory.l1d.ways > 0);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", at in 0_usize..8000) {
+        let _ = CoreModel::from_toml("a.toml", &text);
+        let mut changed = example();
+        let at = (0..=at.min(changed.len())).rev().find(|&at| changed.is_char_boundary(at)).unwrap();
+        changed.insert_str(at, &text);
+        let _ = CoreModel::from_toml("a.toml", &changed);
+    }
+}

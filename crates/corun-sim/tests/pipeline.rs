@@ -1,0 +1,136 @@
+//! The pipeline on code whose cycles follow from the model by hand, and properties that hold of any code.
+
+mod blocks;
+
+use blocks::{cycles, cycles_on, model};
+use corun_sim::model::CoreModel;
+use proptest::prelude::*;
+
+/// Independent `lea`s of one address register: nothing but ports and renaming limits them.
+fn independent(count: usize) -> Vec<u8> {
+    // lea r8, [rbx]; lea r9, [rbx]; ...
+    let one = |number: usize| [0x4c, 0x8d, 0x03 | (number as u8 % 8) << 3];
+    (0..count).flat_map(one).collect()
+}
+
+#[test]
+fn a_chain_takes_its_latency() {
+    // imul rax, rax
+    assert_near(cycles("zen4", &[0x48, 0x0f, 0xaf, 0xc0]), 3.0);
+    // add rax, 1; add rax, 1
+    assert_near(cycles("zen4", &[0x48, 0x83, 0xc0, 0x01, 0x48, 0x83, 0xc0, 0x01]), 2.0);
+}
+
+#[test]
+fn independent_operations_take_their_share_of_the_ports() {
+    let zen4 = model("zen4");
+    let alus = zen4.back.schedulers.iter().flat_map(|one| &one.ports);
+    let alus = alus.filter(|port| port.starts_with("ALU")).count();
+    assert_near(cycles("zen4", &independent(8)), 8.0 / alus as f64);
+}
+
+#[test]
+fn a_load_of_its_own_address_takes_the_cache_s_latency() {
+    // mov rax, [rax]
+    let latency = model("zen4").memory.loads.latency;
+    assert_near(cycles("zen4", &[0x48, 0x8b, 0x00]), latency.into());
+}
+
+#[test]
+fn eliminated_instructions_are_limited_by_renaming_alone() {
+    // xor eax, eax; xor ecx, ecx; xor edx, edx; xor esi, esi; xor edi, edi; xor ebx, ebx
+    let zeros = [0x31, 0xc0, 0x31, 0xc9, 0x31, 0xd2, 0x31, 0xf6, 0x31, 0xff, 0x31, 0xdb];
+    let width = model("zen4").back.dispatch.entries;
+    assert_near(cycles("zen4", &zeros), 6.0 / f64::from(width));
+}
+
+#[test]
+fn fewer_of_a_resource_is_never_faster() {
+    // mov rax, [rax]; then 40 independent leas: the window hides one load behind the others.
+    let code = [vec![0x48, 0x8b, 0x00], independent(40)].concat();
+    let whole = model("zen4");
+    type Take = fn(&mut CoreModel);
+    let takes: [(&str, Take); 5] = [
+        ("dispatch", |core| core.back.dispatch.entries = 2),
+        ("reorder buffer", |core| core.back.rob.entries = 16),
+        ("retirement", |core| core.back.retire.entries = 1),
+        ("queue", |core| core.front.queue.entries = 4),
+        ("schedulers", |core| core.back.schedulers.iter_mut().for_each(|one| one.entries = 2)),
+    ];
+    let before = cycles_on(&whole, &code);
+    for (name, take) in takes {
+        let mut less = whole.clone();
+        take(&mut less);
+        let after = cycles_on(&less, &code);
+        assert!(after >= 0.99 * before, "{name}: {after} cycles with less, {before} with all");
+    }
+    let mut narrow = whole;
+    narrow.back.dispatch.entries = 2;
+    assert!(cycles_on(&narrow, &code) > 1.5 * before, "renaming limits this code");
+}
+
+#[test]
+fn an_instruction_that_needs_more_than_there_is_goes_alone() {
+    let mut least = model("zen4");
+    least.back.rob.entries = 1;
+    (least.back.registers.integer, least.back.registers.vector) = (1, 1);
+    (least.memory.loads.entries, least.memory.stores.entries) = (1, 1);
+    least.front.queue.entries = 1;
+    least.back.schedulers.iter_mut().for_each(|one| one.entries = 1);
+    // fxrstor [rbx]; push [rax]; div rcx
+    let found = cycles_on(&least, &[0x0f, 0xae, 0x0b, 0xff, 0x30, 0x48, 0xf7, 0xf1]);
+    assert!(found > 10.0, "{found}");
+}
+
+#[test]
+fn a_store_s_data_reaches_the_load_behind_it() {
+    // mov [rbx], rax; mov rax, [rcx]: through memory, with another base register.
+    let forwarded = cycles("zen4", &[0x48, 0x89, 0x03, 0x48, 0x8b, 0x01]);
+    assert_near(forwarded, model("zen4").memory.forwarding.latency.into());
+    // mov [rbx], rax; mov rax, [rbx]: renamed to the store's register.
+    let renamed = cycles("zen4", &[0x48, 0x89, 0x03, 0x48, 0x8b, 0x03]);
+    assert!(renamed < 2.0, "{renamed}");
+}
+
+#[test]
+fn a_load_that_a_store_covers_in_part_waits_for_the_cache() {
+    // mov [rbx], al; mov rax, [rcx]
+    let part = cycles("zen4", &[0x88, 0x03, 0x48, 0x8b, 0x01]);
+    let forwarding = &model("zen4").memory.forwarding;
+    assert!(part > f64::from(forwarding.latency + forwarding.failure / 2), "{part}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Register code of `add`, `imul`, `lea`, `mov` and `xor` in any order.
+    #[test]
+    fn any_code_keeps_the_bounds(choice in prop::collection::vec((0_u8..5, 0_u8..8, 0_u8..8), 1..24)) {
+        let code: Vec<u8> = choice.iter().flat_map(|&(kind, to, from)| {
+            let registers = 0xc0 | from << 3 | to;
+            match kind {
+                0 => vec![0x4d, 0x01, registers],
+                1 => vec![0x4d, 0x0f, 0xaf, 0xc0 | to << 3 | from],
+                2 => vec![0x4d, 0x8d, 0x44, 0xc0 | from, 0x10],
+                3 => vec![0x4d, 0x89, registers],
+                _ => vec![0x4d, 0x31, registers],
+            }
+        }).collect();
+        for name in ["zen4", "coffee-lake"] {
+            let core = model(name);
+            let (cycles, stack) = blocks::steady(&core, &code);
+            let slots = choice.len() as f64;
+            prop_assert!(cycles >= 0.98 * slots / f64::from(core.back.dispatch.entries), "{name}: {cycles}");
+            let all: f64 = stack.cycles().map(|(_, part)| part).sum();
+            prop_assert!((all - all.round()).abs() < 1e-6, "{name}: the stack is {all} cycles");
+            prop_assert_eq!(blocks::steady(&core, &code), (cycles, stack), "{} twice", name);
+        }
+    }
+}
+
+fn assert_near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 0.02 * expected + 0.011,
+        "{found} cycles, expected {expected}"
+    );
+}

@@ -1,0 +1,51 @@
+//! Where everything lies in the child.
+//!
+//! What belongs to the harness is farther from the code than an address beside an instruction reaches,
+//! and far from what a register of [`PATTERN`] points to.
+
+use corun_trace::Block;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use crate::CannotRun;
+
+/// What every general-purpose register but the stack pointer, every 8 bytes of a vector register and of memory hold at the
+/// start.
+pub const PATTERN: u64 = 0x232_4000;
+/// What the stack pointer holds at the start: the middle of a page, so that what lies on the stack is
+/// not what the other registers point to. The published measurements must have had it so too: blocks
+/// that load from the stack what they store through another register at the same distance take no
+/// longer there than if the two were apart.
+pub const STACK_POINTER: u64 = PATTERN + PAGE / 2;
+/// Bytes of a page; all of a block's pages are one physical page.
+pub const PAGE: u64 = 4096;
+
+/// The first copy of the block.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const CODE: u64 = 0x3f00_0000_0000;
+/// Where the code that sets registers and takes the time lies.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const HARNESS: u64 = 0x3e00_0000_0000;
+/// What it reads and writes, the page behind it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const DATA: u64 = HARNESS + PAGE;
+/// The block's physical page, as the harness sees it.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const VIEW: u64 = DATA + PAGE;
+
+/// The most bytes of unrolled code.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) const MOST_CODE: usize = 1 << 20;
+
+/// Refuses code that does not fit.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) fn check_size(bytes: usize) -> Result<(), CannotRun> {
+    if bytes > MOST_CODE {
+        return Err(CannotRun::TooLarge { bytes, limit: MOST_CODE });
+    }
+    Ok(())
+}
+
+/// Where the copy of an executed block for this iteration, counted from 0, begins.
+pub fn address_of(block: &Block, iteration: usize) -> u64 {
+    block.address + iteration as u64 * (block.end() - block.address)
+}

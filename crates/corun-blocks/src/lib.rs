@@ -1,0 +1,39 @@
+//! Blocks of machine code on this host: what they touch in memory, and how long they take.
+//!
+//! A block is nobody's program: its bytes may be anything. It runs unrolled in a child that has no memory
+//! but the block's, no files and no system calls, under the convention of BHive (Chen et al. 2019): all
+//! registers and all words of memory are [`PATTERN`], all pages are one physical page.
+
+mod agreement;
+mod cannot_run;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod confined;
+mod core_name;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
+mod execution;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod filter;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod harness;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod inspection;
+mod layout;
+mod list;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod stepping;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod timing;
+
+pub use agreement::{Agreement, agreement};
+pub use cannot_run::{CannotRun, Fault};
+pub use core_name::core_name;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{Timer, execute};
+pub use execution::{COPIES, Cycles, Execution};
+pub use layout::{PAGE, PATTERN, STACK_POINTER, address_of};
+pub use list::{ListError, Listed, read_list};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use stepping::execute;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use timing::Timer;

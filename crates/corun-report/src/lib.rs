@@ -8,7 +8,9 @@ mod csv;
 mod destination;
 mod figures;
 mod markdown;
+mod model;
 mod prose;
+mod simulation;
 mod study;
 mod tables;
 mod terminal;
@@ -18,5 +20,10 @@ pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{interval, percent, ratio, seconds};
 pub use markdown::to_markdown;
+pub use model::{
+    ModelDifference, describe_model, list_models, model_differences, models_side_by_side,
+    validation,
+};
+pub use simulation::{BlockPrediction, BlockPredictions, Simulation};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;

@@ -1,9 +1,12 @@
 //! The subcommands, a file each.
 
 mod bench;
+mod calibrate;
 mod doctor;
 mod kernel_worker;
 mod measure;
+mod models;
+mod simulate;
 mod smt;
 mod smt_watchdog;
 mod study;
@@ -26,10 +29,16 @@ pub enum Command {
     Bench(bench::Arguments),
     /// List, describe and rerun published experiments, and check what was concluded from them
     Study(study::Arguments),
+    /// List, describe, check and compare the core models that predictions are made with
+    Models(models::Arguments),
+    /// Say what a recorded program, or a block of code, takes on a core that is not at hand
+    Simulate(simulate::Arguments),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
     /// Record what a program executes, and look into what was recorded
     Trace(Box<trace::Arguments>),
+    /// Measure what this host's core does, with timed code
+    Calibrate(calibrate::Arguments),
     /// Say what would spoil a measurement here, with evidence and what to do
     Doctor(doctor::Arguments),
     /// Show and switch SMT, and bring everything back
@@ -55,8 +64,11 @@ impl Command {
             Self::Measure(arguments) => measure::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::Study(arguments) => study::run(&arguments),
+            Self::Models(arguments) => models::run(&arguments),
+            Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
+            Self::Calibrate(arguments) => calibrate::run(&arguments),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),

@@ -1,6 +1,7 @@
 //! The command line as a user meets it: what is typed, what comes out, how it ends.
 
 mod bench;
+mod calibrate;
 mod common;
 mod counted_runs;
 mod doctor;
@@ -9,9 +10,11 @@ mod failing_commands;
 mod full_disk;
 mod interruption;
 mod left_behind;
+mod models;
 mod one_cpu;
 mod placement;
 mod schema;
+mod simulate;
 mod smt;
 mod study;
 mod surroundings;

@@ -1,0 +1,57 @@
+use corun_sim::model::{self, CoreModel, compare_published};
+
+use super::*;
+
+fn zen4() -> CoreModel {
+    model::find("zen4").unwrap()
+}
+
+#[test]
+fn everything_that_a_model_says_is_shown() {
+    let model = zen4();
+    let shown = describe_model(&model, &[], 200).split_whitespace().collect::<Vec<_>>().join(" ");
+    for (name, citation) in &model.sources {
+        assert!(shown.contains(name) && shown.contains(citation), "{name}");
+    }
+    for (field, reason) in &model.estimates {
+        assert!(shown.contains(field) && shown.contains(reason), "{field}");
+    }
+    for scheduler in &model.back.schedulers {
+        assert!(shown.contains(&format!("name {}", scheduler.name)), "{}", scheduler.name);
+    }
+    for text in
+        ["entries 320", "partitioned", "shared (assumed)", "unvalidated", "direction.base 16384"]
+    {
+        assert!(shown.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn only_what_differs_is_compared() {
+    let (model, mut other) = (zen4(), zen4());
+    assert_eq!(model_differences(&model, &other), []);
+    other.title = "another".to_owned();
+    other.back.rob.sharing.source = "elsewhere".to_owned();
+    assert_eq!(model_differences(&model, &other), []);
+    other.back.rob.entries = 256;
+    other.front.op_cache = None;
+    let differences = model_differences(&model, &other);
+    let rob = differences.iter().find(|it| it.field == "back.rob.entries").unwrap();
+    assert_eq!((rob.a.as_deref(), rob.b.as_deref()), (Some("320"), Some("256")));
+    let rest = differences.iter().filter(|it| it.field != "back.rob.entries");
+    assert!(rest.clone().all(|it| it.field.starts_with("front.op_cache.") && it.b.is_none()));
+    assert!(rest.count() > 5);
+}
+
+#[test]
+fn a_model_is_validated_by_figures_that_agree_and_by_them_alone() {
+    let mut model = zen4();
+    let mut compared = compare_published(&model).unwrap();
+    assert!(validation(&model, &compared).starts_with("validated"));
+    assert!(validation(&model, &compared[..5]).starts_with("unvalidated"));
+    assert!(validation(&model, &[]).starts_with("unvalidated"));
+    compared[0].modelled = Some(1.0);
+    assert!(validation(&model, &compared).starts_with("unvalidated"));
+    model.validated = None;
+    assert!(validation(&model, &compare_published(&model).unwrap()).starts_with("unvalidated"));
+}

@@ -1,0 +1,31 @@
+//! What a simulated core answers, for people and as JSON.
+
+mod blocks;
+mod program;
+
+pub use blocks::{BlockPrediction, BlockPredictions};
+pub use program::Simulation;
+
+use std::collections::BTreeMap;
+
+use corun_sim::code::Unknown;
+
+/// What is said of forms that a timing table has no row for.
+fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> Option<String> {
+    let places: u64 = unknown.values().map(|one| one.places).sum();
+    let names: Vec<&str> = unknown.keys().take(8).map(String::as_str).collect();
+    let more = if unknown.len() > names.len() { ", ..." } else { "" };
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "{} forms in {places} places of the code have no timing of their own and take that of \
+             their class: {}{more}",
+            unknown.len(),
+            names.join(", ")
+        )
+    })
+}
+
+/// Text in lines of so many columns.
+fn wrapped(text: &str, columns: u16) -> String {
+    textwrap::fill(text, usize::from(columns))
+}

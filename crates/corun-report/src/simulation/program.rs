@@ -1,0 +1,130 @@
+//! A program on a simulated core.
+
+use corun_sim::Simulated;
+use corun_sim::model::CoreModel;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::wrapped;
+
+/// What a program takes on a core that is not at hand.
+#[derive(Debug, Clone)]
+pub struct Simulation<'a> {
+    /// The core.
+    pub model: &'a CoreModel,
+    /// What must be said of the model.
+    pub warning: Option<String>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Instructions before those that count.
+    pub warm_up: u64,
+    /// What came out.
+    pub simulated: &'a Simulated,
+}
+
+/// The form of [`Simulation::to_json`].
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    model: &'a str,
+    warning: Option<&'a str>,
+    command: &'a [String],
+    warm_up: u64,
+    instructions: u64,
+    cycles: u64,
+    ipc: f64,
+    seconds: f64,
+    mispredicts: u64,
+    stack: Map<String, Value>,
+    occupancy: Map<String, Value>,
+    unknown_forms: Map<String, Value>,
+}
+
+/// Components below this share of all cycles are left out of the text.
+const LEAST_SHARE: f64 = 0.000_5;
+
+impl Simulation<'_> {
+    /// As JSON; the stack is in cycles and adds up to all of them.
+    ///
+    /// # Panics
+    /// Never: a simulation is JSON.
+    pub fn to_json(&self) -> String {
+        let simulated = self.simulated;
+        let numbers = |all: &mut dyn Iterator<Item = (String, f64)>| {
+            all.map(|(name, value)| (name, Value::from(value))).collect()
+        };
+        let document = Document {
+            format: "corun-simulation",
+            version: 1,
+            model: &self.model.name,
+            warning: self.warning.as_deref(),
+            command: &self.command,
+            warm_up: self.warm_up,
+            instructions: simulated.instructions,
+            cycles: simulated.cycles,
+            ipc: simulated.ipc(),
+            seconds: self.seconds(),
+            mispredicts: simulated.mispredicts,
+            stack: numbers(&mut simulated.stack.cycles().map(|(name, it)| (name.to_owned(), it))),
+            occupancy: numbers(
+                &mut simulated.occupancy.means().map(|(name, it)| (name.to_owned(), it)),
+            ),
+            unknown_forms: simulated
+                .unknown
+                .iter()
+                .map(|(form, one)| (form.clone(), Value::from(one.places)))
+                .collect(),
+        };
+        serde_json::to_string_pretty(&document).expect("a simulation is JSON") + "\n"
+    }
+
+    /// For people, `columns` wide.
+    pub fn describe(&self, columns: u16) -> String {
+        let simulated = self.simulated;
+        let mut text = format!("{} on {}\n", self.command.join(" "), self.model.title);
+        if let Some(warning) = &self.warning {
+            text += &wrapped(warning, columns);
+            text.push('\n');
+        }
+        text += &format!(
+            "\n{} instructions in {} cycles: {:.3} a cycle, {:.6} s at {} GHz\n",
+            grouped(simulated.instructions),
+            grouped(simulated.cycles),
+            simulated.ipc(),
+            self.seconds(),
+            self.model.gigahertz,
+        );
+        text += &format!(
+            "{:.2} mispredicted branches in 1000 instructions\n\nWhere the cycles went:\n",
+            1e3 * simulated.mispredicts as f64 / simulated.instructions.max(1) as f64
+        );
+        let all = simulated.cycles.max(1) as f64;
+        for (name, cycles) in simulated.stack.cycles() {
+            if cycles / all >= LEAST_SHARE {
+                text += &format!("  {name:<20}{:>6.1} %\n", 100.0 * cycles / all);
+            }
+        }
+        text += "\nEntries taken on average:\n";
+        for (name, mean) in simulated.occupancy.means() {
+            text += &format!("  {name:<20}{mean:>6.1}\n");
+        }
+        if let Some(unknown) = super::unknown_forms(&simulated.unknown) {
+            text.push('\n');
+            text += &wrapped(&unknown, columns);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn seconds(&self) -> f64 {
+        self.simulated.cycles as f64 / (self.model.gigahertz * 1e9)
+    }
+}
+
+/// Thousands set apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
+    groups.collect::<Vec<_>>().join(",")
+}

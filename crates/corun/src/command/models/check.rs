@@ -1,0 +1,55 @@
+//! `corun models check`: reads model files, and says of each what is wrong with it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_record::Exit;
+use corun_sim::model::{self, ModelError};
+use serde::Serialize;
+
+use crate::problem::{Problem, code};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Model files (.toml), or names of models that come with corun
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<String>,
+    /// Write the answers as JSON to FILE instead (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What is said of a file, and the form of `--json`.
+#[derive(Serialize)]
+struct Checked<'a> {
+    file: &'a str,
+    is_right: bool,
+    sentences: Vec<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let checked = arguments.files.iter().map(|file| check(file));
+    let checked = checked.collect::<Result<Vec<_>, Problem>>()?;
+    super::answer(arguments.json.as_deref(), &checked, |_| {
+        let lines = checked.iter().flat_map(|it| &it.sentences);
+        lines.map(|line| format!("{line}\n")).collect()
+    })?;
+    let all_are_right = checked.iter().all(|it| it.is_right);
+    Ok(code(if all_are_right { Exit::Done } else { Exit::Failed }))
+}
+
+fn check(file: &str) -> Result<Checked<'_>, Problem> {
+    match model::find(file) {
+        Ok(model) => {
+            let validation = corun_report::validation(&model, &super::compared(&model)?);
+            let sentence = format!("{file}: right; {validation}");
+            Ok(Checked { file, is_right: true, sentences: vec![sentence] })
+        }
+        Err(ModelError::Wrong { file: name, faults }) => {
+            let sentences = faults.iter().map(|fault| format!("{name}, {fault}")).collect();
+            Ok(Checked { file, is_right: false, sentences })
+        }
+        Err(error) => Err(error.into()),
+    }
+}

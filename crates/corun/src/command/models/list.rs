@@ -1,0 +1,52 @@
+//! `corun models list`: the models that come with corun.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_record::Exit;
+use corun_sim::model;
+use serde::Serialize;
+
+use crate::problem::{Problem, code};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Write the list as JSON to FILE instead (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// A line of the list in its `--json` form.
+#[derive(Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    title: &'a str,
+    smt_width: u32,
+    validation: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let mut models = Vec::new();
+    for model in model::all()? {
+        let compared = super::compared(&model)?;
+        models.push((model, compared));
+    }
+    let entries: Vec<Entry<'_>> =
+        models.iter().map(|(model, compared)| Entry::of(model, compared)).collect();
+    super::answer(arguments.json.as_deref(), &entries, |columns| {
+        corun_report::list_models(&models, columns)
+    })?;
+    Ok(code(Exit::Done))
+}
+
+impl<'a> Entry<'a> {
+    fn of(model: &'a model::CoreModel, compared: &[model::Comparison]) -> Self {
+        Self {
+            name: &model.name,
+            title: &model.title,
+            smt_width: model.smt_width,
+            validation: corun_report::validation(model, compared),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `corun calibrate --blocks`: blocks from a list, timed or told why not.
+
+use crate::common::{Outcome, Scratch, corun};
+
+/// The end of `corun calibrate` with this list.
+fn calibrate(list: &str, more: &[&str]) -> (Outcome, Scratch) {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("list.csv");
+    std::fs::write(&file, list).unwrap();
+    let mut command = corun(["calibrate", "--csv=-"]);
+    command.arg("--blocks").arg(&file).args(more);
+    (Outcome::of(&mut command), scratch)
+}
+
+#[test]
+fn a_block_that_cannot_be_run_is_left_out_with_its_reason() {
+    // add rax, rcx; ret
+    let (outcome, _scratch) = calibrate("block\n4801c8\nc3\n", &[]);
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    let rows: Vec<&str> = outcome.output.lines().skip(1).collect();
+    assert_eq!(rows[0], "block,cycles,p10,p90");
+    assert!(rows[1].starts_with("4801c8,") && rows.len() == 2, "{rows:?}");
+    let reason = "left out: c3: expected straight-line code, found that the instruction at byte 0 \
+                  goes to 0x2324000 (iteration 0)";
+    assert!(outcome.errors.contains(reason), "{}", outcome.errors);
+}
+
+#[test]
+fn a_wrong_list_is_told_by_its_line() {
+    let (outcome, scratch) = calibrate("block\n48xx\n", &[]);
+    insta::assert_snapshot!(outcome.told(scratch.path()), @r#"
+    exit 1
+    corun: FOLDER/list.csv: expected a block of whole bytes in hexadecimal in line 2, found "48xx"
+      Give a CSV file with a column `block`: machine code in hexadecimal, such as 4801c8. A column `cycles` may say how long each takes; lines that begin with # are left out.
+    "#);
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_refused() {
+    let (outcome, _scratch) = calibrate("block\n90\n", &["--cpu=99999"]);
+    assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
+    assert!(outcome.errors.contains("expected a logical CPU that may be used, found 99999"));
+}

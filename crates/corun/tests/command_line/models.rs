@@ -1,0 +1,91 @@
+//! `corun models`: cores as data, listed, described, checked and compared.
+
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun};
+
+fn of(arguments: &[&str]) -> Outcome {
+    Outcome::of(corun(["models"]).args(arguments))
+}
+
+#[test]
+fn every_model_is_listed_described_and_right() {
+    let listed = of(&["list", "--json=-"]);
+    assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
+    let entries: Vec<Value> = serde_json::from_str(&listed.output).unwrap();
+    let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    for core in ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4"] {
+        assert!(names.contains(&core), "{core}");
+    }
+    let table = of(&["list"]).output;
+    for name in names {
+        assert!(table.contains(&format!("\n {name} ")), "{table}");
+        let shown = of(&["show", name]);
+        assert_eq!((shown.exit, shown.errors.as_str()), (Some(0), ""));
+        assert!(shown.output.starts_with(&format!("{name}: ")), "{}", shown.output);
+        let checked = of(&["check", name]);
+        assert_eq!(checked.exit, Some(0));
+        assert!(checked.output.starts_with(&format!("{name}: right; ")), "{}", checked.output);
+    }
+}
+
+#[test]
+fn a_model_is_written_as_json_with_its_version() {
+    let shown = of(&["show", "zen4", "--json=-"]);
+    let model: Value = serde_json::from_str(&shown.output).unwrap();
+    assert_eq!((&model["format"], &model["version"]), (&"corun-model".into(), &1.into()));
+    assert_eq!(model["name"], "zen4");
+    assert_eq!(model["back"]["rob"]["sharing"]["policy"], "partitioned");
+}
+
+#[test]
+fn two_models_are_compared_where_they_differ() {
+    let same = of(&["diff", "zen4", "zen4"]);
+    assert_eq!((same.exit, same.output.as_str()), (Some(0), "zen4 and zen4 are the same core.\n"));
+    let differing = of(&["diff", "zen3", "zen4", "--json=-"]);
+    let json: Value = serde_json::from_str(&differing.output).unwrap();
+    let differences = json["differences"].as_array().unwrap();
+    let rob = differences.iter().find(|it| it["field"] == "back.rob.entries").unwrap();
+    assert_eq!((&rob["a"], &rob["b"]), (&"256".into(), &"320".into()));
+    assert!(differences.iter().all(|it| it["a"] != it["b"]));
+    let table = of(&["diff", "zen3", "zen4"]).output;
+    assert!(table.contains("back.rob.entries"), "{table}");
+}
+
+#[test]
+fn a_file_of_the_users_is_a_model_and_unvalidated() {
+    let scratch = Scratch::new();
+    let file = scratch.file("mine.toml");
+    let zen4 = corun_testing::repository().join("models/zen4.toml");
+    std::fs::copy(zen4, &file).unwrap();
+    let file = file.to_str().unwrap();
+    let shown = of(&["show", file]);
+    assert_eq!(shown.exit, Some(0));
+    assert!(shown.output.starts_with("mine: ") && shown.output.contains("\nunvalidated: "));
+    let differing = of(&["diff", file, "zen4"]);
+    assert_eq!(differing.output, "mine and zen4 are the same core.\n");
+}
+
+#[test]
+fn mistakes_are_answered_with_what_to_do() {
+    let scratch = Scratch::new();
+    let file = scratch.file("wrong.toml");
+    // A model that stays as it is.
+    let example = corun_testing::repository().join("fuzz/corpus/models/right");
+    let text = std::fs::read_to_string(example).unwrap();
+    let text = text.replace("entries = 224", "entries = 225").replace("\"ALU1\"", "\"ALU0\"");
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let checked = of(&["check", "zen4", file]);
+    assert_eq!(checked.exit, Some(1));
+    let (right, wrong) = checked.output.split_once('\n').unwrap();
+    assert!(right.starts_with("zen4: right; "), "{right}");
+    let answers = [
+        of(&["show", "zen5"]).told(scratch.path()),
+        of(&["diff", "zen4", scratch.file("none.toml").to_str().unwrap()]).told(scratch.path()),
+        of(&["show", file]).told(scratch.path()),
+        wrong.replace(&scratch.path().display().to_string(), "FOLDER"),
+    ];
+    insta::assert_snapshot!(answers.join("\n"));
+}

@@ -1,0 +1,106 @@
+//! `corun simulate`: recorded programs and blocks of code on cores that are not at hand.
+
+use std::path::Path;
+
+use corun_blocks::agreement;
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun};
+
+fn of(arguments: &[&str]) -> Outcome {
+    Outcome::of(corun(["simulate"]).args(arguments))
+}
+
+/// Blocks that were left out while the model was tuned: a third, by their code.
+fn is_held_out(block: &str) -> bool {
+    let hash = |hash: u32, digit: u8| hash.wrapping_mul(31).wrapping_add(digit.into());
+    block.bytes().fold(7, hash).is_multiple_of(3)
+}
+
+#[test]
+fn measured_blocks_are_predicted_tuned_and_held_out_ones_alike() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured/zen4-blocks.csv");
+    let outcome = of(&["--model=zen4", "--blocks", file.to_str().unwrap(), "--json=-"]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let answer: Value = serde_json::from_str(&outcome.output).unwrap();
+    let blocks = answer["blocks"].as_array().unwrap();
+    assert_eq!(blocks.len(), 348);
+    for held_out in [false, true] {
+        let rows =
+            blocks.iter().filter(|row| is_held_out(row["block"].as_str().unwrap()) == held_out);
+        let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+        let pair = |row: &Value| (number(&row["predicted"]), number(&row["measured"]));
+        let score = agreement(&rows.map(pair).collect::<Vec<_>>()).unwrap();
+        println!("held out: {held_out}: {score:?}");
+        assert!(score.mean <= 0.08, "held out: {held_out}: {score:?}");
+        assert!(score.median <= 0.03, "held out: {held_out}: {score:?}");
+        assert!(score.tau >= 0.92, "held out: {held_out}: {score:?}");
+    }
+}
+
+#[test]
+fn blocks_without_measurements_get_their_cycles() {
+    let scratch = Scratch::new();
+    let file = scratch.file("blocks.csv");
+    // imul rax, rax; syscall; add rax, 1
+    std::fs::write(&file, "# mine\nblock\n480fafc0\n0f05\n4883c001\n").unwrap();
+    let outcome = of(&["--model=zen4", "--blocks", file.to_str().unwrap(), "--csv=-"]);
+    assert_eq!(outcome.exit, Some(0));
+    assert_eq!(outcome.output, "block,predicted\n480fafc0,3.000\n0f05,\n4883c001,1.000\n");
+    let shown = of(&["--model=zen4", "--blocks", file.to_str().unwrap()]).output;
+    assert!(shown.contains("1 blocks could not be run"), "{shown}");
+}
+
+#[test]
+fn a_table_of_something_else_is_refused_with_its_line() {
+    let scratch = Scratch::new();
+    let file = scratch.file("blocks.csv");
+    for (text, expected) in [
+        ("name\nx\n", "expected a column `block` in line 1, found \"name\""),
+        ("block\nxyz\n", "expected a block of whole bytes in hexadecimal in line 2, found \"xyz\""),
+        ("block,cycles\n90,-1\n", "expected a number of cycles above 0 in line 2, found \"-1\""),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let outcome = of(&["--model=zen4", "--blocks", file.to_str().unwrap()]);
+        assert_eq!(outcome.exit, Some(1), "{text}");
+        assert!(outcome.errors.contains(expected), "{}", outcome.errors);
+    }
+}
+
+#[test]
+fn what_is_no_model_and_no_trace_is_refused() {
+    let unknown = of(&["--model=zen44", "x.trace"]);
+    assert_eq!(unknown.exit, Some(2));
+    assert!(unknown.errors.contains("Did you mean `zen4`?"), "{}", unknown.errors);
+    let missing = of(&["--model=zen4", "no-such.trace"]);
+    assert_eq!(missing.exit, Some(1));
+    assert!(missing.errors.starts_with("corun: no-such.trace: "), "{}", missing.errors);
+    assert_eq!(of(&["--model=zen4"]).exit, Some(2));
+}
+
+#[test]
+fn a_recorded_program_takes_cycles_that_add_up() {
+    let scratch = Scratch::new();
+    let trace = scratch.file("true.trace");
+    let recorded = Outcome::of(
+        corun(["trace", "--once", "--quiet", "--tracer=ptrace", "-o"])
+            .arg(&trace)
+            .args(["--", "true"]),
+    );
+    assert_eq!(recorded.exit, Some(0), "{}", recorded.errors);
+    for model in ["zen4", "coffee-lake", "netburst-xeon-mp"] {
+        let model = format!("--model={model}");
+        let outcome = of(&[&model, trace.to_str().unwrap(), "--warmup=1000", "--json=-"]);
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        let answer: Value = serde_json::from_str(&outcome.output).unwrap();
+        let cycles = answer["cycles"].as_f64().unwrap();
+        let parts = answer["stack"].as_object().unwrap().values();
+        let sum: f64 = parts.map(|part| part.as_f64().unwrap()).sum();
+        assert!((sum - cycles).abs() < 1e-6 * cycles, "{sum} of {cycles}");
+        assert!(answer["instructions"].as_u64().unwrap() > 10_000, "{answer}");
+        assert_eq!(
+            outcome.output,
+            of(&[&model, trace.to_str().unwrap(), "--warmup=1000", "--json=-"]).output
+        );
+    }
+}

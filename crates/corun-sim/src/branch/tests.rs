@@ -307,48 +307,48 @@ fn a_part_is_smaller_than_the_whole() {
     assert_eq!(part.return_stack, 32);
 }
 
+/// Cycles that `programs` programs lose to branches.
+fn lost(model: &BranchPrediction, programs: u64) -> u32 {
+    let lost = |seed| {
+        let mut predictor = Predictor::new(model);
+        let outcomes = program(seed, 20_000).into_iter().map(|one| go(&mut predictor, 0, one));
+        let cost = |outcome| match outcome {
+            Outcome::Right { .. } => 0,
+            Outcome::Resteer => model.resteer,
+            Outcome::Mispredict => model.mispredict,
+        };
+        outcomes.map(cost).sum::<u32>()
+    };
+    (0..programs).map(lost).sum()
+}
+
+/// One program may lose by chance: where its branches lie in a larger table, and how much longer a history
+/// takes to learn. Several do not.
+#[test]
+fn more_entries_are_not_worse() {
+    for histories in [vec![], vec![2, 5, 13], vec![4, 8, 16, 32, 64]] {
+        let mut small = model();
+        small.direction = Tage { base: 128, table: 64, histories, ..small.direction };
+        small.targets = vec![32];
+        small.indirect.entries = 32;
+        let mut larger = [small.clone(), small.clone(), small.clone(), small.clone()];
+        larger[0].direction.base *= 4;
+        larger[1].direction.table *= 4;
+        larger[2].targets[0] *= 4;
+        larger[3].indirect.entries *= 4;
+        let lost_by_small = lost(&small, 16);
+        for large in larger {
+            let lost_by_large = lost(&large, 16);
+            assert!(
+                f64::from(lost_by_large) <= 1.005 * f64::from(lost_by_small),
+                "{lost_by_small} cycles with few entries, {lost_by_large} with more: {large:?}"
+            );
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn more_entries_are_not_notably_worse(
-        seed in any::<u64>(),
-        which in 0..4,
-        base in 5u32..9,
-        table in 4u32..8,
-        targets in 8u32..200,
-        histories in prop::sample::select(vec![vec![], vec![2, 5, 13], vec![4, 8, 16, 32, 64]]),
-    ) {
-        let mut small = model();
-        small.direction.base = 1 << base;
-        small.direction.table = 1 << table;
-        small.direction.histories = histories;
-        small.targets = vec![targets];
-        small.indirect.entries = 1 << table;
-        let mut large = small.clone();
-        match which {
-            0 => large.direction.base *= 4,
-            1 => large.direction.table *= 4,
-            2 => large.targets[0] *= 4,
-            _ => large.indirect.entries *= 4,
-        }
-        let length = 20_000;
-        let lost = |model: &BranchPrediction| {
-            let mut predictor = Predictor::new(model);
-            let outcomes = program(seed, length).into_iter().map(|one| go(&mut predictor, 0, one));
-            let cost = |outcome| match outcome {
-                Outcome::Right { .. } => 0,
-                Outcome::Resteer => model.resteer,
-                Outcome::Mispredict => model.mispredict,
-            };
-            outcomes.map(cost).sum::<u32>()
-        };
-        let (lost_by_small, lost_by_large) = (lost(&small), lost(&large));
-        prop_assert!(
-            f64::from(lost_by_large) <= 1.02 * f64::from(lost_by_small),
-            "{lost_by_small} cycles with few entries, {lost_by_large} with more"
-        );
-    }
 
     #[test]
     fn any_sizes_and_branches_are_taken(

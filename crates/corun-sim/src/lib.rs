@@ -6,6 +6,7 @@
 mod branch;
 pub mod code;
 mod core;
+mod memory;
 pub mod model;
 mod simulate;
 mod steady;

@@ -4,10 +4,10 @@
 use super::flight::NEVER;
 use super::op_cache::OpCache;
 use super::thread::{Queued, VALUES};
-use super::ways::Ways;
 use super::{Core, Feed, Step};
 use crate::branch::Outcome;
 use crate::code::CodeInstruction;
+use crate::memory::Ways;
 use crate::model::{CoreModel, Decoder, Fetch};
 
 /// Where a thread's next instructions come from.
@@ -334,7 +334,7 @@ impl Fetcher {
             // The line behind the last one is asked for ahead of time.
             let is_ahead = self.lines.is_next(wanted);
             let mut missed = 0;
-            if !self.pages.touch(wanted) {
+            if !self.pages.touch(wanted >> 12) {
                 missed += u64::from(front.page_miss);
             }
             if !self.lines.touch(wanted) && !is_ahead {

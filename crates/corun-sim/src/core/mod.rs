@@ -15,7 +15,7 @@ mod retire;
 mod stack;
 mod store_queue;
 mod thread;
-mod ways;
+
 mod wheel;
 
 use std::collections::VecDeque;

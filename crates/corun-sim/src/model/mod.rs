@@ -7,6 +7,7 @@ mod back;
 mod check;
 mod error;
 mod front;
+mod hierarchy;
 mod library;
 mod memory;
 mod places;
@@ -23,6 +24,10 @@ pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer, MicrocodeSequencer,
     OpCache, Queue, Tage,
+};
+pub use hierarchy::{
+    CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, MainMemory, Prefetch,
+    Replacement, SecondTlb, Walk, WalkBegins,
 };
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{Cache, Forwarding, LinearTags, Loads, MemoryPipeline, Stores, Tlb};
@@ -64,6 +69,8 @@ pub struct CoreModel {
     pub back: BackEnd,
     /// Loads, stores, and the first level of data.
     pub memory: MemoryPipeline,
+    /// What lies behind the first level.
+    pub hierarchy: Hierarchy,
 }
 
 /// Whose rules of decoding and fusing apply where no field tells them.

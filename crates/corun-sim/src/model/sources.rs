@@ -13,7 +13,7 @@ pub(super) fn named(reference: &str) -> impl Iterator<Item = &str> {
 impl CoreModel {
     /// What siblings do with each resource of the core, by the path of its table.
     pub fn sharings(&self) -> Vec<(String, &Sharing)> {
-        let (front, back, memory) = (&self.front, &self.back, &self.memory);
+        let Self { front, back, memory, hierarchy, .. } = self;
         let mut all = vec![
             ("front.fetch".to_owned(), &front.fetch.sharing),
             ("front.l1i".to_owned(), &front.l1i.sharing),
@@ -46,7 +46,14 @@ impl CoreModel {
             ("memory.stores".to_owned(), &memory.stores.sharing),
             ("memory.l1d".to_owned(), &memory.l1d.sharing),
             ("memory.dtlb".to_owned(), &memory.dtlb.sharing),
+            ("hierarchy.fills".to_owned(), &hierarchy.fills.sharing),
+            ("hierarchy.l2".to_owned(), &hierarchy.l2.sharing),
+            ("hierarchy.walk".to_owned(), &hierarchy.walk.sharing),
+            ("hierarchy.prefetch".to_owned(), &hierarchy.prefetch.sharing),
         ]);
+        if let Some(tlb) = &hierarchy.stlb {
+            all.push(("hierarchy.stlb".to_owned(), &tlb.sharing));
+        }
         all
     }
 
@@ -59,7 +66,15 @@ impl CoreModel {
                 ("front.fusion.source".to_owned(), self.front.fusion.source.as_str()),
                 ("back.elimination.source".to_owned(), self.back.elimination.source.as_str()),
                 ("memory.forwarding.source".to_owned(), self.memory.forwarding.source.as_str()),
+                ("hierarchy.main.source".to_owned(), self.hierarchy.main.source.as_str()),
+                ("hierarchy.coherence.source".to_owned(), self.hierarchy.coherence.source.as_str()),
             ])
+            .chain(
+                self.hierarchy
+                    .l3
+                    .iter()
+                    .map(|l3| ("hierarchy.l3.source".to_owned(), l3.source.as_str())),
+            )
             .chain(
                 self.memory
                     .linear_tags

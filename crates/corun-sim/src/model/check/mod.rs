@@ -4,6 +4,7 @@
 
 mod back;
 mod front;
+mod hierarchy;
 mod memory;
 
 use super::places::Places;
@@ -31,6 +32,7 @@ pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Wrong> {
     front::check(model, &mut faults);
     back::check(&model.back, &mut faults);
     memory::check(model, &mut faults);
+    hierarchy::check(model, &mut faults);
     for (path, sharing) in model.sharings() {
         if sharing.cap.is_some() && sharing.policy != Policy::Shared {
             faults.add(

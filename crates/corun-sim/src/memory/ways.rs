@@ -5,7 +5,7 @@ use crate::model::{Cache, Tlb};
 
 /// Entries by number (of a line, of a page), in sets.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(crate) struct Ways {
     ways: usize,
     /// Number and time of last use; never used: 0.
     entries: Vec<(u64, u64)>,
@@ -15,31 +15,29 @@ pub(super) struct Ways {
     last: u64,
 }
 
-/// Bits of an offset in a page.
-const PAGE_SHIFT: u32 = 12;
-
 impl Ways {
-    pub(super) fn of_cache(cache: &Cache) -> Self {
+    pub(crate) fn of_cache(cache: &Cache) -> Self {
         Self::new(cache.kib * 1024 / cache.line.max(1), cache.ways, cache.line.trailing_zeros())
     }
 
-    pub(super) fn of_tlb(tlb: &Tlb) -> Self {
-        Self::new(tlb.entries, tlb.ways, PAGE_SHIFT)
+    /// Entries for whole pages' numbers.
+    pub(crate) fn of_tlb(tlb: &Tlb) -> Self {
+        Self::new(tlb.entries, tlb.ways, 0)
     }
 
-    fn new(entries: u32, ways: u32, shift: u32) -> Self {
+    pub(crate) fn new(entries: u32, ways: u32, shift: u32) -> Self {
         let ways = ways.max(1) as usize;
         let sets = (entries as usize / ways).max(1);
         Self { ways, entries: vec![(0, 0); sets * ways], shift, clock: 0, last: u64::MAX }
     }
 
     /// Whether the address lies in the entry behind the one that was touched last.
-    pub(super) fn is_next(&self, address: u64) -> bool {
+    pub(crate) fn is_next(&self, address: u64) -> bool {
         address >> self.shift == self.last.wrapping_add(1)
     }
 
     /// Whether the address is there; it is from now on.
-    pub(super) fn touch(&mut self, address: u64) -> bool {
+    pub(crate) fn touch(&mut self, address: u64) -> bool {
         let number = address >> self.shift;
         if number == self.last {
             return true;

@@ -1,0 +1,278 @@
+//! One cache: which lines it holds, in which state, and which one leaves for a new one.
+
+use crate::model::{CacheSize, Replacement};
+
+/// A line's number: its physical address without the bits inside the line.
+pub(super) type Line = u64;
+
+/// What a cache may do with a line that it holds (MESI without invalid, which is not to hold it).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    /// Others may hold it too.
+    Shared,
+    /// Nobody else holds it, and memory has the same.
+    Exclusive,
+    /// Nobody else holds it, and memory has something older.
+    Modified,
+}
+
+/// A line in its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    /// From when on its bytes are there.
+    pub(super) ready: u64,
+    pub(super) state: State,
+    /// From when on another core has it; `u64::MAX` if none asked for it.
+    pub(super) until: u64,
+    /// What the replacement remembers.
+    rank: u32,
+}
+
+impl Held {
+    /// Whether a request of cycle `now` needs nothing from elsewhere.
+    pub(super) fn serves(&self, is_write: bool, now: u64) -> bool {
+        self.until > now.max(self.ready) && !(is_write && self.state == State::Shared)
+    }
+}
+
+/// A line that had to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Evicted {
+    pub(super) line: Line,
+    pub(super) state: State,
+}
+
+/// No line has this number.
+const EMPTY: Line = Line::MAX;
+/// Re-reference interval of a line that is about to leave (Jaleel et al. 2010, two bits).
+const DISTANT: u32 = 3;
+
+/// A set-associative cache.
+#[derive(Debug)]
+pub(super) struct Cache {
+    sets: u64,
+    ways: usize,
+    replacement: Replacement,
+    lines: Vec<Line>,
+    held: Vec<Held>,
+    /// Counts uses, for the order of the last ones.
+    clock: u32,
+}
+
+impl Cache {
+    pub(super) fn of(size: &impl CacheSize) -> Self {
+        let (sets, ways) = (u64::from(size.sets()), size.ways() as usize);
+        let empty = Held { ready: 0, state: State::Shared, until: u64::MAX, rank: 0 };
+        Self {
+            sets,
+            ways,
+            replacement: size.replacement(),
+            lines: vec![EMPTY; sets as usize * ways],
+            held: vec![empty; sets as usize * ways],
+            clock: 0,
+        }
+    }
+
+    #[inline]
+    fn first(&self, line: Line) -> usize {
+        let set =
+            if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets };
+        set as usize * self.ways
+    }
+
+    #[inline]
+    fn place(&self, line: Line) -> Option<usize> {
+        let first = self.first(line);
+        let set = &self.lines[first..first + self.ways];
+        set.iter().position(|held| *held == line).map(|way| first + way)
+    }
+
+    /// A line that it holds, as it is; the replacement does not notice.
+    #[inline]
+    pub(super) fn peek(&mut self, line: Line) -> Option<&mut Held> {
+        self.place(line).map(|place| &mut self.held[place])
+    }
+
+    /// A line that it holds and that is used now.
+    #[inline]
+    pub(super) fn find(&mut self, line: Line) -> Option<&mut Held> {
+        let place = self.place(line)?;
+        self.use_place(place);
+        Some(&mut self.held[place])
+    }
+
+    fn use_place(&mut self, place: usize) {
+        match self.replacement {
+            Replacement::LeastRecent => {
+                self.clock += 1;
+                self.held[place].rank = self.clock;
+                if self.clock == u32::MAX {
+                    self.held.iter_mut().for_each(|held| held.rank = 0);
+                    self.clock = 0;
+                }
+            }
+            // One bit a way, as a tree of pointers does it where the ways are no power of two.
+            Replacement::PseudoLeastRecent => {
+                let first = place / self.ways * self.ways;
+                self.held[place].rank = 1;
+                if self.held[first..first + self.ways].iter().all(|held| held.rank == 1) {
+                    self.held[first..first + self.ways].iter_mut().for_each(|held| held.rank = 0);
+                    self.held[place].rank = 1;
+                }
+            }
+            Replacement::ReReference => self.held[place].rank = 0,
+        }
+    }
+
+    /// Takes a line in; returns the one that left for it.
+    pub(super) fn insert(&mut self, line: Line, ready: u64, state: State) -> Option<Evicted> {
+        let known = self.place(line);
+        let place = known.unwrap_or_else(|| self.victim(line));
+        let before = self.lines[place];
+        let held = self.held[place];
+        // What another core has, or is about to have, is not worth a place elsewhere.
+        let leaves = known.is_none() && before != EMPTY && held.until == u64::MAX;
+        let evicted = leaves.then_some(Evicted { line: before, state: held.state });
+        self.lines[place] = line;
+        self.held[place] = Held { ready, state, until: u64::MAX, rank: held.rank };
+        self.use_place(place);
+        if self.replacement == Replacement::ReReference {
+            self.held[place].rank = DISTANT - 1;
+        }
+        evicted
+    }
+
+    /// The place in the line's set that is given up first.
+    fn victim(&mut self, line: Line) -> usize {
+        let first = self.first(line);
+        let set = first..first + self.ways;
+        if let Some(free) = self.lines[set.clone()].iter().position(|held| *held == EMPTY) {
+            return first + free;
+        }
+        let held = &mut self.held[set];
+        let way = match self.replacement {
+            Replacement::LeastRecent => {
+                held.iter().enumerate().min_by_key(|(_, held)| held.rank).map(|(way, _)| way)
+            }
+            Replacement::PseudoLeastRecent => held.iter().position(|held| held.rank == 0),
+            Replacement::ReReference => {
+                let oldest = held.iter().map(|held| held.rank).max().unwrap_or(DISTANT);
+                held.iter_mut().for_each(|held| held.rank += DISTANT.saturating_sub(oldest));
+                held.iter().position(|held| held.rank >= DISTANT)
+            }
+        };
+        first + way.unwrap_or(0)
+    }
+
+    /// Gives a line up. Returns it as it was, if it was there.
+    pub(super) fn remove(&mut self, line: Line) -> Option<Held> {
+        let place = self.place(line)?;
+        self.lines[place] = EMPTY;
+        Some(self.held[place])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Size(u32, u32, Replacement);
+
+    impl CacheSize for Size {
+        fn sets(&self) -> u32 {
+            self.0
+        }
+        fn ways(&self) -> u32 {
+            self.1
+        }
+        fn replacement(&self) -> Replacement {
+            self.2
+        }
+    }
+
+    const ALL: [Replacement; 3] =
+        [Replacement::LeastRecent, Replacement::PseudoLeastRecent, Replacement::ReReference];
+
+    /// Misses of a walk over `lines` lines, once they had their chance.
+    fn misses(cache: &mut Cache, lines: u64) -> usize {
+        let rounds = 8;
+        let mut walk = |cache: &mut Cache| {
+            (0..lines)
+                .filter(|line| {
+                    let is_missed = cache.find(*line).is_none();
+                    if is_missed {
+                        cache.insert(*line, 0, State::Exclusive);
+                    }
+                    is_missed
+                })
+                .count()
+        };
+        (0..rounds).map(|_| walk(cache)).last().unwrap_or_default()
+    }
+
+    #[test]
+    fn what_fits_stays_and_what_does_not_leaves() {
+        for replacement in ALL {
+            let mut cache = Cache::of(&Size(64, 8, replacement));
+            assert_eq!(misses(&mut cache, 512), 0, "{replacement:?}");
+            let mut cache = Cache::of(&Size(64, 8, replacement));
+            assert!(misses(&mut cache, 1024) > 400, "{replacement:?}");
+        }
+    }
+
+    /// Of four lines used twice, how many are still there behind a walk over seven that are used once.
+    fn survivors(replacement: Replacement) -> usize {
+        let mut cache = Cache::of(&Size(1, 8, replacement));
+        for line in [0, 1, 2, 3, 0, 1, 2, 3].into_iter().chain(100..107) {
+            if cache.find(line).is_none() {
+                cache.insert(line, 0, State::Exclusive);
+            }
+        }
+        (0..4).filter(|line| cache.peek(*line).is_some()).count()
+    }
+
+    #[test]
+    fn what_is_used_again_outlives_a_walk_only_by_its_re_references() {
+        assert_eq!(survivors(Replacement::LeastRecent), 1);
+        assert_eq!(survivors(Replacement::ReReference), 4);
+    }
+
+    #[test]
+    fn a_walk_beyond_its_size_finds_nothing_where_the_least_recent_leaves() {
+        let mut cache = Cache::of(&Size(64, 8, Replacement::LeastRecent));
+        assert_eq!(misses(&mut cache, 9 * 64), 9 * 64);
+    }
+
+    #[test]
+    fn sets_need_not_be_a_power_of_two() {
+        let mut cache = Cache::of(&Size(12, 2, Replacement::LeastRecent));
+        assert_eq!(misses(&mut cache, 24), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_came_last_and_no_more_than_it_has(
+            lines in prop::collection::vec(0u64..200, 1..400),
+            which in 0usize..3,
+            sets in 1u32..9,
+            ways in 1u32..9,
+        ) {
+            let mut cache = Cache::of(&Size(sets, ways, ALL[which]));
+            let mut here = std::collections::HashSet::new();
+            for line in lines {
+                if cache.find(line).is_none() {
+                    prop_assert!(!here.contains(&line));
+                    let evicted = cache.insert(line, 0, State::Shared);
+                    if let Some(evicted) = evicted {
+                        prop_assert!(here.remove(&evicted.line));
+                    }
+                    here.insert(line);
+                }
+                prop_assert!(cache.peek(line).is_some());
+                prop_assert!(here.len() <= (sets * ways) as usize);
+            }
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Memory behind the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
+//!
+//! A request changes all states at once and is told when its line will be there. What others still have to
+//! wait for (buffers, links, a line on its way) is remembered as the cycle in which it is free.
+
+mod buffers;
+mod cache;
+mod coherence;
+mod link;
+mod pages;
+mod prefetch;
+mod private;
+mod translation;
+mod ways;
+
+pub(crate) use pages::Pages;
+pub(crate) use ways::Ways;
+
+use cache::{Cache, Line, State};
+use coherence::Directory;
+use link::Link;
+use private::Private;
+
+use crate::model::{CoreModel, Holds, LINE, WalkBegins};
+use translation::Found;
+
+/// Bits of an offset in a line.
+const LINE_SHIFT: u32 = LINE.trailing_zeros();
+
+/// Where a line came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// The first-level cache.
+    L1,
+    /// The second-level cache.
+    L2,
+    /// The last-level cache.
+    L3,
+    /// Memory.
+    Main,
+    /// Another core that had changed it.
+    OtherCore,
+}
+
+/// What a thread asks for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    /// The core that asks.
+    pub(crate) core: usize,
+    /// Where the instruction lies.
+    pub(crate) at: u64,
+    /// The first byte, linear and physical.
+    pub(crate) linear: u64,
+    pub(crate) physical: u64,
+    /// What the linear address's page is called, and where its entry in the tables lies.
+    pub(crate) page: u64,
+    pub(crate) entry: u64,
+}
+
+/// When a request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// The cycle in which the first level has both translation and line; what a hit takes comes on top.
+    pub(crate) ready: u64,
+    /// Cycles of them for the translation.
+    pub(crate) translation: u64,
+    pub(crate) origin: Origin,
+}
+
+/// What cores ask of memory, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Loads and stores of lines that the first-level data cache did not have.
+    pub l1d_misses: u64,
+    /// Lines of code that the first level did not have.
+    pub l1i_misses: u64,
+    /// Requests of the first level that the second did not have.
+    pub l2_misses: u64,
+    /// Requests that went to memory.
+    pub main: u64,
+    /// Lines that another core had changed.
+    pub transfers: u64,
+    /// Walks through the tables of pages.
+    pub walks: u64,
+    /// Lines that prefetchers asked for.
+    pub prefetches: u64,
+}
+
+/// All that cores share, and what each has of its own.
+pub(crate) struct Memory {
+    cores: Vec<Private>,
+    groups: Vec<Group>,
+    /// Which cores hold which lines; none with one core.
+    directory: Option<Directory>,
+    latencies: Latencies,
+    group_size: usize,
+    holds: Holds,
+}
+
+/// Cores around one last-level cache, and their way to memory.
+struct Group {
+    l3: Option<Cache>,
+    main: Link,
+}
+
+/// Cycles on top of those of the level before.
+#[derive(Debug, Clone, Copy)]
+struct Latencies {
+    l2: u64,
+    l3: u64,
+    main: u64,
+    transfer: u64,
+    code: u64,
+    walk_begins: WalkBegins,
+}
+
+impl Memory {
+    /// Empty caches for so many cores.
+    pub(crate) fn new(model: &CoreModel, cores: usize) -> Self {
+        let hierarchy = &model.hierarchy;
+        let l3 = hierarchy.l3.as_ref();
+        let group_size = l3.map_or(cores, |l3| l3.cores as usize).max(1);
+        let behind_l2 = if l3.is_some() { hierarchy.l2.miss } else { 0 };
+        let behind_l3 = l3.map_or(hierarchy.l2.miss, |l3| l3.miss);
+        let main = &hierarchy.main;
+        let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
+        let group = || Group {
+            l3: l3.map(|l3| Cache::of(l3)),
+            main: Link::new(seconds_a_line * model.gigahertz * 1e9),
+        };
+        Self {
+            cores: (0..cores).map(|_| Private::of(model)).collect(),
+            groups: (0..cores.div_ceil(group_size)).map(|_| group()).collect(),
+            directory: (cores > 1).then(|| Directory::new(cores)),
+            latencies: Latencies {
+                l2: model.memory.l1d.miss.into(),
+                l3: behind_l2.into(),
+                main: u64::from(behind_l3) + (main.nanoseconds * model.gigahertz) as u64,
+                transfer: hierarchy.coherence.transfer.into(),
+                code: model.front.l1i.miss.into(),
+                walk_begins: hierarchy.walk.begins,
+            },
+            group_size,
+            holds: l3.map_or(Holds::Victims, |l3| l3.holds),
+        }
+    }
+
+    /// A load.
+    pub(crate) fn load(&mut self, request: Request, now: u64) -> Reply {
+        self.data(request, false, now)
+    }
+
+    /// A line that is going to be written: afterwards no other core has it.
+    pub(crate) fn own(&mut self, request: Request, now: u64) -> Reply {
+        self.data(request, true, now)
+    }
+
+    /// When a line that was asked for with [`own`](Self::own) can be written; none if it is not the
+    /// core's own any more, and must be asked for again.
+    pub(crate) fn owned(&mut self, core: usize, physical: u64, now: u64) -> Option<u64> {
+        let held = self.cores[core].l1d.find(physical >> LINE_SHIFT)?;
+        if held.state == State::Shared || held.until <= now.max(held.ready) {
+            return None;
+        }
+        held.state = State::Modified;
+        Some(held.ready)
+    }
+
+    /// Instructions: when their line can be decoded.
+    pub(crate) fn fetch(&mut self, request: Request, now: u64) -> Reply {
+        let translation = self.translate(&request, true, now);
+        let start = now + translation;
+        let line = request.physical >> LINE_SHIFT;
+        let core = &mut self.cores[request.core];
+        if let Some(held) = core.l1i.find(line) {
+            let ready = held.ready.max(start);
+            return Reply { ready, translation, origin: Origin::L1 };
+        }
+        core.counts.l1i_misses += 1;
+        let (ready, origin, _) = self.beyond(request.core, line, false, start, self.latencies.code);
+        let core = &mut self.cores[request.core];
+        core.l1i.insert(line, ready, State::Shared);
+        Reply { ready, translation, origin }
+    }
+
+    /// Brings the line of code that comes next, if it is there soon.
+    pub(crate) fn fetch_ahead(&mut self, core: usize, physical: u64, now: u64) {
+        let line = physical >> LINE_SHIFT;
+        if self.cores[core].l1i.peek(line).is_none() {
+            let (ready, _, _) = self.beyond(core, line, false, now, self.latencies.code);
+            self.cores[core].l1i.insert(line, ready, State::Shared);
+        }
+    }
+
+    /// Lines that other cores took from this one since it was last asked, and when.
+    pub(crate) fn taken(&mut self, core: usize) -> Option<&mut Vec<(Line, u64)>> {
+        self.directory.as_mut().map(|directory| directory.taken(core))
+    }
+
+    /// What a core has asked for.
+    pub(crate) fn counts(&self, core: usize) -> Counts {
+        self.cores[core].counts
+    }
+
+    fn data(&mut self, request: Request, is_write: bool, now: u64) -> Reply {
+        let translation = self.translate(&request, false, now);
+        let start = now + translation;
+        let line = request.physical >> LINE_SHIFT;
+        let core = &mut self.cores[request.core];
+        let ahead =
+            if is_write { None } else { core.prefetchers.stride(request.at, request.linear) };
+        let reply = match core.l1d.find(line) {
+            Some(held) if held.serves(is_write, start) => {
+                if is_write {
+                    held.state = State::Modified;
+                }
+                Reply { ready: held.ready.max(start), translation, origin: Origin::L1 }
+            }
+            _ => {
+                core.counts.l1d_misses += 1;
+                let begin = core.fills.free(start);
+                let (ready, origin) = self.bring(request.core, line, is_write, begin);
+                self.cores[request.core].fills.take(ready);
+                if self.cores[request.core].next_line {
+                    self.bring_ahead(request.core, line + 1, begin);
+                }
+                Reply { ready, translation, origin }
+            }
+        };
+        if let Some(linear) = ahead {
+            let offset = linear.wrapping_sub(request.linear);
+            let wanted = request.physical.wrapping_add(offset) >> LINE_SHIFT;
+            if wanted != line {
+                self.bring_ahead(request.core, wanted, start);
+            }
+        }
+        reply
+    }
+
+    /// A line for the first level that nobody asked for; not if all buffers are taken.
+    fn bring_ahead(&mut self, core: usize, line: Line, now: u64) {
+        let own = &mut self.cores[core];
+        let is_other_page = line % 64 == 0;
+        if is_other_page || own.l1d.peek(line).is_some() || own.fills.are_full(now) {
+            return;
+        }
+        own.counts.prefetches += 1;
+        let (ready, _) = self.bring(core, line, false, now);
+        self.cores[core].fills.take(ready);
+    }
+
+    /// A line for the first-level data cache.
+    fn bring(&mut self, core: usize, line: Line, is_write: bool, now: u64) -> (u64, Origin) {
+        let (ready, origin, state) = self.beyond(core, line, is_write, now, self.latencies.l2);
+        let state = if is_write { State::Modified } else { state };
+        let evicted = self.cores[core].l1d.insert(line, ready, state);
+        if let Some(evicted) = evicted.filter(|evicted| evicted.state == State::Modified) {
+            self.write_back(core, evicted.line, now);
+        }
+        (ready, origin)
+    }
+
+    /// A line from the second level or behind it, which begins to be looked for `now`.
+    fn beyond(
+        &mut self,
+        core: usize,
+        line: Line,
+        is_write: bool,
+        now: u64,
+        to_l2: u64,
+    ) -> (u64, Origin, State) {
+        let own = &mut self.cores[core];
+        let stream = own.prefetchers.stream(line);
+        let start = own.l2_link.take(now);
+        let found = own.l2.find(line).map(|held| *held);
+        let reply = match found {
+            Some(held) if held.serves(is_write, start) => {
+                (held.ready.max(start) + to_l2, Origin::L2, held.state)
+            }
+            _ => {
+                own.counts.l2_misses += 1;
+                let begin = own.l2_misses.free(start);
+                let (ready, origin, state) = self.outside(core, line, is_write, begin);
+                let own = &mut self.cores[core];
+                own.l2_misses.take(ready);
+                if own.adjacent {
+                    self.fill_l2_ahead(core, line ^ 1, begin);
+                }
+                (ready + to_l2, origin, state)
+            }
+        };
+        for line in stream {
+            self.fill_l2_ahead(core, line, start);
+        }
+        reply
+    }
+
+    fn fill_l2_ahead(&mut self, core: usize, line: Line, now: u64) {
+        let own = &mut self.cores[core];
+        if own.l2.peek(line).is_none() && !own.l2_misses.are_full(now) {
+            own.counts.prefetches += 1;
+            let (ready, _, _) = self.outside(core, line, false, now);
+            self.cores[core].l2_misses.take(ready);
+        }
+    }
+
+    /// A line from another core, the last level or memory, into the second level.
+    fn outside(
+        &mut self,
+        core: usize,
+        line: Line,
+        is_write: bool,
+        now: u64,
+    ) -> (u64, Origin, State) {
+        let is_alone = match &mut self.directory {
+            None => true,
+            Some(directory) => {
+                let others = directory.ask(line, core, is_write);
+                if let Some(from) = self.take_from(others, line, is_write, now) {
+                    let ready = from + self.latencies.transfer.div_ceil(2);
+                    let state = if is_write { State::Modified } else { State::Shared };
+                    self.cores[core].counts.transfers += 1;
+                    self.fill_l2(core, line, ready, state);
+                    return (ready, Origin::OtherCore, state);
+                }
+                others == 0
+            }
+        };
+        let state = match (is_write, is_alone) {
+            (true, _) => State::Modified,
+            (false, true) => State::Exclusive,
+            (false, false) => State::Shared,
+        };
+        let latencies = self.latencies;
+        let group = &mut self.groups[core / self.group_size];
+        let start = self.cores[core].l3_link.take(now);
+        let found = group.l3.as_mut().and_then(|l3| l3.find(line)).map(|held| held.ready);
+        let (ready, origin) = match found {
+            Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
+            None => {
+                self.cores[core].counts.main += 1;
+                let ready = group.main.take(start) + latencies.l3 + latencies.main;
+                if self.holds == Holds::Inclusive {
+                    self.fill_l3(core, line, ready - latencies.l3, State::Exclusive);
+                }
+                (ready, Origin::Main)
+            }
+        };
+        self.fill_l2(core, line, ready, state);
+        (ready, origin, state)
+    }
+
+    /// Takes a line from other cores, or (if it is only read) the right to write it. Returns the cycle
+    /// in which one that has it hands it over.
+    fn take_from(&mut self, others: u64, line: Line, is_write: bool, now: u64) -> Option<u64> {
+        let way = self.latencies.transfer / 2;
+        let mut given = None;
+        let mut left = others;
+        while left != 0 {
+            let other = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some(held) = self.cores[other].give(line, is_write, now, way) else { continue };
+            let at = now.max(held.ready) + way;
+            // An inclusive last level has what no core may have changed.
+            if self.holds == Holds::Victims || held.state != State::Shared {
+                given = given.max(Some(at));
+            }
+            if let Some(directory) = self.directory.as_mut().filter(|_| is_write) {
+                directory.taken(other).push((line, at));
+            }
+        }
+        given
+    }
+
+    fn fill_l2(&mut self, core: usize, line: Line, ready: u64, state: State) {
+        let evicted = self.cores[core].l2.insert(line, ready, state);
+        let Some(evicted) = evicted else { return };
+        if self.holds == Holds::Victims || evicted.state == State::Modified {
+            self.fill_l3(core, evicted.line, ready, evicted.state);
+        }
+    }
+
+    fn fill_l3(&mut self, core: usize, line: Line, ready: u64, state: State) {
+        let group = &mut self.groups[core / self.group_size];
+        let Some(l3) = &mut group.l3 else {
+            if state == State::Modified {
+                group.main.take(ready);
+            }
+            return;
+        };
+        let Some(evicted) = l3.insert(line, ready, state) else { return };
+        let mut is_changed = evicted.state == State::Modified;
+        if self.holds == Holds::Inclusive {
+            let first = core / self.group_size * self.group_size;
+            for own in self.cores.iter_mut().skip(first).take(self.group_size) {
+                let held = own.give(evicted.line, true, ready, 0);
+                is_changed |= held.is_some_and(|held| held.state == State::Modified);
+            }
+        }
+        if is_changed {
+            self.groups[core / self.group_size].main.take(ready);
+        }
+    }
+
+    /// A changed line leaves the first level.
+    fn write_back(&mut self, core: usize, line: Line, now: u64) {
+        match self.cores[core].l2.peek(line) {
+            Some(held) => held.state = State::Modified,
+            None => self.fill_l2(core, line, now, State::Modified),
+        }
+    }
+
+    /// Cycles until the page of a request is known.
+    fn translate(&mut self, request: &Request, is_code: bool, now: u64) -> u64 {
+        let own = &mut self.cores[request.core];
+        let translations = &mut own.translations;
+        let miss = if is_code { translations.code_miss } else { translations.data_miss };
+        let above = match translations.find(request.page, is_code) {
+            Found::First => return 0,
+            Found::Second => return miss,
+            Found::Walk(above) => above,
+        };
+        own.counts.walks += 1;
+        let begin = translations.walkers.free(now + miss);
+        let mut at = begin + translations.walk;
+        // The entry of the level above lies 512 times as close to its neighbours.
+        let levels = [(request.entry >> 9) & !7 | 1 << 60, request.entry];
+        for entry in &levels[1 - above.min(1) as usize..] {
+            at = self.table(request.core, entry >> LINE_SHIFT, at);
+        }
+        self.cores[request.core].translations.walkers.take(at);
+        at - now
+    }
+
+    /// When an entry of the tables is read.
+    fn table(&mut self, core: usize, line: Line, now: u64) -> u64 {
+        let latencies = self.latencies;
+        match latencies.walk_begins {
+            WalkBegins::L2 => self.beyond(core, line, false, now, latencies.l2).0,
+            WalkBegins::L1d => match self.cores[core].l1d.find(line) {
+                Some(held) => held.ready.max(now) + self.cores[core].l1d_latency,
+                None => self.bring(core, line, false, now).0 + self.cores[core].l1d_latency,
+            },
+        }
+    }
+}

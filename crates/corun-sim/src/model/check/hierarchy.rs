@@ -1,0 +1,73 @@
+//! Checks of everything behind the first level.
+
+use super::super::CoreModel;
+use super::super::hierarchy::{Hierarchy, LINE, Prefetch};
+use super::Faults;
+
+/// KiB of the largest caches of a core, and of several.
+const LARGEST: [u32; 2] = [1 << 16, 1 << 19];
+/// Lines of a set, at most.
+const MOST_WAYS: u32 = 64;
+/// Cores that share memory, at most.
+const MOST_CORES: u32 = 64;
+/// Entries of a prefetcher, at most.
+const MOST_PREFETCHES: u32 = 1 << 12;
+
+pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
+    let Hierarchy { fills, l2, l3, stlb, walk, prefetch, main, coherence } = &model.hierarchy;
+    faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
+    size("hierarchy.l2", [l2.kib, l2.ways], LARGEST[0], faults);
+    faults.cycles("hierarchy.l2.miss", l2.miss);
+    amount("hierarchy.l2.interval", l2.interval, 1024.0, faults);
+    faults.within("hierarchy.l2.entries", l2.entries, 1, 1 << 12);
+    if let Some(l3) = l3 {
+        size("hierarchy.l3", [l3.kib, l3.ways], LARGEST[1], faults);
+        faults.cycles("hierarchy.l3.miss", l3.miss);
+        faults.within("hierarchy.l3.cores", l3.cores, 1, MOST_CORES);
+        amount("hierarchy.l3.interval", l3.interval, 1024.0, faults);
+    }
+    if let Some(tlb) = stlb {
+        faults.resource("hierarchy.stlb", "entries", tlb.entries, &tlb.sharing);
+        faults.within("hierarchy.stlb.ways", tlb.ways, 1, tlb.entries.max(1));
+        faults.multiple("hierarchy.stlb.entries", tlb.entries, tlb.ways);
+    }
+    faults.within("hierarchy.walk.walkers", walk.walkers, 1, 64);
+    faults.cycles("hierarchy.walk.cycles", walk.cycles);
+    faults.within("hierarchy.walk.directories", walk.directories, 1, 1 << 12);
+    prefetchers(prefetch, faults);
+    amount("hierarchy.main.nanoseconds", main.nanoseconds, 1e5, faults);
+    amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);
+    faults.cycles("hierarchy.coherence.transfer", coherence.transfer);
+    faults.cycles("hierarchy.coherence.clear", coherence.clear);
+    if model.memory.l1d.line != LINE || model.front.l1i.line != LINE {
+        faults.add("memory.l1d.line", format_args!("{LINE}, in every cache"), "another length");
+    }
+}
+
+fn prefetchers(prefetch: &Prefetch, faults: &mut Faults) {
+    let counts = [
+        ("strides", prefetch.strides),
+        ("stride_ahead", prefetch.stride_ahead),
+        ("streams", prefetch.streams),
+        ("stream_ahead", prefetch.stream_ahead),
+    ];
+    for (field, count) in counts {
+        faults.within(&format!("hierarchy.prefetch.{field}"), count, 0, MOST_PREFETCHES);
+    }
+}
+
+fn size(path: &str, [kib, ways]: [u32; 2], most: u32, faults: &mut Faults) {
+    faults.within(&format!("{path}.kib"), kib, 1, most);
+    faults.within(&format!("{path}.ways"), ways, 1, MOST_WAYS);
+    let (lines, ways) = (u64::from(kib) * 1024 / u64::from(LINE), u64::from(ways.max(1)));
+    if !lines.is_multiple_of(ways) {
+        let expected = format_args!("whole sets of {} bytes", ways * u64::from(LINE)).to_string();
+        faults.add(format!("{path}.kib"), expected, kib);
+    }
+}
+
+fn amount(path: &str, amount: f64, most: f64, faults: &mut Faults) {
+    if !(amount.is_finite() && amount > 0.0 && amount <= most) {
+        faults.add(path, format_args!("a number above 0 and up to {most}"), amount);
+    }
+}

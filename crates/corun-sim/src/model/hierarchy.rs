@@ -1,0 +1,239 @@
+//! What lies behind the first level: caches, translations, prefetchers, memory, other cores.
+
+use serde::{Deserialize, Serialize};
+
+use super::memory::Cache;
+use super::sharing::Sharing;
+
+/// Everything between the first-level caches and memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hierarchy {
+    /// Misses of the first-level data cache on their way.
+    pub fills: Fills,
+    /// Second-level cache of each core.
+    pub l2: Level,
+    /// Last-level cache of several cores.
+    pub l3: Option<LastLevel>,
+    /// Second-level translations.
+    pub stlb: Option<SecondTlb>,
+    /// What a miss of all translations takes.
+    pub walk: Walk,
+    /// What is fetched before it is asked for.
+    pub prefetch: Prefetch,
+    /// Memory.
+    pub main: MainMemory,
+    /// What cores take from each other.
+    pub coherence: Coherence,
+}
+
+/// Misses on their way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fills {
+    /// Lines on their way at once.
+    pub entries: u32,
+    /// How siblings share them.
+    pub sharing: Sharing,
+}
+
+/// Which line leaves a cache for a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replacement {
+    /// The one whose last use is longest ago.
+    LeastRecent,
+    /// One that was not used since all others were: a bit for each.
+    PseudoLeastRecent,
+    /// One that is predicted to be used last: two bits for each (RRIP, Jaleel et al. 2010).
+    ReReference,
+}
+
+/// A cache behind the first level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// KiB.
+    pub kib: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Which line leaves.
+    pub replacement: Replacement,
+    /// Cycles that a miss costs more, if the next level has it.
+    pub miss: u32,
+    /// Cycles between two lines that it hands over.
+    pub interval: f64,
+    /// Its own misses on their way at once.
+    pub entries: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// The cache that several cores share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastLevel {
+    /// KiB, all slices together.
+    pub kib: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Which line leaves.
+    pub replacement: Replacement,
+    /// What it holds.
+    pub holds: Holds,
+    /// Cores that share it.
+    pub cores: u32,
+    /// Cycles that a miss costs more, before memory is asked.
+    pub miss: u32,
+    /// Cycles between two lines that it hands to one core.
+    pub interval: f64,
+    /// Where its figures are from.
+    pub source: String,
+}
+
+/// What a last-level cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// Lines that the second level gave up.
+    Victims,
+    /// Everything that the cores hold, too.
+    Inclusive,
+}
+
+/// Second-level translations of data and instructions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondTlb {
+    /// Pages.
+    pub entries: u32,
+    /// Pages of a set.
+    pub ways: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// What the hardware does to find a translation in memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Walk {
+    /// Walks at once.
+    pub walkers: u32,
+    /// Cycles of a walk besides its accesses.
+    pub cycles: u32,
+    /// Entries for the level above pages (2 MiB each): with one the walk is a single access.
+    pub directories: u32,
+    /// The first cache that is asked for the tables.
+    pub begins: WalkBegins,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
+/// The first cache that a walk asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WalkBegins {
+    /// First-level data cache.
+    L1d,
+    /// Second-level cache.
+    L2,
+}
+
+/// Prefetchers. A count of zero: the core has no such one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prefetch {
+    /// Whether a first-level miss brings the next line too.
+    pub next_line: bool,
+    /// Instructions whose strides are remembered.
+    pub strides: u32,
+    /// Strides ahead.
+    pub stride_ahead: u32,
+    /// Pages whose streams are remembered by the second level.
+    pub streams: u32,
+    /// Lines ahead of a stream.
+    pub stream_ahead: u32,
+    /// Whether a second-level miss brings the other line of its pair (128 bytes) too.
+    pub adjacent: bool,
+    /// How siblings share them.
+    pub sharing: Sharing,
+}
+
+/// Memory behind all caches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MainMemory {
+    /// Nanoseconds from the last cache to memory and back.
+    pub nanoseconds: f64,
+    /// GB (10^9 bytes) a second that it hands to one group of cores.
+    pub gigabytes_a_second: f64,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// What cores take from each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coherence {
+    /// Cycles for a line that another core has changed, instead of those of the last level.
+    pub transfer: u32,
+    /// Cycles until a core begins again when another one wrote what it has loaded too early.
+    pub clear: u32,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// How a cache is divided, whichever it is.
+pub trait CacheSize {
+    /// Sets.
+    fn sets(&self) -> u32;
+    /// Lines of a set.
+    fn ways(&self) -> u32;
+    /// Which line leaves.
+    fn replacement(&self) -> Replacement;
+}
+
+/// Bytes of a line of every cache behind the first level.
+pub const LINE: u32 = 64;
+
+impl CacheSize for Level {
+    fn sets(&self) -> u32 {
+        self.kib * 1024 / LINE / self.ways
+    }
+
+    fn ways(&self) -> u32 {
+        self.ways
+    }
+
+    fn replacement(&self) -> Replacement {
+        self.replacement
+    }
+}
+
+impl CacheSize for LastLevel {
+    fn sets(&self) -> u32 {
+        self.kib * 1024 / LINE / self.ways
+    }
+
+    fn ways(&self) -> u32 {
+        self.ways
+    }
+
+    fn replacement(&self) -> Replacement {
+        self.replacement
+    }
+}
+
+impl CacheSize for Cache {
+    fn sets(&self) -> u32 {
+        self.kib * 1024 / self.line / self.ways
+    }
+
+    fn ways(&self) -> u32 {
+        self.ways
+    }
+
+    fn replacement(&self) -> Replacement {
+        Replacement::PseudoLeastRecent
+    }
+}

@@ -7,6 +7,7 @@ use corun_trace::{Event, ThreadId};
 
 use crate::code::{CodeBlock, Lowering, Unknown};
 use crate::core::{Core, CycleStack, Feed, Occupancy, Step};
+use crate::memory::{Memory, Pages};
 use crate::model::CoreModel;
 use crate::timing::TimingTable;
 
@@ -64,11 +65,12 @@ pub fn simulate(
         blocks: HashMap::new(),
         error: None,
     };
-    let mut core = Core::new(model, stack_update, vec![feed]);
-    core.run_until(0, part.warm_up);
+    let mut memory = Memory::new(model, 1);
+    let mut core = Core::new(0, model, stack_update, vec![feed]);
+    core.run_until(0, part.warm_up, &mut memory);
     let begin = core.state(0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
-    core.run_until(0, end);
+    core.run_until(0, end, &mut memory);
     let state = core.state(0).since(&begin);
     let feed = core.into_feeds().swap_remove(0);
     if let Some(error) = feed.error {
@@ -120,5 +122,9 @@ impl Feed for Recorded<'_> {
             }
             values.clear();
         }
+    }
+
+    fn pages(&self) -> Pages {
+        Pages::of(0, 0, false)
     }
 }

@@ -5,6 +5,7 @@ use corun_trace::Block;
 
 use crate::code::{CodeBlock, Lowering};
 use crate::core::{Core, CycleStack, Feed, Step};
+use crate::memory::{Memory, Pages};
 use crate::model::CoreModel;
 
 /// A block, and what each of its copies touches.
@@ -16,9 +17,6 @@ pub struct Copies<'b> {
     /// repeated if there are more copies.
     pub values: &'b [Vec<u64>],
 }
-
-/// Bytes of a page, of which all are one physical page.
-const PAGE: u64 = 4096;
 
 /// Core cycles of one copy in steady state, and where they go. `k` copies, at least 2, are compared with
 /// 2k; one fewer and one more too, and the mean of the three is taken, so that whole cycles do not show.
@@ -61,11 +59,12 @@ fn run(
         next: 0,
         rounds: 2,
     };
-    let mut core = Core::new(model, lowering.stack_update(), vec![feed]);
+    let mut memory = Memory::new(model, 1);
+    let mut core = Core::new(0, model, lowering.stack_update(), vec![feed]);
     let copies = instructions * u64::from(count);
-    core.run_until(0, copies + 2);
+    core.run_until(0, copies + 2, &mut memory);
     let begin = core.state(0);
-    core.run_until(0, copies + 2 + copies + 1);
+    core.run_until(0, copies + 2 + copies + 1, &mut memory);
     let measured = core.state(0).since(&begin);
     (measured.cycles, measured.stack)
 }
@@ -104,7 +103,7 @@ impl Feed for Unrolled {
         Some(Step { block: self.block, address, executed: self.executed })
     }
 
-    fn physical(&self, linear: u64) -> u64 {
-        PAGE + linear % PAGE
+    fn pages(&self) -> Pages {
+        Pages::one()
     }
 }

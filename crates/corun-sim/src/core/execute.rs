@@ -1,8 +1,10 @@
 //! The ports: each starts the oldest operation that has its operands.
 
-use super::flight::Handle;
+use super::flight::{Flight, Handle};
 use super::{Core, Feed};
 use crate::code::Kind;
+use crate::memory::{Memory, Reply, Request};
+use crate::model::LINE;
 
 /// What memory still takes in this cycle.
 struct Rates {
@@ -30,7 +32,7 @@ impl Rates {
 }
 
 impl<F: Feed> Core<F> {
-    pub(super) fn execute(&mut self) {
+    pub(super) fn execute(&mut self, memory: &mut Memory) {
         self.gather_due();
         let mut rates = Rates {
             loads: self.parameters.load_rate - self.tags.repeat(self.parameters.load_rate),
@@ -48,7 +50,7 @@ impl<F: Feed> Core<F> {
                 continue;
             }
             self.waiting[port].pop_front();
-            self.start(handle, port);
+            self.start(handle, port, memory);
         }
     }
 
@@ -75,22 +77,60 @@ impl<F: Feed> Core<F> {
         self.due = due;
     }
 
-    fn start(&mut self, handle: Handle, port: usize) {
+    fn start(&mut self, handle: Handle, port: usize, memory: &mut Memory) {
         let now = self.now;
         let flight = self.threads[handle.thread()].flights.get_mut(handle);
         flight.waited = now.saturating_sub(flight.ready) as u32;
-        let mut done = now + u64::from(flight.latency) + u64::from(flight.extra);
-        if matches!(flight.kind, Kind::Load(_)) && self.tags.is_of_use() {
-            let linear = flight.address;
-            let physical = self.threads[handle.thread()].feed.physical(linear);
-            done = self.tags.load(linear, physical, now, done);
-        }
+        let (kind, latency) = (flight.kind, u64::from(flight.latency) + u64::from(flight.extra));
+        let done = match kind {
+            Kind::Compute | Kind::StoreData(_) => now + latency,
+            Kind::Load(_) => self.load_now(handle, latency, memory),
+            Kind::StoreAddress(_) => {
+                self.touch(handle, memory, Memory::own);
+                now + latency
+            }
+        };
         let flight = self.threads[handle.thread()].flights.get_mut(handle);
         self.port_free[port] = now + u64::from(flight.busy.max(1));
         self.assigned[port] -= 1;
         self.scheduler_used[usize::from(self.parameters.ports[port].scheduler)] -= 1;
         self.is_active = true;
         self.finish(handle, done, None);
+    }
+
+    /// When a load that starts now is done.
+    fn load_now(&mut self, handle: Handle, latency: u64, memory: &mut Memory) -> u64 {
+        let (now, thread) = (self.now, handle.thread());
+        let &Flight { address, is_forwarded, .. } = self.flight(handle);
+        // What a store hands over never misses.
+        let ready = if is_forwarded { now } else { self.touch(handle, memory, Memory::load) };
+        let pages = self.threads[thread].pages;
+        if pages.are_one() && self.tags.is_of_use() {
+            return self.tags.load(address, pages.physical(address), now, ready + latency);
+        }
+        ready + latency
+    }
+
+    /// Asks memory for every line that an operation touches. Returns when the last one is there.
+    fn touch(
+        &mut self,
+        handle: Handle,
+        memory: &mut Memory,
+        ask: fn(&mut Memory, Request, u64) -> Reply,
+    ) -> u64 {
+        let &Flight { address, span, instruction, .. } = self.flight(handle);
+        let (now, line) = (self.now, u64::from(LINE));
+        let mut ready = now;
+        let (mut at, end) = (address, address.wrapping_add(span.into()));
+        while at < end {
+            let request = self.request(handle.thread(), instruction.into(), at);
+            let reply = ask(memory, request, now);
+            let flight = self.threads[handle.thread()].flights.get_mut(handle);
+            flight.origin = flight.origin.max(reply.origin);
+            ready = ready.max(reply.ready);
+            at = (at / line + 1).wrapping_mul(line);
+        }
+        ready
     }
 
     /// Tells those that wait for a result when it comes. What can start in this very cycle goes to

@@ -7,8 +7,8 @@ use super::thread::{Queued, VALUES};
 use super::{Core, Feed, Step};
 use crate::branch::Outcome;
 use crate::code::CodeInstruction;
-use crate::memory::Ways;
-use crate::model::{CoreModel, Decoder, Fetch};
+use crate::memory::{Memory, Request};
+use crate::model::{CoreModel, Decoder, Fetch, LINE};
 
 /// Where a thread's next instructions come from.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub(super) struct Fetcher {
     branch: Option<u64>,
     awaits_branch: bool,
     op_cache: Option<OpCache>,
-    lines: Ways,
-    pages: Ways,
+    /// The line that was fetched last.
+    line: u64,
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
@@ -60,8 +60,7 @@ impl Fetcher {
             branch: None,
             awaits_branch: false,
             op_cache: model.front.op_cache.as_ref().map(OpCache::new),
-            lines: Ways::of_cache(&model.front.l1i),
-            pages: Ways::of_tlb(&model.front.itlb),
+            line: u64::MAX,
             is_decoding: true,
             fetched_to: 0,
             values: Vec::new(),
@@ -87,18 +86,18 @@ impl Fetcher {
 }
 
 impl<F: Feed> Core<F> {
-    pub(super) fn fetch(&mut self) {
+    pub(super) fn fetch(&mut self, memory: &mut Memory) {
         let count = self.threads.len();
         for turn in 0..count {
             let index = (self.now as usize + turn) % count;
-            if self.fetch_thread(index) {
+            if self.fetch_thread(index, memory) {
                 break;
             }
         }
     }
 
     /// Returns whether the thread used the front end in this cycle.
-    fn fetch_thread(&mut self, index: usize) -> bool {
+    fn fetch_thread(&mut self, index: usize, memory: &mut Memory) -> bool {
         if !self.may_fetch(index) {
             return false;
         }
@@ -120,7 +119,10 @@ impl<F: Feed> Core<F> {
             if room < u32::from(lowered.slots) && thread.queue_used > 0 {
                 break;
             }
-            if !thread.fetcher.admit(place, lowered, &mut budget, &self.front, self.now) {
+            let request =
+                Request { core: self.number, instruction: 0, linear: 0, pages: thread.pages };
+            let mut code = Code { memory: &mut *memory, request, now: self.now };
+            if !thread.fetcher.admit(place, lowered, &mut budget, &self.front, &mut code) {
                 break;
             }
             is_used = true;
@@ -250,7 +252,7 @@ impl Fetcher {
         lowered: &CodeInstruction,
         budget: &mut Budget,
         front: &Front,
-        now: u64,
+        code: &mut Code<'_>,
     ) -> bool {
         let operations = u32::from(lowered.slots);
         if let (Some(cache), Some(model)) = (&mut self.op_cache, &front.op_cache) {
@@ -276,7 +278,7 @@ impl Fetcher {
                     }
                     None if !self.is_decoding => {
                         self.is_decoding = true;
-                        self.resume = now + u64::from(model.switch);
+                        self.resume = code.now + u64::from(model.switch);
                         self.fetched_to = 0;
                         return false;
                     }
@@ -293,7 +295,7 @@ impl Fetcher {
                 return true;
             }
         }
-        if !self.decode(place, lowered, budget, front, now) {
+        if !self.decode(place, lowered, budget, front, code) {
             return false;
         }
         if let Some(cache) = &mut self.op_cache {
@@ -309,7 +311,7 @@ impl Fetcher {
         lowered: &CodeInstruction,
         budget: &mut Budget,
         front: &Front,
-        now: u64,
+        code: &mut Code<'_>,
     ) -> bool {
         let Decoder { first, others, operations: most, .. } = front.decoder;
         let slots = u32::from(lowered.slots);
@@ -331,18 +333,14 @@ impl Fetcher {
                 return false;
             }
             let wanted = end - 1;
-            // The line behind the last one is asked for ahead of time.
-            let is_ahead = self.lines.is_next(wanted);
-            let mut missed = 0;
-            if !self.pages.touch(wanted >> 12) {
-                missed += u64::from(front.page_miss);
-            }
-            if !self.lines.touch(wanted) && !is_ahead {
-                missed += u64::from(front.line_miss);
-            }
-            if missed > 0 {
-                self.resume = now + missed;
-                return false;
+            let line = wanted / u64::from(LINE);
+            if line != self.line {
+                self.line = line;
+                let there = code.line(wanted);
+                if there > code.now {
+                    self.resume = there;
+                    return false;
+                }
             }
             budget.bytes = 0;
             self.fetched_to += bytes;
@@ -353,9 +351,29 @@ impl Fetcher {
         let longer = front.fetch.length_changing_prefix;
         if lowered.has_length_changing_prefix && longer > 0 {
             budget.instructions = 0;
-            self.resume = now + 1 + u64::from(longer);
+            self.resume = code.now + 1 + u64::from(longer);
         }
         true
+    }
+}
+
+/// Where the front end gets a thread's code from.
+struct Code<'m> {
+    memory: &'m mut Memory,
+    request: Request,
+    now: u64,
+}
+
+impl Code<'_> {
+    /// When the line of a linear address can be decoded. The line behind it is asked for, too.
+    fn line(&mut self, linear: u64) -> u64 {
+        let request = Request { linear, ..self.request };
+        let ready = self.memory.fetch(request, self.now).ready;
+        let next = linear.wrapping_add(LINE.into());
+        if next >> 12 == linear >> 12 {
+            self.memory.fetch_ahead(request.core, request.pages.physical(next), self.now);
+        }
+        ready
     }
 }
 
@@ -365,8 +383,6 @@ pub(super) struct Front {
     pub(super) fetch: Fetch,
     pub(super) decoder: Decoder,
     pub(super) op_cache: Option<crate::model::OpCache>,
-    line_miss: u32,
-    page_miss: u32,
 }
 
 impl Front {
@@ -376,8 +392,6 @@ impl Front {
             fetch: front.fetch.clone(),
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),
-            line_miss: front.l1i.miss,
-            page_miss: front.itlb.miss,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Operations between renaming and retirement.
 
 use crate::code::{Kind, PortSet};
+use crate::memory::Origin;
 
 /// Which operation of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,14 @@ pub(super) struct Flight {
     pub(super) ready: u64,
     /// Its place in the order of renaming over all threads.
     pub(super) age: u64,
-    /// The first byte of memory that it loads, by its linear address.
+    /// The first byte of memory that it loads or is going to store, by its linear address.
     pub(super) address: u64,
+    /// How many bytes.
+    pub(super) span: u32,
+    /// A number for its instruction.
+    pub(super) instruction: u32,
+    /// Where the bytes came from.
+    pub(super) origin: Origin,
     pub(super) kind: Kind,
     /// Whether it moves a vector.
     pub(super) is_vector: bool,
@@ -65,6 +72,14 @@ pub(super) struct Flight {
     used_edges: u8,
 }
 
+impl Flight {
+    /// Says which bytes it loads or is going to store.
+    pub(super) fn touch(&mut self, address: u64, span: u64) {
+        self.address = address;
+        self.span = span.min(u32::MAX.into()) as u32;
+    }
+}
+
 /// The operations in flight of one thread, a ring by sequence number.
 #[derive(Debug)]
 pub(super) struct Flights {
@@ -78,6 +93,9 @@ impl Default for Flights {
             ready: 0,
             age: 0,
             address: 0,
+            span: 0,
+            instruction: 0,
+            origin: Origin::L1,
             kind: Kind::Compute,
             is_vector: false,
             ports: 0,
@@ -117,6 +135,8 @@ impl Flights {
         flight.age = age;
         flight.pending = 0;
         flight.extra = 0;
+        flight.span = 0;
+        flight.origin = Origin::L1;
         flight.is_forwarded = false;
         flight.waited = 0;
         flight.waiters = NONE;

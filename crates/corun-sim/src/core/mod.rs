@@ -32,6 +32,7 @@ use wheel::Wheel;
 
 use crate::branch::Predictor;
 use crate::code::{CodeBlock, CodeInstruction};
+use crate::memory::{Memory, Pages, Request};
 use crate::model::CoreModel;
 
 /// What a hardware thread executes, block by block.
@@ -41,10 +42,8 @@ pub(crate) trait Feed {
     /// Returns none at the end of the program.
     fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step>;
 
-    /// Where a linear address lies in memory.
-    fn physical(&self, linear: u64) -> u64 {
-        linear
-    }
+    /// Where its addresses lie in memory.
+    fn pages(&self) -> Pages;
 }
 
 /// A block that a thread executes.
@@ -83,6 +82,8 @@ impl State {
 
 /// A core at work.
 pub(crate) struct Core<F> {
+    /// Its number among the cores that share memory.
+    number: usize,
     parameters: Parameters,
     front: Front,
     code: Vec<CodeBlock>,
@@ -109,10 +110,16 @@ pub(crate) struct Core<F> {
 
 impl<F: Feed> Core<F> {
     /// A core at rest, with a hardware thread for each feed.
-    pub(crate) fn new(model: &CoreModel, stack_update: CodeInstruction, feeds: Vec<F>) -> Self {
+    pub(crate) fn new(
+        number: usize,
+        model: &CoreModel,
+        stack_update: CodeInstruction,
+        feeds: Vec<F>,
+    ) -> Self {
         let parameters = Parameters::of(model, feeds.len() as u32);
         let ports = parameters.ports.len();
         Self {
+            number,
             code: vec![CodeBlock { instructions: vec![stack_update] }],
             threads: feeds.into_iter().map(|feed| Thread::new(feed, &parameters, model)).collect(),
             now: 0,
@@ -151,23 +158,29 @@ impl<F: Feed> Core<F> {
 
     /// Goes on until the thread has retired so many instructions, or all there are. Returns whether
     /// there are more.
-    pub(crate) fn run_until(&mut self, thread: usize, instructions: u64) -> bool {
+    pub(crate) fn run_until(
+        &mut self,
+        thread: usize,
+        instructions: u64,
+        memory: &mut Memory,
+    ) -> bool {
         while self.threads[thread].retired < instructions {
             if self.threads.iter().all(Thread::is_done) {
                 return false;
             }
-            self.cycle();
+            self.cycle(memory);
         }
         true
     }
 
-    fn cycle(&mut self) {
+    fn cycle(&mut self, memory: &mut Memory) {
         self.is_active = false;
-        self.commit_stores();
+        self.clear(memory);
+        self.commit_stores(memory);
         self.retire();
-        self.execute();
+        self.execute(memory);
         self.rename();
-        self.fetch();
+        self.fetch(memory);
         let passed = if self.is_active { 1 } else { self.next_event() - self.now };
         for thread in &mut self.threads {
             thread.stack.pass(passed);
@@ -187,6 +200,11 @@ impl<F: Feed> Core<F> {
         let threads = self.threads.iter().filter_map(|thread| thread.next_event(self.now));
         let wheel = self.wheel.next(self.now);
         ports.chain(threads).chain(wheel).min().unwrap_or(soonest).max(soonest)
+    }
+
+    /// Of a thread for a linear address.
+    fn request(&self, thread: usize, instruction: u64, linear: u64) -> Request {
+        Request { core: self.number, instruction, linear, pages: self.threads[thread].pages }
     }
 
     fn flight(&self, handle: Handle) -> &Flight {

@@ -37,6 +37,7 @@ pub(super) struct Parameters {
     pub(super) moves_a_cycle: u32,
     pub(super) mispredict: u64,
     pub(super) resteer: u64,
+    pub(super) clear: u64,
 }
 
 /// A port of the back end.
@@ -114,6 +115,7 @@ impl Parameters {
             moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
             mispredict: model.front.prediction.mispredict.into(),
             resteer: model.front.prediction.resteer.into(),
+            clear: model.hierarchy.coherence.clear.into(),
         }
     }
 }

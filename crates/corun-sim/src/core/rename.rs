@@ -8,6 +8,7 @@ use super::store_queue::{Overlap, Store};
 use super::thread::{Queued, Renamed, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeInstruction, Effect, Kind, PortSet, Source};
+use crate::memory::Origin;
 
 /// Ports given to an instruction's operations, and what of each scheduler that takes.
 #[derive(Debug, Default)]
@@ -15,6 +16,9 @@ pub(super) struct Seats {
     ports: Vec<u8>,
     taken: Vec<u32>,
 }
+
+/// Bytes of a repeated access of which the lines are asked for one by one.
+const LONGEST_SPAN: u64 = 1 << 14;
 
 /// The index of the code that holds nothing but the update of the stack pointer.
 pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
@@ -44,6 +48,9 @@ impl<F: Feed> Core<F> {
             };
             if thread.is_held {
                 return (used, Component::Serializing);
+            }
+            if thread.cleared > self.now {
+                return (used, Component::Memory(Origin::OtherCore));
             }
             let next = &self.code[queued.block as usize].instructions[queued.instruction as usize];
             let must_wait = !thread.rob.is_empty() || (next.is_draining && thread.stores.len() > 0);
@@ -109,7 +116,7 @@ impl<F: Feed> Core<F> {
         let is_load = matches!(oldest.kind, Kind::Load(_));
         let data = match (is_load, oldest.is_forwarded) {
             (true, true) => Component::Forwarding,
-            (true, false) => Component::Memory,
+            (true, false) => Component::Memory(oldest.origin),
             (false, _) => Component::Dependency,
         };
         let has_operands = oldest.pending == 0 && oldest.ready <= self.now;
@@ -226,6 +233,7 @@ impl<F: Feed> Core<F> {
             thread.next += 1;
             let flight = thread.flights.begin(sequence, self.age, self.now);
             flight.kind = operation.kind;
+            flight.instruction = queued.block << 6 ^ queued.instruction;
             flight.is_vector = operation.is_vector;
             flight.ports = operation.ports;
             flight.port = port;
@@ -260,7 +268,7 @@ impl<F: Feed> Core<F> {
                 }
                 Kind::StoreAddress(memory) => {
                     let at = values(&self.threads[index], memory);
-                    self.store(index, lowered, queued, memory, at, sequence + 1);
+                    self.store(index, lowered, queued, memory, at, sequence);
                 }
             }
             if operation.ports != 0 {
@@ -330,6 +338,7 @@ impl<F: Feed> Core<F> {
     ) -> Option<u64> {
         let place = lowered.memory[usize::from(memory)];
         let thread = &mut self.threads[index];
+        let mut span = u64::from(place.size);
         let (address, bytes) = match place.form {
             Form::Single => (thread.value(queued, at), u64::from(place.size)),
             Form::Lanes => {
@@ -343,14 +352,15 @@ impl<F: Feed> Core<F> {
             }
             Form::Repeated => {
                 let count = thread.value(queued, at) >> 1;
+                span = count.saturating_mul(place.size.into()).min(LONGEST_SPAN);
                 let cycles = (count.saturating_mul(place.size.into()) / 32).min(1 << 14);
                 thread.flights.get_mut(Handle::new(index, sequence)).extra = cycles as u16;
                 (thread.value(queued, at + 1), u64::from(place.size))
             }
         };
         let line = self.parameters.line_shift;
-        thread.flights.get_mut(Handle::new(index, sequence)).address = address;
-        let address = thread.feed.physical(address);
+        thread.flights.get_mut(Handle::new(index, sequence)).touch(address, span);
+        let address = thread.pages.physical(address);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
             let flight = thread.flights.get_mut(Handle::new(index, sequence));
             flight.extra += self.parameters.load_split as u16;
@@ -406,23 +416,31 @@ impl<F: Feed> Core<F> {
         queued: &Queued,
         memory: u8,
         at: usize,
-        data: u64,
+        sequence: u64,
     ) {
         let place = lowered.memory[usize::from(memory)];
         let thread = &mut self.threads[index];
-        let (address, size) = match place.form {
-            Form::Single => (thread.value(queued, at), place.size),
-            Form::Lanes | Form::Repeated => (thread.value(queued, at + 1), place.size),
+        let size = u64::from(place.size);
+        let (linear, span) = match place.form {
+            Form::Single => (thread.value(queued, at), size),
+            Form::Lanes => (thread.value(queued, at + 1), size),
+            Form::Repeated => {
+                let count = thread.value(queued, at) >> 1;
+                (thread.value(queued, at + 1), count.saturating_mul(size).min(LONGEST_SPAN))
+            }
         };
+        thread.flights.get_mut(Handle::new(index, sequence)).touch(linear, span);
         let versions = versions(&thread.registers, place.registers);
-        let address = thread.feed.physical(address);
         thread.stores.push(Store {
-            address,
-            size,
+            address: thread.pages.physical(linear),
+            linear,
+            size: place.size,
             name: place.name,
             versions,
-            data,
+            // The operation behind that of the address hands it over.
+            data: sequence + 1,
             is_retired: false,
+            granted: None,
             waiting: Vec::new(),
         });
     }

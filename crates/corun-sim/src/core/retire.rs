@@ -1,16 +1,27 @@
 //! The end of the pipeline: results become final in program order, stores reach the cache.
 
 use super::{Core, Feed, Handle};
+use crate::code::Kind;
+use crate::memory::{Memory, Request};
 
 impl<F: Feed> Core<F> {
     /// Lets the oldest retired stores reach the cache.
-    pub(super) fn commit_stores(&mut self) {
-        let now = self.now;
+    pub(super) fn commit_stores(&mut self, memory: &mut Memory) {
+        let (now, core) = (self.now, self.number);
         for index in 0..self.threads.len() {
             let mut line = None;
             for done in 0..self.parameters.commit_same_line.max(self.parameters.commit) {
                 let thread = &mut self.threads[index];
+                let pages = thread.pages;
                 let Some(store) = thread.stores.ready(now) else { break };
+                let granted = *store.granted.get_or_insert_with(|| {
+                    let owned = memory.owned(core, store.address, now);
+                    let request = Request { core, instruction: 0, linear: store.linear, pages };
+                    owned.unwrap_or_else(|| memory.own(request, now).ready)
+                });
+                if granted > now {
+                    break;
+                }
                 let shift = self.parameters.line_shift;
                 let first = store.address >> shift;
                 let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
@@ -31,6 +42,31 @@ impl<F: Feed> Core<F> {
                 }
                 if is_split {
                     break;
+                }
+            }
+        }
+    }
+
+    /// Begins anew where another core wrote a line that was loaded too early: behind a load that had not
+    /// yet got its bytes.
+    pub(super) fn clear(&mut self, memory: &mut Memory) {
+        let (now, shift) = (self.now, self.parameters.line_shift);
+        let Some(taken) = memory.taken(self.number).filter(|taken| !taken.is_empty()) else {
+            return;
+        };
+        for (line, at) in taken.drain(..) {
+            for thread in &mut self.threads {
+                let pages = thread.pages;
+                let mut early = (thread.head + 1..thread.next).map(|at| thread.flights.at(at));
+                let is_early = early.any(|flight| {
+                    matches!(flight.kind, Kind::Load(_))
+                        && !flight.is_forwarded
+                        && flight.done <= at
+                        && pages.physical(flight.address) >> shift == line
+                });
+                if is_early {
+                    thread.cleared = now.max(at) + self.parameters.clear;
+                    self.is_active = true;
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Where the cycles went: slots of renaming, each used or lost to one cause, so that they add up exactly.
 
+use crate::memory::Origin;
+
 /// What a thread's slots were used for or lost to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CycleStack {
@@ -21,8 +23,8 @@ pub enum Component {
     Mispredict,
     /// The oldest operation waits for operands or is being executed.
     Dependency,
-    /// The oldest operation waits for data from memory.
-    Memory,
+    /// The oldest operation waits for data from there.
+    Memory(Origin),
     /// A load of bytes that a store before it has not yet written to the cache.
     Forwarding,
     /// An instruction lets nothing pass it.
@@ -46,7 +48,11 @@ const FIXED: &[(Component, &str)] = &[
     (Component::FrontEnd, "front end"),
     (Component::Mispredict, "mispredict"),
     (Component::Dependency, "dependency"),
-    (Component::Memory, "L1D"),
+    (Component::Memory(Origin::L1), "L1D"),
+    (Component::Memory(Origin::L2), "L2"),
+    (Component::Memory(Origin::L3), "L3"),
+    (Component::Memory(Origin::Main), "memory"),
+    (Component::Memory(Origin::OtherCore), "other core"),
     (Component::Forwarding, "store forwarding"),
     (Component::Serializing, "serializing"),
     (Component::ReorderBuffer, "reorder buffer"),

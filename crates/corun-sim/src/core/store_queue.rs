@@ -19,7 +19,9 @@ pub(super) struct StoreQueue {
 /// A store on its way.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
+    /// The first byte, physical and linear.
     pub(super) address: u64,
+    pub(super) linear: u64,
     pub(super) size: u16,
     /// The place's name, and the versions of its registers.
     pub(super) name: u32,
@@ -27,6 +29,8 @@ pub(super) struct Store {
     /// The operation that hands its data over.
     pub(super) data: u64,
     pub(super) is_retired: bool,
+    /// From when on its line can be written, once it was asked for.
+    pub(super) granted: Option<u64>,
     /// Loads that wait until it has reached the cache, and so many cycles longer.
     pub(super) waiting: Vec<(Handle, u32)>,
 }
@@ -108,8 +112,8 @@ impl StoreQueue {
     }
 
     /// The oldest, if it may reach the cache.
-    pub(super) fn ready(&self, now: u64) -> Option<&Store> {
-        self.stores.front().filter(|store| store.is_retired && self.free <= now)
+    pub(super) fn ready(&mut self, now: u64) -> Option<&mut Store> {
+        self.stores.front_mut().filter(|store| store.is_retired && self.free <= now)
     }
 
     /// Takes the oldest off; the next one may follow from `free` on.
@@ -120,6 +124,7 @@ impl StoreQueue {
     }
 
     pub(super) fn next_event(&self) -> Option<u64> {
-        self.stores.front().filter(|store| store.is_retired).map(|_| self.free)
+        let oldest = self.stores.front().filter(|store| store.is_retired)?;
+        Some(self.free.max(oldest.granted.unwrap_or(0)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::Feed;
 use super::fetch::Fetcher;
 use super::flight::{Flights, NEVER};
 use super::occupancy::Occupancy;
@@ -9,10 +10,12 @@ use super::parameters::Parameters;
 use super::stack::CycleStack;
 use super::store_queue::StoreQueue;
 use crate::code::REGISTERS;
+use crate::memory::Pages;
 use crate::model::CoreModel;
 
 pub(super) struct Thread<F> {
     pub(super) feed: F,
+    pub(super) pages: Pages,
     pub(super) fetcher: Fetcher,
     /// Instructions on their way to renaming.
     pub(super) queue: VecDeque<Queued>,
@@ -40,6 +43,8 @@ pub(super) struct Thread<F> {
     pub(super) stack_moved: bool,
     /// Whether an instruction in flight keeps back what comes behind it.
     pub(super) is_held: bool,
+    /// From when on it renames again, after it had to begin anew.
+    pub(super) cleared: u64,
     pub(super) retired: u64,
     pub(super) mispredicts: u64,
     pub(super) stack: CycleStack,
@@ -76,9 +81,10 @@ pub(super) struct Renamed {
     pub(super) is_serializing: bool,
 }
 
-impl<F> Thread<F> {
+impl<F: Feed> Thread<F> {
     pub(super) fn new(feed: F, parameters: &Parameters, model: &CoreModel) -> Self {
         Self {
+            pages: feed.pages(),
             feed,
             fetcher: Fetcher::new(model),
             queue: VecDeque::new(),
@@ -97,6 +103,7 @@ impl<F> Thread<F> {
             stores: StoreQueue::default(),
             stack_moved: false,
             is_held: false,
+            cleared: 0,
             retired: 0,
             mispredicts: 0,
             occupancy: Occupancy::default(),
@@ -114,7 +121,7 @@ impl<F> Thread<F> {
         let head = (self.head < self.next)
             .then(|| self.flights.at(self.head).done)
             .filter(|done| *done != NEVER);
-        let queued = self.queue.front().map(|queued| queued.at);
+        let queued = self.queue.front().map(|queued| queued.at.max(self.cleared));
         let fetch = self.fetcher.next_event();
         let ahead = |at: &u64| *at > now;
         let stores = self.stores.next_event();

@@ -53,103 +53,127 @@ pub(super) struct Cache {
     sets: u64,
     ways: usize,
     replacement: Replacement,
-    lines: Vec<Line>,
-    held: Vec<Held>,
+    /// Sets in groups; one without room yet holds nothing.
+    groups: Vec<Group>,
     /// Counts uses, for the order of the last ones.
     clock: u32,
+}
+
+/// Sets that get room together, so that a large cache of which little is used costs little.
+#[derive(Debug, Clone, Default)]
+struct Group {
+    lines: Vec<Line>,
+    held: Vec<Held>,
+}
+
+/// Sets of a group.
+const GROUP: u64 = 64;
+
+/// Where a line is, or would be: its group, and its set's first place there.
+#[derive(Debug, Clone, Copy)]
+struct Set {
+    group: usize,
+    first: usize,
 }
 
 impl Cache {
     pub(super) fn of(size: &impl CacheSize) -> Self {
         let (sets, ways) = (u64::from(size.sets()), size.ways() as usize);
-        let empty = Held { ready: 0, state: State::Shared, until: u64::MAX, rank: 0 };
-        Self {
-            sets,
-            ways,
-            replacement: size.replacement(),
-            lines: vec![EMPTY; sets as usize * ways],
-            held: vec![empty; sets as usize * ways],
-            clock: 0,
-        }
+        let groups = vec![Group::default(); sets.div_ceil(GROUP) as usize];
+        Self { sets, ways, replacement: size.replacement(), groups, clock: 0 }
     }
 
     #[inline]
-    fn first(&self, line: Line) -> usize {
+    fn set(&self, line: Line) -> Set {
         let set =
             if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets };
-        set as usize * self.ways
+        Set { group: (set / GROUP) as usize, first: (set % GROUP) as usize * self.ways }
     }
 
+    /// The place of a line in its group, if it is there.
     #[inline]
-    fn place(&self, line: Line) -> Option<usize> {
-        let first = self.first(line);
-        let set = &self.lines[first..first + self.ways];
-        set.iter().position(|held| *held == line).map(|way| first + way)
+    fn place(&self, line: Line, set: Set) -> Option<usize> {
+        let lines = self.groups[set.group].lines.get(set.first..set.first + self.ways)?;
+        lines.iter().position(|held| *held == line).map(|way| set.first + way)
     }
 
     /// A line that it holds, as it is; the replacement does not notice.
     #[inline]
     pub(super) fn peek(&mut self, line: Line) -> Option<&mut Held> {
-        self.place(line).map(|place| &mut self.held[place])
+        let set = self.set(line);
+        self.place(line, set).map(|place| &mut self.groups[set.group].held[place])
     }
 
     /// A line that it holds and that is used now.
     #[inline]
     pub(super) fn find(&mut self, line: Line) -> Option<&mut Held> {
-        let place = self.place(line)?;
-        self.use_place(place);
-        Some(&mut self.held[place])
+        let set = self.set(line);
+        let place = self.place(line, set)?;
+        self.touch(set, place);
+        Some(&mut self.groups[set.group].held[place])
     }
 
-    fn use_place(&mut self, place: usize) {
+    fn touch(&mut self, set: Set, place: usize) {
+        let held = &mut self.groups[set.group].held;
         match self.replacement {
             Replacement::LeastRecent => {
                 self.clock += 1;
-                self.held[place].rank = self.clock;
+                held[place].rank = self.clock;
                 if self.clock == u32::MAX {
-                    self.held.iter_mut().for_each(|held| held.rank = 0);
+                    let all = self.groups.iter_mut().flat_map(|group| &mut group.held);
+                    all.for_each(|held| held.rank = 0);
                     self.clock = 0;
                 }
             }
-            // One bit a way, as a tree of pointers does it where the ways are no power of two.
             Replacement::PseudoLeastRecent => {
-                let first = place / self.ways * self.ways;
-                self.held[place].rank = 1;
-                if self.held[first..first + self.ways].iter().all(|held| held.rank == 1) {
-                    self.held[first..first + self.ways].iter_mut().for_each(|held| held.rank = 0);
-                    self.held[place].rank = 1;
+                let ways = &mut held[set.first..set.first + self.ways];
+                ways[place - set.first].rank = 1;
+                if ways.iter().all(|held| held.rank == 1) {
+                    ways.iter_mut().for_each(|held| held.rank = 0);
+                    ways[place - set.first].rank = 1;
                 }
             }
-            Replacement::ReReference => self.held[place].rank = 0,
+            Replacement::ReReference => held[place].rank = 0,
         }
     }
 
     /// Takes a line in; returns the one that left for it.
     pub(super) fn insert(&mut self, line: Line, ready: u64, state: State) -> Option<Evicted> {
-        let known = self.place(line);
-        let place = known.unwrap_or_else(|| self.victim(line));
-        let before = self.lines[place];
-        let held = self.held[place];
+        let set = self.set(line);
+        self.make_room(set);
+        let known = self.place(line, set);
+        let place = known.unwrap_or_else(|| self.victim(set));
+        let group = &mut self.groups[set.group];
+        let (before, held) = (group.lines[place], group.held[place]);
         // What another core has, or is about to have, is not worth a place elsewhere.
         let leaves = known.is_none() && before != EMPTY && held.until == u64::MAX;
         let evicted = leaves.then_some(Evicted { line: before, state: held.state });
-        self.lines[place] = line;
-        self.held[place] = Held { ready, state, until: u64::MAX, rank: held.rank };
-        self.use_place(place);
+        group.lines[place] = line;
+        group.held[place] = Held { ready, state, until: u64::MAX, rank: held.rank };
+        self.touch(set, place);
         if self.replacement == Replacement::ReReference {
-            self.held[place].rank = DISTANT - 1;
+            self.groups[set.group].held[place].rank = DISTANT - 1;
         }
         evicted
     }
 
-    /// The place in the line's set that is given up first.
-    fn victim(&mut self, line: Line) -> usize {
-        let first = self.first(line);
-        let set = first..first + self.ways;
-        if let Some(free) = self.lines[set.clone()].iter().position(|held| *held == EMPTY) {
-            return first + free;
+    fn make_room(&mut self, set: Set) {
+        let group = &mut self.groups[set.group];
+        if group.lines.is_empty() {
+            let empty = Held { ready: 0, state: State::Shared, until: u64::MAX, rank: 0 };
+            let places = self.sets.min(GROUP) as usize * self.ways;
+            *group = Group { lines: vec![EMPTY; places], held: vec![empty; places] };
         }
-        let held = &mut self.held[set];
+    }
+
+    /// The place in a set that is given up first.
+    fn victim(&mut self, set: Set) -> usize {
+        let places = set.first..set.first + self.ways;
+        let group = &mut self.groups[set.group];
+        if let Some(free) = group.lines[places.clone()].iter().position(|held| *held == EMPTY) {
+            return set.first + free;
+        }
+        let held = &mut group.held[places];
         let way = match self.replacement {
             Replacement::LeastRecent => {
                 held.iter().enumerate().min_by_key(|(_, held)| held.rank).map(|(way, _)| way)
@@ -161,14 +185,16 @@ impl Cache {
                 held.iter().position(|held| held.rank >= DISTANT)
             }
         };
-        first + way.unwrap_or(0)
+        set.first + way.unwrap_or(0)
     }
 
     /// Gives a line up. Returns it as it was, if it was there.
     pub(super) fn remove(&mut self, line: Line) -> Option<Held> {
-        let place = self.place(line)?;
-        self.lines[place] = EMPTY;
-        Some(self.held[place])
+        let set = self.set(line);
+        let place = self.place(line, set)?;
+        let group = &mut self.groups[set.group];
+        group.lines[place] = EMPTY;
+        Some(group.held[place])
     }
 }
 

@@ -23,11 +23,6 @@ impl Link {
         self.free = start + self.interval;
         start / PARTS as u64
     }
-
-    /// How many cycles behind `now` the next line would go.
-    pub(super) fn backlog(&self, now: u64) -> u64 {
-        (self.free / PARTS as u64).saturating_sub(now)
-    }
 }
 
 #[cfg(test)]
@@ -39,7 +34,6 @@ mod tests {
         let mut link = Link::new(2.5);
         let gone: Vec<u64> = (0..5).map(|_| link.take(10)).collect();
         assert_eq!(gone, [10, 12, 15, 17, 20]);
-        assert_eq!(link.backlog(10), 12);
         assert_eq!(link.take(100), 100);
     }
 }

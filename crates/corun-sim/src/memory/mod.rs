@@ -14,11 +14,11 @@ mod translation;
 mod ways;
 
 pub(crate) use pages::Pages;
-pub(crate) use ways::Ways;
 
 use cache::{Cache, Line, State};
 use coherence::Directory;
 use link::Link;
+use prefetch::Prefetchers;
 use private::Private;
 
 use crate::model::{CoreModel, Holds, LINE, WalkBegins};
@@ -47,14 +47,12 @@ pub enum Origin {
 pub(crate) struct Request {
     /// The core that asks.
     pub(crate) core: usize,
-    /// Where the instruction lies.
-    pub(crate) at: u64,
-    /// The first byte, linear and physical.
+    /// A number for the instruction.
+    pub(crate) instruction: u64,
+    /// A linear address; its line is meant.
     pub(crate) linear: u64,
-    pub(crate) physical: u64,
-    /// What the linear address's page is called, and where its entry in the tables lies.
-    pub(crate) page: u64,
-    pub(crate) entry: u64,
+    /// The pages of the process.
+    pub(crate) pages: Pages,
 }
 
 /// When a request is answered.
@@ -170,7 +168,7 @@ impl Memory {
     pub(crate) fn fetch(&mut self, request: Request, now: u64) -> Reply {
         let translation = self.translate(&request, true, now);
         let start = now + translation;
-        let line = request.physical >> LINE_SHIFT;
+        let line = request.pages.physical(request.linear) >> LINE_SHIFT;
         let core = &mut self.cores[request.core];
         if let Some(held) = core.l1i.find(line) {
             let ready = held.ready.max(start);
@@ -183,7 +181,7 @@ impl Memory {
         Reply { ready, translation, origin }
     }
 
-    /// Brings the line of code that comes next, if it is there soon.
+    /// Brings a line of code that is going to be asked for.
     pub(crate) fn fetch_ahead(&mut self, core: usize, physical: u64, now: u64) {
         let line = physical >> LINE_SHIFT;
         if self.cores[core].l1i.peek(line).is_none() {
@@ -205,10 +203,11 @@ impl Memory {
     fn data(&mut self, request: Request, is_write: bool, now: u64) -> Reply {
         let translation = self.translate(&request, false, now);
         let start = now + translation;
-        let line = request.physical >> LINE_SHIFT;
+        let physical = request.pages.physical(request.linear);
+        let line = physical >> LINE_SHIFT;
         let core = &mut self.cores[request.core];
-        let ahead =
-            if is_write { None } else { core.prefetchers.stride(request.at, request.linear) };
+        let stride = |it: &mut Prefetchers| it.stride(request.instruction, request.linear);
+        let ahead = if is_write { None } else { stride(&mut core.prefetchers) };
         let reply = match core.l1d.find(line) {
             Some(held) if held.serves(is_write, start) => {
                 if is_write {
@@ -229,7 +228,7 @@ impl Memory {
         };
         if let Some(linear) = ahead {
             let offset = linear.wrapping_sub(request.linear);
-            let wanted = request.physical.wrapping_add(offset) >> LINE_SHIFT;
+            let wanted = physical.wrapping_add(offset) >> LINE_SHIFT;
             if wanted != line {
                 self.bring_ahead(request.core, wanted, start);
             }
@@ -415,7 +414,7 @@ impl Memory {
         let own = &mut self.cores[request.core];
         let translations = &mut own.translations;
         let miss = if is_code { translations.code_miss } else { translations.data_miss };
-        let above = match translations.find(request.page, is_code) {
+        let above = match translations.find(request.pages.number(request.linear), is_code) {
             Found::First => return 0,
             Found::Second => return miss,
             Found::Walk(above) => above,
@@ -424,7 +423,8 @@ impl Memory {
         let begin = translations.walkers.free(now + miss);
         let mut at = begin + translations.walk;
         // The entry of the level above lies 512 times as close to its neighbours.
-        let levels = [(request.entry >> 9) & !7 | 1 << 60, request.entry];
+        let entry = request.pages.entry(request.linear);
+        let levels = [entry >> 9 & !7 | 1 << 60, entry];
         for entry in &levels[1 - above.min(1) as usize..] {
             at = self.table(request.core, entry >> LINE_SHIFT, at);
         }

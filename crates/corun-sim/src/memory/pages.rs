@@ -1,7 +1,7 @@
 //! Where the pages of a process lie in memory: anywhere, by a seed, and nowhere that another one has.
 
 /// Bits of an offset in a page.
-pub(crate) const PAGE_SHIFT: u32 = 12;
+const PAGE_SHIFT: u32 = 12;
 /// Bits of an offset in a huge page.
 const HUGE_SHIFT: u32 = 21;
 /// Bits of a physical address.
@@ -13,25 +13,37 @@ pub(crate) struct Pages {
     key: u64,
     /// Bits of an offset in its pages.
     shift: u32,
+    /// Whether all of them are one page of memory.
+    are_one: bool,
 }
 
 impl Pages {
     /// Of process `process`; the same for the same seed.
     pub(crate) fn of(process: u32, seed: u64, are_huge: bool) -> Self {
         let key = mixed(seed ^ u64::from(process).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Self { key, shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT } }
+        Self { key, shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT }, are_one: false }
+    }
+
+    /// Pages of which each is the same page of memory.
+    pub(crate) fn one() -> Self {
+        Self { key: 0, shift: PAGE_SHIFT, are_one: true }
+    }
+
+    /// Whether two addresses may be one place in memory.
+    pub(crate) fn are_one(self) -> bool {
+        self.are_one
     }
 
     /// Where a linear address lies. Two pages of one frame are as rare as one in 2^40.
     #[inline]
     pub(crate) fn physical(self, linear: u64) -> u64 {
-        let frame = mixed(linear >> self.shift ^ self.key) << self.shift;
-        (frame | linear & ((1 << self.shift) - 1)) & ((1 << PHYSICAL_BITS) - 1)
+        let page = if self.are_one { 1 } else { mixed(linear >> self.shift ^ self.key) };
+        (page << self.shift | linear & ((1 << self.shift) - 1)) & ((1 << PHYSICAL_BITS) - 1)
     }
 
     /// The number by which a translation of the address is found.
     #[inline]
-    pub(crate) fn number(self, linear: u64) -> u64 {
+    pub(super) fn number(self, linear: u64) -> u64 {
         linear >> self.shift ^ self.key << 40
     }
 

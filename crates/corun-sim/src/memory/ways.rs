@@ -1,11 +1,10 @@
-//! Caches and translations as the front end needs them: whether something is there, least recently used
-//! goes first.
+//! Translations: whether one is there; the least recently used one goes first.
 
-use crate::model::{Cache, Tlb};
+use crate::model::Tlb;
 
 /// Entries by number (of a line, of a page), in sets.
 #[derive(Debug)]
-pub(crate) struct Ways {
+pub(super) struct Ways {
     ways: usize,
     /// Number and time of last use; never used: 0.
     entries: Vec<(u64, u64)>,
@@ -16,28 +15,19 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    pub(crate) fn of_cache(cache: &Cache) -> Self {
-        Self::new(cache.kib * 1024 / cache.line.max(1), cache.ways, cache.line.trailing_zeros())
-    }
-
     /// Entries for whole pages' numbers.
-    pub(crate) fn of_tlb(tlb: &Tlb) -> Self {
+    pub(super) fn of_tlb(tlb: &Tlb) -> Self {
         Self::new(tlb.entries, tlb.ways, 0)
     }
 
-    pub(crate) fn new(entries: u32, ways: u32, shift: u32) -> Self {
+    pub(super) fn new(entries: u32, ways: u32, shift: u32) -> Self {
         let ways = ways.max(1) as usize;
         let sets = (entries as usize / ways).max(1);
         Self { ways, entries: vec![(0, 0); sets * ways], shift, clock: 0, last: u64::MAX }
     }
 
-    /// Whether the address lies in the entry behind the one that was touched last.
-    pub(crate) fn is_next(&self, address: u64) -> bool {
-        address >> self.shift == self.last.wrapping_add(1)
-    }
-
     /// Whether the address is there; it is from now on.
-    pub(crate) fn touch(&mut self, address: u64) -> bool {
+    pub(super) fn touch(&mut self, address: u64) -> bool {
         let number = address >> self.shift;
         if number == self.last {
             return true;

@@ -224,7 +224,7 @@ mod tests {
     /// Misses of a walk over `lines` lines, once they had their chance.
     fn misses(cache: &mut Cache, lines: u64) -> usize {
         let rounds = 8;
-        let mut walk = |cache: &mut Cache| {
+        let walk = |cache: &mut Cache| {
             (0..lines)
                 .filter(|line| {
                     let is_missed = cache.find(*line).is_none();

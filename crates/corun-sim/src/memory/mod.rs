@@ -10,6 +10,8 @@ mod link;
 mod pages;
 mod prefetch;
 mod private;
+#[cfg(test)]
+mod tests;
 mod translation;
 mod ways;
 

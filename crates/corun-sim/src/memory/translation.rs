@@ -2,7 +2,7 @@
 
 use super::buffers::Buffers;
 use super::ways::Ways;
-use crate::model::CoreModel;
+use crate::model::{CoreModel, SecondTlb};
 
 /// How a translation was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(super) struct Translations {
     data: Ways,
     code: Ways,
     second: Option<Ways>,
+    /// Of instructions, where they have their own.
+    second_code: Option<Ways>,
     directories: Ways,
     /// What a first-level miss costs if the second level has it.
     pub(super) data_miss: u64,
@@ -35,10 +37,12 @@ const DIRECTORY_SHIFT: u32 = 9;
 impl Translations {
     pub(super) fn of(model: &CoreModel) -> Self {
         let walk = &model.hierarchy.walk;
+        let second = |tlb: &SecondTlb| Ways::new(tlb.entries, tlb.ways, 0);
         Self {
             data: Ways::of_tlb(&model.memory.dtlb),
             code: Ways::of_tlb(&model.front.itlb),
-            second: model.hierarchy.stlb.as_ref().map(|tlb| Ways::new(tlb.entries, tlb.ways, 0)),
+            second: model.hierarchy.stlb.as_ref().map(second),
+            second_code: model.hierarchy.code_stlb.as_ref().map(second),
             directories: Ways::new(walk.directories.max(1), walk.directories.max(1), 0),
             data_miss: model.memory.dtlb.miss.into(),
             code_miss: model.front.itlb.miss.into(),
@@ -54,7 +58,8 @@ impl Translations {
         if first.touch(page) {
             return Found::First;
         }
-        if self.second.as_mut().is_some_and(|second| second.touch(page)) {
+        let own = self.second_code.as_mut().filter(|_| is_code);
+        if own.or(self.second.as_mut()).is_some_and(|second| second.touch(page)) {
             return Found::Second;
         }
         Found::Walk(u32::from(!self.directories.touch(page >> DIRECTORY_SHIFT)))

@@ -17,6 +17,8 @@ pub struct Hierarchy {
     pub l3: Option<LastLevel>,
     /// Second-level translations.
     pub stlb: Option<SecondTlb>,
+    /// Those of instructions, where they are not in the same table.
+    pub code_stlb: Option<SecondTlb>,
     /// What a miss of all translations takes.
     pub walk: Walk,
     /// What is fetched before it is asked for.
@@ -101,7 +103,7 @@ pub enum Holds {
     Inclusive,
 }
 
-/// Second-level translations of data and instructions.
+/// Second-level translations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecondTlb {

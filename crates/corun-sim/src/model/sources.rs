@@ -51,8 +51,9 @@ impl CoreModel {
             ("hierarchy.walk".to_owned(), &hierarchy.walk.sharing),
             ("hierarchy.prefetch".to_owned(), &hierarchy.prefetch.sharing),
         ]);
-        if let Some(tlb) = &hierarchy.stlb {
-            all.push(("hierarchy.stlb".to_owned(), &tlb.sharing));
+        let second = [("stlb", &hierarchy.stlb), ("code_stlb", &hierarchy.code_stlb)];
+        for (name, tlb) in second {
+            all.extend(tlb.iter().map(|tlb| (format!("hierarchy.{name}"), &tlb.sharing)));
         }
         all
     }

@@ -14,7 +14,7 @@ const MOST_CORES: u32 = 64;
 const MOST_PREFETCHES: u32 = 1 << 12;
 
 pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
-    let Hierarchy { fills, l2, l3, stlb, walk, prefetch, main, coherence } = &model.hierarchy;
+    let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } = &model.hierarchy;
     faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
     size("hierarchy.l2", [l2.kib, l2.ways], LARGEST[0], faults);
     faults.cycles("hierarchy.l2.miss", l2.miss);
@@ -26,10 +26,11 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         faults.within("hierarchy.l3.cores", l3.cores, 1, MOST_CORES);
         amount("hierarchy.l3.interval", l3.interval, 1024.0, faults);
     }
-    if let Some(tlb) = stlb {
-        faults.resource("hierarchy.stlb", "entries", tlb.entries, &tlb.sharing);
-        faults.within("hierarchy.stlb.ways", tlb.ways, 1, tlb.entries.max(1));
-        faults.multiple("hierarchy.stlb.entries", tlb.entries, tlb.ways);
+    for (path, tlb) in [("hierarchy.stlb", stlb), ("hierarchy.code_stlb", code_stlb)] {
+        let Some(tlb) = tlb else { continue };
+        faults.resource(path, "entries", tlb.entries, &tlb.sharing);
+        faults.within(&format!("{path}.ways"), tlb.ways, 1, tlb.entries.max(1));
+        faults.multiple(&format!("{path}.entries"), tlb.entries, tlb.ways);
     }
     faults.within("hierarchy.walk.walkers", walk.walkers, 1, 64);
     faults.cycles("hierarchy.walk.cycles", walk.cycles);

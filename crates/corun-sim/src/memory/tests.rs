@@ -1,0 +1,152 @@
+//! What caches, translations and links of known sizes must do.
+
+use super::*;
+use crate::model;
+
+fn zen4() -> CoreModel {
+    let mut model = model::find("zen4").unwrap();
+    // Nothing but what is asked for.
+    let prefetch = &mut model.hierarchy.prefetch;
+    (prefetch.next_line, prefetch.adjacent) = (false, false);
+    (prefetch.strides, prefetch.streams) = (0, 0);
+    model
+}
+
+fn request(core: usize, linear: u64) -> Request {
+    Request { core, instruction: 1, linear, pages: Pages::of(0, 1, true) }
+}
+
+/// Mean cycles of loads that follow each other over `bytes`, a line each in an order without a pattern,
+/// when all were loaded before.
+fn chase(model: &CoreModel, bytes: u64, pages: Pages) -> f64 {
+    let mut memory = Memory::new(model, 1);
+    let lines = bytes / u64::from(LINE);
+    let mut now = 0;
+    let mut round = |now: &mut u64| {
+        let begin = *now;
+        let mut at = 0;
+        for _ in 0..lines {
+            // A full period (Hull and Dobell 1962), as the number of lines is a power of two.
+            at = (at * 5 + 12345) % lines;
+            let request = Request { pages, ..request(0, at * u64::from(LINE)) };
+            *now = memory.load(request, *now).ready + 4;
+        }
+        (*now - begin) as f64 / lines as f64
+    };
+    (0..3).map(|_| round(&mut now)).last().unwrap_or_default()
+}
+
+#[test]
+fn latency_steps_where_a_level_ends() {
+    let model = zen4();
+    let huge = Pages::of(0, 1, true);
+    assert_eq!(chase(&model, 16 << 10, huge), 4.0);
+    let second = chase(&model, 512 << 10, huge);
+    assert!((13.0..=14.0).contains(&second), "{second}");
+    let last = chase(&model, 8 << 20, huge);
+    assert!((44.0..=56.0).contains(&last), "{last}");
+    let main = chase(&model, 64 << 20, huge);
+    let nanoseconds = main / model.gigahertz;
+    assert!(nanoseconds > model.hierarchy.main.nanoseconds, "{nanoseconds}");
+}
+
+#[test]
+fn translations_cost_where_they_are_too_few() {
+    let model = zen4();
+    let small = Pages::of(0, 1, false);
+    let (within, beyond) = (chase(&model, 256 << 10, small), chase(&model, 512 << 10, small));
+    let huge = Pages::of(0, 1, true);
+    assert!((within - chase(&model, 256 << 10, huge)).abs() < 0.2, "72 pages are enough");
+    let more = beyond - chase(&model, 512 << 10, huge);
+    assert!((2.0..=9.0).contains(&more), "{more}");
+}
+
+#[test]
+fn as_many_misses_as_buffers_are_on_their_way() {
+    let model = zen4();
+    let mut memory = Memory::new(&model, 1);
+    // The first one finds the translation.
+    let begin = memory.load(request(0, 4096), 0).ready;
+    let mut latency = |line: u64| memory.load(request(0, line * 64), begin).ready - begin;
+    let latencies: Vec<u64> = (0..48).map(&mut latency).collect();
+    let entries = model.hierarchy.fills.entries as usize;
+    assert!(latencies[entries - 1] < 2 * latencies[0], "{latencies:?}");
+    assert!(latencies[entries] >= 2 * latencies[0], "{latencies:?}");
+}
+
+#[test]
+fn a_stream_from_memory_is_as_fast_as_memory() {
+    let model = model::find("zen4").unwrap();
+    let mut memory = Memory::new(&model, 1);
+    let lines = 200_000u64;
+    // As many at once as a core can want: each load begins when the 60th before it is there.
+    let mut ready = std::collections::VecDeque::from([0; 60]);
+    for line in 0..lines {
+        let now = ready.pop_front().unwrap_or_default();
+        ready.push_back(memory.load(request(0, line * 64), now).ready);
+    }
+    let cycles = ready.iter().max().copied().unwrap_or_default() as f64;
+    let rate = lines as f64 * 64.0 / (cycles / model.gigahertz);
+    let most = model.hierarchy.main.gigabytes_a_second;
+    assert!(rate <= 1.01 * most && rate > 0.5 * most, "{rate} of {most} GB/s");
+}
+
+#[test]
+fn prefetchers_hide_what_has_a_pattern() {
+    let (with, without) = (model::find("zen4").unwrap(), zen4());
+    let walk = |model: &CoreModel, step: u64| {
+        let mut memory = Memory::new(model, 1);
+        (0..10_000).fold(0, |now, number| memory.load(request(0, number * step), now).ready + 4)
+    };
+    for step in [64, 192] {
+        let (hidden, shown) = (walk(&with, step), walk(&without, step));
+        assert!(2 * hidden < shown, "{step}: {hidden} and {shown} cycles");
+    }
+}
+
+#[test]
+fn a_line_that_two_write_goes_to_and_fro() {
+    let model = zen4();
+    let mut memory = Memory::new(&model, 2);
+    let mut now = [0, 0];
+    let rounds = 100;
+    for round in 0..2 * rounds {
+        let core = round % 2;
+        now[core] = memory.own(request(core, 64), now[core]).ready + 100;
+    }
+    let transfers = memory.counts(0).transfers + memory.counts(1).transfers;
+    assert!(transfers >= 2 * rounds as u64 - 2, "{transfers}");
+    let least = rounds as u64 * u64::from(model.hierarchy.coherence.transfer);
+    assert!(now[0] >= least, "{} cycles", now[0]);
+    assert!(memory.taken(0).is_some_and(|taken| taken.len() > rounds / 2));
+}
+
+#[test]
+fn what_two_read_stays_with_both() {
+    let model = zen4();
+    let mut memory = Memory::new(&model, 2);
+    for core in [0, 1] {
+        memory.load(request(core, 64), 0);
+    }
+    for core in [0, 1] {
+        assert_eq!(memory.load(request(core, 64), 1 << 20).origin, Origin::L1);
+    }
+    let physical = Pages::of(0, 1, true).physical(64);
+    assert_eq!(memory.owned(0, physical, 1 << 20), None);
+    memory.own(request(0, 64), 1 << 20);
+    assert!(memory.owned(0, physical, 1 << 21).is_some());
+    assert_ne!(memory.load(request(1, 64), 1 << 21).origin, Origin::L1);
+}
+
+#[test]
+fn processes_share_nothing() {
+    let model = zen4();
+    let mut memory = Memory::new(&model, 2);
+    for round in 0..10 {
+        for core in [0, 1] {
+            let pages = Pages::of(core as u32, 1, false);
+            memory.own(Request { pages, ..request(core, 64) }, round << 16);
+        }
+    }
+    assert_eq!(memory.counts(0).transfers + memory.counts(1).transfers, 0);
+}

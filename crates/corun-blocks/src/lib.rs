@@ -32,7 +32,7 @@ pub use core_name::core_name;
 pub use elsewhere::{Timer, execute};
 pub use execution::{COPIES, Cycles, Execution};
 pub use layout::{PAGE, PATTERN, STACK_POINTER, address_of};
-pub use list::{ListError, Listed, read_list};
+pub use list::{ListError, Listed, is_held_out, read_list};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use stepping::execute;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

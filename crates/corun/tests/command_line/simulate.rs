@@ -2,19 +2,13 @@
 
 use std::path::Path;
 
-use corun_blocks::agreement;
+use corun_blocks::{agreement, is_held_out};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
 
 fn of(arguments: &[&str]) -> Outcome {
     Outcome::of(corun(["simulate"]).args(arguments))
-}
-
-/// Blocks that were left out while the model was tuned: a third, by their code.
-fn is_held_out(block: &str) -> bool {
-    let hash = |hash: u32, digit: u8| hash.wrapping_mul(31).wrapping_add(digit.into());
-    block.bytes().fold(7, hash).is_multiple_of(3)
 }
 
 #[test]

@@ -10,7 +10,9 @@ pub mod model;
 mod simulate;
 mod steady;
 pub mod timing;
+mod windows;
 
 pub use core::{CycleStack, Occupancy};
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
+pub use windows::{SimulatedWindow, SimulatedWindows, simulate_windows};

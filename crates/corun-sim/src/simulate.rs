@@ -6,7 +6,7 @@ use corun_trace::format::{Events, FormatError, Trace};
 use corun_trace::{Event, ThreadId};
 
 use crate::code::{CodeBlock, Lowering, Unknown};
-use crate::core::{Core, CycleStack, Feed, Occupancy, Step};
+use crate::core::{Core, CycleStack, Feed, Occupancy, State, Step};
 use crate::model::CoreModel;
 use crate::timing::TimingTable;
 
@@ -39,6 +39,17 @@ pub struct Simulated {
 }
 
 impl Simulated {
+    pub(crate) fn of(state: State, lowering: &Lowering<'_>) -> Self {
+        Self {
+            instructions: state.retired,
+            cycles: state.cycles,
+            stack: state.stack,
+            occupancy: state.occupancy,
+            mispredicts: state.mispredicts,
+            unknown: lowering.unknown().clone(),
+        }
+    }
+
     /// Instructions a cycle.
     pub fn ipc(&self) -> f64 {
         self.instructions as f64 / self.cycles.max(1) as f64
@@ -55,40 +66,44 @@ pub fn simulate(
     trace: &Trace,
     part: Part,
 ) -> Result<Simulated, FormatError> {
-    let mut lowering = Lowering::new(model, timings);
-    let stack_update = lowering.stack_update();
-    let feed = Recorded {
-        trace,
-        events: trace.events(part.thread)?,
-        lowering,
-        blocks: HashMap::new(),
-        error: None,
-    };
-    let mut core = Core::new(model, stack_update, vec![feed]);
+    let mut core = alone(model, timings, trace, part.thread)?;
     core.run_until(0, part.warm_up);
     let begin = core.state(0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
     core.run_until(0, end);
     let state = core.state(0).since(&begin);
-    let feed = core.into_feeds().swap_remove(0);
-    if let Some(error) = feed.error {
-        return Err(error);
+    let feed = the_feed(core)?;
+    Ok(Simulated::of(state, &feed.lowering))
+}
+
+/// A core at rest that will run a thread of a trace, and nothing else.
+pub(crate) fn alone<'t>(
+    model: &'t CoreModel,
+    timings: &'t TimingTable,
+    trace: &'t Trace,
+    thread: ThreadId,
+) -> Result<Core<Recorded<'t>>, FormatError> {
+    let mut lowering = Lowering::new(model, timings);
+    let stack_update = lowering.stack_update();
+    let events = trace.events(thread)?;
+    let feed = Recorded { trace, events, lowering, blocks: HashMap::new(), error: None };
+    Ok(Core::new(model, stack_update, vec![feed]))
+}
+
+/// What the core ran, if all of it could be read.
+pub(crate) fn the_feed(core: Core<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
+    let mut feed = core.into_feeds().swap_remove(0);
+    match feed.error.take() {
+        Some(error) => Err(error),
+        None => Ok(feed),
     }
-    Ok(Simulated {
-        instructions: state.retired,
-        cycles: state.cycles,
-        stack: state.stack,
-        occupancy: state.occupancy,
-        mispredicts: state.mispredicts,
-        unknown: feed.lowering.unknown().clone(),
-    })
 }
 
 /// A thread of a trace, block by block.
-struct Recorded<'t> {
+pub(crate) struct Recorded<'t> {
     trace: &'t Trace,
     events: Events<'t>,
-    lowering: Lowering<'t>,
+    pub(crate) lowering: Lowering<'t>,
     /// Where the code of each block of the trace stands.
     blocks: HashMap<u32, u32>,
     error: Option<FormatError>,

@@ -69,6 +69,17 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Together with another part of the same thread's run.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            cycles: self.cycles + other.cycles,
+            retired: self.retired + other.retired,
+            mispredicts: self.mispredicts + other.mispredicts,
+            stack: self.stack.plus(&other.stack),
+            occupancy: self.occupancy.plus(&other.occupancy),
+        }
+    }
+
     /// What came after an earlier state.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -20,6 +20,6 @@ pub mod statistics;
 mod stopping;
 pub mod suite;
 
-pub use measurement::{Forecast, Forecaster, MeasureError, Measurement};
+pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};
 pub use request::{CommandRequest, Request, RequestError, WorkRequest};
 pub use stopping::PlannedLooks;

@@ -199,7 +199,7 @@ impl<'a> Measurement<'a> {
             elapsed_s: self.executor.elapsed().as_secs_f64(),
             stopped: conducted.stopped,
             workload: description,
-            machine: summary(self.machine),
+            machine: machine_summary(self.machine),
             design,
             arms: self.layout.arms,
             impossible: self.layout.impossible,
@@ -212,7 +212,8 @@ impl<'a> Measurement<'a> {
     }
 }
 
-fn summary(machine: &Machine) -> MachineSummary {
+/// The few facts of a machine that every result tells.
+pub fn machine_summary(machine: &Machine) -> MachineSummary {
     let online = machine.logical_cpus.iter().filter(|cpu| cpu.online);
     let cores = usable_cores(machine);
     MachineSummary {

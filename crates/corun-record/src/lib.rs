@@ -8,6 +8,7 @@ mod bench;
 mod json;
 mod observation;
 mod placement;
+mod prediction;
 mod run;
 mod sample;
 mod smt_state;
@@ -18,6 +19,10 @@ pub use bench::{Bench, Missing};
 pub use json::{Document, ReadError};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
+pub use prediction::{
+    ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction, StackShare,
+    TracedPart,
+};
 pub use run::{
     Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,
 };

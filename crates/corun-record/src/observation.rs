@@ -58,6 +58,18 @@ pub enum Metric {
     Rate,
     /// How long parts of the work of one kind took: a quantile, the mean over the samples.
     Latency,
+    /// Processor time in the program's own code, in seconds.
+    UserTime,
+    /// Core cycles in the program's own code.
+    Cycles,
+    /// Executed instructions of the program's own code.
+    Instructions,
+    /// Instructions a cycle.
+    InstructionsPerCycle,
+    /// The kernel's part of a worker's processor time.
+    KernelShare,
+    /// A predicted figure over the measured one.
+    PredictedToMeasured,
     /// The size of the largest effect that two identical arms could feign, as a fraction.
     NoiseFloor,
 }
@@ -83,6 +95,12 @@ impl Metric {
             Self::Figure => "figure",
             Self::Rate => "rate",
             Self::Latency => "latency",
+            Self::UserTime => "time in its own code",
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::InstructionsPerCycle => "instructions a cycle",
+            Self::KernelShare => "time in the kernel",
+            Self::PredictedToMeasured => "predicted / measured",
             Self::NoiseFloor => "noise floor",
         }
     }

@@ -9,6 +9,7 @@ mod destination;
 mod figures;
 mod markdown;
 mod model;
+mod prediction;
 mod prose;
 mod simulation;
 mod study;
@@ -24,6 +25,7 @@ pub use model::{
     ModelDifference, describe_model, list_models, model_differences, models_side_by_side,
     validation,
 };
+pub use prediction::prediction_to_terminal;
 pub use simulation::{BlockPrediction, BlockPredictions, Simulation};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;

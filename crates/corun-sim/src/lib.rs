@@ -6,12 +6,17 @@
 mod branch;
 pub mod code;
 mod core;
+mod machine;
 mod memory;
 pub mod model;
+mod recorded;
 mod simulate;
 mod steady;
 pub mod timing;
+mod windows;
 
 pub use core::{CycleStack, Occupancy};
+pub use memory::Requests;
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
+pub use windows::{SimulatedWindow, SimulatedWindows, simulate_windows};

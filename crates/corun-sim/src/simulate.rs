@@ -1,14 +1,16 @@
 //! A trace on a simulated core: how many cycles it takes there, and where they go.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use corun_trace::format::{Events, FormatError, Trace};
-use corun_trace::{Event, ThreadId};
+use corun_trace::ThreadId;
+use corun_trace::format::{FormatError, Trace};
 
-use crate::code::{CodeBlock, Lowering, Unknown};
-use crate::core::{Core, CycleStack, Feed, Occupancy, Step};
-use crate::memory::{Memory, Pages};
+use crate::code::{Lowering, Unknown};
+use crate::core::{CycleStack, Occupancy, State};
+use crate::machine::Machine;
+use crate::memory::{Pages, Requests};
 use crate::model::CoreModel;
+use crate::recorded::Recorded;
 use crate::timing::TimingTable;
 
 /// Which part of which thread is simulated.
@@ -35,11 +37,25 @@ pub struct Simulated {
     pub occupancy: Occupancy,
     /// Mispredicted branches among the counted instructions.
     pub mispredicts: u64,
+    /// What was asked of memory for the counted instructions.
+    pub requests: Requests,
     /// Forms that the timing table has no row for, by name, as they stand in the code.
     pub unknown: BTreeMap<String, Unknown>,
 }
 
 impl Simulated {
+    pub(crate) fn of(state: State, lowering: &Lowering<'_>) -> Self {
+        Self {
+            instructions: state.retired,
+            cycles: state.cycles,
+            stack: state.stack,
+            occupancy: state.occupancy,
+            mispredicts: state.mispredicts,
+            requests: state.requests,
+            unknown: lowering.unknown().clone(),
+        }
+    }
+
     /// Instructions a cycle.
     pub fn ipc(&self) -> f64 {
         self.instructions as f64 / self.cycles.max(1) as f64
@@ -56,75 +72,32 @@ pub fn simulate(
     trace: &Trace,
     part: Part,
 ) -> Result<Simulated, FormatError> {
+    let mut machine = alone(model, timings, trace, part.thread)?;
+    machine.run(&[part.warm_up]);
+    let begin = machine.state(0);
+    let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
+    machine.run(&[end]);
+    let state = machine.state(0).since(&begin);
+    let feed = the_feed(machine)?;
+    Ok(Simulated::of(state, &feed.lowering))
+}
+
+/// A core at rest that will run a thread of a trace, and nothing else.
+pub(crate) fn alone<'t>(
+    model: &'t CoreModel,
+    timings: &'t TimingTable,
+    trace: &'t Trace,
+    thread: ThreadId,
+) -> Result<Machine<Recorded<'t>>, FormatError> {
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
-    let feed = Recorded {
-        trace,
-        events: trace.events(part.thread)?,
-        lowering,
-        blocks: HashMap::new(),
-        error: None,
-    };
-    let mut memory = Memory::new(model, 1);
-    let mut core = Core::new(0, model, stack_update, vec![feed]);
-    core.run_until(0, part.warm_up, &mut memory);
-    let begin = core.state(0);
-    let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
-    core.run_until(0, end, &mut memory);
-    let state = core.state(0).since(&begin);
-    let feed = core.into_feeds().swap_remove(0);
-    if let Some(error) = feed.error {
-        return Err(error);
-    }
-    Ok(Simulated {
-        instructions: state.retired,
-        cycles: state.cycles,
-        stack: state.stack,
-        occupancy: state.occupancy,
-        mispredicts: state.mispredicts,
-        unknown: feed.lowering.unknown().clone(),
-    })
+    let feed = Recorded::new(lowering, trace, thread, Pages::of(0, 0, false))?;
+    Ok(Machine::new(model, vec![(stack_update, vec![feed])]))
 }
 
-/// A thread of a trace, block by block.
-struct Recorded<'t> {
-    trace: &'t Trace,
-    events: Events<'t>,
-    lowering: Lowering<'t>,
-    /// Where the code of each block of the trace stands.
-    blocks: HashMap<u32, u32>,
-    error: Option<FormatError>,
-}
-
-impl Feed for Recorded<'_> {
-    fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step> {
-        loop {
-            let (id, executed) = match self.events.next_event() {
-                Ok(Some(Event::Block { block, executed, values: own })) => {
-                    values.extend_from_slice(own);
-                    (block, executed)
-                }
-                Ok(Some(Event::Marker(_))) => continue,
-                Ok(None) => return None,
-                Err(error) => {
-                    self.error = Some(error);
-                    return None;
-                }
-            };
-            let block = self.trace.block(id);
-            let lowering = &mut self.lowering;
-            let known = self.blocks.entry(id.0).or_insert_with(|| {
-                code.push(lowering.lower(block));
-                (code.len() - 1) as u32
-            });
-            if executed > 0 && !code[*known as usize].instructions.is_empty() {
-                return Some(Step { block: *known, address: block.address, executed });
-            }
-            values.clear();
-        }
-    }
-
-    fn pages(&self) -> Pages {
-        Pages::of(0, 0, false)
-    }
+/// What the first core ran, if all of it could be read.
+pub(crate) fn the_feed(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
+    let mut feed = machine.into_feeds().swap_remove(0).swap_remove(0);
+    feed.error()?;
+    Ok(feed)
 }

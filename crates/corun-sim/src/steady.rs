@@ -4,8 +4,9 @@
 use corun_trace::Block;
 
 use crate::code::{CodeBlock, Lowering};
-use crate::core::{Core, CycleStack, Feed, Step};
-use crate::memory::{Memory, Pages};
+use crate::core::{CycleStack, Feed, Step};
+use crate::machine::Machine;
+use crate::memory::Pages;
 use crate::model::CoreModel;
 
 /// A block, and what each of its copies touches.
@@ -59,13 +60,12 @@ fn run(
         next: 0,
         rounds: 2,
     };
-    let mut memory = Memory::new(model, 1);
-    let mut core = Core::new(0, model, lowering.stack_update(), vec![feed]);
+    let mut machine = Machine::new(model, vec![(lowering.stack_update(), vec![feed])]);
     let copies = instructions * u64::from(count);
-    core.run_until(0, copies + 2, &mut memory);
-    let begin = core.state(0);
-    core.run_until(0, copies + 2 + copies + 1, &mut memory);
-    let measured = core.state(0).since(&begin);
+    machine.run(&[copies + 2]);
+    let begin = machine.state(0);
+    machine.run(&[copies + 2 + copies + 1]);
+    let measured = machine.state(0).since(&begin);
     (measured.cycles, measured.stack)
 }
 

@@ -29,6 +29,7 @@ pub use event::{Access, Event, Marker, OrderedMarker, Phase, access_count, acces
 pub use native::Native;
 pub use operands::{NotCode, decode};
 pub use plan::{Plan, Stretch};
+pub use process::silence;
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Lets a program run once more without being noticed: what it says is thrown away, and it reads again
 /// what a file gave it, from the start.
-pub(crate) fn silence(command: &mut Command) {
+pub fn silence(command: &mut Command) {
     let again = File::open("/dev/stdin")
         .and_then(|file| Ok(file.metadata()?.is_file().then_some(file)))
         .unwrap_or_default();

@@ -25,6 +25,11 @@ impl Problem {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Failed }
     }
 
+    /// Something that this machine cannot do.
+    pub fn not_possible(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::NotPossible }
+    }
+
     /// The user was asked, and did not say yes.
     pub fn declined() -> Self {
         Self {

@@ -88,6 +88,26 @@ impl StudyObserver for SuiteProgress {
     }
 }
 
+/// A progress line for what is done in steps.
+pub struct StepProgress(ProgressBar);
+
+impl StepProgress {
+    /// A line on standard error if that is a terminal and `quiet` is not asked for.
+    pub fn new(quiet: bool) -> Self {
+        Self(bar(quiet))
+    }
+
+    /// Shows what is going on.
+    pub fn show(&self, text: String) {
+        self.0.set_message(text);
+    }
+
+    /// Takes the line away.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 fn bar(quiet: bool) -> ProgressBar {
     let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(None, target);

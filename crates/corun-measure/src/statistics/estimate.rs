@@ -94,11 +94,12 @@ pub fn paired(log_ratios: &[f64], level: f64) -> Option<Estimate> {
         .filter(|estimate| estimate.half_width().is_finite())
 }
 
-/// How many standard errors a two-sided t interval at `level` reaches to each side.
+/// How many standard errors a two-sided t interval at `level` of so many values reaches to each side;
+/// `None` below two values, or unless 0 < `level` < 1.
 ///
 /// For many blocks the normal quantile with the first term of its expansion (Abramowitz and Stegun
 /// 1964, 26.7.5), which is closer there than the inverse of the incomplete beta function.
-pub(super) fn student_t(level: f64, blocks: u32) -> Option<f64> {
+pub fn student_t(level: f64, blocks: u32) -> Option<f64> {
     if !(level > 0.0 && level < 1.0) || blocks < 2 {
         return None;
     }

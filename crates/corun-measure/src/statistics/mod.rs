@@ -27,7 +27,7 @@ mod unusual;
 mod verdict;
 
 pub use bootstrap::{BOOTSTRAP_FROM_BLOCKS, bootstrap_t};
-pub use estimate::{Estimate, Interval, paired};
+pub use estimate::{Estimate, Interval, paired, student_t};
 pub use looks::{Look, Plan};
 pub use sizing::blocks_needed;
 pub use unusual::{Drift, drift, median, outliers, quantile};

@@ -1,7 +1,7 @@
 //! A program on a simulated core.
 
-use corun_sim::Simulated;
 use corun_sim::model::CoreModel;
+use corun_sim::{Requests, Simulated};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -36,6 +36,7 @@ struct Document<'a> {
     ipc: f64,
     seconds: f64,
     mispredicts: u64,
+    requests: Requests,
     stack: Map<String, Value>,
     occupancy: Map<String, Value>,
     unknown_forms: Map<String, Value>,
@@ -66,6 +67,7 @@ impl Simulation<'_> {
             ipc: simulated.ipc(),
             seconds: self.seconds(),
             mispredicts: simulated.mispredicts,
+            requests: simulated.requests,
             stack: numbers(&mut simulated.stack.cycles().map(|(name, it)| (name.to_owned(), it))),
             occupancy: numbers(
                 &mut simulated.occupancy.means().map(|(name, it)| (name.to_owned(), it)),
@@ -96,9 +98,19 @@ impl Simulation<'_> {
             self.model.gigahertz,
         );
         text += &format!(
-            "{:.2} mispredicted branches in 1000 instructions\n\nWhere the cycles went:\n",
-            1e3 * simulated.mispredicts as f64 / simulated.instructions.max(1) as f64
+            "{:.2} mispredicted branches in 1000 instructions\n",
+            self.of_a_thousand(simulated.mispredicts)
         );
+        let requests = simulated.requests.all().into_iter().filter(|(_, number)| *number > 0);
+        let requests = requests
+            .map(|(name, number)| format!("{:.2} {name}", self.of_a_thousand(number)))
+            .collect::<Vec<_>>();
+        if !requests.is_empty() {
+            let all = format!("{}, in 1000 instructions", requests.join(", "));
+            text += &wrapped(&all, columns);
+            text.push('\n');
+        }
+        text += "\nWhere the cycles went:\n";
         let all = simulated.cycles.max(1) as f64;
         for (name, cycles) in simulated.stack.cycles() {
             if cycles / all >= LEAST_SHARE {
@@ -115,6 +127,10 @@ impl Simulation<'_> {
             text.push('\n');
         }
         text
+    }
+
+    fn of_a_thousand(&self, number: u64) -> f64 {
+        1e3 * number as f64 / self.simulated.instructions.max(1) as f64
     }
 
     fn seconds(&self) -> f64 {

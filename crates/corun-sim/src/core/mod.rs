@@ -32,7 +32,7 @@ use wheel::Wheel;
 
 use crate::branch::Predictor;
 use crate::code::{CodeBlock, CodeInstruction};
-use crate::memory::{Memory, Pages, Request};
+use crate::memory::{Memory, Pages, Request, Requests};
 use crate::model::CoreModel;
 
 /// What a hardware thread executes, block by block.
@@ -63,17 +63,31 @@ pub(crate) struct State {
     pub(crate) cycles: u64,
     pub(crate) retired: u64,
     pub(crate) mispredicts: u64,
+    pub(crate) requests: Requests,
     pub(crate) stack: CycleStack,
     pub(crate) occupancy: Occupancy,
 }
 
 impl State {
+    /// Together with another part of the same thread's run.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            cycles: self.cycles + other.cycles,
+            retired: self.retired + other.retired,
+            mispredicts: self.mispredicts + other.mispredicts,
+            requests: self.requests.plus(&other.requests),
+            stack: self.stack.plus(&other.stack),
+            occupancy: self.occupancy.plus(&other.occupancy),
+        }
+    }
+
     /// What came after an earlier state.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             cycles: self.cycles - earlier.cycles,
             retired: self.retired - earlier.retired,
             mispredicts: self.mispredicts - earlier.mispredicts,
+            requests: self.requests.since(&earlier.requests),
             stack: self.stack.since(&earlier.stack),
             occupancy: self.occupancy.since(&earlier.occupancy),
         }
@@ -139,13 +153,14 @@ impl<F: Feed> Core<F> {
         }
     }
 
-    /// What a thread has done up to now.
+    /// What a thread has done up to now, but for what it asked of memory.
     pub(crate) fn state(&self, thread: usize) -> State {
         let thread = &self.threads[thread];
         State {
             cycles: self.now,
             retired: thread.retired,
             mispredicts: thread.mispredicts,
+            requests: Requests::default(),
             stack: thread.stack.clone(),
             occupancy: thread.occupancy.clone(),
         }
@@ -156,15 +171,26 @@ impl<F: Feed> Core<F> {
         self.threads.into_iter().map(|thread| thread.feed).collect()
     }
 
-    /// Goes on until the thread has retired so many instructions, or all there are. Returns whether
-    /// there are more.
+    /// The cycle that comes next.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// How many instructions a thread has retired.
+    pub(crate) fn retired(&self, thread: usize) -> u64 {
+        self.threads[thread].retired
+    }
+
+    /// Goes on until the thread has retired so many instructions, or all there are, or cycle `until` has
+    /// come. Returns whether there are more.
     pub(crate) fn run_until(
         &mut self,
         thread: usize,
         instructions: u64,
+        until: u64,
         memory: &mut Memory,
     ) -> bool {
-        while self.threads[thread].retired < instructions {
+        while self.threads[thread].retired < instructions && self.now < until {
             if self.threads.iter().all(Thread::is_done) {
                 return false;
             }

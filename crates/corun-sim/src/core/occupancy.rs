@@ -24,6 +24,15 @@ impl Occupancy {
         NAMES.into_iter().zip(self.sums).map(move |(name, sum)| (name, sum as f64 / cycles))
     }
 
+    /// Together with another part of the same core's time.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let mut sums = self.sums;
+        for (sum, another) in sums.iter_mut().zip(other.sums) {
+            *sum += another;
+        }
+        Self { cycles: self.cycles + other.cycles, sums }
+    }
+
     /// The difference to an earlier state.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let mut sums = self.sums;

@@ -98,6 +98,12 @@ impl CycleStack {
             .map(move |(name, slots)| (name.as_str(), *slots as f64 / width))
     }
 
+    /// Together with another part of the same core's time.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let slots = self.slots.iter().zip(&other.slots).map(|(one, another)| one + another);
+        Self { slots: slots.collect(), ..self.clone() }
+    }
+
     /// The difference to an earlier state of the same stack.
     pub fn since(&self, earlier: &Self) -> Self {
         let slots = self.slots.iter().zip(&earlier.slots).map(|(now, then)| now - then);

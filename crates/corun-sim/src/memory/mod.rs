@@ -6,6 +6,7 @@
 mod buffers;
 mod cache;
 mod coherence;
+mod counts;
 mod link;
 mod pages;
 mod prefetch;
@@ -15,6 +16,7 @@ mod tests;
 mod translation;
 mod ways;
 
+pub use counts::Requests;
 pub(crate) use pages::Pages;
 
 use cache::{Cache, Line, State};
@@ -65,25 +67,6 @@ pub(crate) struct Reply {
     /// Cycles of them for the translation.
     pub(crate) translation: u64,
     pub(crate) origin: Origin,
-}
-
-/// What cores ask of memory, counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Loads and stores of lines that the first-level data cache did not have.
-    pub l1d_misses: u64,
-    /// Lines of code that the first level did not have.
-    pub l1i_misses: u64,
-    /// Requests of the first level that the second did not have.
-    pub l2_misses: u64,
-    /// Requests that went to memory.
-    pub main: u64,
-    /// Lines that another core had changed.
-    pub transfers: u64,
-    /// Walks through the tables of pages.
-    pub walks: u64,
-    /// Lines that prefetchers asked for.
-    pub prefetches: u64,
 }
 
 /// All that cores share, and what each has of its own.
@@ -176,7 +159,7 @@ impl Memory {
             let ready = held.ready.max(start);
             return Reply { ready, translation, origin: Origin::L1 };
         }
-        core.counts.l1i_misses += 1;
+        core.requests.l1i_misses += 1;
         let (ready, origin, _) = self.beyond(request.core, line, false, start, self.latencies.code);
         let core = &mut self.cores[request.core];
         core.l1i.insert(line, ready, State::Shared);
@@ -198,8 +181,8 @@ impl Memory {
     }
 
     /// What a core has asked for.
-    pub(crate) fn counts(&self, core: usize) -> Counts {
-        self.cores[core].counts
+    pub(crate) fn requests(&self, core: usize) -> Requests {
+        self.cores[core].requests
     }
 
     fn data(&mut self, request: Request, is_write: bool, now: u64) -> Reply {
@@ -218,7 +201,7 @@ impl Memory {
                 Reply { ready: held.ready.max(start), translation, origin: Origin::L1 }
             }
             _ => {
-                core.counts.l1d_misses += 1;
+                core.requests.l1d_misses += 1;
                 let begin = core.fills.free(start);
                 let (ready, origin) = self.bring(request.core, line, is_write, begin);
                 self.cores[request.core].fills.take(ready);
@@ -245,7 +228,7 @@ impl Memory {
         if is_other_page || own.l1d.peek(line).is_some() || own.fills.are_full(now) {
             return;
         }
-        own.counts.prefetches += 1;
+        own.requests.prefetches += 1;
         let (ready, _) = self.bring(core, line, false, now);
         self.cores[core].fills.take(ready);
     }
@@ -279,7 +262,7 @@ impl Memory {
                 (held.ready.max(start) + to_l2, Origin::L2, held.state)
             }
             _ => {
-                own.counts.l2_misses += 1;
+                own.requests.l2_misses += 1;
                 let begin = own.l2_misses.free(start);
                 let (ready, origin, state) = self.outside(core, line, is_write, begin);
                 let own = &mut self.cores[core];
@@ -299,7 +282,7 @@ impl Memory {
     fn fill_l2_ahead(&mut self, core: usize, line: Line, now: u64) {
         let own = &mut self.cores[core];
         if own.l2.peek(line).is_none() && !own.l2_misses.are_full(now) {
-            own.counts.prefetches += 1;
+            own.requests.prefetches += 1;
             let (ready, _, _) = self.outside(core, line, false, now);
             self.cores[core].l2_misses.take(ready);
         }
@@ -320,7 +303,7 @@ impl Memory {
                 if let Some(from) = self.take_from(others, line, is_write, now) {
                     let ready = from + self.latencies.transfer.div_ceil(2);
                     let state = if is_write { State::Modified } else { State::Shared };
-                    self.cores[core].counts.transfers += 1;
+                    self.cores[core].requests.transfers += 1;
                     self.fill_l2(core, line, ready, state);
                     return (ready, Origin::OtherCore, state);
                 }
@@ -339,7 +322,7 @@ impl Memory {
         let (ready, origin) = match found {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {
-                self.cores[core].counts.main += 1;
+                self.cores[core].requests.main += 1;
                 let ready = group.main.take(start) + latencies.l3 + latencies.main;
                 if self.holds == Holds::Inclusive {
                     self.fill_l3(core, line, ready - latencies.l3, State::Exclusive);
@@ -421,7 +404,7 @@ impl Memory {
             Found::Second => return miss,
             Found::Walk(above) => above,
         };
-        own.counts.walks += 1;
+        own.requests.walks += 1;
         let begin = translations.walkers.free(now + miss);
         let mut at = begin + translations.walk;
         // The entry of the level above lies 512 times as close to its neighbours.

@@ -1,6 +1,6 @@
 //! What each core has of its own.
 
-use super::Counts;
+use super::Requests;
 use super::buffers::Buffers;
 use super::cache::{Cache, Held, Line, State};
 use super::link::Link;
@@ -23,7 +23,7 @@ pub(super) struct Private {
     pub(super) prefetchers: Prefetchers,
     pub(super) next_line: bool,
     pub(super) adjacent: bool,
-    pub(super) counts: Counts,
+    pub(super) requests: Requests,
 }
 
 impl Private {
@@ -42,7 +42,7 @@ impl Private {
             prefetchers: Prefetchers::of(&hierarchy.prefetch),
             next_line: hierarchy.prefetch.next_line,
             adjacent: hierarchy.prefetch.adjacent,
-            counts: Counts::default(),
+            requests: Requests::default(),
         }
     }
 

@@ -114,7 +114,7 @@ fn a_line_that_two_write_goes_to_and_fro() {
         let core = round % 2;
         now[core] = memory.own(request(core, 64), now[core]).ready + 100;
     }
-    let transfers = memory.counts(0).transfers + memory.counts(1).transfers;
+    let transfers = memory.requests(0).transfers + memory.requests(1).transfers;
     assert!(transfers >= 2 * rounds as u64 - 2, "{transfers}");
     let least = rounds as u64 * u64::from(model.hierarchy.coherence.transfer);
     assert!(now[0] >= least, "{} cycles", now[0]);
@@ -148,5 +148,5 @@ fn processes_share_nothing() {
             memory.own(Request { pages, ..request(core, 64) }, round << 16);
         }
     }
-    assert_eq!(memory.counts(0).transfers + memory.counts(1).transfers, 0);
+    assert_eq!(memory.requests(0).transfers + memory.requests(1).transfers, 0);
 }

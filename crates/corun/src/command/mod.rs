@@ -6,6 +6,7 @@ mod doctor;
 mod kernel_worker;
 mod measure;
 mod models;
+mod predict;
 mod simulate;
 mod smt;
 mod smt_watchdog;
@@ -33,6 +34,8 @@ pub enum Command {
     Models(models::Arguments),
     /// Say what a recorded program, or a block of code, takes on a core that is not at hand
     Simulate(simulate::Arguments),
+    /// Predict what a program takes alone on a core, beside what it takes here, and say where cycles go
+    Predict(Box<predict::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
     /// Record what a program executes, and look into what was recorded
@@ -66,6 +69,7 @@ impl Command {
             Self::Study(arguments) => study::run(&arguments),
             Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
+            Self::Predict(arguments) => predict::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),

@@ -13,6 +13,7 @@ mod left_behind;
 mod models;
 mod one_cpu;
 mod placement;
+mod predict;
 mod schema;
 mod simulate;
 mod smt;

@@ -14,7 +14,8 @@ const MOST_CORES: u32 = 64;
 const MOST_PREFETCHES: u32 = 1 << 12;
 
 pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
-    let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } = &model.hierarchy;
+    let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } =
+        &model.hierarchy;
     faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
     size("hierarchy.l2", [l2.kib, l2.ways], LARGEST[0], faults);
     faults.cycles("hierarchy.l2.miss", l2.miss);

@@ -43,12 +43,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let model = model::find(&arguments.model)?;
-    let timings = TimingTable::of(&model).map_err(|error| {
-        Problem::failed(
-            error.to_string(),
-            "Name a table that comes with corun in the model's `timing` and `overlays`.",
-        )
-    })?;
+    let timings = timings(&model)?;
     match (&arguments.blocks, &arguments.trace) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
         (None, Some(trace)) => program::run(arguments, &model, &timings, trace),
@@ -60,8 +55,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
 }
 
+/// The timing of a model's instructions.
+pub(super) fn timings(model: &CoreModel) -> Result<TimingTable, Problem> {
+    TimingTable::of(model).map_err(|error| {
+        Problem::failed(
+            error.to_string(),
+            "Name a table that comes with corun in the model's `timing` and `overlays`.",
+        )
+    })
+}
+
 /// What every answer says of a model that nobody compared with its machine.
-fn warning(model: &CoreModel) -> Result<Option<String>, Problem> {
+pub(super) fn warning(model: &CoreModel) -> Result<Option<String>, Problem> {
     let compared = super::models::compared(model)?;
     let said = corun_report::validation(model, &compared);
     Ok(said.starts_with("unvalidated").then_some(said))

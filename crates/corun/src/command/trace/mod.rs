@@ -5,6 +5,8 @@ mod convert;
 mod info;
 mod record;
 
+pub(super) use record::standard_input_is_used_up;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -73,7 +75,7 @@ fn create(path: &Path) -> Result<Box<dyn Write + Send>, Problem> {
 }
 
 /// Thousands set apart, as in the tables.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
     groups.collect::<Vec<_>>().join(",")

@@ -157,7 +157,7 @@ impl Write for Counted {
 }
 
 /// Whether a second run could not read what the first one did.
-fn standard_input_is_used_up() -> bool {
+pub(in crate::command) fn standard_input_is_used_up() -> bool {
     use std::os::unix::fs::FileTypeExt;
     let metadata = std::fs::metadata("/dev/stdin").map(|metadata| metadata.file_type());
     metadata.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())

@@ -1,0 +1,81 @@
+//! Why there is no prediction, and what the user can do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use corun_record::{Actionable, Exit};
+use corun_trace::TraceError;
+use corun_trace::format::FormatError;
+
+/// Why there is no prediction.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// The program could not be traced.
+    #[error(transparent)]
+    Trace(TraceError),
+    /// The trace has no place to lie.
+    #[error("could not write the trace to {}: {source}", path.display())]
+    Trail {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The trace cannot be read back.
+    #[error("the trace of the program cannot be read: {0}")]
+    Format(FormatError),
+    /// The program died.
+    #[error("expected a program that ends by itself, found one that was killed by signal {0}")]
+    Killed(i32),
+    /// Nothing of the program was recorded.
+    #[error("expected instructions to simulate, found none in a run of {total}")]
+    TooShort {
+        /// Instructions of the whole run.
+        total: u64,
+    },
+    /// The user stopped it.
+    #[error("interrupted while the program was {during}; nothing was kept")]
+    Interrupted {
+        /// What was going on.
+        during: &'static str,
+    },
+}
+
+impl Actionable for PredictError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Trace(error) => error.exit(),
+            Self::Trail { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Exit::NotPermitted
+            }
+            Self::Interrupted { .. } => Exit::Interrupted,
+            _ => Exit::Failed,
+        }
+    }
+
+    fn next_step(&self) -> String {
+        match self {
+            Self::Trace(TraceError::Sink(_)) | Self::Trail { .. } => {
+                "Make room there, name another place with --keep or TMPDIR, or simulate less with \
+                 --sample."
+                    .to_owned()
+            }
+            Self::Trace(error) => error.next_step(),
+            Self::Format(_) => {
+                "Make sure that nothing else writes to the trace's folder.".to_owned()
+            }
+            Self::Killed(_) => {
+                "Make the program end by itself first; if it does so without corun, try another \
+                 --tracer."
+                    .to_owned()
+            }
+            Self::TooShort { .. } => {
+                "Ask for longer windows with --sample, or for the whole run with --whole."
+                    .to_owned()
+            }
+            Self::Interrupted { .. } => {
+                "Let it go on to its end, or ask for less with --sample or --no-measure.".to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Which model is this host's core: by vendor, family and model, as CPUID tells them.
+//!
+//! Marketing names do not tell: a virtual machine's is `AMD EPYC` from Zen 1 on. Families and models are
+//! those of the kernel's `arch/x86/kernel/cpu/amd.c` and `arch/x86/include/asm/intel-family.h`.
+
+use std::fmt;
+
+/// A core as CPUID names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostCore {
+    /// Twelve letters: `AuthenticAMD`, `GenuineIntel`, ...
+    pub vendor: String,
+    /// The family, extended.
+    pub family: u32,
+    /// The model, extended.
+    pub model: u32,
+}
+
+/// The model that is nearest to a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suited {
+    /// The model's name.
+    pub model: &'static str,
+    /// The design of the core, where it is another than the model's.
+    pub instead_of: Option<&'static str>,
+}
+
+impl fmt::Display for HostCore {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} family {} model {}", self.vendor, self.family, self.model)
+    }
+}
+
+/// This host's core; none where there is no CPUID.
+#[cfg(target_arch = "x86_64")]
+pub fn host_core() -> Option<HostCore> {
+    use std::arch::x86_64::__cpuid;
+    let vendor = __cpuid(0);
+    let letters = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat();
+    let (family, model) = signature(__cpuid(1).eax);
+    Some(HostCore { vendor: String::from_utf8_lossy(&letters).into_owned(), family, model })
+}
+
+/// This host's core; none where there is no CPUID.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn host_core() -> Option<HostCore> {
+    None
+}
+
+/// AMD, Architecture Programmer's Manual, volume 3, appendix E.3.2.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+fn signature(eax: u32) -> (u32, u32) {
+    let (base_family, base_model) = (eax >> 8 & 0xf, eax >> 4 & 0xf);
+    let family = base_family + if base_family == 0xf { eax >> 20 & 0xff } else { 0 };
+    let is_extended = matches!(base_family, 0x6 | 0xf);
+    let model = base_model + if is_extended { (eax >> 16 & 0xf) << 4 } else { 0 };
+    (family, model)
+}
+
+/// The model of a core, or the nearest one; none for cores of which nothing is known.
+pub fn suited(core: &HostCore) -> Option<Suited> {
+    match core.vendor.as_str() {
+        "AuthenticAMD" => amd(core.family, core.model),
+        "HygonGenuine" => Some(near("zen2", "a Zen core by Hygon")),
+        "GenuineIntel" => intel(core.family, core.model),
+        _ => None,
+    }
+}
+
+fn amd(family: u32, model: u32) -> Option<Suited> {
+    match (family, model) {
+        (0x0f..=0x16, _) => Some(near("zen2", "a core before Zen")),
+        (0x17, 0x00..=0x2f) => Some(near("zen2", "Zen or Zen+")),
+        (0x17, _) => Some(same("zen2")),
+        (0x19, 0x00..=0x0f | 0x20..=0x5f) => Some(same("zen3")),
+        (0x19, 0x10..=0x1f | 0x60..=0xaf) => Some(same("zen4")),
+        (0x19, _) => Some(near("zen4", "a core of family 25 that is not known")),
+        (0x1a, _) => Some(near("zen4", "Zen 5")),
+        (0x1b.., _) => Some(near("zen4", "a core after Zen 5")),
+        _ => None,
+    }
+}
+
+fn intel(family: u32, model: u32) -> Option<Suited> {
+    match (family, model) {
+        (0x06, 0x3a | 0x3e) => Some(same("ivy-bridge")),
+        (0x06, 0x4e | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6) => Some(same("coffee-lake")),
+        (0x06, 0x0f | 0x16 | 0x17 | 0x1d) => Some(near("ivy-bridge", "a Core 2")),
+        (0x06, 0x1a | 0x1e | 0x1f | 0x25 | 0x2c | 0x2e | 0x2f) => {
+            Some(near("ivy-bridge", "Nehalem or Westmere"))
+        }
+        (0x06, 0x2a | 0x2d) => Some(near("ivy-bridge", "Sandy Bridge")),
+        (0x06, 0x3c | 0x3f | 0x45 | 0x46) => Some(near("coffee-lake", "Haswell")),
+        (0x06, 0x3d | 0x47 | 0x4f | 0x56) => Some(near("coffee-lake", "Broadwell")),
+        (0x06, 0x55) => Some(near("coffee-lake", "a Skylake of servers")),
+        (0x06, 0x60..) => Some(near("coffee-lake", "a core after Skylake, or a small one")),
+        (0x0f, 0x00 | 0x01) => Some(same("netburst-xeon-mp")),
+        (0x0f, _) => Some(near("netburst-xeon-mp", "a later NetBurst")),
+        (0x07..=0x0e | 0x10.., _) => Some(near("coffee-lake", "a core of a later family")),
+        _ => None,
+    }
+}
+
+fn same(model: &'static str) -> Suited {
+    Suited { model, instead_of: None }
+}
+
+fn near(model: &'static str, design: &'static str) -> Suited {
+    Suited { model, instead_of: Some(design) }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_sim::model::names;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(vendor: &str, family: u32, model: u32) -> Option<Suited> {
+        suited(&HostCore { vendor: vendor.to_owned(), family, model })
+    }
+
+    #[test]
+    fn each_model_is_that_of_its_own_cores() {
+        for (vendor, family, model, name) in [
+            ("AuthenticAMD", 25, 0x01, "zen3"),
+            ("AuthenticAMD", 25, 0x21, "zen3"),
+            ("AuthenticAMD", 25, 0x50, "zen3"),
+            ("AuthenticAMD", 25, 0x11, "zen4"),
+            ("AuthenticAMD", 25, 0x61, "zen4"),
+            ("AuthenticAMD", 25, 0xa0, "zen4"),
+            ("AuthenticAMD", 23, 0x31, "zen2"),
+            ("AuthenticAMD", 23, 0x71, "zen2"),
+            ("GenuineIntel", 6, 58, "ivy-bridge"),
+            ("GenuineIntel", 6, 158, "coffee-lake"),
+            ("GenuineIntel", 6, 142, "coffee-lake"),
+            ("GenuineIntel", 15, 1, "netburst-xeon-mp"),
+        ] {
+            assert_eq!(of(vendor, family, model), Some(same(name)), "{vendor} {family} {model}");
+        }
+    }
+
+    #[test]
+    fn other_cores_get_the_nearest_and_are_told() {
+        for (vendor, family, model, name, design) in [
+            ("AuthenticAMD", 23, 0x01, "zen2", "Zen or Zen+"),
+            ("AuthenticAMD", 26, 0x02, "zen4", "Zen 5"),
+            ("HygonGenuine", 24, 0x00, "zen2", "a Zen core by Hygon"),
+            ("GenuineIntel", 6, 0x2a, "ivy-bridge", "Sandy Bridge"),
+            ("GenuineIntel", 6, 0x3c, "coffee-lake", "Haswell"),
+            ("GenuineIntel", 6, 0x8f, "coffee-lake", "a core after Skylake, or a small one"),
+            ("GenuineIntel", 15, 2, "netburst-xeon-mp", "a later NetBurst"),
+        ] {
+            assert_eq!(of(vendor, family, model), Some(near(name, design)), "{family} {model}");
+        }
+    }
+
+    #[test]
+    fn of_other_vendors_nothing_is_known() {
+        for vendor in ["CentaurHauls", "  Shanghai  ", "", "authenticamd"] {
+            assert_eq!(of(vendor, 25, 1), None, "{vendor}");
+        }
+        assert_eq!(of("GenuineIntel", 5, 2), None);
+    }
+
+    #[test]
+    fn families_beyond_fifteen_are_told() {
+        assert_eq!(signature(0x00a0_0f11), (25, 1));
+        assert_eq!(signature(0x00a1_0f11), (25, 17));
+        assert_eq!(signature(0x0009_06ea), (6, 158));
+        assert_eq!(signature(0x0000_0f29), (15, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_suited_is_a_model_that_exists(
+            vendor in prop_oneof![Just("AuthenticAMD"), Just("GenuineIntel"), Just("HygonGenuine")],
+            family in 0_u32..300,
+            model in 0_u32..256,
+        ) {
+            if let Some(suited) = of(vendor, family, model) {
+                prop_assert!(names().any(|name| name == suited.model), "{suited:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! A trace and a core model become observations with reasons.
+//!
+//! A program is traced, its windows are simulated, and what they take is extrapolated to the whole run;
+//! beside it stands what the same program takes on this machine without a tracer.
+
+mod error;
+mod estimate;
+mod host;
+mod native;
+mod predict;
+mod sampling;
+mod silent;
+
+pub use error::PredictError;
+pub use estimate::{extrapolated, over};
+pub use host::{HostCore, Suited, host_core, suited};
+pub use native::{MeasureTrouble, measure};
+pub use predict::{Job, Progress, predict};
+pub use sampling::Sampling;

@@ -1,0 +1,312 @@
+//! One run of a program, its own time and the kernel's told apart where it asks the kernel.
+//!
+//! The thread that traces has to be pinned to the program's CPU: it runs only when the program has left it,
+//! and the scheduler has then counted all of the program's time (`ptrace(2)`, `proc_pid_schedstat`).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use corun_trace::{Ending, Target, silence};
+use nix::errno::Errno;
+use nix::sys::ptrace::{self, Event, Options};
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use rustix::process::{PidfdFlags, pidfd_open};
+
+use super::companion::beside;
+use super::trouble::MeasureTrouble;
+
+/// What was seen of a run.
+#[derive(Debug)]
+pub(super) struct Bracketed {
+    pub(super) ending: Ending,
+    pub(super) wall_s: f64,
+    /// In the order in which they began.
+    pub(super) threads: Vec<ThreadTime>,
+    /// Clocks of the CPU meanwhile, in GHz.
+    pub(super) clocks: Vec<f64>,
+}
+
+/// A thread's times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ThreadTime {
+    /// Between system calls.
+    pub(super) user: Stretches,
+    /// In system calls.
+    pub(super) kernel: Stretches,
+    /// Page faults, which lie between system calls mostly.
+    pub(super) faults: u64,
+}
+
+/// Stretches of run time, each ended by a stop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Stretches {
+    pub(super) count: u64,
+    pub(super) ns: u64,
+}
+
+impl Stretches {
+    fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.ns += ns;
+    }
+
+    /// Without what each stop costs.
+    pub(super) fn seconds(&self, stop_s: f64) -> f64 {
+        (self.ns as f64 * 1e-9 - self.count as f64 * stop_s).max(0.0)
+    }
+}
+
+impl Bracketed {
+    /// Runs a program to its end, its output thrown away; it is killed once `stop` is set.
+    pub(super) fn run(target: &Target, stop: &AtomicBool) -> Result<Self, MeasureTrouble> {
+        let mut command = Command::new(&target.program);
+        command.args(&target.arguments);
+        silence(&mut command);
+        // SAFETY: between fork and exec the child makes one system call.
+        unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
+        let begin = Instant::now();
+        let mut child = command.spawn().map_err(MeasureTrouble::Program)?;
+        let leader = Pid::from_raw(child.id() as i32);
+        let (watched, clocks) = rustix::process::Pid::from_raw(leader.as_raw())
+            .map(|id| pidfd_open(id, PidfdFlags::empty()))
+            .expect("a child has a number")
+            .map(|process| beside(&process, stop, || watch(leader)))
+            .unwrap_or_else(|error| (Err(error.into()), Vec::new()));
+        let wall_s = begin.elapsed().as_secs_f64();
+        let (ending, threads, was_replaced) = watched.map_err(|error| {
+            let _ = child.kill();
+            let _ = child.wait();
+            MeasureTrouble::Watching(error)
+        })?;
+        if was_replaced {
+            return Err(MeasureTrouble::Replaced);
+        }
+        Ok(Self { ending, wall_s, threads, clocks })
+    }
+}
+
+/// The scheduler's count of a thread's run time.
+pub(super) struct RunTime(File);
+
+/// Of a thread of a process.
+pub(super) fn run_time(process: Pid, thread: Pid) -> io::Result<RunTime> {
+    Ok(RunTime(File::open(format!("/proc/{process}/task/{thread}/schedstat"))?))
+}
+
+impl RunTime {
+    /// Up to now, in nanoseconds.
+    pub(super) fn ns(&self) -> io::Result<u64> {
+        let mut text = [0; 64];
+        let length = self.0.read_at(&mut text, 0)?;
+        let first = text[..length].split(|&byte| byte == b' ').next().unwrap_or_default();
+        let number = std::str::from_utf8(first).ok().and_then(|number| number.parse().ok());
+        number.ok_or_else(|| io::Error::other("expected a run time in schedstat, found none"))
+    }
+}
+
+/// A thread that is watched.
+struct Watched {
+    /// Its place among the threads.
+    index: usize,
+    run_time: RunTime,
+    /// Whether it is in a system call.
+    is_in_kernel: bool,
+    /// Its run time at the last stop, in nanoseconds.
+    since: u64,
+}
+
+impl Watched {
+    fn new(leader: Pid, thread: Pid, index: usize) -> io::Result<Self> {
+        let run_time = run_time(leader, thread)?;
+        let since = run_time.ns()?;
+        Ok(Self { index, run_time, is_in_kernel: false, since })
+    }
+
+    /// Ends a stretch.
+    fn stop(&mut self, times: &mut [ThreadTime]) -> io::Result<()> {
+        let now = self.run_time.ns()?;
+        let time = &mut times[self.index];
+        let stretches = if self.is_in_kernel { &mut time.kernel } else { &mut time.user };
+        stretches.add(now.saturating_sub(self.since));
+        self.since = now;
+        Ok(())
+    }
+}
+
+/// Follows a program that has just been started to its end. Returns how it ended, the times of its threads,
+/// and whether it became another program, whose times are not told.
+fn watch(leader: Pid) -> io::Result<(Ending, Vec<ThreadTime>, bool)> {
+    match waitpid(leader, Some(WaitPidFlag::__WALL))? {
+        WaitStatus::Exited(_, code) => return Ok((Ending::Exited(code), Vec::new(), false)),
+        WaitStatus::Signaled(_, signal, _) => {
+            return Ok((Ending::Killed(signal as i32), Vec::new(), false));
+        }
+        _ => {}
+    }
+    let options = Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_TRACECLONE
+        | Options::PTRACE_O_TRACEEXEC
+        | Options::PTRACE_O_TRACEEXIT
+        | Options::PTRACE_O_EXITKILL;
+    match ptrace::setoptions(leader, options) {
+        // Killed meanwhile: its end is seen below.
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut times = vec![ThreadTime::default()];
+    let mut threads = HashMap::from([(leader, Watched::new(leader, leader, 0)?)]);
+    go_on(leader, None)?;
+    // Only this thread's own children and what it traces.
+    let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+    let mut was_replaced = false;
+    loop {
+        let status = waitpid(None, Some(flags))?;
+        let Some(thread) = status.pid() else { continue };
+        match status {
+            WaitStatus::Exited(_, code) if thread == leader => {
+                return Ok((Ending::Exited(code), times, was_replaced));
+            }
+            WaitStatus::Signaled(_, signal, _) if thread == leader => {
+                return Ok((Ending::Killed(signal as i32), times, was_replaced));
+            }
+            WaitStatus::Exited(..) | WaitStatus::Signaled(..) => {
+                threads.remove(&thread);
+            }
+            _ if was_replaced => go_on(thread, passed_on(status))?,
+            WaitStatus::PtraceSyscall(_) => {
+                if let Some(watched) = threads.get_mut(&thread) {
+                    watched.stop(&mut times)?;
+                    watched.is_in_kernel = !watched.is_in_kernel;
+                }
+                go_on(thread, None)?;
+            }
+            WaitStatus::PtraceEvent(_, _, event) => {
+                if event == Event::PTRACE_EVENT_EXEC as i32 {
+                    was_replaced = true;
+                } else if event == Event::PTRACE_EVENT_EXIT as i32
+                    && let Some(watched) = threads.get_mut(&thread)
+                {
+                    watched.stop(&mut times)?;
+                    times[watched.index].faults = faults(leader, thread)?;
+                }
+                go_on(thread, None)?;
+            }
+            WaitStatus::Stopped(_, signal) => match threads.get_mut(&thread) {
+                Some(watched) => {
+                    watched.stop(&mut times)?;
+                    go_on(thread, Some(signal))?;
+                }
+                // A thread begins with a stop that is not its own.
+                None => {
+                    threads.insert(thread, Watched::new(leader, thread, times.len())?);
+                    times.push(ThreadTime::default());
+                    go_on(thread, None)?;
+                }
+            },
+            _ => {}
+        }
+    }
+}
+
+/// The signal that the program is to get, if it stopped for one.
+fn passed_on(status: WaitStatus) -> Option<Signal> {
+    match status {
+        WaitStatus::Stopped(_, signal) => Some(signal),
+        _ => None,
+    }
+}
+
+/// Up to the next system call; a thread that was killed meanwhile has gone already.
+fn go_on(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
+    match ptrace::syscall(thread, signal) {
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Page faults of a thread that needed no disk, which are in its time.
+fn faults(leader: Pid, thread: Pid) -> io::Result<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{leader}/task/{thread}/stat"))?;
+    // Behind the name, which may hold anything: state, ppid, pgrp, session, tty, tpgid, flags, minflt.
+    let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+    let field = fields.split_ascii_whitespace().nth(7).and_then(|field| field.parse().ok());
+    field.ok_or_else(|| io::Error::other("expected a count of page faults in stat, found none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Target {
+        Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+    }
+
+    fn pinned<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let cpus = corun_machine::Affinity::of(0).unwrap().cpus();
+                let last = corun_machine::CpuSet::from_iter(cpus.iter().next_back());
+                corun_machine::Affinity::new(&last).apply(0).unwrap();
+                run()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn a_loop_is_the_programs_own_time() {
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; exit 3";
+        let run = pinned(|| Bracketed::run(&shell(script), &AtomicBool::new(false))).unwrap();
+        assert_eq!((run.ending, run.threads.len()), (Ending::Exited(3), 1));
+        let ThreadTime { user, kernel, faults } = run.threads[0];
+        assert!(user.ns > kernel.ns && kernel.ns > 0, "{run:?}");
+        assert!(user.count > 10 && kernel.count > 10 && faults > 10, "{run:?}");
+        assert!(run.clocks.len() >= 2 && run.clocks.iter().all(|ghz| *ghz > 0.0), "{run:?}");
+        assert!(run.wall_s * 1e9 >= user.ns as f64);
+    }
+
+    #[test]
+    fn copying_is_the_kernels_time() {
+        let target = Target {
+            program: "/bin/dd".into(),
+            arguments: ["if=/dev/zero", "of=/dev/null", "bs=1M", "count=1000"]
+                .map(Into::into)
+                .into(),
+        };
+        let run = pinned(|| Bracketed::run(&target, &AtomicBool::new(false))).unwrap();
+        let ThreadTime { user, kernel, .. } = run.threads[0];
+        assert!(kernel.ns > 4 * user.ns, "{run:?}");
+    }
+
+    #[test]
+    fn signals_reach_the_program() {
+        let run = |script: &str| {
+            pinned(|| Bracketed::run(&shell(script), &AtomicBool::new(false))).unwrap().ending
+        };
+        assert_eq!(run("kill -SEGV $$"), Ending::Killed(11));
+        assert_eq!(run("trap 'exit 7' USR1; kill -USR1 $$; exit 1"), Ending::Exited(7));
+    }
+
+    #[test]
+    fn a_program_that_never_ends_is_killed() {
+        let run = pinned(|| Bracketed::run(&shell("while :; do :; done"), &AtomicBool::new(true)));
+        assert_eq!(run.unwrap().ending, Ending::Killed(9));
+    }
+
+    #[test]
+    fn what_becomes_another_program_is_not_told() {
+        let run = pinned(|| Bracketed::run(&shell("exec true"), &AtomicBool::new(false)));
+        assert!(matches!(run, Err(MeasureTrouble::Replaced)), "{run:?}");
+        let missing = Target { program: "/nowhere".into(), arguments: Vec::new() };
+        let run = pinned(|| Bracketed::run(&missing, &AtomicBool::new(false)));
+        assert!(matches!(run, Err(MeasureTrouble::Program(_))), "{run:?}");
+    }
+}

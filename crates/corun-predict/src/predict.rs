@@ -1,0 +1,442 @@
+//! The way of a prediction: trace, simulate, extrapolate, measure, and say how far to trust it.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Instant, SystemTime};
+
+use corun_machine::Machine;
+use corun_measure::machine_summary;
+use corun_record::{
+    Caveat, ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
+    PredictedCore, PredictedWindow, Prediction, Source, StackShare, TracedPart,
+};
+use corun_sim::model::CoreModel;
+use corun_sim::timing::TimingTable;
+use corun_sim::{SimulatedWindows, simulate_windows};
+use corun_trace::format::{Options, Trace};
+use corun_trace::{
+    Chosen, Conducted, Ending, Part, Plan, Recording, Target, ThreadId, TraceError, Wish, conduct,
+};
+use tempfile::NamedTempFile;
+
+use crate::estimate::{extrapolated, over, repeated};
+use crate::native::measure;
+use crate::silent::Silence;
+use crate::{PredictError, Sampling};
+
+/// What to predict, and how.
+pub struct Job<'a> {
+    /// The program.
+    pub target: Target,
+    /// The core.
+    pub model: &'a CoreModel,
+    /// The core's timing of instructions.
+    pub timings: &'a TimingTable,
+    /// Why this core, as one sentence.
+    pub reason: String,
+    /// What is known against the model, a sentence each.
+    pub caveats: Vec<Caveat>,
+    /// What traces the program.
+    pub tracer: Chosen<'a>,
+    /// What is simulated.
+    pub sampling: Sampling,
+    /// Whether the program is measured, too.
+    pub is_measured: bool,
+    /// Where the trace is to stay.
+    pub keep: Option<PathBuf>,
+    /// This machine.
+    pub machine: &'a Machine,
+}
+
+/// What is going on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// The program runs for its instructions to be counted.
+    Counting,
+    /// The program runs and is recorded; so many instructions in all, where that is known.
+    Tracing(Option<u64>),
+    /// So many of all recorded instructions are simulated.
+    Simulating(u64, u64),
+    /// This run of at most so many is measured.
+    Measuring(usize, usize),
+}
+
+/// The arm of every observation here.
+const ARM: &str = "single";
+/// A program that is in the kernel for longer is not predicted.
+const MOST_KERNEL: f64 = 0.10;
+/// Own time below which the start of a program decides what is measured, in seconds.
+const LEAST_USER_S: f64 = 0.01;
+
+/// Predicts.
+///
+/// # Errors
+/// If the program cannot be run, traced or simulated, or `stop` was set; a program that cannot be measured
+/// is a caveat.
+pub fn predict(
+    job: &Job<'_>,
+    progress: &mut (dyn FnMut(Progress) + Send),
+    stop: &AtomicBool,
+) -> Result<Prediction, PredictError> {
+    let started = SystemTime::now();
+    let begun = Instant::now();
+    let recorded = Recorded::of(job, progress, stop)?;
+    let trace = Trace::open(recorded.file.path()).map_err(PredictError::Format)?;
+    let (thread, instructions) = busiest(&trace, recorded.plan, recorded.instructions)
+        .ok_or(PredictError::TooShort { total: recorded.instructions })?;
+    let goes_on = |done, all| {
+        progress(Progress::Simulating(done, all));
+        !stop.load(Ordering::Relaxed)
+    };
+    let simulated = simulate_windows(job.model, job.timings, &trace, thread, goes_on)
+        .map_err(PredictError::Format)?
+        .ok_or(PredictError::Interrupted { during: "simulated" })?;
+    if simulated.together.instructions == 0 {
+        return Err(PredictError::TooShort { total: recorded.instructions });
+    }
+    let mut caveats = job.caveats.clone();
+    let mut measured = None;
+    if job.is_measured {
+        let told = |run, runs| progress(Progress::Measuring(run, runs));
+        match measure(&job.target, thread.0 as usize, recorded.ending, told, stop) {
+            Ok(Some(runs)) => measured = Some(runs),
+            Ok(None) => return Err(PredictError::Interrupted { during: "measured" }),
+            Err(trouble) => {
+                caveats.push(caveat("not-measured", format!("It was not measured: {trouble}.")));
+            }
+        }
+    }
+    let said = Said { job, recorded: &recorded, simulated: &simulated, instructions };
+    caveats.extend(said.caveats(&trace, measured.as_ref()));
+    let (observations, not_predicted, core) = said.figures(measured.as_ref());
+    let prediction = Prediction {
+        format: Prediction::FORMAT.to_owned(),
+        version: Prediction::VERSION,
+        corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: humantime::format_rfc3339_seconds(started).to_string(),
+        elapsed_s: begun.elapsed().as_secs_f64(),
+        command: trace.opening().command.clone(),
+        machine: machine_summary(job.machine),
+        core,
+        traced: TracedPart {
+            tracer: job.tracer.tracer.name().to_owned(),
+            threads: trace.threads().len() as u32,
+            thread: thread.0,
+            instructions,
+            simulated: simulated.together.instructions,
+            windows: said.windows(),
+        },
+        not_predicted,
+        observations,
+        stack: said.stack(),
+        mispredicts_per_thousand: 1e3 * simulated.together.mispredicts as f64
+            / simulated.together.instructions as f64,
+        measured,
+        caveats,
+    };
+    recorded.keep(job.keep.as_deref())?;
+    Ok(prediction)
+}
+
+/// A program's trace, in a file that goes away unless it is kept.
+struct Recorded {
+    file: NamedTempFile,
+    plan: Plan,
+    ending: Ending,
+    /// Of all threads, recorded or not.
+    instructions: u64,
+    remarks: Vec<String>,
+}
+
+impl Recorded {
+    fn of(
+        job: &Job<'_>,
+        progress: &mut (dyn FnMut(Progress) + Send),
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let file = place(job.keep.as_deref())?;
+        let output = file.reopen().map_err(|source| trail(file.path(), source))?;
+        let mut total = None;
+        if job.sampling.needs_count() {
+            progress(Progress::Counting);
+            let nothing = &mut Recording::default();
+            let counted = job.tracer.tracer.trace(&job.target, Plan::Count, nothing, stop);
+            let counted = counted.map_err(PredictError::Trace)?;
+            went_well(counted.ending)?;
+            total = Some(counted.instructions);
+        }
+        progress(Progress::Tracing(total));
+        let plan = job.sampling.plan(total.unwrap_or(0));
+        let (conducted, _) =
+            conducted(job, plan, output, stop).map_err(|error| PredictError::Trace(error))?;
+        went_well(conducted.traced.ending)?;
+        Ok(Self {
+            file,
+            plan,
+            ending: conducted.traced.ending,
+            instructions: conducted.traced.instructions,
+            remarks: conducted.traced.remarks,
+        })
+    }
+
+    fn keep(self, path: Option<&Path>) -> Result<(), PredictError> {
+        match path {
+            Some(path) => match self.file.persist(path) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(trail(path, error.error)),
+            },
+            None => Ok(()),
+        }
+    }
+}
+
+fn conducted(
+    job: &Job<'_>,
+    plan: Plan,
+    output: File,
+    stop: &AtomicBool,
+) -> Result<(Conducted, File), TraceError> {
+    let wish = Wish {
+        target: job.target.clone(),
+        part: Part::Of(plan),
+        threads: Vec::new(),
+        runs_again: false,
+        options: Options::default(),
+    };
+    let silence = Silence::begin();
+    let conducted = conduct(&wish, &job.tracer, output, stop);
+    drop(silence);
+    conducted
+}
+
+fn went_well(ending: Ending) -> Result<(), PredictError> {
+    match ending {
+        Ending::Exited(_) => Ok(()),
+        Ending::Killed(signal) => Err(PredictError::Killed(signal)),
+        Ending::Interrupted => Err(PredictError::Interrupted { during: "traced" }),
+    }
+}
+
+/// A file beside the one that is to be kept, so that it can take its name, or in the folder for temporary
+/// files.
+fn place(keep: Option<&Path>) -> Result<NamedTempFile, PredictError> {
+    let folder = match keep.map(|path| path.parent().unwrap_or(Path::new(""))) {
+        Some(folder) if folder == Path::new("") => PathBuf::from("."),
+        Some(folder) => folder.to_owned(),
+        None => std::env::temp_dir(),
+    };
+    if let Some(path) = keep.filter(|path| path.is_dir()) {
+        return Err(trail(path, io::ErrorKind::IsADirectory.into()));
+    }
+    let file = tempfile::Builder::new().prefix(".corun-").suffix(".trace").tempfile_in(&folder);
+    file.map_err(|source| trail(keep.unwrap_or(&folder), source))
+}
+
+fn trail(path: &Path, source: io::Error) -> PredictError {
+    PredictError::Trail { path: path.to_owned(), source }
+}
+
+/// The thread with most recorded instructions, and how many it has in the whole run.
+fn busiest(trace: &Trace, plan: Plan, total: u64) -> Option<(ThreadId, u64)> {
+    let threads = trace.threads();
+    let recorded: u64 = threads.iter().map(|thread| thread.instructions).sum();
+    let one = threads.iter().rev().max_by_key(|thread| thread.instructions)?;
+    let own = match (plan, one.instructions) {
+        (_, 0) => return None,
+        (Plan::Whole, own) => own,
+        (_, own) => (total as f64 * own as f64 / recorded as f64).round() as u64,
+    };
+    Some((one.id, own))
+}
+
+/// What follows from what was done.
+struct Said<'a> {
+    job: &'a Job<'a>,
+    recorded: &'a Recorded,
+    simulated: &'a SimulatedWindows,
+    /// Of the simulated thread's whole run.
+    instructions: u64,
+}
+
+impl Said<'_> {
+    fn windows(&self) -> Vec<PredictedWindow> {
+        let windows = self.simulated.windows.iter();
+        windows
+            .map(|window| PredictedWindow {
+                begin: window.begin,
+                instructions: window.instructions,
+                cycles: window.cycles,
+            })
+            .collect()
+    }
+
+    /// The components that are there, the largest first.
+    fn stack(&self) -> Vec<StackShare> {
+        let all = self.simulated.together.cycles.max(1) as f64;
+        let components = self.simulated.together.stack.cycles();
+        let mut stack: Vec<StackShare> = components
+            .map(|(name, cycles)| StackShare { component: name.to_owned(), share: cycles / all })
+            .filter(|part| part.share > 0.0)
+            .collect();
+        stack.sort_by(|one, other| other.share.total_cmp(&one.share));
+        stack
+    }
+
+    /// Predicted and measured figures, why the whole is not predicted, and the core with its clock.
+    fn figures(
+        &self,
+        measured: Option<&MeasuredRuns>,
+    ) -> (Vec<Observation>, Option<String>, PredictedCore) {
+        let runs = measured.map_or(&[][..], |measured| &measured.runs);
+        let of = |figure: fn(&MeasuredRun) -> f64| {
+            repeated(&runs.iter().map(figure).collect::<Vec<_>>())
+        };
+        let kernel = of(MeasuredRun::kernel_share);
+        let not_predicted = kernel.filter(|share| share.value > MOST_KERNEL).map(|share| {
+            format!(
+                "The program is in the kernel for {:.0} % of its time, which is not simulated; only \
+                 programs below {:.0} % are predicted.",
+                100.0 * share.value,
+                100.0 * MOST_KERNEL
+            )
+        });
+        let clock = of(|run| run.ghz);
+        let (ghz, source) = match clock {
+            Some(clock) => (clock.value, ClockSource::Measured),
+            None => (self.job.model.gigahertz, ClockSource::Model),
+        };
+        let core = PredictedCore {
+            model: self.job.model.name.clone(),
+            title: self.job.model.title.clone(),
+            reason: self.job.reason.clone(),
+            ghz,
+            clock: source,
+        };
+        let predicted = extrapolated(&self.windows(), self.instructions);
+        let predicted = predicted.filter(|_| not_predicted.is_none());
+        let per_cycle = |cycles: Estimate| cycles.under(self.instructions as f64);
+        let cycles = of(MeasuredRun::cycles);
+        let exact = self.instructions as f64;
+        let exact = Estimate { value: exact, low: exact, high: exact, level: 0.95, blocks: 1 };
+        let ratio = predicted.as_ref().zip(cycles.as_ref()).map(|(one, other)| over(one, other));
+        let figures = [
+            (Metric::Instructions, "instructions", Source::Measured, Some(exact)),
+            (Metric::Cycles, "cycles", Source::Predicted, predicted),
+            (Metric::Cycles, "cycles", Source::Measured, cycles),
+            (Metric::UserTime, "s", Source::Predicted, predicted.map(|it| it.scaled(1e-9 / ghz))),
+            (Metric::UserTime, "s", Source::Measured, of(|run| run.user_s)),
+            (Metric::InstructionsPerCycle, "1", Source::Predicted, predicted.map(per_cycle)),
+            (Metric::InstructionsPerCycle, "1", Source::Measured, cycles.map(per_cycle)),
+            (Metric::PredictedToMeasured, "1", Source::Predicted, ratio),
+            (Metric::KernelShare, "1", Source::Measured, kernel),
+        ];
+        let observations = figures.into_iter().filter_map(|(metric, unit, source, estimate)| {
+            Some(Observation {
+                metric,
+                arm: ARM.to_owned(),
+                against: None,
+                of: None,
+                unit: unit.to_owned(),
+                estimate: estimate?,
+                bootstrap: None,
+                source,
+            })
+        });
+        (observations.collect(), not_predicted, core)
+    }
+
+    fn caveats(&self, trace: &Trace, measured: Option<&MeasuredRuns>) -> Vec<Caveat> {
+        let mut caveats = vec![
+            caveat(
+                "data-in-l1",
+                "Memory behind the first-level cache is not simulated yet: all data comes from L1, so \
+                 that programs with more data are predicted too fast.",
+            ),
+            caveat(
+                "model-error",
+                "The interval is that of the windows alone; how far the model is off on whole programs \
+                 is not known yet.",
+            ),
+        ];
+        let threads = trace.threads().len();
+        if threads > 1 {
+            caveats.push(caveat(
+                "one-thread",
+                format!(
+                    "Of {threads} threads only the busiest was simulated and compared, as if it were \
+                     alone."
+                ),
+            ));
+        }
+        if let Plan::Window { .. } = self.recorded.plan
+            && self.simulated.together.instructions < self.instructions
+        {
+            caveats.push(caveat(
+                "start-only",
+                format!(
+                    "Only the first {} of {} instructions were simulated; the rest is taken to be like \
+                     them.",
+                    self.simulated.together.instructions, self.instructions
+                ),
+            ));
+        }
+        let unknown: u64 = self.simulated.together.unknown.values().map(|one| one.places).sum();
+        if unknown > 0 {
+            caveats.push(caveat(
+                "unknown-forms",
+                format!(
+                    "{} forms of instruction in {unknown} places of the code have no timing of their \
+                     own and take that of their class.",
+                    self.simulated.together.unknown.len()
+                ),
+            ));
+        }
+        if let Ending::Exited(code) = self.recorded.ending
+            && code != 0
+        {
+            caveats.push(caveat("exit-code", format!("The program ends with exit code {code}.")));
+        }
+        caveats.extend(self.recorded.remarks.iter().map(|remark| caveat("tracer", remark.clone())));
+        caveats.extend(measured.map(of_measuring).into_iter().flatten());
+        caveats
+    }
+}
+
+fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
+    let runs = &measured.runs;
+    let mut caveats = Vec::new();
+    let shortest = runs.iter().map(|run| run.user_s).fold(f64::INFINITY, f64::min);
+    if shortest < LEAST_USER_S {
+        caveats.push(caveat(
+            "short",
+            "The program is over so soon that what is measured is its start, with cold caches, rather \
+             than its work.",
+        ));
+    }
+    let stolen = runs.iter().filter(|run| run.steal_s.is_some_and(|steal| steal > 0.0)).count();
+    if stolen > 0 {
+        caveats.push(caveat(
+            "steal",
+            format!(
+                "In {stolen} of {} measured runs the hypervisor took the CPU away for a while.",
+                runs.len()
+            ),
+        ));
+    }
+    let clocks = runs.iter().map(|run| run.ghz);
+    let (low, high) =
+        clocks.fold((f64::INFINITY, 0.0_f64), |(low, high), ghz| (low.min(ghz), high.max(ghz)));
+    if high > 1.02 * low {
+        caveats.push(caveat(
+            "unsteady-clock",
+            format!("The clock was between {low:.2} and {high:.2} GHz from run to run."),
+        ));
+    }
+    caveats
+}
+
+fn caveat(kind: &str, sentence: impl Into<String>) -> Caveat {
+    Caveat { kind: kind.to_owned(), sentence: sentence.into() }
+}

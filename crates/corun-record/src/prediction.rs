@@ -1,0 +1,161 @@
+//! A prediction: what the simulator says of a program, beside what this machine measured of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::json::Document;
+use crate::observation::{Estimate, Metric, Observation, Source};
+use crate::run::{Caveat, MachineSummary};
+
+/// What `corun predict --json` writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    /// Always `corun-prediction`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// Start, UTC, RFC 3339.
+    pub started: String,
+    /// How long tracing, simulating and measuring took, in seconds.
+    pub elapsed_s: f64,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The machine that it was traced and measured on.
+    pub machine: MachineSummary,
+    /// The core that was simulated.
+    pub core: PredictedCore,
+    /// What was simulated.
+    pub traced: TracedPart,
+    /// Why the program as a whole is not predicted, although its own code was simulated.
+    pub not_predicted: Option<String>,
+    /// Predicted figures, and measured ones beside them.
+    pub observations: Vec<Observation>,
+    /// Where the predicted cycles go, the largest share first; the shares add up to 1.
+    pub stack: Vec<StackShare>,
+    /// Mispredicted branches in 1000 instructions.
+    pub mispredicts_per_thousand: f64,
+    /// The runs that were measured; absent where none was.
+    pub measured: Option<MeasuredRuns>,
+    /// What limits trust, a sentence each.
+    pub caveats: Vec<Caveat>,
+}
+
+/// A core model, as far as a table needs it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedCore {
+    /// The model's name.
+    pub model: String,
+    /// The machine that its figures are of.
+    pub title: String,
+    /// Why it was chosen, as one sentence.
+    pub reason: String,
+    /// The clock that cycles were converted to seconds with, in GHz.
+    pub ghz: f64,
+    /// Where that clock is from.
+    pub clock: ClockSource,
+}
+
+/// Where the clock of a prediction is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockSource {
+    /// Measured on this machine while the program ran.
+    Measured,
+    /// The model's.
+    Model,
+}
+
+/// What of the program was simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedPart {
+    /// The tracer's name.
+    pub tracer: String,
+    /// Threads of the program.
+    pub threads: u32,
+    /// The simulated one, counted from 0 as they begin.
+    pub thread: u32,
+    /// Instructions of that thread in the whole run.
+    pub instructions: u64,
+    /// Simulated instructions that count.
+    pub simulated: u64,
+    /// The windows that they lie in; one for a run that was simulated whole.
+    pub windows: Vec<PredictedWindow>,
+}
+
+/// A simulated stretch of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedWindow {
+    /// Instructions of the thread before it.
+    pub begin: u64,
+    /// Its instructions.
+    pub instructions: u64,
+    /// Its predicted cycles.
+    pub cycles: u64,
+}
+
+/// One cause of the stack of cycles.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StackShare {
+    /// The simulator's name of it.
+    pub component: String,
+    /// Its share of all cycles, from 0 to 1.
+    pub share: f64,
+}
+
+/// The runs without a tracer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredRuns {
+    /// The logical CPU that they were pinned to.
+    pub cpu: u32,
+    /// Runs before the first that counts.
+    pub warm_up: u32,
+    /// How time in the program's own code was told from time in the kernel, as one sentence.
+    pub method: String,
+    /// The runs that count.
+    pub runs: Vec<MeasuredRun>,
+}
+
+/// A run without a tracer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredRun {
+    /// From start to end, in seconds.
+    pub wall_s: f64,
+    /// The simulated thread's time in its own code, in seconds.
+    pub user_s: f64,
+    /// The same thread's time in the kernel, in seconds.
+    pub kernel_s: f64,
+    /// The clock of the CPU meanwhile, in GHz: the median of the probes.
+    pub ghz: f64,
+    /// How often the clock was probed.
+    pub probes: u32,
+    /// Time that the hypervisor took from the CPU, in seconds; absent where it does not tell.
+    pub steal_s: Option<f64>,
+}
+
+impl MeasuredRun {
+    /// Cycles in the program's own code.
+    pub fn cycles(&self) -> f64 {
+        self.user_s * self.ghz * 1e9
+    }
+
+    /// The kernel's part of the thread's time, from 0 to 1.
+    pub fn kernel_share(&self) -> f64 {
+        let all = self.user_s + self.kernel_s;
+        if all > 0.0 { self.kernel_s / all } else { 0.0 }
+    }
+}
+
+impl Prediction {
+    /// The estimate of a metric from a source.
+    pub fn estimate(&self, metric: Metric, source: Source) -> Option<&Estimate> {
+        let is_it = |seen: &&Observation| seen.metric == metric && seen.source == source;
+        self.observations.iter().find(is_it).map(|seen| &seen.estimate)
+    }
+}
+
+impl Document for Prediction {
+    const FORMAT: &str = "corun-prediction";
+    const VERSION: u32 = 1;
+}

@@ -1,0 +1,133 @@
+//! A prediction for the terminal: predicted beside measured, and where the cycles go, in words.
+
+mod words;
+
+use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source};
+
+use crate::figures::{interval, percent, ratio, seconds};
+use crate::tables::Table;
+use crate::terminal::{grid, section, wrap};
+
+/// The prediction as text for a terminal of this many columns.
+pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
+    let core = &prediction.core;
+    let mut text = wrap(&prediction.command.join(" "), "  ", columns);
+    text +=
+        &wrap(&format!("alone on {} ({}): {}", core.title, core.model, core.reason), "  ", columns);
+    text.push('\n');
+    if let Some(why) = &prediction.not_predicted {
+        text += &wrap(&format!("NOT PREDICTED: {why}"), "", columns);
+        text.push('\n');
+    }
+    text += &grid(&figures(prediction), columns);
+    text += "\n\n";
+    for line in course(prediction) {
+        text += &wrap(&line, "", columns);
+    }
+    text += "\nWhere the predicted cycles go, in slots of renaming:\n";
+    for sentence in words::sentences(&prediction.stack) {
+        text += &wrap(&format!("- {sentence}"), "  ", columns);
+    }
+    let caveats = prediction.caveats.iter().map(|caveat| caveat.sentence.clone()).collect();
+    section(&mut text, "What limits trust", caveats, columns);
+    text
+}
+
+/// A row for each figure, predicted and measured side by side.
+fn figures(prediction: &Prediction) -> Table {
+    let row = |name: &str, metric: Metric, show: fn(&Estimate) -> String| {
+        let of = |source| prediction.estimate(metric, source);
+        let text = |source| of(source).map_or_else(|| "-".to_owned(), show);
+        [name.to_owned(), text(Source::Predicted), text(Source::Measured)]
+    };
+    let ratios = [
+        over_measured(prediction, Metric::Cycles),
+        over_measured(prediction, Metric::UserTime),
+        over_measured(prediction, Metric::InstructionsPerCycle),
+    ];
+    let rows = [
+        row("cycles", Metric::Cycles, |it| with_width(count(it.value), it)),
+        row("time in its own code", Metric::UserTime, |it| with_width(seconds(it.value), it)),
+        row("instructions a cycle", Metric::InstructionsPerCycle, |it| format!("{:.2}", it.value)),
+    ];
+    let rows =
+        rows.into_iter().zip(ratios).map(|(row, ratio)| [row.to_vec(), vec![ratio]].concat());
+    let header = ["", "predicted", "measured", "predicted / measured"].map(str::to_owned);
+    Table { header: header.to_vec(), rows: rows.collect() }
+}
+
+/// The ratio of a metric's two figures; that of cycles has an interval.
+fn over_measured(prediction: &Prediction, metric: Metric) -> String {
+    let value = |source| prediction.estimate(metric, source).map(|it| it.value);
+    let whole = prediction.estimate(Metric::PredictedToMeasured, Source::Predicted);
+    match (metric, whole, value(Source::Predicted), value(Source::Measured)) {
+        (Metric::Cycles, Some(whole), ..) => format!("{} ({})", ratio(whole), interval(whole)),
+        (_, _, Some(predicted), Some(measured)) => format!("{:.2}", predicted / measured),
+        _ => "-".to_owned(),
+    }
+}
+
+/// What was simulated and measured, a sentence each.
+fn course(prediction: &Prediction) -> Vec<String> {
+    let traced = &prediction.traced;
+    let all = grouped(traced.instructions);
+    let part = match traced.windows.len() {
+        _ if traced.simulated == traced.instructions => format!("all {all} instructions"),
+        1 => format!("{} of {all} instructions", grouped(traced.simulated)),
+        windows => {
+            format!("{} of {all} instructions in {windows} windows", grouped(traced.simulated))
+        }
+    };
+    let clock = match prediction.core.clock {
+        ClockSource::Measured => format!("at the {:.2} GHz measured here", prediction.core.ghz),
+        ClockSource::Model => format!("at the model's {:.2} GHz", prediction.core.ghz),
+    };
+    let mut lines = vec![format!(
+        "Simulated: {part}, recorded by {}; times {clock}; {:.1} mispredicted branches in 1000 \
+         instructions.",
+        traced.tracer, prediction.mispredicts_per_thousand
+    )];
+    lines.extend(prediction.measured.as_ref().map(|measured| how_measured(prediction, measured)));
+    lines
+}
+
+fn how_measured(prediction: &Prediction, measured: &MeasuredRuns) -> String {
+    let kernel = prediction.estimate(Metric::KernelShare, Source::Measured);
+    let kernel = kernel.map_or_else(String::new, |share| {
+        format!("; {} of its time in the kernel", percent(share.value))
+    });
+    let runs = match measured.runs.len() {
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    format!("Measured: {runs} on CPU {}{kernel}; {}.", measured.cpu, measured.method)
+}
+
+/// A value with half the width of its interval, where it has any.
+fn with_width(value: String, estimate: &Estimate) -> String {
+    match estimate.half_width() {
+        width if width > 0.0 => format!("{value} ± {}", percent(width)),
+        _ => value,
+    }
+}
+
+/// A large count with a prefix: `812 k`, `4.71 G`.
+fn count(value: f64) -> String {
+    let (scale, prefix) = match value {
+        size if size >= 0.999_5e9 => (1e-9, " G"),
+        size if size >= 0.999_5e6 => (1e-6, " M"),
+        size if size >= 0.999_5e4 => (1e-3, " k"),
+        _ => return format!("{value:.0}"),
+    };
+    format!("{}{prefix}", crate::figures::three_digits(value * scale))
+}
+
+/// Thousands set apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
+    groups.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests;

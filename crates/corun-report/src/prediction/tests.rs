@@ -1,0 +1,130 @@
+//! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
+
+use corun_record::{
+    Caveat, Document, MachineSummary, MeasuredRun, Observation, PredictedCore, PredictedWindow,
+    StackShare, TracedPart,
+};
+
+use super::*;
+
+fn observation(metric: Metric, source: Source, value: f64, half: f64) -> Observation {
+    let (low, high) = (value - half, value + half);
+    Observation {
+        metric,
+        arm: "single".to_owned(),
+        against: None,
+        of: None,
+        unit: "1".to_owned(),
+        estimate: Estimate { value, low, high, level: 0.95, blocks: 5 },
+        bootstrap: None,
+        source,
+    }
+}
+
+fn prediction() -> Prediction {
+    let window = PredictedWindow { begin: 0, instructions: 5_000_000, cycles: 2_500_000 };
+    let part = |component: &str, share| StackShare { component: component.to_owned(), share };
+    let run = MeasuredRun {
+        wall_s: 0.5,
+        user_s: 0.4,
+        kernel_s: 0.01,
+        ghz: 3.5,
+        probes: 40,
+        steal_s: Some(0.0),
+    };
+    Prediction {
+        format: Prediction::FORMAT.to_owned(),
+        version: Prediction::VERSION,
+        corun_version: "0.1.0".to_owned(),
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        elapsed_s: 12.0,
+        command: vec!["gzip".to_owned(), "-kc".to_owned(), "FILE".to_owned()],
+        machine: MachineSummary {
+            cpu_model: None,
+            hypervisor: None,
+            kernel: None,
+            online_cpus: 2,
+            allowed_cpus: 2,
+            cores: 2,
+            smt_width: 1,
+            smt_control: None,
+            smt_active: None,
+            governors: Vec::new(),
+        },
+        core: PredictedCore {
+            model: "zen3".to_owned(),
+            title: "a core".to_owned(),
+            reason: "this host's own".to_owned(),
+            ghz: 3.5,
+            clock: ClockSource::Measured,
+        },
+        traced: TracedPart {
+            tracer: "dynamorio".to_owned(),
+            threads: 1,
+            thread: 0,
+            instructions: 2_000_000_000,
+            simulated: 10_000_000,
+            windows: vec![window; 2],
+        },
+        not_predicted: None,
+        observations: vec![
+            observation(Metric::Cycles, Source::Predicted, 1e9, 5e7),
+            observation(Metric::Cycles, Source::Measured, 1.4e9, 1e7),
+            observation(Metric::UserTime, Source::Predicted, 0.286, 0.014),
+            observation(Metric::UserTime, Source::Measured, 0.4, 0.003),
+            observation(Metric::InstructionsPerCycle, Source::Predicted, 2.0, 0.1),
+            observation(Metric::InstructionsPerCycle, Source::Measured, 1.43, 0.01),
+            observation(Metric::PredictedToMeasured, Source::Predicted, 0.714, 0.036),
+            observation(Metric::KernelShare, Source::Measured, 0.024, 0.001),
+        ],
+        stack: vec![part("retiring", 0.4), part("dependency", 0.35), part("mispredict", 0.25)],
+        mispredicts_per_thousand: 4.9,
+        measured: Some(MeasuredRuns {
+            cpu: 1,
+            warm_up: 1,
+            method: "brackets".to_owned(),
+            runs: vec![run; 5],
+        }),
+        caveats: vec![Caveat {
+            kind: "data-in-l1".to_owned(),
+            sentence: "All data comes from L1.".to_owned(),
+        }],
+    }
+}
+
+fn shown(prediction: &Prediction) -> String {
+    let text = prediction_to_terminal(prediction, 90);
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
+    insta::assert_snapshot!(shown(&prediction()));
+}
+
+#[test]
+fn without_a_measurement_the_clock_is_the_models() {
+    let mut alone = prediction();
+    alone.observations.retain(|seen| {
+        seen.source == Source::Predicted && seen.metric != Metric::PredictedToMeasured
+    });
+    alone.measured = None;
+    alone.core.clock = ClockSource::Model;
+    alone.traced.simulated = alone.traced.instructions;
+    alone.traced.windows.truncate(1);
+    insta::assert_snapshot!(shown(&alone));
+}
+
+#[test]
+fn what_is_not_predicted_says_why() {
+    let mut kernel = prediction();
+    kernel.observations.retain(|seen| seen.source == Source::Measured);
+    kernel.not_predicted = Some("The program is in the kernel for 40 % of its time.".to_owned());
+    insta::assert_snapshot!(shown(&kernel));
+}
+
+#[test]
+fn counts_have_prefixes() {
+    let counts = [950.0, 9_994.0, 12_340.0, 999_960.0, 4.712e9].map(count);
+    assert_eq!(counts, ["950", "9994", "12.3 k", "1.00 M", "4.71 G"]);
+}

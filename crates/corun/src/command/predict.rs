@@ -1,0 +1,188 @@
+//! `corun predict -- COMMAND`: what a program takes on a core, beside what it takes here.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_machine::Machine;
+use corun_predict::{HostCore, Job, Progress, Sampling, Suited, host_core, predict, suited};
+use corun_record::{Caveat, Document, Exit, Prediction};
+use corun_report::prediction_to_terminal;
+use corun_sim::model::{self, CoreModel};
+use corun_trace::{Target, choose};
+
+use super::simulate::{timings, warning};
+use super::trace::{grouped, standard_input_is_used_up};
+use crate::exports::{Exports, Form};
+use crate::problem::{Problem, code, say};
+use crate::progress::StepProgress;
+use crate::{interruption, terminal, values};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The core: a name of `corun models list`, or a model file that ends in .toml [default: this
+    /// host's own]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Simulate K windows of N instructions (5M, 300k, ...), spread evenly over the run [default: the
+    /// whole of a short run, 30 windows of a long one]
+    #[arg(long, value_name = "K:N", value_parser = values::samples)]
+    sample: Option<(u32, u64)>,
+    /// Simulate the first N instructions
+    #[arg(long, value_name = "N", value_parser = values::count, conflicts_with = "sample")]
+    length: Option<u64>,
+    /// Simulate the whole run, however long it is
+    #[arg(long, conflicts_with_all = ["sample", "length"])]
+    whole: bool,
+    /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
+    #[arg(long, value_name = "NAME")]
+    tracer: Option<String>,
+    /// Do not measure the program on this machine
+    #[arg(long)]
+    no_measure: bool,
+    /// Keep the trace in FILE
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+    /// Write the prediction as JSON to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Say nothing but the result and errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// The program and its arguments; it runs several times, its output thrown away
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let (program, rest) = arguments.command.split_first().expect("clap asks for one");
+    let target = Target::find(program, rest)?;
+    let core = arguments.core(host_core().as_ref())?;
+    let timings = timings(&core.model)?;
+    let mut caveats = core.caveats;
+    caveats.extend(warning(&core.model)?.map(|sentence| caveat("unvalidated-model", sentence)));
+    let tracer = choose(arguments.tracer.as_deref())?;
+    let sampling = arguments.sampling();
+    if standard_input_is_used_up() && (sampling.needs_count() || !arguments.no_measure) {
+        return Err(Problem::usage(
+            "expected a program that can run several times, found a pipe on standard input",
+            "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \
+             --no-measure.",
+        ));
+    }
+    let form: Form<Prediction> = Document::to_json;
+    let exports = Exports::open([(arguments.json.as_deref(), form)])?;
+    let machine = Machine::read(Path::new("/"))?;
+    let stop = interruption::flag_on_signals()?;
+    arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
+    arguments.say(&format!("The tracer: {}.", tracer.reason));
+    let job = Job {
+        target,
+        model: &core.model,
+        timings: &timings,
+        reason: core.reason,
+        caveats,
+        tracer,
+        sampling,
+        is_measured: !arguments.no_measure,
+        keep: arguments.keep.clone(),
+        machine: &machine,
+    };
+    let line = StepProgress::new(arguments.quiet);
+    let predicted = predict(&job, &mut |step| line.show(describe(&step)), &stop);
+    line.finish();
+    let prediction = predicted?;
+    let shown = |prediction: &Prediction| prediction_to_terminal(prediction, terminal::width());
+    exports.write(&prediction, shown, form)?;
+    Ok(code(Exit::Done))
+}
+
+/// A core to simulate.
+struct Core {
+    model: CoreModel,
+    /// Why this one.
+    reason: String,
+    caveats: Vec<Caveat>,
+}
+
+impl Arguments {
+    /// The core asked for, or this host's.
+    fn core(&self, host: Option<&HostCore>) -> Result<Core, Problem> {
+        if let Some(name) = &self.model {
+            let caveats = another_core(name, host);
+            let reason = "asked for".to_owned();
+            return Ok(Core { model: model::find(name)?, reason, caveats });
+        }
+        let found = host.map_or("none".to_owned(), ToString::to_string);
+        let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
+            return Err(Problem::not_possible(
+                format!("expected a core by AMD or Intel that there is a model for, found {found}"),
+                "Name the core with --model; `corun models list` has them.",
+            ));
+        };
+        let model = model::find(name)?;
+        Ok(match instead_of {
+            None => Core {
+                model,
+                reason: format!("this host's own design, {found}"),
+                caveats: Vec::new(),
+            },
+            Some(design) => Core {
+                model,
+                reason: format!("the nearest model to this host's {found}"),
+                caveats: vec![caveat(
+                    "nearest-model",
+                    format!(
+                        "There is no model of this host's core ({design}); that of {name} is the \
+                         nearest, and another design."
+                    ),
+                )],
+            },
+        })
+    }
+
+    fn sampling(&self) -> Sampling {
+        match (self.sample, self.length, self.whole) {
+            (Some((count, length)), ..) => Sampling::Windows(count, length),
+            (_, Some(length), _) => Sampling::Start(length),
+            (.., true) => Sampling::Whole,
+            _ => Sampling::Fitting,
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if !self.quiet {
+            say(text);
+        }
+    }
+}
+
+/// What is measured on this host is compared with another core's prediction.
+fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
+    let own = host.and_then(suited).filter(|suited| suited.instead_of.is_none());
+    match own {
+        Some(own) if own.model == name => Vec::new(),
+        _ => vec![caveat(
+            "another-core",
+            "The model is not known to be that of this host's core: what was measured here may differ \
+             for that reason alone.",
+        )],
+    }
+}
+
+fn describe(step: &Progress) -> String {
+    match *step {
+        Progress::Counting => "counting instructions".to_owned(),
+        Progress::Tracing(None) => "tracing".to_owned(),
+        Progress::Tracing(Some(total)) => format!("tracing {} instructions", grouped(total)),
+        Progress::Simulating(done, all) => {
+            format!("simulating: {} of {} instructions", grouped(done), grouped(all))
+        }
+        Progress::Measuring(run, runs) => format!("measuring: run {} of {runs}", run + 1),
+    }
+}
+
+fn caveat(kind: &str, sentence: impl Into<String>) -> Caveat {
+    Caveat { kind: kind.to_owned(), sentence: sentence.into() }
+}

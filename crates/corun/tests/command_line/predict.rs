@@ -1,0 +1,255 @@
+//! `corun predict`: a program's cycles on a core, beside what it takes here.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use corun_record::{ClockSource, Document, Metric, Prediction, Source};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun, wait_until};
+use crate::interruption::{ended_by, start};
+use crate::schema::validator;
+
+/// Tests do not ask for the host's own core, which may be one of which nothing is known.
+fn predict(options: &[&str]) -> Command {
+    let mut command = corun(["predict", "--quiet", "--model=zen3"]);
+    command.args(options);
+    command
+}
+
+/// Counts to so many.
+fn counts(most: u32) -> [String; 4] {
+    let script = format!("i=0; while [ $i -lt {most} ]; do i=$((i + 1)); done; exit 0");
+    ["--".to_owned(), "sh".to_owned(), "-c".to_owned(), script]
+}
+
+#[track_caller]
+fn read(outcome: &Outcome) -> Prediction {
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let json: Value = serde_json::from_str(&outcome.output).expect("nothing but JSON");
+    let validator = validator(Prediction::FORMAT);
+    let faults: Vec<String> = validator.iter_errors(&json).map(|it| it.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new());
+    let prediction = Prediction::from_json(&outcome.output).expect("a prediction");
+    assert_eq!(prediction.to_json(), outcome.output);
+    let sum: f64 = prediction.stack.iter().map(|part| part.share).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    prediction
+}
+
+fn kinds(prediction: &Prediction) -> Vec<&str> {
+    prediction.caveats.iter().map(|caveat| caveat.kind.as_str()).collect()
+}
+
+#[test]
+fn a_program_is_predicted_beside_what_it_takes() {
+    let prediction = read(&Outcome::of(predict(&["--json=-"]).args(counts(100_000))));
+    let of = |metric, source| prediction.estimate(metric, source).copied();
+    let measured = prediction.measured.as_ref().expect("runs");
+    assert!(!measured.runs.is_empty());
+    assert!(measured.runs.iter().all(|run| run.user_s > 0.0 && run.ghz > 0.0), "{measured:?}");
+    let cycles = of(Metric::Cycles, Source::Measured).expect("measured cycles");
+    assert!(cycles.low <= cycles.value && cycles.value <= cycles.high, "{cycles:?}");
+    let kernel = of(Metric::KernelShare, Source::Measured).expect("the kernel's share");
+    let predicted = of(Metric::Cycles, Source::Predicted);
+    assert_eq!(predicted.is_none(), kernel.value > 0.1);
+    assert_eq!(predicted.is_none(), prediction.not_predicted.is_some());
+    if let Some(predicted) = predicted {
+        let ratio = of(Metric::PredictedToMeasured, Source::Predicted).expect("a ratio");
+        assert!((ratio.value - predicted.value / cycles.value).abs() < 1e-9, "{ratio:?}");
+    }
+    assert_eq!(prediction.core.clock, ClockSource::Measured);
+    assert!(kinds(&prediction).contains(&"data-in-l1"), "{:?}", kinds(&prediction));
+}
+
+#[test]
+fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
+    let whole = read(&Outcome::of(predict(&["--no-measure", "--json=-"]).args(counts(1000))));
+    assert_eq!((whole.traced.windows.len(), whole.measured), (1, None));
+    assert_eq!(whole.traced.simulated, whole.traced.instructions);
+    assert_eq!(whole.core.clock, ClockSource::Model);
+
+    let options = ["--no-measure", "--sample=8:20k", "--json=-"];
+    let sampled = read(&Outcome::of(predict(&options).args(counts(10_000))));
+    let windows = &sampled.traced.windows;
+    assert_eq!(windows.len(), 8);
+    assert!(windows.iter().all(|window| window.instructions.abs_diff(20_000) < 500), "{windows:?}");
+    assert!(windows.iter().all(|window| window.cycles > 0), "{windows:?}");
+    assert!(windows.windows(2).all(|pair| pair[0].begin + 20_000 < pair[1].begin), "{windows:?}");
+    let cycles = sampled.estimate(Metric::Cycles, Source::Predicted).expect("cycles");
+    assert!(cycles.low < cycles.value && cycles.value < cycles.high && cycles.blocks == 8);
+
+    let options = ["--no-measure", "--length=50k", "--json=-"];
+    let start = read(&Outcome::of(predict(&options).args(counts(1000))));
+    assert!(start.traced.simulated.abs_diff(50_000) < 500 && start.traced.windows.len() == 1);
+    assert!(start.traced.instructions > 60_000, "{}", start.traced.instructions);
+    assert!(kinds(&start).contains(&"start-only"), "{:?}", kinds(&start));
+}
+
+#[test]
+fn windows_agree_with_the_whole_run() {
+    let cycles = |options: &[&str]| {
+        let mut command = predict(&["--no-measure", "--json=-"]);
+        let prediction = read(&Outcome::of(command.args(options).args(counts(20_000))));
+        prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted).expect("one").value
+    };
+    let (whole, sampled) = (cycles(&["--whole"]), cycles(&["--sample=20:20k"]));
+    assert!((sampled / whole - 1.0).abs() < 0.1, "{sampled} against {whole}");
+}
+
+#[test]
+fn the_answer_is_in_words() {
+    let outcome = Outcome::of(predict(&["--no-measure"]).args(counts(1000)));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let shown = outcome.unwrapped();
+    for part in ["predicted measured", "% do work: an operation is renamed", "comes from L1"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn the_programs_output_is_not_shown_and_its_trace_can_be_kept() {
+    let scratch = Scratch::new();
+    let mut command = predict(&["--no-measure", "--keep=kept", "--json=-"]);
+    command.current_dir(scratch.path()).args(["--", "sh", "-c", "echo words; exit 3"]);
+    let prediction = read(&Outcome::of(&mut command));
+    assert!(kinds(&prediction).contains(&"exit-code"), "{:?}", kinds(&prediction));
+    let checked = Outcome::of(corun(["trace", "check"]).arg(scratch.file("kept")));
+    assert!(checked.output.ends_with("sound and complete\n"), "{}", checked.output);
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_cannot_be_predicted_says_why() {
+    let told = |options: &[&str]| {
+        Outcome::of(corun(["predict", "--quiet"]).args(options)).told(Path::new("/nowhere"))
+    };
+    insta::assert_snapshot!(told(&["--model=zen3", "--", "/nowhere/to/be/found"]), @"
+    exit 1
+    corun: /nowhere/to/be/found cannot be run: cannot find binary path
+      Give a program that can be run.
+    ");
+    insta::assert_snapshot!(told(&["--model=zen3", "--", "sh", "-c", "kill -SEGV $$"]), @"
+    exit 1
+    corun: expected a program that ends by itself, found one that was killed by signal 11
+      Make the program end by itself first; if it does so without corun, try another --tracer.
+    ");
+    insta::assert_snapshot!(told(&["--model=zen33", "--", "true"]), @"
+    exit 2
+    corun: no core model is called `zen33`; there are: zen3, zen2, zen4, ivy-bridge, coffee-lake, netburst-xeon-mp
+      Did you mean `zen3`? A path that ends in .toml is taken as a file.
+    ");
+    let unknown = told(&["--model=zen3", "--tracer=magic", "--", "true"]);
+    assert!(unknown.starts_with("exit 2\ncorun: expected the name of a tracer"), "{unknown}");
+    for options in [
+        &["--whole", "--length=5", "--", "true"][..],
+        &["--sample=5:5", "--length=5", "--", "true"],
+        &["--sample=0:5", "--", "true"],
+        &["--length=0", "--", "true"],
+        &["--", "--"],
+        &["true"],
+        &[],
+    ] {
+        assert!(told(options).starts_with("exit 2\n"), "{options:?}: {}", told(options));
+    }
+}
+
+#[test]
+fn a_pipe_can_be_read_only_once() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(writer);
+    let outcome = Outcome::of(predict(&[]).args(["--", "cat"]).stdin(reader));
+    insta::assert_snapshot!(outcome.told(Path::new("/nowhere")), @"
+    exit 2
+    corun: expected a program that can run several times, found a pipe on standard input
+      Give the input as a file: corun predict ... < FILE; or run it once only, with --whole --no-measure.
+    ");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(writer);
+    let once = ["--whole", "--no-measure", "--json=-"];
+    read(&Outcome::of(predict(&once).args(["--", "cat"]).stdin(reader)));
+}
+
+/// Hangs in its run of this number, counted from 1, and says in the folder that it runs.
+fn hangs_in_run(scratch: &Scratch, number: u32) -> std::path::PathBuf {
+    scratch.script(&format!(
+        "echo >> \"$folder/runs\"\nread_lines() {{ n=0; while read -r _; do n=$((n + 1)); done; }}\n\
+         read_lines < \"$folder/runs\"\n[ $n -lt {number} ] || while :; do :; done\nexit 0"
+    ))
+}
+
+#[test]
+fn an_interrupted_prediction_keeps_nothing() {
+    // Counted, traced, measured.
+    for (run, during) in [(1, "traced"), (2, "traced"), (3, "measured")] {
+        let scratch = Scratch::new();
+        let places = Scratch::new();
+        let script = hangs_in_run(&scratch, run);
+        let corun = start(
+            predict(&["--keep=kept", "--json=json"])
+                .current_dir(places.path())
+                .env("TMPDIR", places.path())
+                .arg("--")
+                .arg(&script),
+        );
+        wait_until("the run", || scratch.read("runs").lines().count() >= run as usize);
+        let outcome = ended_by(corun, Signal::INT);
+        let told = outcome.told(scratch.path());
+        let expected = format!("exit 5\ncorun: interrupted while the program was {during}; ");
+        assert!(told.starts_with(&expected), "run {run}: {told}");
+        assert_eq!(outcome.output, "");
+        assert_eq!(std::fs::read_dir(places.path()).unwrap().count(), 0, "run {run}");
+    }
+}
+
+#[test]
+fn places_that_cannot_be_written_are_errors() {
+    let scratch = Scratch::new();
+    let told = |options: &[&str]| {
+        let mut command = predict(&["--no-measure"]);
+        command.current_dir(scratch.path()).env("TMPDIR", scratch.path());
+        Outcome::of(command.args(options).args(["--", "true"])).told(scratch.path())
+    };
+    let missing = told(&["--keep=missing/t"]);
+    let expected = "exit 1\ncorun: could not write the trace to missing/t: ";
+    assert!(missing.starts_with(expected), "{missing}");
+    let missing = told(&["--json=missing/t"]);
+    assert!(missing.starts_with("exit 1\ncorun: could not write \"missing/t\""), "{missing}");
+    let folder = told(&["--keep=."]);
+    assert!(folder.starts_with("exit 1\ncorun: could not write the trace to .: "), "{folder}");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+    let full = told(&["--json=/dev/full"]);
+    let kept = full.lines().nth(1).expect("what is kept");
+    let kept = kept.strip_prefix("corun: the whole result is kept in FOLDER/").expect(kept);
+    assert!(Prediction::from_json(&scratch.read(kept)).is_ok());
+    assert!(full.starts_with("exit 1\n") && full.contains("No space left on device"), "{full}");
+}
+
+#[test]
+fn an_answer_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
+    let scratch = Scratch::new();
+    let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
+    let mut command = predict(&["--no-measure"]);
+    command.env("TMPDIR", scratch.path()).stdout(full).args(["--", "true"]);
+    let told = Outcome::of(&mut command).told(scratch.path());
+    assert!(told.starts_with("exit 1\ncorun: the whole result is kept in FOLDER/"), "{told}");
+}
+
+#[test]
+fn a_trace_that_does_not_fit_is_no_prediction() {
+    let scratch = Scratch::new();
+    let mut command = predict(&["--no-measure", "--whole", "--keep=kept"]);
+    command.current_dir(scratch.path()).args(["--", "sh", "-c", "exit 0"]);
+    let limit = Rlimit { current: Some(4096), maximum: Some(4096) };
+    // SAFETY: the call is one system call, which may be made between fork and exec.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit)?));
+    }
+    let told = Outcome::of(&mut command).told(scratch.path());
+    assert!(told.starts_with("exit 1\ncorun: "), "{told}");
+    assert!(told.contains("File too large"), "{told}");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+}

@@ -1,6 +1,6 @@
 //! A trace on a simulated core: how many cycles it takes there, and where they go.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use corun_trace::format::{Events, FormatError, Trace};
 use corun_trace::{Event, ThreadId};
@@ -61,7 +61,7 @@ pub fn simulate(
         trace,
         events: trace.events(part.thread)?,
         lowering,
-        blocks: HashMap::new(),
+        blocks: vec![NOWHERE; trace.blocks().len()],
         error: None,
     };
     let mut core = Core::new(model, stack_update, vec![feed]);
@@ -84,13 +84,16 @@ pub fn simulate(
     })
 }
 
+/// The place of code that was not lowered yet.
+const NOWHERE: u32 = u32::MAX;
+
 /// A thread of a trace, block by block.
 struct Recorded<'t> {
     trace: &'t Trace,
     events: Events<'t>,
     lowering: Lowering<'t>,
-    /// Where the code of each block of the trace stands.
-    blocks: HashMap<u32, u32>,
+    /// Where the code of each block of the trace stands, or `NOWHERE` before it is executed.
+    blocks: Vec<u32>,
     error: Option<FormatError>,
 }
 
@@ -110,11 +113,11 @@ impl Feed for Recorded<'_> {
                 }
             };
             let block = self.trace.block(id);
-            let lowering = &mut self.lowering;
-            let known = self.blocks.entry(id.0).or_insert_with(|| {
-                code.push(lowering.lower(block));
-                (code.len() - 1) as u32
-            });
+            let known = &mut self.blocks[id.0 as usize];
+            if *known == NOWHERE {
+                *known = code.len() as u32;
+                code.push(self.lowering.lower(block));
+            }
             if executed > 0 && !code[*known as usize].instructions.is_empty() {
                 return Some(Step { block: *known, address: block.address, executed });
             }

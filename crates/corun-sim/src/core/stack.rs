@@ -101,7 +101,30 @@ impl CycleStack {
 
 fn index(component: Component) -> usize {
     match component {
+        Component::Retiring => 0,
+        Component::FrontEnd => 1,
+        Component::Mispredict => 2,
+        Component::Dependency => 3,
+        Component::Memory => 4,
+        Component::Forwarding => 5,
+        Component::Serializing => 6,
+        Component::ReorderBuffer => 7,
+        Component::LoadQueue => 8,
+        Component::StoreQueue => 9,
+        Component::Registers => 10,
+        Component::Scheduler => 11,
         Component::Port(group) => FIXED.len() + usize::from(group),
-        other => FIXED.iter().position(|(fixed, _)| *fixed == other).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_component_has_its_own_place_and_name() {
+        let places = FIXED.iter().map(|(component, _)| index(*component));
+        assert!(places.eq(0..FIXED.len()));
+        assert_eq!(index(Component::Port(2)), FIXED.len() + 2);
     }
 }

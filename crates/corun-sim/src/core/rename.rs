@@ -22,6 +22,9 @@ impl Seats {
     }
 }
 
+/// Bits of the number of a port.
+const PORT_BITS: u32 = PortSet::BITS.ilog2();
+
 /// The index of the code that holds nothing but the update of the stack pointer.
 pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
 
@@ -180,23 +183,21 @@ impl<F: Feed> Core<F> {
 
     /// Of these ports the one that fewest operations were given to, in a scheduler with room.
     fn best_port(&self, mut ports: PortSet) -> Option<usize> {
-        let mut best: Option<(u64, usize)> = None;
+        // Chosen without branches, which the simulating core would predict badly.
+        let mut best = u64::MAX;
         while ports != 0 {
             let port = ports.trailing_zeros() as usize;
             ports &= ports - 1;
             let scheduler = usize::from(self.parameters.ports[port].scheduler);
             let used = self.scheduler_used[scheduler] + self.seats.taken[scheduler];
             // An empty one takes an instruction that needs more than it has.
-            if used >= self.parameters.schedulers[scheduler] && self.scheduler_used[scheduler] > 0 {
-                continue;
-            }
+            let is_full = (used >= self.parameters.schedulers[scheduler])
+                & (self.scheduler_used[scheduler] > 0);
             let busy = self.port_free[port].saturating_sub(self.now);
             let load = u64::from(self.assigned[port]) + busy;
-            if best.is_none_or(|(least, _)| load < least) {
-                best = Some((load, port));
-            }
+            best = best.min(if is_full { u64::MAX } else { load << PORT_BITS | port as u64 });
         }
-        best.map(|(_, port)| port)
+        (best != u64::MAX).then_some(best as usize % (1 << PORT_BITS))
     }
 
     fn rename_instruction(

@@ -1,7 +1,5 @@
 //! A recorded thread, as a core takes it.
 
-use std::collections::HashMap;
-
 use corun_trace::format::{Events, FormatError, Trace};
 use corun_trace::{Event, ThreadId};
 
@@ -9,13 +7,16 @@ use crate::code::{CodeBlock, Lowering};
 use crate::core::{Feed, Step};
 use crate::memory::Pages;
 
+/// The place of code that was not lowered yet.
+const NOWHERE: u32 = u32::MAX;
+
 /// A thread of a trace, block by block.
 pub(crate) struct Recorded<'t> {
     trace: &'t Trace,
     events: Events<'t>,
     pub(crate) lowering: Lowering<'t>,
-    /// Where the code of each block of the trace stands.
-    blocks: HashMap<u32, u32>,
+    /// Where the code of each block of the trace stands, or `NOWHERE` before it is executed.
+    blocks: Vec<u32>,
     pages: Pages,
     error: Option<FormatError>,
 }
@@ -29,7 +30,7 @@ impl<'t> Recorded<'t> {
         pages: Pages,
     ) -> Result<Self, FormatError> {
         let events = trace.events(thread)?;
-        let blocks = HashMap::new();
+        let blocks = vec![NOWHERE; trace.blocks().len()];
         Ok(Self { trace, events, lowering, blocks, pages, error: None })
     }
 
@@ -55,11 +56,11 @@ impl Feed for Recorded<'_> {
                 }
             };
             let block = self.trace.block(id);
-            let lowering = &mut self.lowering;
-            let known = self.blocks.entry(id.0).or_insert_with(|| {
-                code.push(lowering.lower(block));
-                (code.len() - 1) as u32
-            });
+            let known = &mut self.blocks[id.0 as usize];
+            if *known == NOWHERE {
+                *known = code.len() as u32;
+                code.push(self.lowering.lower(block));
+            }
             if executed > 0 && !code[*known as usize].instructions.is_empty() {
                 return Some(Step { block: *known, address: block.address, executed });
             }

@@ -12,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::programs::Program;
 
 /// How often each trace is simulated.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 
 pub fn show(model: &CoreModel, timings: &TimingTable, programs: &[Program]) {
     println!(

@@ -40,7 +40,10 @@ impl<F: Feed> Core<F> {
             stores: self.parameters.store_rate,
             vector_stores: self.parameters.vector_store_rate,
         };
-        for port in 0..self.waiting.len() {
+        let mut ports = self.ready_ports;
+        while ports != 0 {
+            let port = ports.trailing_zeros() as usize;
+            ports &= ports - 1;
             if self.port_free[port] > self.now {
                 continue;
             }
@@ -50,6 +53,9 @@ impl<F: Feed> Core<F> {
                 continue;
             }
             self.waiting[port].pop_front();
+            if self.waiting[port].is_empty() {
+                self.ready_ports &= !(1 << port);
+            }
             self.start(handle, port, memory);
         }
     }
@@ -70,8 +76,14 @@ impl<F: Feed> Core<F> {
             }
             let (port, age) = (usize::from(flight.port), flight.age);
             let waiting = &mut self.waiting[port];
-            let place = waiting.iter().rposition(|(other, _)| *other < age).map_or(0, |at| at + 1);
-            waiting.insert(place, (age, handle));
+            match waiting.back() {
+                Some((youngest, _)) if *youngest > age => {
+                    let place = waiting.partition_point(|(other, _)| *other < age);
+                    waiting.insert(place, (age, handle));
+                }
+                _ => waiting.push_back((age, handle)),
+            }
+            self.ready_ports |= 1 << port;
         }
         due.clear();
         self.due = due;

@@ -112,7 +112,7 @@ impl<F: Feed> Core<F> {
         let mut is_used = false;
         loop {
             let thread = &mut self.threads[index];
-            let Some(place) = thread.fetcher.current else { break };
+            let Some(place) = &thread.fetcher.current else { break };
             let room = self.parameters.queue.saturating_sub(thread.queue_used);
             let lowered =
                 &self.code[place.step.block as usize].instructions[place.instruction as usize];
@@ -122,14 +122,12 @@ impl<F: Feed> Core<F> {
             let request =
                 Request { core: self.number, instruction: 0, linear: 0, pages: thread.pages };
             let mut code = Code { memory: &mut *memory, request, now: self.now };
-            if !thread.fetcher.admit(place, lowered, &mut budget, &self.front, &mut code) {
+            if !thread.fetcher.admit(lowered, &mut budget, &self.front, &mut code) {
                 break;
             }
             is_used = true;
             self.is_active = true;
-            // It may have begun another line of the op cache.
-            let place = thread.fetcher.current.unwrap_or(place);
-            if self.enqueue(index, place) {
+            if self.enqueue(index) {
                 break;
             }
         }
@@ -159,10 +157,12 @@ impl<F: Feed> Core<F> {
     }
 
     /// Puts an instruction into the queue and goes to the next. Returns whether fetch ends for now.
-    fn enqueue(&mut self, index: usize, place: Place) -> bool {
-        let step = place.step;
-        let lowered = &self.code[step.block as usize].instructions[place.instruction as usize];
+    fn enqueue(&mut self, index: usize) -> bool {
         let thread = &mut self.threads[index];
+        let Some(place) = &mut thread.fetcher.current else { return true };
+        let step = place.step;
+        let code = &self.code[step.block as usize].instructions;
+        let lowered = &code[place.instruction as usize];
         let values = lowered.memory.iter().fold(place.values, |at, memory| {
             at + match memory.form {
                 corun_trace::Form::Single => 1,
@@ -170,9 +170,6 @@ impl<F: Feed> Core<F> {
                 corun_trace::Form::Lanes => 1 + thread.values[at as usize % VALUES] as u32,
             }
         });
-        let (length, branch) = (lowered.length, lowered.branch);
-        let is_last =
-            place.instruction as usize + 1 == self.code[step.block as usize].instructions.len();
         thread.queue.push_back(Queued {
             block: step.block,
             instruction: place.instruction,
@@ -184,10 +181,13 @@ impl<F: Feed> Core<F> {
         thread.queue_used += u32::from(lowered.slots);
         let address = place.address + u64::from(lowered.length);
         if place.instruction + 1 < step.executed {
-            thread.fetcher.current =
-                Some(Place { instruction: place.instruction + 1, address, values, ..place });
+            place.instruction += 1;
+            (place.address, place.values) = (address, values);
             return false;
         }
+        let place = *place;
+        let (length, branch) = (lowered.length, lowered.branch);
+        let is_last = place.instruction as usize + 1 == code.len();
         self.advance(index);
         let thread = &mut self.threads[index];
         let Some(next) = &mut thread.fetcher.current else { return true };
@@ -248,16 +248,17 @@ impl Fetcher {
     /// Whether the instruction still fits into what this cycle brings.
     fn admit(
         &mut self,
-        place: Place,
         lowered: &CodeInstruction,
         budget: &mut Budget,
         front: &Front,
         code: &mut Code<'_>,
     ) -> bool {
+        let Some(place) = &mut self.current else { return false };
+        let address = place.address;
         let operations = u32::from(lowered.slots);
         if let (Some(cache), Some(model)) = (&mut self.op_cache, &front.op_cache) {
-            if place.line_end <= place.address {
-                let found = cache.find(place.address);
+            if place.line_end <= address {
+                let found = cache.find(address);
                 match found {
                     Some(end) => {
                         if self.is_decoding {
@@ -272,9 +273,7 @@ impl Fetcher {
                             return false;
                         }
                         budget.lines -= 1;
-                        if let Some(current) = &mut self.current {
-                            current.line_end = end;
-                        }
+                        place.line_end = end;
                     }
                     None if !self.is_decoding => {
                         self.is_decoding = true;
@@ -295,11 +294,11 @@ impl Fetcher {
                 return true;
             }
         }
-        if !self.decode(place, lowered, budget, front, code) {
+        if !self.decode(address, lowered, budget, front, code) {
             return false;
         }
         if let Some(cache) = &mut self.op_cache {
-            cache.fill(place.address, lowered.length, operations, false);
+            cache.fill(address, lowered.length, operations, false);
         }
         true
     }
@@ -307,7 +306,7 @@ impl Fetcher {
     /// Whether fetch and decoders bring the instruction in this cycle.
     fn decode(
         &mut self,
-        place: Place,
+        address: u64,
         lowered: &CodeInstruction,
         budget: &mut Budget,
         front: &Front,
@@ -322,11 +321,10 @@ impl Fetcher {
         {
             return false;
         }
-        let end = place.address + u64::from(lowered.length);
+        let end = address + u64::from(lowered.length);
         let bytes = u64::from(front.fetch.bytes);
-        if place.address >= self.fetched_to || self.fetched_to > place.address + 4 * bytes {
-            self.fetched_to =
-                if front.fetch.aligned { place.address / bytes * bytes } else { place.address };
+        if address >= self.fetched_to || self.fetched_to > address + 4 * bytes {
+            self.fetched_to = if front.fetch.aligned { address / bytes * bytes } else { address };
         }
         while end > self.fetched_to {
             if budget.bytes == 0 {

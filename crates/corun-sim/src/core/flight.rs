@@ -23,12 +23,13 @@ impl Handle {
     }
 }
 
-/// Operations in flight of a thread: more than any reorder buffer holds.
-pub(super) const CAPACITY: usize = 8192;
+/// Operations that a thread can have in flight: more than reorder buffers hold, and few enough to stay
+/// in a cache of the machine that simulates.
+pub(super) const CAPACITY: usize = 2048;
 /// Registers, own operations and stores that one operation may wait for.
 pub(super) const MOST_SOURCES: usize = 8;
 /// A list's end.
-const NONE: u32 = u32::MAX;
+const NONE: u16 = u16::MAX;
 /// Not started.
 pub(super) const NEVER: u64 = u64::MAX;
 
@@ -66,9 +67,9 @@ pub(super) struct Flight {
     /// Cycles for which it had its operands and no port.
     pub(super) waited: u32,
     /// The first of those that wait for it: an edge.
-    waiters: u32,
+    waiters: u16,
     /// For each of its sources the next edge of the same producer, and the cycles it adds.
-    edges: [(u32, i16); MOST_SOURCES],
+    edges: [(u16, i16); MOST_SOURCES],
     used_edges: u8,
 }
 
@@ -161,7 +162,7 @@ impl Flights {
         flight.edges[slot] = (waiters, extra);
         flight.used_edges += 1;
         flight.pending += 1;
-        self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u32;
+        self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u16;
     }
 
     /// Says when an operation is done; calls `ready` with the sequence (modulo the ring) of each that

@@ -31,7 +31,7 @@ use thread::Thread;
 use wheel::Wheel;
 
 use crate::branch::Predictor;
-use crate::code::{CodeBlock, CodeInstruction};
+use crate::code::{CodeBlock, CodeInstruction, PortSet};
 use crate::memory::{Memory, Pages, Request, Requests};
 use crate::model::CoreModel;
 
@@ -106,6 +106,8 @@ pub(crate) struct Core<F> {
     wheel: Wheel,
     /// Operations that have their operands, of each port, the oldest first.
     waiting: Vec<VecDeque<(u64, Handle)>>,
+    /// The ports that any wait for.
+    ready_ports: PortSet,
     /// Operations that were given each port and have not started.
     assigned: Vec<u32>,
     /// From when on each port takes another operation.
@@ -139,13 +141,14 @@ impl<F: Feed> Core<F> {
             now: 0,
             wheel: Wheel::default(),
             waiting: vec![VecDeque::new(); ports],
+            ready_ports: 0,
             assigned: vec![0; ports],
             port_free: vec![0; ports],
             scheduler_used: vec![0; parameters.schedulers.len()],
             age: 0,
             is_active: false,
             due: Vec::new(),
-            seats: rename::Seats::default(),
+            seats: rename::Seats::new(parameters.schedulers.len()),
             tags: LinearTags::of(model),
             predictor: Predictor::new(&model.front.prediction),
             front: Front::of(model),

@@ -2,20 +2,29 @@
 
 use corun_trace::Form;
 
-use super::flight::{Handle, NEVER};
+use super::flight::{CAPACITY, Handle, NEVER};
 use super::stack::Component;
 use super::store_queue::{Overlap, Store};
 use super::thread::{Queued, Renamed, Thread};
 use super::{Core, Feed};
-use crate::code::{CodeInstruction, Effect, Kind, PortSet, Source};
+use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, PortSet, Source};
 use crate::memory::Origin;
 
 /// Ports given to an instruction's operations, and what of each scheduler that takes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Seats {
     ports: Vec<u8>,
     taken: Vec<u32>,
 }
+
+impl Seats {
+    pub(super) fn new(schedulers: usize) -> Self {
+        Self { ports: Vec::new(), taken: vec![0; schedulers] }
+    }
+}
+
+/// Bits of the number of a port.
+const PORT_BITS: u32 = PortSet::BITS.ilog2();
 
 /// Bytes of a repeated access of which the lines are asked for one by one.
 const LONGEST_SPAN: u64 = 1 << 14;
@@ -27,16 +36,18 @@ impl<F: Feed> Core<F> {
     pub(super) fn rename(&mut self) {
         let count = self.threads.len();
         let mut width = self.parameters.dispatch;
+        let code = std::mem::take(&mut self.code);
         for turn in 0..count {
             let index = (self.now as usize + turn) % count;
-            let (used, lost_to) = self.rename_thread(index, width);
+            let (used, lost_to) = self.rename_thread(index, width, &code);
             width -= used;
             self.threads[index].stack.note(used, lost_to);
         }
+        self.code = code;
     }
 
     /// Returns the slots used, and what the others are lost to.
-    fn rename_thread(&mut self, index: usize, width: u32) -> (u32, Component) {
+    fn rename_thread(&mut self, index: usize, width: u32, code: &[CodeBlock]) -> (u32, Component) {
         let debt = self.threads[index].debt.min(width);
         self.threads[index].debt -= debt;
         let mut used = debt;
@@ -52,29 +63,24 @@ impl<F: Feed> Core<F> {
             if thread.cleared > self.now {
                 return (used, Component::Memory(Origin::OtherCore));
             }
-            let next = &self.code[queued.block as usize].instructions[queued.instruction as usize];
+            let next = &code[queued.block as usize].instructions[queued.instruction as usize];
             let must_wait = !thread.rob.is_empty() || (next.is_draining && thread.stores.len() > 0);
             if next.is_serializing && must_wait {
                 return (used, self.cause(index, Component::Serializing));
             }
             let needs_update = thread.stack_moved && next.uses_stack_pointer;
-            let (block, instruction) =
-                if needs_update { STACK_UPDATE } else { (queued.block, queued.instruction) };
-            let code = std::mem::take(&mut self.code);
-            let lowered = &code[block as usize].instructions[instruction as usize];
-            let seated = self.seat(index, lowered);
-            if seated.is_ok() {
-                let queued = Queued { slots: lowered.slots, ..queued };
-                self.rename_instruction(index, lowered, &queued, needs_update);
-            }
-            let is_move = matches!(lowered.effect, Effect::Move(..));
-            let slots = u32::from(if needs_update { lowered.slots } else { queued.slots });
-            self.code = code;
-            if let Err(full) = seated {
+            let (block, instruction) = STACK_UPDATE;
+            let update = &code[block as usize].instructions[instruction as usize];
+            let lowered = if needs_update { update } else { next };
+            if let Err(full) = self.seat(index, lowered) {
                 return (used, self.cause(index, full));
             }
+            let is_move = matches!(lowered.effect, Effect::Move(..));
+            let slots = if needs_update { lowered.slots } else { queued.slots };
+            let renamed = Queued { slots: lowered.slots, ..queued };
+            self.rename_instruction(index, lowered, &renamed, needs_update);
             self.is_active = true;
-            used += slots;
+            used += u32::from(slots);
             let thread = &mut self.threads[index];
             if needs_update {
                 thread.stack_moved = false;
@@ -140,7 +146,8 @@ impl<F: Feed> Core<F> {
         // What needs more than there is goes when nothing else is there.
         let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
         let slots = u32::from(lowered.slots.max(1));
-        if !is_alone && thread.rob_used + slots > parameters.rob {
+        let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
+        if !is_alone && (thread.rob_used + slots > parameters.rob || in_flight > CAPACITY) {
             return Err(Component::ReorderBuffer);
         }
         for (file, &wanted) in lowered.registers.iter().enumerate() {
@@ -156,51 +163,48 @@ impl<F: Feed> Core<F> {
         if !is_alone && thread.stores.len() + u32::from(lowered.stores) > parameters.store_queue {
             return Err(Component::StoreQueue);
         }
-        let mut seats = std::mem::take(&mut self.seats);
-        seats.ports.clear();
-        seats.taken.clear();
-        seats.taken.resize(self.scheduler_used.len(), 0);
-        let mut is_full = false;
-        for operation in &lowered.operations {
-            let port = match operation.ports {
-                0 => 0,
-                ports => match self.best_port(ports, &seats) {
-                    Some(port) => {
-                        seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
-                        port as u8
-                    }
-                    None => {
-                        is_full = true;
-                        break;
-                    }
-                },
-            };
-            seats.ports.push(port);
+        self.seats.ports.clear();
+        let is_seated = lowered.operations.iter().all(|operation| self.take_port(operation.ports));
+        for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
+            let port = usize::from(port);
+            self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] = 0;
+            if !is_seated && operation.ports != 0 {
+                self.assigned[port] -= 1;
+            }
         }
-        self.seats = seats;
-        if is_full { Err(Component::Scheduler) } else { Ok(()) }
+        if is_seated { Ok(()) } else { Err(Component::Scheduler) }
+    }
+
+    /// Gives the instruction's next operation one of these ports, if a scheduler has room.
+    fn take_port(&mut self, ports: PortSet) -> bool {
+        if ports == 0 {
+            self.seats.ports.push(0);
+            return true;
+        }
+        let Some(port) = self.best_port(ports) else { return false };
+        self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
+        self.assigned[port] += 1;
+        self.seats.ports.push(port as u8);
+        true
     }
 
     /// Of these ports the one that fewest operations were given to, in a scheduler with room.
-    fn best_port(&self, mut ports: PortSet, seats: &Seats) -> Option<usize> {
-        let mut best: Option<(u64, usize)> = None;
+    fn best_port(&self, mut ports: PortSet) -> Option<usize> {
+        // Chosen without branches, which the simulating core would predict badly.
+        let mut best = u64::MAX;
         while ports != 0 {
             let port = ports.trailing_zeros() as usize;
             ports &= ports - 1;
             let scheduler = usize::from(self.parameters.ports[port].scheduler);
-            let used = self.scheduler_used[scheduler] + seats.taken[scheduler];
+            let used = self.scheduler_used[scheduler] + self.seats.taken[scheduler];
             // An empty one takes an instruction that needs more than it has.
-            if used >= self.parameters.schedulers[scheduler] && self.scheduler_used[scheduler] > 0 {
-                continue;
-            }
-            let same = seats.ports.iter().filter(|&&other| usize::from(other) == port).count();
+            let is_full = (used >= self.parameters.schedulers[scheduler])
+                & (self.scheduler_used[scheduler] > 0);
             let busy = self.port_free[port].saturating_sub(self.now);
-            let load = u64::from(self.assigned[port]) + same as u64 + busy;
-            if best.is_none_or(|(least, _)| load < least) {
-                best = Some((load, port));
-            }
+            let load = u64::from(self.assigned[port]) + busy;
+            best = best.min(if is_full { u64::MAX } else { load << PORT_BITS | port as u64 });
         }
-        best.map(|(_, port)| port)
+        (best != u64::MAX).then_some(best as usize % (1 << PORT_BITS))
     }
 
     fn rename_instruction(
@@ -272,7 +276,6 @@ impl<F: Feed> Core<F> {
                 }
             }
             if operation.ports != 0 {
-                self.assigned[usize::from(port)] += 1;
                 let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
                 self.scheduler_used[scheduler] += 1;
             }
@@ -439,7 +442,6 @@ impl<F: Feed> Core<F> {
             versions,
             // The operation behind that of the address hands it over.
             data: sequence + 1,
-            is_retired: false,
             granted: None,
             waiting: Vec::new(),
         });

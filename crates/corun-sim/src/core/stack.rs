@@ -113,7 +113,30 @@ impl CycleStack {
 
 fn index(component: Component) -> usize {
     match component {
+        Component::Retiring => 0,
+        Component::FrontEnd => 1,
+        Component::Mispredict => 2,
+        Component::Dependency => 3,
+        Component::Memory(origin) => 4 + origin as usize,
+        Component::Forwarding => 9,
+        Component::Serializing => 10,
+        Component::ReorderBuffer => 11,
+        Component::LoadQueue => 12,
+        Component::StoreQueue => 13,
+        Component::Registers => 14,
+        Component::Scheduler => 15,
         Component::Port(group) => FIXED.len() + usize::from(group),
-        other => FIXED.iter().position(|(fixed, _)| *fixed == other).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_component_has_its_own_place_and_name() {
+        let places = FIXED.iter().map(|(component, _)| index(*component));
+        assert!(places.eq(0..FIXED.len()));
+        assert_eq!(index(Component::Port(2)), FIXED.len() + 2);
     }
 }

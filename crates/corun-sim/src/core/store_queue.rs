@@ -12,6 +12,8 @@ pub(super) struct StoreQueue {
     first: u64,
     /// For eight bytes at a time the youngest store to them, by a hash.
     youngest: Vec<u64>,
+    /// So many of the oldest are retired.
+    retired: usize,
     /// From when on the oldest may reach the cache.
     free: u64,
 }
@@ -28,7 +30,6 @@ pub(super) struct Store {
     pub(super) versions: [u64; 2],
     /// The operation that hands its data over.
     pub(super) data: u64,
-    pub(super) is_retired: bool,
     /// From when on its line can be written, once it was asked for.
     pub(super) granted: Option<u64>,
     /// Loads that wait until it has reached the cache, and so many cycles longer.
@@ -48,7 +49,7 @@ const HASHED: usize = 1 << 10;
 
 impl Default for StoreQueue {
     fn default() -> Self {
-        Self { stores: VecDeque::new(), first: 1, youngest: vec![0; HASHED], free: 0 }
+        Self { stores: VecDeque::new(), first: 1, youngest: vec![0; HASHED], retired: 0, free: 0 }
     }
 }
 
@@ -107,24 +108,24 @@ impl StoreQueue {
 
     /// Marks the oldest stores that are not yet so as retired.
     pub(super) fn retire(&mut self, count: u8) {
-        let waiting = self.stores.iter_mut().filter(|store| !store.is_retired);
-        waiting.take(count.into()).for_each(|store| store.is_retired = true);
+        self.retired = (self.retired + usize::from(count)).min(self.stores.len());
     }
 
     /// The oldest, if it may reach the cache.
     pub(super) fn ready(&mut self, now: u64) -> Option<&mut Store> {
-        self.stores.front_mut().filter(|store| store.is_retired && self.free <= now)
+        self.stores.front_mut().filter(|_| self.retired > 0 && self.free <= now)
     }
 
     /// Takes the oldest off; the next one may follow from `free` on.
     pub(super) fn pop(&mut self, free: u64) -> Option<Store> {
         self.first += 1;
+        self.retired = self.retired.saturating_sub(1);
         self.free = free;
         self.stores.pop_front()
     }
 
     pub(super) fn next_event(&self) -> Option<u64> {
-        let oldest = self.stores.front().filter(|store| store.is_retired)?;
+        let oldest = self.stores.front().filter(|_| self.retired > 0)?;
         Some(self.free.max(oldest.granted.unwrap_or(0)))
     }
 }

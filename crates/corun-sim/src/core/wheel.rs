@@ -66,10 +66,18 @@ impl Wheel {
     /// The next cycle behind `now` that has operations.
     pub(super) fn next(&self, now: u64) -> Option<u64> {
         let far = self.far.peek().map(|Reverse((at, _))| *at);
-        let near = (1..SLOTS as u64).find(|ahead| {
-            let slot = (now + ahead) as usize % SLOTS;
-            self.occupied[slot / 64] & (1 << (slot % 64)) != 0
-        });
-        near.map(|ahead| now + ahead).into_iter().chain(far).min()
+        self.near(now).into_iter().chain(far).min()
+    }
+
+    /// The next one in the ring, whose slots begin anew behind the last.
+    fn near(&self, now: u64) -> Option<u64> {
+        let first = (now + 1) as usize % SLOTS;
+        (0..=self.occupied.len()).find_map(|words| {
+            let word = (first / 64 + words) % self.occupied.len();
+            let passed = if words == 0 { first % 64 } else { 0 };
+            let slots = self.occupied[word] >> passed << passed;
+            let slot = word * 64 + slots.trailing_zeros() as usize;
+            (slots != 0).then(|| now + 1 + (slot.wrapping_sub(first) % SLOTS) as u64)
+        })
     }
 }

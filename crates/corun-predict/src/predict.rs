@@ -136,6 +136,10 @@ pub fn predict(
         measured,
         caveats,
     };
+    if stop.load(Ordering::Relaxed) {
+        // Ctrl-C reaches the program as well, whose end may have been seen first.
+        return Err(PredictError::Interrupted { during: "measured" });
+    }
     recorded.keep(job.keep.as_deref())?;
     Ok(prediction)
 }
@@ -169,8 +173,7 @@ impl Recorded {
         }
         progress(Progress::Tracing(total));
         let plan = job.sampling.plan(total.unwrap_or(0));
-        let (conducted, _) =
-            conducted(job, plan, output, stop).map_err(|error| PredictError::Trace(error))?;
+        let (conducted, _) = conducted(job, plan, output, stop).map_err(PredictError::Trace)?;
         went_well(conducted.traced.ending)?;
         Ok(Self {
             file,
@@ -230,7 +233,12 @@ fn place(keep: Option<&Path>) -> Result<NamedTempFile, PredictError> {
     if let Some(path) = keep.filter(|path| path.is_dir()) {
         return Err(trail(path, io::ErrorKind::IsADirectory.into()));
     }
-    let file = tempfile::Builder::new().prefix(".corun-").suffix(".trace").tempfile_in(&folder);
+    let file = tempfile::Builder::new()
+        .prefix(".corun-")
+        .suffix(".trace")
+        // As any program's new file, before the process's mask takes its share.
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .tempfile_in(&folder);
     file.map_err(|source| trail(keep.unwrap_or(&folder), source))
 }
 
@@ -387,8 +395,8 @@ impl Said<'_> {
             caveats.push(caveat(
                 "unknown-forms",
                 format!(
-                    "{} forms of instruction in {unknown} places of the code have no timing of their \
-                     own and take that of their class.",
+                    "Forms of instruction that have no timing of their own take that of their class: \
+                     {}, places in the code: {unknown}.",
                     self.simulated.together.unknown.len()
                 ),
             ));
@@ -439,4 +447,45 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
 
 fn caveat(kind: &str, sentence: impl Into<String>) -> Caveat {
     Caveat { kind: kind.to_owned(), sentence: sentence.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::Writer;
+    use corun_trace::{BlockId, Sink, decode};
+
+    use super::*;
+
+    /// A trace whose threads execute a block of two instructions so many times.
+    fn trace(times: &[u32]) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let block =
+            writer.define(decode(0x1000, &[0x48, 0xff, 0xc0, 0xeb, 0xfb]).unwrap()).unwrap();
+        assert_eq!(block, BlockId(0));
+        for (index, &times) in times.iter().enumerate() {
+            let thread = writer.thread(100 + index as u32).unwrap();
+            for _ in 0..times {
+                writer.execute(thread, block, 2, &[]).unwrap();
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_busiest_thread_has_its_part_of_the_run() {
+        let three = trace(&[10, 30, 20]);
+        assert_eq!(busiest(&three, Plan::Whole, 120), Some((ThreadId(1), 60)));
+        let windows = Plan::Samples { count: 1, length: 120, warm_up: 1, total: 1_200_000 };
+        assert_eq!(busiest(&three, windows, 1_200_000), Some((ThreadId(1), 600_000)));
+        assert_eq!(busiest(&trace(&[7, 7]), Plan::Whole, 28), Some((ThreadId(0), 14)));
+    }
+
+    #[test]
+    fn a_trace_without_instructions_has_no_busiest_thread() {
+        assert_eq!(busiest(&trace(&[]), Plan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[0, 0]), Plan::Whole, 0), None);
+        let error = PredictError::TooShort { total: 3 };
+        let told = "expected instructions to simulate, found none in a run of 3";
+        assert_eq!(error.to_string(), told);
+    }
 }

@@ -17,7 +17,8 @@ use corun_sim::timing::TimingTable;
 use corun_sim::{SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Chosen, Conducted, Ending, Part, Plan, Recording, Target, ThreadId, TraceError, Wish, conduct,
+    Chosen, Conducted, Ending, Native, Part, Plan, Recording, Target, ThreadId, TraceError, Traced,
+    Wish, conduct,
 };
 use tempfile::NamedTempFile;
 
@@ -165,9 +166,7 @@ impl Recorded {
         let mut total = None;
         if job.sampling.needs_count() {
             progress(Progress::Counting);
-            let nothing = &mut Recording::default();
-            let counted = job.tracer.tracer.trace(&job.target, Plan::Count, nothing, stop);
-            let counted = counted.map_err(PredictError::Trace)?;
+            let counted = counted(job, stop)?;
             went_well(counted.ending)?;
             total = Some(counted.instructions);
         }
@@ -193,6 +192,18 @@ impl Recorded {
             None => Ok(()),
         }
     }
+}
+
+fn counted(job: &Job<'_>, stop: &AtomicBool) -> Result<Traced, PredictError> {
+    let nothing = &mut Recording::default();
+    job.tracer.tracer.trace(&job.target, Plan::Count, nothing, stop).map_err(|error| {
+        // A program that dies before it has told anything looks like a tracer that does not bear it.
+        match Native::run(&job.target, stop).map(|native| native.ending) {
+            Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
+            Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },
+            _ => PredictError::Trace(error),
+        }
+    })
 }
 
 fn conducted(
@@ -395,8 +406,8 @@ impl Said<'_> {
             caveats.push(caveat(
                 "unknown-forms",
                 format!(
-                    "Forms of instruction that have no timing of their own take that of their class: \
-                     {}, places in the code: {unknown}.",
+                    "The timing table has no row for {} of the program's forms of instruction (places in \
+                     the code: {unknown}); they take the timing of their class.",
                     self.simulated.together.unknown.len()
                 ),
             ));

@@ -241,9 +241,9 @@ fn an_answer_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
 #[test]
 fn a_trace_that_does_not_fit_is_no_prediction() {
     let scratch = Scratch::new();
-    let mut command = predict(&["--no-measure", "--whole", "--keep=kept"]);
+    let mut command = predict(&["--no-measure", "--whole", "--tracer=ptrace", "--keep=kept"]);
     command.current_dir(scratch.path()).args(["--", "sh", "-c", "exit 0"]);
-    let limit = Rlimit { current: Some(4096), maximum: Some(4096) };
+    let limit = Rlimit { current: Some(16 << 10), maximum: Some(16 << 10) };
     // SAFETY: the call is one system call, which may be made between fork and exec.
     unsafe {
         command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit)?));

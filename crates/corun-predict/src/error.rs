@@ -55,10 +55,22 @@ impl Actionable for PredictError {
 
     fn next_step(&self) -> String {
         match self {
-            Self::Trace(TraceError::Sink(_)) | Self::Trail { .. } => {
-                "Make room there, name another place with --keep or TMPDIR, or simulate less with \
-                 --sample."
-                    .to_owned()
+            Self::Trace(TraceError::Sink(_)) => no_room(),
+            Self::Trail { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => no_room(),
+                io::ErrorKind::NotFound => {
+                    "Make the folder first, or name another place.".to_owned()
+                }
+                _ => "Name a file in a folder that you may write to.".to_owned(),
+            },
+            Self::Trace(TraceError::Failed { tracer, .. }) => {
+                let names = corun_trace::all().iter().map(|one| one.name());
+                let others: Vec<&str> = names.filter(|name| name != tracer).collect();
+                format!(
+                    "Give the program itself if this one becomes another (exec), or try another tracer \
+                     with --tracer: {}.",
+                    others.join(", ")
+                )
             }
             Self::Trace(error) => error.next_step(),
             Self::Format(_) => {
@@ -78,4 +90,9 @@ impl Actionable for PredictError {
             }
         }
     }
+}
+
+fn no_room() -> String {
+    "Make room there, name another place with --keep or TMPDIR, or simulate less with --sample."
+        .to_owned()
 }

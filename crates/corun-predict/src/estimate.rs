@@ -46,15 +46,23 @@ pub fn extrapolated(windows: &[PredictedWindow], total: u64) -> Option<Estimate>
     })
 }
 
-/// A figure from independent repetitions: their geometric mean with its t interval; none without any.
+/// A figure from independent repetitions: their geometric mean with its t interval; none without any, or
+/// if one is not above 0.
 pub(crate) fn repeated(values: &[f64]) -> Option<Estimate> {
-    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    if let Some(found) = corun_measure::statistics::paired(&logs, LEVEL) {
-        let [value, low, high] = found.ratio();
-        return Some(Estimate { value, low, high, level: LEVEL, blocks: found.blocks });
+    if let [value] = *values {
+        let is_sound = value.is_finite() && value > 0.0;
+        return is_sound.then_some(Estimate {
+            value,
+            low: value,
+            high: value,
+            level: LEVEL,
+            blocks: 1,
+        });
     }
-    let value = *values.first().filter(|value| value.is_finite() && **value > 0.0)?;
-    Some(Estimate { value, low: value, high: value, level: LEVEL, blocks: 1 })
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let found = corun_measure::statistics::paired(&logs, LEVEL)?;
+    let [value, low, high] = found.ratio();
+    Some(Estimate { value, low, high, level: LEVEL, blocks: found.blocks })
 }
 
 /// One figure over another that was found independently of it; on the log scale their half-widths add up
@@ -128,6 +136,7 @@ mod tests {
         assert_eq!((single.value, single.low, single.high), (3.0, 3.0, 3.0));
         assert_eq!(repeated(&[]), None);
         assert_eq!(repeated(&[0.0]), None);
+        assert_eq!(repeated(&[1.0, 0.0]), None);
     }
 
     proptest! {

@@ -17,7 +17,8 @@ use corun_sim::timing::TimingTable;
 use corun_sim::{SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Chosen, Conducted, Ending, Part, Plan, Recording, Target, ThreadId, TraceError, Wish, conduct,
+    Chosen, Conducted, Ending, Native, Part, Plan, Recording, Target, ThreadId, TraceError, Traced,
+    Wish, conduct,
 };
 use tempfile::NamedTempFile;
 
@@ -136,6 +137,10 @@ pub fn predict(
         measured,
         caveats,
     };
+    if stop.load(Ordering::Relaxed) {
+        // Ctrl-C reaches the program as well, whose end may have been seen first.
+        return Err(PredictError::Interrupted { during: "measured" });
+    }
     recorded.keep(job.keep.as_deref())?;
     Ok(prediction)
 }
@@ -161,16 +166,13 @@ impl Recorded {
         let mut total = None;
         if job.sampling.needs_count() {
             progress(Progress::Counting);
-            let nothing = &mut Recording::default();
-            let counted = job.tracer.tracer.trace(&job.target, Plan::Count, nothing, stop);
-            let counted = counted.map_err(PredictError::Trace)?;
+            let counted = counted(job, stop)?;
             went_well(counted.ending)?;
             total = Some(counted.instructions);
         }
         progress(Progress::Tracing(total));
         let plan = job.sampling.plan(total.unwrap_or(0));
-        let (conducted, _) =
-            conducted(job, plan, output, stop).map_err(|error| PredictError::Trace(error))?;
+        let (conducted, _) = conducted(job, plan, output, stop).map_err(PredictError::Trace)?;
         went_well(conducted.traced.ending)?;
         Ok(Self {
             file,
@@ -190,6 +192,18 @@ impl Recorded {
             None => Ok(()),
         }
     }
+}
+
+fn counted(job: &Job<'_>, stop: &AtomicBool) -> Result<Traced, PredictError> {
+    let nothing = &mut Recording::default();
+    job.tracer.tracer.trace(&job.target, Plan::Count, nothing, stop).map_err(|error| {
+        // A program that dies before it has told anything looks like a tracer that does not bear it.
+        match Native::run(&job.target, stop).map(|native| native.ending) {
+            Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
+            Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },
+            _ => PredictError::Trace(error),
+        }
+    })
 }
 
 fn conducted(
@@ -230,7 +244,12 @@ fn place(keep: Option<&Path>) -> Result<NamedTempFile, PredictError> {
     if let Some(path) = keep.filter(|path| path.is_dir()) {
         return Err(trail(path, io::ErrorKind::IsADirectory.into()));
     }
-    let file = tempfile::Builder::new().prefix(".corun-").suffix(".trace").tempfile_in(&folder);
+    let file = tempfile::Builder::new()
+        .prefix(".corun-")
+        .suffix(".trace")
+        // As any program's new file, before the process's mask takes its share.
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .tempfile_in(&folder);
     file.map_err(|source| trail(keep.unwrap_or(&folder), source))
 }
 
@@ -387,8 +406,8 @@ impl Said<'_> {
             caveats.push(caveat(
                 "unknown-forms",
                 format!(
-                    "{} forms of instruction in {unknown} places of the code have no timing of their \
-                     own and take that of their class.",
+                    "The timing table has no row for {} of the program's forms of instruction (places in \
+                     the code: {unknown}); they take the timing of their class.",
                     self.simulated.together.unknown.len()
                 ),
             ));
@@ -439,4 +458,45 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
 
 fn caveat(kind: &str, sentence: impl Into<String>) -> Caveat {
     Caveat { kind: kind.to_owned(), sentence: sentence.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::Writer;
+    use corun_trace::{BlockId, Sink, decode};
+
+    use super::*;
+
+    /// A trace whose threads execute a block of two instructions so many times.
+    fn trace(times: &[u32]) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let block =
+            writer.define(decode(0x1000, &[0x48, 0xff, 0xc0, 0xeb, 0xfb]).unwrap()).unwrap();
+        assert_eq!(block, BlockId(0));
+        for (index, &times) in times.iter().enumerate() {
+            let thread = writer.thread(100 + index as u32).unwrap();
+            for _ in 0..times {
+                writer.execute(thread, block, 2, &[]).unwrap();
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_busiest_thread_has_its_part_of_the_run() {
+        let three = trace(&[10, 30, 20]);
+        assert_eq!(busiest(&three, Plan::Whole, 120), Some((ThreadId(1), 60)));
+        let windows = Plan::Samples { count: 1, length: 120, warm_up: 1, total: 1_200_000 };
+        assert_eq!(busiest(&three, windows, 1_200_000), Some((ThreadId(1), 600_000)));
+        assert_eq!(busiest(&trace(&[7, 7]), Plan::Whole, 28), Some((ThreadId(0), 14)));
+    }
+
+    #[test]
+    fn a_trace_without_instructions_has_no_busiest_thread() {
+        assert_eq!(busiest(&trace(&[]), Plan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[0, 0]), Plan::Whole, 0), None);
+        let error = PredictError::TooShort { total: 3 };
+        let told = "expected instructions to simulate, found none in a run of 3";
+        assert_eq!(error.to_string(), told);
+    }
 }

@@ -109,3 +109,79 @@ fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatErro
     stretches.retain(|stretch| stretch.end > std::mem::replace(&mut begin, stretch.end));
     Ok(stretches)
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::{Options, Writer};
+    use corun_trace::{OrderedMarker, Sink, decode};
+
+    use super::*;
+    use crate::model::find;
+    use crate::{Part, simulate};
+
+    /// A loop of three instructions, in stretches: phase, instructions left out before, rounds.
+    fn trace(stretches: &[(Phase, u64, u32)]) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        // imul rax, rax; dec rcx; jnz to the first
+        let code = [0x48, 0x0f, 0xaf, 0xc0, 0x48, 0xff, 0xc9, 0x75, 0xf7];
+        let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        for (order, &(phase, skipped, rounds)) in (1..).zip(stretches) {
+            let marker = Marker::Begin { phase, skipped };
+            writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+            for _ in 0..rounds {
+                writer.execute(thread, block, 3, &[]).unwrap();
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    fn simulated(trace: &Trace) -> SimulatedWindows {
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        simulate_windows(&model, &timings, trace, ThreadId(0), |_, _| true).unwrap().unwrap()
+    }
+
+    #[test]
+    fn counted_stretches_are_windows_and_warm_ups_are_not() {
+        use Phase::{Counted, WarmUp};
+        let stretches = [(WarmUp, 500, 1000), (Counted, 0, 2000), (WarmUp, 700, 300)];
+        let trace = trace(&[&stretches[..], &[(Counted, 0, 1000), (Counted, 90, 0)]].concat());
+        let SimulatedWindows { windows, together } = simulated(&trace);
+        let begins: Vec<u64> = windows.iter().map(|window| window.begin).collect();
+        assert_eq!(begins, [500 + 3000, 500 + 3000 + 6000 + 700 + 900]);
+        for (window, instructions) in windows.iter().zip([6000, 3000]) {
+            // Whole cycles of retirement.
+            assert!(window.instructions.abs_diff(instructions) < 16, "{windows:?}");
+            // Each round waits for the multiplication of the one before.
+            assert!(window.cycles.abs_diff(instructions) < 100, "{windows:?}");
+        }
+        let sums = windows.iter().fold((0, 0), |(instructions, cycles), window| {
+            (instructions + window.instructions, cycles + window.cycles)
+        });
+        assert_eq!((together.instructions, together.cycles), sums);
+        let stack: f64 = together.stack.cycles().map(|(_, cycles)| cycles).sum();
+        assert!((stack - together.cycles as f64).abs() < 1e-6, "{stack} of {}", together.cycles);
+    }
+
+    #[test]
+    fn a_whole_run_is_one_window_of_what_simulating_says() {
+        let trace = trace(&[(Phase::Counted, 0, 500)]);
+        let found = simulated(&trace);
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let part = Part { thread: ThreadId(0), warm_up: 0, length: None };
+        let whole = simulate(&model, &timings, &trace, part).unwrap();
+        assert_eq!((found.windows.len(), found.windows[0].begin), (1, 0));
+        assert_eq!((found.together.instructions, found.together.cycles), (1500, whole.cycles));
+    }
+
+    #[test]
+    fn it_stops_when_it_is_told_to() {
+        let trace = trace(&[(Phase::Counted, 0, 500)]);
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let none = simulate_windows(&model, &timings, &trace, ThreadId(0), |_, _| false).unwrap();
+        assert_eq!(none, None);
+    }
+}

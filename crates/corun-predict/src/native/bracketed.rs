@@ -244,21 +244,10 @@ fn faults(leader: Pid, thread: Pid) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::pinned;
 
     fn shell(script: &str) -> Target {
         Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
-    }
-
-    fn pinned<T: Send>(run: impl FnOnce() -> T + Send) -> T {
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                let cpus = corun_machine::Affinity::of(0).unwrap().cpus();
-                let last = corun_machine::CpuSet::from_iter(cpus.iter().next_back());
-                corun_machine::Affinity::new(&last).apply(0).unwrap();
-                run()
-            });
-            thread.join().unwrap()
-        })
     }
 
     #[test]

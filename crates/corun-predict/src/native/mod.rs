@@ -116,3 +116,16 @@ fn steal_s(cpu: u32) -> Option<f64> {
     let mut files = RootFiles::open(Path::new("/")).ok()?;
     Some(CpuTimes::read(&mut files)?.0.get(&cpu)?.steal_s)
 }
+
+/// Does this in a thread on the last CPU, as measuring does.
+#[cfg(test)]
+fn pinned<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let last = CpuSet::from_iter(Affinity::of(0).unwrap().cpus().iter().next_back());
+            Affinity::new(&last).apply(0).unwrap();
+            run()
+        });
+        thread.join().unwrap()
+    })
+}

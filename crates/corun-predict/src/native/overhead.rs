@@ -123,10 +123,11 @@ fn thread_seconds() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::pinned;
 
     #[test]
     fn stops_and_faults_cost_something() {
-        let found = Overhead::measure().unwrap();
+        let found = pinned(Overhead::measure).unwrap();
         let costs = [found.user_s, found.kernel_s, found.fault_s];
         assert!(costs.iter().all(|cost| *cost > 0.0 && cost.is_finite()), "{found:?}");
     }

@@ -24,7 +24,10 @@ pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     for line in course(prediction) {
         text += &wrap(&line, "", columns);
     }
-    text += "\nWhere the predicted cycles go, in slots of renaming:\n";
+    text += match prediction.not_predicted {
+        None => "\nWhere the predicted cycles go, in slots of renaming:\n",
+        Some(_) => "\nWhere the cycles of its own code would go, in slots of renaming:\n",
+    };
     for sentence in words::sentences(&prediction.stack) {
         text += &wrap(&format!("- {sentence}"), "  ", columns);
     }

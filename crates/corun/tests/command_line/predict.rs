@@ -20,7 +20,7 @@ fn predict(options: &[&str]) -> Command {
     command
 }
 
-/// Counts to so many.
+/// Counts to so many, with some ten thousand instructions each.
 fn counts(most: u32) -> [String; 4] {
     let script = format!("i=0; while [ $i -lt {most} ]; do i=$((i + 1)); done; exit 0");
     ["--".to_owned(), "sh".to_owned(), "-c".to_owned(), script]
@@ -46,7 +46,7 @@ fn kinds(prediction: &Prediction) -> Vec<&str> {
 
 #[test]
 fn a_program_is_predicted_beside_what_it_takes() {
-    let prediction = read(&Outcome::of(predict(&["--json=-"]).args(counts(100_000))));
+    let prediction = read(&Outcome::of(predict(&["--json=-"]).args(counts(4000))));
     let of = |metric, source| prediction.estimate(metric, source).copied();
     let measured = prediction.measured.as_ref().expect("runs");
     assert!(!measured.runs.is_empty());
@@ -67,13 +67,13 @@ fn a_program_is_predicted_beside_what_it_takes() {
 
 #[test]
 fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
-    let whole = read(&Outcome::of(predict(&["--no-measure", "--json=-"]).args(counts(1000))));
+    let whole = read(&Outcome::of(predict(&["--no-measure", "--json=-"]).args(counts(20))));
     assert_eq!((whole.traced.windows.len(), whole.measured), (1, None));
     assert_eq!(whole.traced.simulated, whole.traced.instructions);
     assert_eq!(whole.core.clock, ClockSource::Model);
 
     let options = ["--no-measure", "--sample=8:20k", "--json=-"];
-    let sampled = read(&Outcome::of(predict(&options).args(counts(10_000))));
+    let sampled = read(&Outcome::of(predict(&options).args(counts(100))));
     let windows = &sampled.traced.windows;
     assert_eq!(windows.len(), 8);
     assert!(windows.iter().all(|window| window.instructions.abs_diff(20_000) < 500), "{windows:?}");
@@ -83,7 +83,7 @@ fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
     assert!(cycles.low < cycles.value && cycles.value < cycles.high && cycles.blocks == 8);
 
     let options = ["--no-measure", "--length=50k", "--json=-"];
-    let start = read(&Outcome::of(predict(&options).args(counts(1000))));
+    let start = read(&Outcome::of(predict(&options).args(counts(20))));
     assert!(start.traced.simulated.abs_diff(50_000) < 500 && start.traced.windows.len() == 1);
     assert!(start.traced.instructions > 60_000, "{}", start.traced.instructions);
     assert!(kinds(&start).contains(&"start-only"), "{:?}", kinds(&start));
@@ -93,7 +93,7 @@ fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
 fn windows_agree_with_the_whole_run() {
     let cycles = |options: &[&str]| {
         let mut command = predict(&["--no-measure", "--json=-"]);
-        let prediction = read(&Outcome::of(command.args(options).args(counts(20_000))));
+        let prediction = read(&Outcome::of(command.args(options).args(counts(200))));
         prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted).expect("one").value
     };
     let (whole, sampled) = (cycles(&["--whole"]), cycles(&["--sample=20:20k"]));
@@ -102,7 +102,7 @@ fn windows_agree_with_the_whole_run() {
 
 #[test]
 fn the_answer_is_in_words() {
-    let outcome = Outcome::of(predict(&["--no-measure"]).args(counts(1000)));
+    let outcome = Outcome::of(predict(&["--no-measure"]).args(counts(20)));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let shown = outcome.unwrapped();
     for part in ["predicted measured", "% do work: an operation is renamed", "comes from L1"] {
@@ -241,9 +241,9 @@ fn an_answer_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
 #[test]
 fn a_trace_that_does_not_fit_is_no_prediction() {
     let scratch = Scratch::new();
-    let mut command = predict(&["--no-measure", "--whole", "--keep=kept"]);
+    let mut command = predict(&["--no-measure", "--whole", "--tracer=ptrace", "--keep=kept"]);
     command.current_dir(scratch.path()).args(["--", "sh", "-c", "exit 0"]);
-    let limit = Rlimit { current: Some(4096), maximum: Some(4096) };
+    let limit = Rlimit { current: Some(16 << 10), maximum: Some(16 << 10) };
     // SAFETY: the call is one system call, which may be made between fork and exec.
     unsafe {
         command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit)?));

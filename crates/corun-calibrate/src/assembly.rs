@@ -37,14 +37,8 @@ pub(crate) const GENERAL: [Register; 14] = [
 /// The function's own.
 const COUNTER: Register = Register::R15;
 /// Those that a caller of the System V convention keeps.
-const KEPT: [Register; 6] = [
-    Register::RBX,
-    Register::RBP,
-    Register::R12,
-    Register::R13,
-    Register::R14,
-    Register::R15,
-];
+const KEPT: [Register; 6] =
+    [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 /// Where a loop begins, for the sake of what is fetched and cached as aligned pieces.
 const ALIGNMENT: usize = 64;
 
@@ -101,11 +95,7 @@ pub(crate) fn function(body: &[u8], has_avx: bool) -> Vec<u8> {
     let mut push = |instruction: Result<Instruction, iced_x86::IcedError>| {
         code.extend(encode(&instruction.expect("operands that fit")));
     };
-    push(Instruction::with2(
-        Code::Mov_r64_rm64,
-        COUNTER,
-        MemoryOperand::with_base(Register::RSP),
-    ));
+    push(Instruction::with2(Code::Mov_r64_rm64, COUNTER, MemoryOperand::with_base(Register::RSP)));
     let state = |offset: usize| MemoryOperand::with_base_displ(COUNTER, offset as i64);
     for (index, register) in GENERAL.into_iter().enumerate() {
         push(Instruction::with2(Code::Mov_rm64_r64, state(8 * index), register));

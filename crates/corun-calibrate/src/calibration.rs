@@ -24,7 +24,7 @@ type Part = fn(&mut dyn Bench, &CoreModel, &TimingTable) -> Result<Vec<Figure>, 
 const PARTS: [(&str, Part); 5] = [
     ("what renaming eliminates", |bench, base, _| measure::elimination(bench, base)),
     ("loads and stores", |bench, _, timings| measure::loads_and_stores(bench, timings)),
-    ("caches and translations", |bench, _, _| measure::caches(bench)),
+    ("caches and translations", |bench, base, _| measure::caches(bench, base)),
     ("widths and branches", |bench, base, _| measure::front(bench, base)),
     ("buffers", |bench, base, timings| measure::buffers(bench, base, timings)),
 ];
@@ -51,6 +51,9 @@ pub fn calibrate(
     }
     Ok(calibration)
 }
+
+#[cfg(test)]
+mod tests;
 
 /// A bench that goes no further once it is told to stop.
 struct Stoppable<'b> {

@@ -14,7 +14,9 @@ pub enum Cannot {
         found: String,
     },
     /// The clock changed during every sample.
-    #[error("expected a clock that keeps still for a moment, found none in {samples} samples of {what}")]
+    #[error(
+        "expected a clock that keeps still for a moment, found none in {samples} samples of {what}"
+    )]
     Unsteady {
         /// What was measured.
         what: String,
@@ -70,7 +72,9 @@ impl Actionable for Cannot {
             Self::System { .. } => {
                 "Timing code needs memory that may be written and then executed, and 300 MiB of it."
             }
-            Self::NoBase { .. } => "Name the nearest model with --base; `corun models list` has them.",
+            Self::NoBase { .. } => {
+                "Name the nearest model with --base; `corun models list` has them."
+            }
             Self::NoModel { .. } => "Try again while nothing else runs, or with another --base.",
             Self::Interrupted => "Nothing was written. Give it time, or ask for less with --quick.",
         }

@@ -18,7 +18,6 @@ pub(crate) fn two(code: Code, target: Register, source: Register) -> Instruction
     made(Instruction::with2(code, target, source))
 }
 
-
 /// A copy of a general-purpose register.
 pub(crate) fn copy(target: Register, source: Register) -> Instruction {
     two(Code::Mov_r64_rm64, target, source)
@@ -34,9 +33,15 @@ pub(crate) fn load_as(code: Code, to: Register, base: Register, displacement: i6
     made(Instruction::with2(code, to, at(base, displacement)))
 }
 
-/// A load from the sum of two registers.
-pub(crate) fn load_indexed(target: Register, base: Register, index: Register) -> Instruction {
-    made(Instruction::with2(Code::Mov_r64_rm64, target, MemoryOperand::with_base_index(base, index)))
+/// A load from the sum of a register and some times another.
+pub(crate) fn load_indexed(
+    target: Register,
+    base: Register,
+    index: Register,
+    scale: u32,
+) -> Instruction {
+    let address = MemoryOperand::with_base_index_scale(base, index, scale);
+    made(Instruction::with2(Code::Mov_r64_rm64, target, address))
 }
 
 /// A store of 8 bytes.
@@ -45,7 +50,12 @@ pub(crate) fn store(base: Register, displacement: i64, source: Register) -> Inst
 }
 
 /// A store of the kind of this code.
-pub(crate) fn store_as(code: Code, base: Register, displacement: i64, source: Register) -> Instruction {
+pub(crate) fn store_as(
+    code: Code,
+    base: Register,
+    displacement: i64,
+    source: Register,
+) -> Instruction {
     made(Instruction::with2(code, at(base, displacement), source))
 }
 

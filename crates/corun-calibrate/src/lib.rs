@@ -11,6 +11,8 @@ mod cannot;
 mod code;
 pub mod curve;
 mod disturbed;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod features;
 mod figure;
@@ -20,8 +22,6 @@ mod memory;
 mod model;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod elsewhere;
 pub mod overlay;
 mod spread;
 

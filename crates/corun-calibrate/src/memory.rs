@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 pub enum Memory {
     /// One page that holds the address of the byte in its middle everywhere, as `rax` does.
     Page,
-    /// A circle of addresses in random order, from each place to the next; `rax` is in it. With a second
+    /// Behind a page, a circle of addresses in random order, each that of the next; `rax` is in it. With a second
     /// circle behind the first, `rcx` is in that one.
     Circle {
         /// Places.
@@ -43,7 +43,7 @@ impl Memory {
     pub fn bytes(self) -> usize {
         match self {
             Self::Page => PAGE,
-            Self::Circle { places, apart, circles, .. } => places * apart * circles,
+            Self::Circle { places, apart, circles, .. } => PAGE + places * apart * circles,
             Self::Random { bytes } => bytes,
         }
     }
@@ -67,7 +67,8 @@ impl Memory {
                     .map(|circle| {
                         let first = circle * places;
                         let order = circle_of(places, &mut random);
-                        let byte = |place: usize| offset(first + place, apart);
+                        // The first page is for what a routine loads and stores besides.
+                        let byte = |place: usize| PAGE + offset(first + place, apart);
                         for place in 0..places {
                             words[byte(place) / 8] = address + byte(order[place]) as u64;
                         }

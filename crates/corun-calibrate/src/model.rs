@@ -1,6 +1,6 @@
 //! The measured model: the base's fields with what was measured in their place, and what says so.
 
-use corun_sim::model::{CoreModel, FORMAT, VERSION, published_figure};
+use corun_sim::model::{CoreModel, FORMAT, ModelError, VERSION, published_figure};
 
 use crate::figure::Figure;
 use crate::{Cannot, Spread};
@@ -37,7 +37,7 @@ pub struct MeasuredModel {
 const SOURCE: &str = "calibrated";
 
 /// Puts the figures in the place of the base's. `name` is that of the file and of the timing overlay,
-/// `core` says which machine it is.
+/// `core` says which machine it is. A figure that no model may have is left out.
 ///
 /// # Errors
 /// If the figures make no model.
@@ -47,10 +47,40 @@ pub fn measured_model(
     name: &str,
     core: &str,
 ) -> Result<MeasuredModel, Cannot> {
-    let no_model = |sentence: String| Cannot::NoModel { sentence };
-    let mut table = toml::Value::try_from(base).map_err(|error| no_model(error.to_string()))?;
+    let mut figures: Vec<&Figure> = figures.iter().filter(|figure| figure.is_field).collect();
+    loop {
+        match with(base, &figures, name, core) {
+            Err(ModelError::Wrong { faults, .. }) => {
+                // What no model may have was measured wrongly, or the field means something else here.
+                let before = figures.len();
+                let is_faulty = |figure: &Figure| {
+                    faults
+                        .iter()
+                        .any(|fault| fault.sentence.starts_with(&format!("`{}`", figure.name)))
+                };
+                figures.retain(|figure| !is_faulty(figure));
+                if figures.len() == before {
+                    let sentence =
+                        faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                    return Err(Cannot::NoModel { sentence });
+                }
+            }
+            Err(error) => return Err(Cannot::NoModel { sentence: error.to_string() }),
+            Ok(made) => return Ok(made),
+        }
+    }
+}
+
+/// The model with these figures in the place of the base's.
+fn with(
+    base: &CoreModel,
+    figures: &[&Figure],
+    name: &str,
+    core: &str,
+) -> Result<MeasuredModel, ModelError> {
+    let mut table = toml::Value::try_from(base).expect("a model is TOML");
     let mut changes = Vec::new();
-    for figure in figures.iter().filter(|figure| figure.is_field) {
+    for figure in figures {
         let Some(place) = field_mut(&mut table, &figure.name) else { continue };
         let Some(before) = number(place) else { continue };
         let value = figure.measured.median.round().max(0.0);
@@ -73,14 +103,13 @@ pub fn measured_model(
         .collect();
     cite(&mut table, &changes);
     describe(&mut table, &changes, name, core);
-    let body = toml::to_string(&table).map_err(|error| no_model(error.to_string()))?;
+    let body = toml::to_string(&table).expect("what was read can be written");
     let toml = format!(
         "# Measured on this core by `corun calibrate`; what was not measured is that of the model {}.\n\
          format = \"{FORMAT}\"\nversion = {VERSION}\n\n{body}",
         base.name
     );
-    let model = CoreModel::from_toml(&format!("{name}.toml"), &toml)
-        .map_err(|error| no_model(error.to_string()))?;
+    let model = CoreModel::from_toml(&format!("{name}.toml"), &toml)?;
     Ok(MeasuredModel { toml, model, changes, kept })
 }
 
@@ -216,10 +245,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_core_can_be_is_refused() {
-        let base = corun_sim::model::find("zen3").unwrap();
-        let odd = Figure::field("back.rob.entries", "entries", Spread::exact(0.0));
-        let error = measured_model(&base, &[odd], "x", "a core").unwrap_err();
-        assert!(error.to_string().contains("back.rob.entries"), "{error}");
+    fn what_no_core_can_be_is_left_out() {
+        let made = made(&[
+            Figure::field("back.rob.entries", "entries", Spread::exact(0.0)),
+            Figure::field("memory.l1d.kib", "KiB", Spread::exact(36.0)),
+            Figure::field("memory.loads.entries", "entries", Spread::exact(116.0)),
+        ]);
+        let fields: Vec<&str> = made.changes.iter().map(|it| it.field.as_str()).collect();
+        assert_eq!(fields, ["memory.loads.entries"]);
+        assert_eq!((made.model.back.rob.entries, made.model.memory.l1d.kib), (256, 32));
     }
 }

@@ -191,11 +191,13 @@ mod tests {
 
     #[test]
     fn forms_that_the_base_does_not_have_get_no_row() {
-        assert!(rows(
-            &[measured("x r64", 1.0, 1.0)],
-            &TimingTable::parse("t", TABLE).unwrap(),
-            &corun_sim::model::find("zen3").unwrap()
-        )
-        .is_empty());
+        assert!(
+            rows(
+                &[measured("x r64", 1.0, 1.0)],
+                &TimingTable::parse("t", TABLE).unwrap(),
+                &corun_sim::model::find("zen3").unwrap()
+            )
+            .is_empty()
+        );
     }
 }

@@ -197,12 +197,8 @@ mod tests {
     fn figures_stand_beside_the_bases_and_what_was_published() {
         let base = corun_sim::model::find("zen3").unwrap();
         let timings = TimingTable::of(&base).unwrap();
-        let spread = |median: f64| Spread {
-            median,
-            p10: median - 0.5,
-            p90: median + 0.25,
-            samples: 9,
-        };
+        let spread =
+            |median: f64| Spread { median, p10: median - 0.5, p90: median + 0.25, samples: 9 };
         let form = |name: &str, latency: f64, cycles: f64| FormFigure {
             form: name.to_owned(),
             latency: Some(spread(latency)),
@@ -226,7 +222,12 @@ mod tests {
             calibration: &calibration,
             measured: &measured,
             rows: &rows,
-            disturbed: Disturbed { samples: 90, shared: 30, never_alone: 1, ..Disturbed::default() },
+            disturbed: Disturbed {
+                samples: 90,
+                shared: 30,
+                never_alone: 1,
+                ..Disturbed::default()
+            },
         };
         let text = core.describe(100);
         let (tables, _) = text.split_once("\nNot measured").unwrap();

@@ -10,7 +10,7 @@ use iced_x86::Register::{self, R8, R14, RAX, RBP, RBX, RCX, RDX, RSI, XMM1, XMM2
 
 use crate::assembly::encode;
 use crate::code::{copy, load, load_as, nop, store, two};
-use crate::curve::find_step;
+use crate::curve::{Step, find_step};
 use crate::figure::Figure;
 use crate::memory::LINE;
 use crate::{Bench, Cannot, Memory, Routine, Spread};
@@ -37,12 +37,10 @@ fn most(
 ) -> Result<Option<Spread>, Cannot> {
     let limit = (2 * expected).clamp(64, 1024);
     let places: Vec<u32> = (1..=16).map(|place| place * limit / 16).collect();
-    let circle = Memory::Circle {
-        places: BYTES / LINE,
-        apart: LINE,
-        circles: 2,
-        on_small_pages: false,
-    };
+    let circle =
+        Memory::Circle { places: BYTES / LINE, apart: LINE, circles: 2, on_small_pages: false };
+    let pair = [encode(&load(RAX, RAX, 0)), encode(&load(RCX, RCX, 0))].concat().repeat(PAIRS);
+    let reference = Routine::new("two loads that miss", pair, PAIRS).with_memory(circle);
     let found = find_step(&places, 1, 1.3, |count| {
         let half = |register| {
             let filler = (0..count).flat_map(|index| one(index, register));
@@ -51,14 +49,12 @@ fn most(
         };
         let body = [half(RAX), half(RCX)].concat().repeat(PAIRS);
         let name = format!("{count} {kind} between two loads that miss");
-        Ok::<_, Cannot>(bench.time(&Routine::new(name, body, PAIRS).with_memory(circle))?.median)
+        let time = bench.time(&Routine::new(name, body, PAIRS).with_memory(circle))?;
+        // Memory is slower at some times than at others, and faster at none.
+        let near = bench.time(&reference)?;
+        Ok::<_, Cannot>(time.p10 / near.p10)
     })?;
-    Ok(found.map(|found| Spread {
-        median: found.last.into(),
-        p10: found.last.into(),
-        p90: found.first.into(),
-        samples: 1,
-    }))
+    Ok(found.map(Step::place))
 }
 
 /// The buffers of the core; `base` tells what sizes to expect, and between which schedulers what was found
@@ -82,7 +78,7 @@ pub(crate) fn buffers(
         true => most(bench, "copies", back.rob.entries, nothing, eliminated)?,
         false => most(bench, "no-operations", back.rob.entries, nothing, plain)?,
     };
-    let rob = rob.map(|it| it.map(|it| it + ENDS));
+    let rob = rob.map(|it| it.map(|it| even(it + ENDS)));
     let limit = rob.map_or(f64::INFINITY, |it| it.median);
     if let Some(rob) = rob {
         figures.push(Figure::field("back.rob.entries", ENTRIES, rob));
@@ -90,7 +86,7 @@ pub(crate) fn buffers(
     // What is as large as the reorder buffer was not found: that was full first.
     let mut push = |field: &str, found: Option<Spread>, more: f64| {
         if let Some(found) = found.filter(|it| it.median + ENDS < 0.97 * limit) {
-            figures.push(Figure::field(field, ENTRIES, found.map(|it| it + more)));
+            figures.push(Figure::field(field, ENTRIES, found.map(|it| even(it + more))));
         }
     };
 
@@ -112,7 +108,8 @@ pub(crate) fn buffers(
     push("memory.stores.entries", found, 0.0);
 
     // What waits for the first load keeps the second from being looked at.
-    let waiting = |index: u32, loaded: Register| encode(&load_as(Lea_r64_m, target(index), loaded, 8));
+    let waiting =
+        |index: u32, loaded: Register| encode(&load_as(Lea_r64_m, target(index), loaded, 8));
     let schedulers = schedulers_of(base, timings, "add r64 r64");
     let all: u32 = schedulers.iter().map(|&index| back.schedulers[index].entries).sum();
     let found = most(bench, "sums that wait", all, nothing, waiting)?;
@@ -127,6 +124,11 @@ pub(crate) fn buffers(
         figures.push(Figure::beside("vector operations that wait", ENTRIES, found));
     }
     Ok(figures)
+}
+
+/// The nearest even number: siblings may have to get half of it each.
+fn even(entries: f64) -> f64 {
+    2.0 * (entries / 2.0).round()
 }
 
 /// The schedulers that the form's operations wait in.

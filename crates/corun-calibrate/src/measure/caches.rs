@@ -1,13 +1,15 @@
 //! Caches and translations: how long a load takes when so much memory is walked through in random order,
 //! and the sizes at which that goes up.
 
+use corun_sim::model::CoreModel;
+use iced_x86::Register::RAX;
+
 use crate::assembly::encode;
 use crate::code::load;
 use crate::curve::find_step;
 use crate::figure::Figure;
 use crate::memory::{LINE, PAGE};
 use crate::{Bench, Cannot, Memory, Routine, Spread};
-use iced_x86::Register::RAX;
 
 /// Loads in a body.
 const LOADS: usize = 32;
@@ -15,9 +17,9 @@ const KIB: usize = 1024;
 const CYCLES: &str = "cycles";
 
 /// Latencies and sizes of what lies between the core and memory.
-pub(crate) fn caches(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+pub(crate) fn caches(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
     let mut figures = levels(bench)?;
-    figures.extend(translations(bench)?);
+    figures.extend(translations(bench, base)?);
     Ok(figures)
 }
 
@@ -45,7 +47,7 @@ fn levels(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
         find_step(places, resolution, 1.3, |kib| Ok(of_kib(kib as usize)?.median))
     };
     if let Some(found) = size(&every(8, 128, 8), 2)? {
-        let kib = size_between(found.last, found.first, 4.0);
+        let kib = found.place().map(power_or_half_more);
         figures.push(Figure::field("memory.l1d.kib", "KiB", kib));
     }
     if let Some(found) = size(&[128, 192, 256, 384, 448, 512, 640, 768, 1024, 1536, 2048], 32)? {
@@ -55,7 +57,7 @@ fn levels(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     Ok(figures)
 }
 
-fn translations(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+fn translations(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
     // A line of each page against as many lines of few pages: what the caches take is in both.
     let mut more = |pages: usize| {
         let apart = walk(bench, pages, PAGE, true)?;
@@ -73,6 +75,10 @@ fn translations(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     if let Some(found) = step(&every(16, 256, 16), 2)? {
         let entries = size_between(found.last, found.first, 8.0);
         figures.push(Figure::field("memory.dtlb.entries", "entries", entries));
+        if base.memory.dtlb.ways == base.memory.dtlb.entries {
+            // Any page may lie anywhere.
+            figures.push(Figure::field("memory.dtlb.ways", "entries", entries));
+        }
     }
     let second = step(&[256, 512, 1024, 1536, 2048, 2560, 3072, 4096, 6144, 8192], 128)?;
     if let Some(found) = second {
@@ -82,6 +88,16 @@ fn translations(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     figures.push(Figure::field("memory.dtlb.miss", CYCLES, more(256)?));
     figures.push(Figure::beside("walking the page tables", CYCLES, more(12_288)?));
     Ok(figures)
+}
+
+/// The nearest of 2, 3, 4, 6, 8, 12 and so on: what caches have as sizes.
+fn power_or_half_more(size: f64) -> f64 {
+    let below = 2f64.powf(size.log2().floor());
+    let near = |one: &f64| (one / size).ln().abs();
+    [below, 1.5 * below, 2.0 * below]
+        .into_iter()
+        .min_by(|one, other| near(one).total_cmp(&near(other)))
+        .unwrap_or(size)
 }
 
 fn every(first: u32, last: u32, stride: u32) -> Vec<u32> {

@@ -33,7 +33,8 @@ pub(crate) fn elimination(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec
     let pairs = [one(Push_r64, R8), one(Pop_r64, RDX)];
     let stack = chain("pushes and pops", &pairs)?;
 
-    let is_less = |spread: Spread, than: f64| Spread::exact(f64::from(u8::from(spread.median < than)));
+    let is_less =
+        |spread: Spread, than: f64| Spread::exact(f64::from(u8::from(spread.median < than)));
     let is_eliminated = is_less(copies, alone.median + 1.0);
     let mut figures = vec![
         Figure::field("back.elimination.integer_moves", "", is_eliminated),
@@ -44,11 +45,7 @@ pub(crate) fn elimination(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec
         ),
         // Two dependent moves of the stack pointer would take two cycles.
         Figure::field("back.elimination.stack_engine", "", is_less(stack, 1.6)),
-        Figure::beside(
-            "a multiplication whose result is set to zero",
-            "cycles",
-            zeroed,
-        ),
+        Figure::beside("a multiplication whose result is set to zero", "cycles", zeroed),
     ];
     let targets = [RBX, RDX, RBP, RSI];
     let mut stream = |name: &str, all: Vec<Instruction>| {
@@ -65,7 +62,8 @@ pub(crate) fn elimination(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec
     let zero = |index: usize| two(Xor_r32_rm32, halves[index % 4], halves[index % 4]);
     let zeroes = stream("zeroes", (0..240).map(zero).collect())?;
     figures.push(Figure::beside("zeroed general-purpose registers", "a cycle", zeroes));
-    let zero = |index: usize| two(Pxor_xmm_xmmm128, XMM0 + index as u32 % 8, XMM0 + index as u32 % 8);
+    let zero =
+        |index: usize| two(Pxor_xmm_xmmm128, XMM0 + index as u32 % 8, XMM0 + index as u32 % 8);
     let zeroes = stream("zeroes, vector", (0..240).map(zero).collect())?;
     figures.push(Figure::beside("zeroed vector registers", "a cycle", zeroes));
     Ok(figures)

@@ -1,13 +1,13 @@
 //! Widths, cached operations, and branches.
 
 use corun_sim::model::CoreModel;
-use iced_x86::Code::{Add_rm64_imm8, And_rm64_imm32, Mov_r64_rm64, Shr_rm64_1};
-use iced_x86::Register::{RAX, R14, RSI};
+use iced_x86::Code::{Add_rm64_imm8, And_rm64_imm32, Mov_r64_rm64, Or_rm64_imm32, Shr_rm64_1};
+use iced_x86::Register::{R14, RAX, RSI};
 use iced_x86::{Instruction, MemoryOperand};
 
 use crate::assembly::{encode, encode_all};
 use crate::code::{constant, nop};
-use crate::curve::{find_step, step};
+use crate::curve::{Step, edge, find_step, median};
 use crate::figure::Figure;
 use crate::{Bench, Cannot, Memory, Routine, Spread};
 
@@ -41,23 +41,18 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
         Ok::<_, Cannot>(1.0 / nops(bench, count as usize, 4)?.median)
     })?;
     if let Some(found) = found {
-        let operations = |count: u32| f64::from(count);
         figures.push(Figure::beside(
             "operations that the op cache holds",
             "entries",
-            Spread {
-                median: operations(found.last),
-                p10: operations(found.last),
-                p90: operations(found.first),
-                samples: 1,
-            },
+            found.place(),
         ));
         // Sets are a power of two.
         let sets = f64::from(found.last) / f64::from(line);
         let sets = 2f64.powf(sets.log2().round());
         figures.push(Figure::field("front.op_cache.sets", "entries", Spread::exact(sets)));
         // Beyond it the decoder tells, as long as the code is in the first-level cache.
-        let far = nops(bench, 2 * found.first as usize - expected as usize / 4, 4)?;
+        let bytes = base.front.l1i.kib as usize * 1024;
+        let far = nops(bench, bytes * 7 / 8 / 4, 4)?;
         if far.median < 0.9 * near.median {
             figures.push(Figure::field("front.decoder.width", RATE, far));
         }
@@ -78,7 +73,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
     Ok(figures)
 }
 
-/// Branches on bits of random words against branches on bits of zeroes: half of the first are mispredicted.
+/// Branches on random bits against branches on bits in turn: half of the first are mispredicted.
 fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     const BITS: usize = 32;
     const BYTES: usize = 1 << 22;
@@ -92,15 +87,15 @@ fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     let branch = |shift: &Instruction| [encode(shift), vec![0x72, 1], nop(1)].concat();
     let shift = Instruction::with2(Shr_rm64_1, RAX, 1).expect("operands that fit");
     let random = [begin, branch(&shift).repeat(BITS)].concat();
-    // The same branches on zeroes: the word is cleared behind its load.
+    // The same branches on bits in turn: the word is replaced behind its load.
     let (load, branches) = random.split_at(random.len() - branch(&shift).len() * BITS);
-    let zeroes = [load, &encode(&constant(And_rm64_imm32, RAX, 0)), branches].concat();
+    let turn = [constant(And_rm64_imm32, RAX, 0), constant(Or_rm64_imm32, RAX, 0x5555_5555)];
+    let turns = [load, &encode_all(&turn), branches].concat();
     let memory = Memory::Random { bytes: BYTES };
-    let mut time = |name: &str, body: Vec<u8>| {
-        bench.time(&Routine::new(name, body, BITS).with_memory(memory))
-    };
+    let mut time =
+        |name: &str, body: Vec<u8>| bench.time(&Routine::new(name, body, BITS).with_memory(memory));
     let unknown = time("branches on random bits", random.clone())?;
-    let known = time("branches on zeroes", zeroes)?;
+    let known = time("branches on bits in turn", turns)?;
     // Half of them are wrong; from renaming to the end of execution are two cycles.
     let whole = unknown.map(|it| 2.0 * (it - known.median));
     Ok(vec![
@@ -125,19 +120,15 @@ fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Canno
         vec![Figure::field("front.prediction.taken.0", CYCLES, near.map(|it| it - 1.0))];
     let Some(&expected) = base.front.prediction.targets.first() else { return Ok(figures) };
     let places: Vec<u32> = (1..=16).map(|place| place * expected / 8).collect();
-    let found =
-        find_step(&places, expected / 64, 1.2, |count| Ok::<_, Cannot>(jumps(bench, count, APART)?.median))?;
+    let found = find_step(&places, expected / 64, 1.2, |count| {
+        Ok::<_, Cannot>(jumps(bench, count, APART)?.median)
+    })?;
     if let Some(found) = found {
-        figures.push(Figure::beside(
-            "jumps that the first level of targets holds",
-            "entries",
-            Spread {
-                median: found.last.into(),
-                p10: found.last.into(),
-                p90: found.first.into(),
-                samples: 1,
-            },
-        ));
+        // Tables of targets have a power of two of them, or not that many.
+        let power = 2f64.powf(f64::from(found.last).log2().round());
+        let is_power = (f64::from(found.last) / power - 1.0).abs() < 0.1;
+        let entries = found.place().map(|it| if is_power { power } else { it });
+        figures.push(Figure::field("front.prediction.targets.0", "entries", entries));
         figures.push(Figure::beside(
             "a jump that only the second level of targets holds",
             CYCLES,
@@ -171,12 +162,10 @@ fn return_stack(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, 
     for depth in (2..=2 * expected).step_by(2) {
         points.push((depth, calls(bench, depth as usize)?.median));
     }
-    let Some(found) = step(&points, 1.15) else { return Ok(Vec::new()) };
-    let spread = Spread {
-        median: found.last.into(),
-        p10: found.last.into(),
-        p90: found.first.into(),
-        samples: 1,
-    };
-    Ok(vec![Figure::field("front.prediction.return_stack", "entries", spread)])
+    // The deeper, the more returns are wrong: the curve has no upper level, but a first rise.
+    let shallow: Vec<f64> = points.iter().take(4).map(|point| point.1).collect();
+    let low = median(&shallow);
+    let Some((last, first)) = edge(&points, 1.2 * low) else { return Ok(Vec::new()) };
+    let found = Step { last, first, low, high: low };
+    Ok(vec![Figure::field("front.prediction.return_stack", "entries", found.place())])
 }

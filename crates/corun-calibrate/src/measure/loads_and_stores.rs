@@ -40,7 +40,8 @@ fn chain(bench: &mut dyn Bench, name: &str, link: &[Instruction]) -> Result<Spre
 fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, Cannot> {
     let plain = chain(bench, "load", &[load(RAX, RAX, 0)])?;
     // r8 is 0, and stays so.
-    let indexed = chain(bench, "load, index", &[load_indexed(RAX, RAX, R8)])?;
+    let indexed = chain(bench, "load, index", &[load_indexed(RAX, RAX, R8, 1)])?;
+    let scaled = chain(bench, "load, scaled index", &[load_indexed(RAX, RAX, R8, 8)])?;
     // Only the way there and back can be measured; the base tells how long the way back is.
     let back = base.row("movq r64 x").map_or(0.0, |row| f64::from(row.latency));
     let to_vector = [load_as(Movaps_xmm_xmmm128, XMM0, RAX, 0), two(Movq_rm64_xmm, RAX, XMM0)];
@@ -54,7 +55,8 @@ fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, Canno
     let across = chain(bench, "load, across lines", &masked(line - 4))?;
     Ok(vec![
         Figure::field("memory.loads.latency", CYCLES, plain),
-        Figure::field("memory.loads.complex_address", CYCLES, indexed.map(|it| it - plain.median)),
+        Figure::field("memory.loads.complex_address", CYCLES, scaled.map(|it| it - plain.median)),
+        Figure::beside("the same, index not scaled", CYCLES, indexed.map(|it| it - plain.median)),
         Figure::field("memory.loads.vector_latency", CYCLES, vector.map(|it| it - back)),
         Figure::field("memory.loads.split", CYCLES, across.map(|it| it - inside.median)),
     ])
@@ -76,9 +78,8 @@ fn rates(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     })?;
     let stores = rate("stores, one line", &|it| store(R14, place(it), RCX))?;
     let apart = rate("stores, lines in turn", &|it| store(R14, line(it), RCX))?;
-    let vectors = rate("stores, vector", &|it| {
-        store_as(Movaps_xmmm128_xmm, R14, vector(it), XMM2)
-    })?;
+    let vectors =
+        rate("stores, vector", &|it| store_as(Movaps_xmmm128_xmm, R14, vector(it), XMM2))?;
     Ok(vec![
         Figure::field("memory.loads.rate", RATE, loads),
         Figure::field("memory.loads.vector_rate", RATE, vector_loads),
@@ -100,10 +101,7 @@ fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     let same = through("forwarding, same base", &[store(R14, 64, RAX), load(RAX, R14, 64)])?;
     let vector = through(
         "forwarding, vector",
-        &[
-            store_as(Movaps_xmmm128_xmm, R14, 64, XMM2),
-            load_as(Movaps_xmm_xmmm128, XMM2, RBX, 0),
-        ],
+        &[store_as(Movaps_xmmm128_xmm, R14, 64, XMM2), load_as(Movaps_xmm_xmmm128, XMM2, RBX, 0)],
     )?;
     let part = through(
         "forwarding, in part",

@@ -27,7 +27,10 @@ pub use front::{
 };
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{Cache, Forwarding, LinearTags, Loads, MemoryPipeline, Stores, Tlb};
-pub use published::{Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many, published_figure};
+pub use published::{
+    Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
+    published_figure,
+};
 pub use sharing::{Policy, Sharing};
 
 /// A core, as its model file describes it.

@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let (base, reason) = base_of(arguments.base.as_deref())?;
     let timings = TimingTable::of(&base)
         .map_err(|error| Problem::failed(error.to_string(), "Name another model with --base."))?;
-    let file = file_in(&arguments.output);
+    let file = file_in(&arguments.output)?;
     let name = file.file_stem().map_or("host".to_owned(), |it| it.to_string_lossy().into_owned());
     let table = file.with_file_name(format!("{}.csv", overlay_name(&name)));
     let model_file = Destination::open(&file)?;
@@ -35,9 +35,14 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let measured = measured_model(&base, &calibration.figures, &name, &core)?;
     let rows = overlay::rows(&calibration.forms, &timings, &base);
     let head = [
-        format!("Measured on {core}, CPU {cpu}, by `corun calibrate`; what is not here is {}'s.", base.name),
-        "measured: latency measured; slots and ports those of the base, which give the throughput.".to_owned(),
-        "bent: so are these, but ports changed until they give the throughput that was measured.".to_owned(),
+        format!(
+            "Measured on {core}, CPU {cpu}, by `corun calibrate`; what is not here is {}'s.",
+            base.name
+        ),
+        "measured: latency measured; slots and ports those of the base, which give the throughput."
+            .to_owned(),
+        "bent: so are these, but ports changed until they give the throughput that was measured."
+            .to_owned(),
     ];
     model_file.write(&measured.toml)?;
     table_file.write(&overlay::csv(&rows, &head))?;
@@ -71,6 +76,13 @@ fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
 }
 
 /// The model's file: `host.toml` in a folder.
-fn file_in(output: &Path) -> PathBuf {
-    if output.is_dir() { output.join("host.toml") } else { output.with_extension("toml") }
+fn file_in(output: &Path) -> Result<PathBuf, Problem> {
+    match output.extension() {
+        _ if output.is_dir() => Ok(output.join("host.toml")),
+        Some(extension) if extension == "toml" => Ok(output.to_owned()),
+        _ => Err(Problem::usage(
+            format!("expected a file that ends in .toml or a folder, found {}", output.display()),
+            "For instance: corun calibrate --output host.toml",
+        )),
+    }
 }

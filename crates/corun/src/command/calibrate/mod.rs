@@ -22,7 +22,13 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL", conflicts_with = "blocks")]
     base: Option<String>,
     /// Write the model to this file (.toml) or into this folder, and its timing table beside it
-    #[arg(long, short, value_name = "FILE", conflicts_with = "blocks", default_value = "host.toml")]
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        conflicts_with = "blocks",
+        default_value = "host.toml"
+    )]
     output: PathBuf,
     /// Take fewer samples: quicker, and less sure
     #[arg(long, conflicts_with = "blocks")]

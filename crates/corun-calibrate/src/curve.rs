@@ -18,6 +18,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// What lies between the levels.
+    fn middle(self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+
     /// The last place on the lower level, and how far it may be from there.
     pub fn place(self) -> Spread {
         let (median, p90) = (self.last.into(), self.first.into());
@@ -58,7 +63,8 @@ pub fn edge(points: &[(u32, f64)], threshold: f64) -> Option<(u32, u32)> {
 }
 
 /// The step of a curve that is measured where it is asked for: first over all places, then between the
-/// two that it lies between, until they are neighbours at this distance.
+/// two that it lies between, until they are neighbours at this distance. A step that is not found again
+/// on both sides of it is looked for anew, and is none if that goes on.
 ///
 /// # Errors
 /// What measuring gives.
@@ -68,12 +74,27 @@ pub fn find_step<E>(
     least_ratio: f64,
     mut measure: impl FnMut(u32) -> Result<f64, E>,
 ) -> Result<Option<Step>, E> {
+    const TIMES: usize = 4;
+    for _ in 0..TIMES {
+        let Some(found) = search(places, resolution, least_ratio, &mut measure)? else { continue };
+        if is_there(found, resolution, &mut measure)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn search<E>(
+    places: &[u32],
+    resolution: u32,
+    least_ratio: f64,
+    measure: &mut impl FnMut(u32) -> Result<f64, E>,
+) -> Result<Option<Step>, E> {
     let mut points = Vec::with_capacity(places.len());
     for &place in places {
         points.push((place, measure(place)?));
     }
     let Some(mut found) = step(&points, least_ratio) else { return Ok(None) };
-    let threshold = f64::midpoint(found.low, found.high);
     while found.first - found.last > resolution {
         // Far beyond either end too: wrong points may have put the edge beside its place.
         let width = found.first - found.last;
@@ -84,7 +105,7 @@ pub fn find_step<E>(
         for place in (begin..=end).step_by(stride) {
             near.push((place, measure(place)?));
         }
-        match edge(&near, threshold) {
+        match edge(&near, found.middle()) {
             Some((last, first)) if first - last < width => {
                 (found.last, found.first) = (last, first)
             }
@@ -92,6 +113,23 @@ pub fn find_step<E>(
         }
     }
     Ok(Some(found))
+}
+
+/// Whether places below the step are on the lower level, and those above it on the upper, but for one.
+fn is_there<E>(
+    found: Step,
+    resolution: u32,
+    measure: &mut impl FnMut(u32) -> Result<f64, E>,
+) -> Result<bool, E> {
+    const EACH: u32 = 3;
+    let apart = (found.last / 16).max(2 * resolution);
+    let mut right = 0;
+    for times in 1..=EACH {
+        let below = found.last.saturating_sub(times * apart).max(1);
+        right += u32::from(measure(below)? <= found.middle());
+        right += u32::from(measure(found.first + times * apart)? > found.middle());
+    }
+    Ok(right + 1 >= 2 * EACH)
 }
 
 /// The middle value; 0 of none.
@@ -139,6 +177,17 @@ mod tests {
             let found = found.unwrap().unwrap();
             prop_assert_eq!((found.last, found.first), (size, size + 1));
         }
+    }
+
+    #[test]
+    fn a_step_that_is_not_found_again_is_none() {
+        // High from 100 on, and only the first time that it is looked at.
+        let mut count = 0;
+        let found = find_step(&(8..=512).step_by(8).collect::<Vec<_>>(), 1, 1.3, |place| {
+            count += 1;
+            Ok::<_, Infallible>(if place > 100 && count <= 90 { 2.0 } else { 1.0 })
+        });
+        assert_eq!(found.unwrap(), None);
     }
 
     #[test]

@@ -4,9 +4,10 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// What a routine finds at `r14`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Memory {
     /// One page that holds the address of the byte in its middle everywhere, as `rax` does.
+    #[default]
     Page,
     /// Behind a page, a circle of addresses in random order, each that of the next; `rax` is in it. With a second
     /// circle behind the first, `rcx` is in that one.
@@ -25,12 +26,6 @@ pub enum Memory {
         /// A power of two.
         bytes: usize,
     },
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self::Page
-    }
 }
 
 /// Bytes of a page.

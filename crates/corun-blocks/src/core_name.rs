@@ -22,9 +22,11 @@ pub fn core_name() -> String {
     std::env::consts::ARCH.to_owned()
 }
 
+/// Family, model and stepping, extended ones added, of what CPUID's leaf 1 gives in `eax`.
+///
 /// AMD, Architecture Programmer's Manual, volume 3, appendix E.3.2.
 #[cfg(target_arch = "x86_64")]
-fn signature(eax: u32) -> (u32, u32, u32) {
+pub fn signature(eax: u32) -> (u32, u32, u32) {
     let (base_family, base_model) = (eax >> 8 & 0xf, eax >> 4 & 0xf);
     let family = base_family + if base_family == 0xf { eax >> 20 & 0xff } else { 0 };
     let is_extended = matches!(base_family, 0x6 | 0xf);

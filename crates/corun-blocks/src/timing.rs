@@ -115,17 +115,20 @@ fn measure<E>(
     least: &mut f64,
     mut samples: impl FnMut(Part, Amount) -> Result<Vec<u64>, E>,
 ) -> Result<Option<Cycles>, E> {
+    // The first time is for caches and predictors, and tells how the counter goes.
+    let mut gaps = Vec::new();
+    for part in Part::ALL {
+        for amount in [Amount::Twice, Amount::Once] {
+            gaps.extend(gaps_of(samples(part, amount)?));
+        }
+    }
+    let leap = leap(gaps);
     let mut ticks = |part: Part| -> Result<Ticks, E> {
-        let (mut twice, mut once) = (samples(part, Amount::Twice)?, samples(part, Amount::Once)?);
-        let leap = leap(&twice).min(leap(&once));
-        let all = undisturbed(&mut twice, leap);
-        let each = (all - undisturbed(&mut once, leap)) / part.copies() as f64;
+        let (twice, once) = (samples(part, Amount::Twice)?, samples(part, Amount::Once)?);
+        let all = undisturbed(twice, leap);
+        let each = (all - undisturbed(once, leap)) / part.copies() as f64;
         Ok(Ticks { each, all })
     };
-    // The first time is for caches and predictors.
-    for part in Part::ALL {
-        ticks(part)?;
-    }
     // How fast the core is when it is alone is not known from a few moments.
     let is_first = least.is_infinite();
     let mut groups: Vec<Group> = Vec::with_capacity(MOST_GROUPS);
@@ -160,19 +163,26 @@ fn count_alone(groups: &[Group], least: f64) -> usize {
 ///
 /// Where the counter goes up in leaps, two or three of its values stand for one time, and their mean,
 /// over moments of all kinds, is that time.
-fn undisturbed(samples: &mut [u64], leap: u64) -> f64 {
+fn undisturbed(mut samples: Vec<u64>, leap: u64) -> f64 {
     samples.sort_unstable();
     let Some(&quarter) = samples.get(samples.len() / 4) else { return 0.0 };
     let near = samples.iter().filter(|&&sample| sample.abs_diff(quarter) <= 2 * leap);
     near.clone().sum::<u64>() as f64 / near.count() as f64
 }
 
-/// What the counter goes up by at least.
-fn leap(samples: &[u64]) -> u64 {
-    fn divisor(one: u64, other: u64) -> u64 {
-        if other == 0 { one } else { divisor(other, one % other) }
-    }
-    samples.iter().fold(0, |common, &sample| divisor(sample, common)).max(1)
+/// What lies between neighbouring values of the lower three quarters, where it is more than rounding.
+fn gaps_of(mut samples: Vec<u64>) -> Vec<u64> {
+    const ROUNDING: u64 = 2;
+    samples.sort_unstable();
+    samples.truncate(samples.len() * 3 / 4);
+    samples.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > ROUNDING).collect()
+}
+
+/// What the counter goes up by at a time. That need be no whole number: virtual machines scale it.
+fn leap(mut gaps: Vec<u64>) -> u64 {
+    gaps.sort_unstable();
+    // Rounding takes away up to one of it.
+    gaps.get(gaps.len() / 2).map_or(1, |gap| gap + 1)
 }
 
 fn summary(mut found: Vec<f64>, alone: usize) -> Option<Cycles> {
@@ -238,7 +248,7 @@ mod tests {
     /// leaps; every tenth sample of twice the copies is disturbed.
     fn simulated(
         block: f64,
-        leap: u64,
+        leap: f64,
         tick: impl Fn(usize) -> f64,
         slots: impl Fn(usize) -> f64,
     ) -> Option<Cycles> {
@@ -256,7 +266,7 @@ mod tests {
                 let begin = index as f64 * 7.3;
                 let is_disturbed = amount == Amount::Twice && index.is_multiple_of(10);
                 let disturbed = if is_disturbed { 900.0 } else { 0.0 };
-                let counter = |time: f64| time as u64 / leap * leap;
+                let counter = |time: f64| ((time / leap).floor() * leap) as u64;
                 counter(begin + ticks + disturbed) - counter(begin)
             };
             Ok((0..SAMPLES).map(sample).collect())
@@ -266,7 +276,9 @@ mod tests {
 
     #[test]
     fn a_clock_that_keeps_still_cancels_out() {
-        for (tick, leap) in [(0.6, 1), (1.0, 1), (1.7, 1), (0.7, 26), (0.6, 26), (1.0, 100)] {
+        for (tick, leap) in
+            [(0.6, 1.0), (1.0, 1.0), (1.7, 1.0), (0.7, 26.0), (0.75, 24.46), (1.0, 100.0)]
+        {
             let cycles = simulated(4.0, leap, |_| tick, |_| 0.0).unwrap();
             assert!((cycles.median - 4.0).abs() < 0.03, "{leap}: {cycles:?}");
             assert!(cycles.groups >= GROUPS, "{leap}: {cycles:?}");
@@ -276,20 +288,20 @@ mod tests {
     #[test]
     fn groups_in_which_the_clock_changes_do_not_count() {
         let tick = |group| if group % 3 == 0 { 0.8 } else { 0.6 };
-        let cycles = simulated(4.0, 1, tick, |_| 0.0).unwrap();
+        let cycles = simulated(4.0, 1.0, tick, |_| 0.0).unwrap();
         assert!((cycles.p90 - 4.0).abs() < 0.02 && (cycles.p10 - 4.0).abs() < 0.02, "{cycles:?}");
-        assert_eq!(simulated(4.0, 1, |group| 0.6 + 0.1 * (group % 2) as f64, |_| 0.0), None);
+        assert_eq!(simulated(4.0, 1.0, |group| 0.6 + 0.1 * (group % 2) as f64, |_| 0.0), None);
     }
 
     #[test]
     fn groups_in_which_a_sibling_was_busy_do_not_count() {
         // Busy at first, and half of the time.
         let busy = |group| if group < 40 || group % 4 > 1 { 1.0 } else { 0.0 };
-        let cycles = simulated(4.0, 1, |_| 0.6, busy).unwrap();
+        let cycles = simulated(4.0, 1.0, |_| 0.6, busy).unwrap();
         assert!((cycles.p90 - 4.0).abs() < 0.02, "{cycles:?}");
         // But for a moment.
         let busy = |group| if !(40..=50).contains(&group) { 1.0 } else { 0.0 };
-        let cycles = simulated(4.0, 1, |_| 0.6, busy).unwrap();
+        let cycles = simulated(4.0, 1.0, |_| 0.6, busy).unwrap();
         assert!((1..11).contains(&cycles.alone) && cycles.groups == GROUPS, "{cycles:?}");
     }
 

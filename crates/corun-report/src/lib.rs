@@ -4,6 +4,7 @@
 //! holds and what a later program prints of the same run are therefore the same.
 
 mod bench;
+mod calibration;
 mod csv;
 mod destination;
 mod figures;
@@ -17,6 +18,7 @@ mod tables;
 mod terminal;
 
 pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};
+pub use calibration::MeasuredCore;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{interval, percent, ratio, seconds};

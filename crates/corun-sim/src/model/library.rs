@@ -36,7 +36,8 @@ pub fn find(name: &str) -> Result<CoreModel, ModelError> {
         let path = Path::new(name);
         let text = std::fs::read_to_string(path)
             .map_err(|source| ModelError::Unreadable { path: path.to_owned(), source })?;
-        return CoreModel::from_toml(name, &text);
+        let model = CoreModel::from_toml(name, &text)?;
+        return Ok(CoreModel { folder: path.parent().map(Path::to_owned), ..model });
     }
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => CoreModel::from_toml(&format!("{name}.toml"), text),

@@ -16,6 +16,7 @@ mod sharing;
 mod sources;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,10 @@ pub use hierarchy::{
 };
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{Cache, Forwarding, LinearTags, Loads, MemoryPipeline, Stores, Tlb};
-pub use published::{Comparison, LEAST_PUBLISHED, PublishedError, compare_published};
+pub use published::{
+    Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
+    published_figure,
+};
 pub use sharing::{Policy, Sharing};
 
 /// A core, as its model file describes it.
@@ -43,6 +47,9 @@ pub struct CoreModel {
     /// The name of its file.
     #[serde(skip)]
     pub name: String,
+    /// The folder of its file, if it does not come with corun: timing tables of its own lie there.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
     /// The machine that the figures are of, in one line.
     pub title: String,
     /// Who designed it.

@@ -93,7 +93,7 @@ pub fn compare_published(model: &CoreModel) -> Result<Vec<Comparison>, Published
         Ok(Comparison {
             modelled: match row.figure.split_once(' ') {
                 Some(("latency", form)) => row_of(&table, form).map(|it| f64::from(it.latency)),
-                Some(("cycles", form)) => row_of(&table, form).map(|it| cycles(it, model)),
+                Some(("cycles", form)) => row_of(&table, form).map(|it| cycles_of_many(it, model)),
                 _ => modelled(&row.figure, &fields),
             },
             figure: row.figure,
@@ -103,6 +103,15 @@ pub fn compare_published(model: &CoreModel) -> Result<Vec<Comparison>, Published
         })
     })
     .collect()
+}
+
+/// The published figure of a field, or of a sum or product of fields written as the file has it, of the
+/// core of this name.
+pub fn published_figure(core: &str, field: &str) -> Option<f64> {
+    let (_, text) = FILES.iter().find(|(name, _)| *name == core)?;
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    let mut rows = reader.deserialize::<Row>().filter_map(Result::ok);
+    rows.find(|row| row.figure == field).map(|row| row.value)
 }
 
 /// The model's table with what is laid over it; none if it is not there or wrong, which whoever times
@@ -117,7 +126,7 @@ fn row_of<'t>(table: &'t Option<TimingTable>, form: &str) -> Option<&'t Timing> 
 
 /// Cycles that one of many independent instructions of a form takes: no fewer than the busiest set of
 /// ports, the loads, the stores and renaming need.
-fn cycles(timing: &Timing, model: &CoreModel) -> f64 {
+pub fn cycles_of_many(timing: &Timing, model: &CoreModel) -> f64 {
     let mut work: BTreeMap<&[String], f64> = BTreeMap::new();
     for operation in &timing.operations {
         *work.entry(&operation.ports).or_default() += f64::from(operation.busy.max(1));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::str::FromStr;
 
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess};
@@ -160,16 +161,32 @@ impl TimingTable {
         Ok(table)
     }
 
-    /// The table of a model, with what is laid over it.
+    /// The table of a model, with what is laid over it. Tables that do not come with corun are files
+    /// beside the model's own: `NAME.csv`.
     ///
     /// # Errors
     /// If one of them is missing, or wrong.
     pub fn of(model: &CoreModel) -> Result<Self, TableError> {
-        let mut table = Self::named(&model.timing)?;
+        let folder = model.folder.as_deref();
+        let mut table = Self::named_or_beside(&model.timing, folder)?;
         for overlay in &model.overlays {
-            table.overlay(Self::named(overlay)?);
+            table.overlay(Self::named_or_beside(overlay, folder)?);
         }
         Ok(table)
+    }
+
+    fn named_or_beside(name: &str, folder: Option<&Path>) -> Result<Self, TableError> {
+        let Some(folder) = folder.filter(|_| !Self::names().any(|known| known == name)) else {
+            return Self::named(name);
+        };
+        let file = folder.join(format!("{name}.csv"));
+        let text = std::fs::read_to_string(&file).map_err(|error| TableError {
+            table: file.display().to_string(),
+            line: 1,
+            expected: "a timing table beside the model that names it".to_owned(),
+            found: error.to_string(),
+        })?;
+        Self::parse(name, &text)
     }
 
     /// Rows of `over` replace those of one form.

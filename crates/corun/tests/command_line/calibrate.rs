@@ -41,3 +41,52 @@ fn a_cpu_that_is_not_there_is_refused() {
     assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
     assert!(outcome.errors.contains("expected a logical CPU that may be used, found 99999"));
 }
+
+#[test]
+fn a_measured_core_is_a_model_that_everything_takes() {
+    let scratch = Scratch::new();
+    let mut command = corun(["calibrate", "--quick", "--output"]);
+    let outcome = Outcome::of(command.arg(scratch.path()));
+    if outcome.errors.contains("expected a clock that keeps still") {
+        // Whatever else the host does meanwhile.
+        assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
+        return;
+    }
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert!(outcome.output.contains("Not measured, of "), "{}", outcome.output);
+    let file = scratch.file("host.toml");
+    let file = file.to_str().unwrap();
+    let table = scratch.read("host-timing.csv");
+    assert!(table.contains("\nform,slots,latency,ports,late,source\nadd r64 r64,"), "{table}");
+    let checked = Outcome::of(&mut corun(["models", "check", file]));
+    assert!(checked.output.starts_with(&format!("{file}: right; ")), "{}", checked.output);
+    let differing = Outcome::of(&mut corun(["models", "diff", file, "zen3"]));
+    assert_eq!(differing.exit, Some(0), "{}", differing.errors);
+    // add rax, rax: what it takes is the table's that was written.
+    let blocks = scratch.file("blocks.csv");
+    std::fs::write(&blocks, "block\n4801c0\n").unwrap();
+    let mut command = corun(["simulate", "--csv=-", "--model", file, "--blocks"]);
+    let simulated = Outcome::of(command.arg(&blocks));
+    assert!(simulated.output.starts_with("block,predicted\n4801c0,"), "{}", simulated.errors);
+    std::fs::remove_file(scratch.file("host-timing.csv")).unwrap();
+    let missing = Outcome::of(&mut command);
+    assert_eq!(missing.exit, Some(1));
+    assert!(
+        missing.errors.contains("expected a timing table beside the model that names it"),
+        "{}",
+        missing.errors
+    );
+}
+
+#[test]
+fn a_base_or_a_place_that_is_not_there_is_refused() {
+    for (arguments, expected) in [
+        (["--base=zen33", "--output=host.toml"], "Did you mean `zen3`?"),
+        (["--quick", "--output=host.csv"], "expected a file that ends in .toml or a folder"),
+        (["--base=zen3", "--blocks=x.csv"], "cannot be used with"),
+    ] {
+        let outcome = Outcome::of(corun(["calibrate"]).args(arguments));
+        assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
+        assert!(outcome.errors.contains(expected), "{}", outcome.errors);
+    }
+}

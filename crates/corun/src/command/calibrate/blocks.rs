@@ -1,12 +1,11 @@
-//! `corun calibrate`: what this host's core does, measured with timed code.
+//! Single blocks of code, timed on this host.
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use clap::Args;
 use corun_blocks::{Agreement, CannotRun, Cycles, Listed, Timer, agreement, read_list};
 use corun_machine::{Affinity, CpuSet};
 use corun_record::Exit;
@@ -18,24 +17,10 @@ use crate::{interruption, terminal};
 /// Blocks that were left out and are told with their reasons.
 const MOST_TOLD: usize = 5;
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// Measure the cycles that an iteration of each block takes: a CSV file with machine code in
-    /// hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
-    #[arg(long, value_name = "FILE", requires = "csv")]
-    blocks: PathBuf,
-    /// Write block,cycles,p10,p90 to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE")]
-    csv: PathBuf,
-    /// Measure on this logical CPU rather than on the last one allowed
-    #[arg(long, value_name = "CPU")]
-    cpu: Option<u32>,
-}
-
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let blocks = read_blocks(&arguments.blocks)?;
-    let cpu = choose(arguments.cpu)?;
-    let destination = Destination::open(&arguments.csv)?;
+/// Times the blocks of `file` on this CPU and writes what they take to `csv`.
+pub(super) fn run(file: &Path, csv: &Path, cpu: u32) -> Result<ExitCode, Problem> {
+    let blocks = read_blocks(file)?;
+    let destination = Destination::open(csv)?;
     let stop = interruption::flag_on_signals()?;
     let mut timer = Timer::new(Some(Affinity::new(&CpuSet::from_iter([cpu]))));
     let mut measured = Measured::default();
@@ -62,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 /// The blocks of a file.
-pub(super) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Problem> {
+pub(in crate::command) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Problem> {
     let file = File::open(path).map_err(|error| {
         Problem::failed(
             format!("could not read {}: {error}", path.display()),
@@ -70,21 +55,6 @@ pub(super) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Problem> {
         )
     })?;
     read_list(BufReader::new(file)).map_err(|error| Problem::from(error).about(path))
-}
-
-/// The CPU asked for, or the last one allowed: the first ones serve most interrupts.
-fn choose(asked: Option<u32>) -> Result<u32, Problem> {
-    let allowed = Affinity::of(0).map(|mask| mask.cpus()).unwrap_or_default();
-    let found = match asked {
-        Some(cpu) => Some(cpu).filter(|&cpu| allowed.contains(cpu)),
-        None => allowed.iter().next_back(),
-    };
-    found.ok_or_else(|| {
-        Problem::usage(
-            format!("expected a logical CPU that may be used, found {}", asked.unwrap_or(0)),
-            format!("Allowed are: {allowed}."),
-        )
-    })
 }
 
 #[derive(Default)]

@@ -1,0 +1,55 @@
+//! What can be timed, and who times it: a trait, so that what is made of the times is tested without a
+//! core.
+
+use crate::{Cannot, Memory, Spread};
+
+/// Code that is run many times over, and what it finds in registers and memory.
+///
+/// It may use every register but the stack pointer, which it leaves as it was, and `r15`, which counts.
+/// `r14` holds the address of its memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Routine {
+    /// What it is for, in words.
+    pub name: String,
+    /// One iteration, machine code that may stand anywhere.
+    pub body: Vec<u8>,
+    /// How many of what is measured an iteration has; cycles are told for one.
+    pub count: f64,
+    /// What every 8 bytes of a vector register hold at the start.
+    pub vector: u64,
+    /// What it reads and writes.
+    pub memory: Memory,
+}
+
+/// Times routines.
+pub trait Bench {
+    /// Core cycles that one of what the routine counts takes.
+    ///
+    /// # Errors
+    /// If the core's clock never keeps still, or memory is refused.
+    fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot>;
+
+    /// Whether this core has what the instruction needs.
+    fn knows(&self, instruction: &iced_x86::Instruction) -> bool;
+}
+
+/// 1 in single precision, twice: neither that nor its double is denormal.
+pub(crate) const ONES: u64 = 0x3f80_0001_3f80_0001;
+
+impl Routine {
+    /// With so many of what is measured in its body, a page of memory.
+    pub fn new(name: impl Into<String>, body: Vec<u8>, count: usize) -> Self {
+        Self {
+            name: name.into(),
+            body,
+            count: count as f64,
+            vector: ONES,
+            memory: Memory::default(),
+        }
+    }
+
+    /// With this memory.
+    pub fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
+    }
+}

@@ -1,0 +1,75 @@
+//! All that is measured of a core, in order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use corun_sim::model::CoreModel;
+use corun_sim::timing::TimingTable;
+
+use crate::figure::{Figure, FormFigure};
+use crate::{Bench, Cannot, Routine, Spread, measure};
+
+/// What was measured.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct Calibration {
+    /// Fields of the model, and what it has no field for.
+    pub figures: Vec<Figure>,
+    /// Forms of instructions.
+    pub forms: Vec<FormFigure>,
+}
+
+/// A part of the core, measured on its own.
+type Part = fn(&mut dyn Bench, &CoreModel, &TimingTable) -> Result<Vec<Figure>, Cannot>;
+
+/// The parts, each with what it is called while it is measured.
+const PARTS: [(&str, Part); 5] = [
+    ("what renaming eliminates", |bench, base, _| measure::elimination(bench, base)),
+    ("loads and stores", |bench, _, timings| measure::loads_and_stores(bench, timings)),
+    ("caches and translations", |bench, base, _| measure::caches(bench, base)),
+    ("widths and branches", |bench, base, _| measure::front(bench, base)),
+    ("buffers", |bench, base, timings| measure::buffers(bench, base, timings)),
+];
+
+/// Measures everything; `tell` is called before each part with its name. What is not measured is the
+/// base's: `base` and its timing table.
+///
+/// # Errors
+/// If the bench fails, or `stop` was set.
+pub fn calibrate(
+    bench: &mut dyn Bench,
+    base: &CoreModel,
+    timings: &TimingTable,
+    stop: &AtomicBool,
+    mut tell: impl FnMut(&str),
+) -> Result<Calibration, Cannot> {
+    let mut bench = Stoppable { bench, stop };
+    let mut calibration = Calibration::default();
+    tell("instructions");
+    calibration.forms = measure::forms(&mut bench, timings)?;
+    for (name, part) in PARTS {
+        tell(name);
+        calibration.figures.extend(part(&mut bench, base, timings)?);
+    }
+    Ok(calibration)
+}
+
+#[cfg(test)]
+mod tests;
+
+/// A bench that goes no further once it is told to stop.
+struct Stoppable<'b> {
+    bench: &'b mut dyn Bench,
+    stop: &'b AtomicBool,
+}
+
+impl Bench for Stoppable<'_> {
+    fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot> {
+        if self.stop.load(Ordering::Acquire) {
+            return Err(Cannot::Interrupted);
+        }
+        self.bench.time(routine)
+    }
+
+    fn knows(&self, instruction: &iced_x86::Instruction) -> bool {
+        self.bench.knows(instruction)
+    }
+}

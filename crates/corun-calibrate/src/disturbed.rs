@@ -1,0 +1,16 @@
+//! How often something else ran while the core was measured.
+
+/// What was disturbed while measuring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Disturbed {
+    /// Samples taken.
+    pub samples: usize,
+    /// Left out since the clock changed.
+    pub unsteady: usize,
+    /// Left out since the kernel gave the CPU to somebody else.
+    pub switched: usize,
+    /// Left out since a sibling took slots.
+    pub shared: usize,
+    /// Routines for which there were not enough moments with a core of one's own.
+    pub never_alone: usize,
+}

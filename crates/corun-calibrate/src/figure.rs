@@ -1,0 +1,41 @@
+//! What was measured: a field of the model, or what the model has no field for.
+
+use serde::Serialize;
+
+use crate::Spread;
+
+/// A measured figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// The path of the model's field (`back.rob.entries`), or what it is where the model has none.
+    pub name: String,
+    /// Whether the name is a field of the model.
+    pub is_field: bool,
+    /// What was measured, in the unit.
+    pub measured: Spread,
+    /// Cycles, entries, KiB, a cycle.
+    pub unit: &'static str,
+}
+
+impl Figure {
+    /// Of a field of the model.
+    pub fn field(name: impl Into<String>, unit: &'static str, measured: Spread) -> Self {
+        Self { name: name.into(), is_field: true, measured, unit }
+    }
+
+    /// Of what the model has no field for.
+    pub fn beside(name: impl Into<String>, unit: &'static str, measured: Spread) -> Self {
+        Self { name: name.into(), is_field: false, measured, unit }
+    }
+}
+
+/// What was measured of a form of instruction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FormFigure {
+    /// As timing tables name it.
+    pub form: String,
+    /// Cycles from an instruction to the next that waits for it; none where no chain of the form exists.
+    pub latency: Option<Spread>,
+    /// Cycles of one of many that wait for nothing; none where each waits for the flags of another.
+    pub cycles: Option<Spread>,
+}

@@ -1,0 +1,171 @@
+//! Widths, cached operations, and branches.
+
+use corun_sim::model::CoreModel;
+use iced_x86::Code::{Add_rm64_imm8, And_rm64_imm32, Mov_r64_rm64, Or_rm64_imm32, Shr_rm64_1};
+use iced_x86::Register::{R14, RAX, RSI};
+use iced_x86::{Instruction, MemoryOperand};
+
+use crate::assembly::{encode, encode_all};
+use crate::code::{constant, nop};
+use crate::curve::{Step, edge, find_step, median};
+use crate::figure::Figure;
+use crate::{Bench, Cannot, Memory, Routine, Spread};
+
+const RATE: &str = "a cycle";
+const CYCLES: &str = "cycles";
+
+/// Rates from fetch to renaming, and what branches cost.
+pub(crate) fn front(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+    let mut figures = widths(bench, base)?;
+    figures.extend(mispredict(bench)?);
+    figures.extend(targets(bench, base)?);
+    figures.extend(return_stack(bench, base)?);
+    Ok(figures)
+}
+
+/// No-operations of so many bytes each, so many of them: how many a cycle.
+fn nops(bench: &mut dyn Bench, count: usize, bytes: usize) -> Result<Spread, Cannot> {
+    let name = format!("{count} no-operations of {bytes} bytes");
+    let spread = bench.time(&Routine::new(name, nop(bytes).repeat(count), count))?;
+    Ok(spread.map(|cycles| 1.0 / cycles))
+}
+
+fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+    let near = nops(bench, 480, 4)?;
+    let mut figures = vec![Figure::field("back.dispatch.entries", RATE, near)];
+    let Some(cache) = &base.front.op_cache else { return Ok(figures) };
+    let line = cache.ways * cache.line;
+    let expected = cache.sets * line;
+    let places: Vec<u32> = (1..=16).map(|place| place * expected / 8).collect();
+    let found = find_step(&places, expected / 64, 1.15, |count| {
+        Ok::<_, Cannot>(1.0 / nops(bench, count as usize, 4)?.median)
+    })?;
+    if let Some(found) = found {
+        figures.push(Figure::beside(
+            "operations that the op cache holds",
+            "entries",
+            found.place(),
+        ));
+        // Sets are a power of two.
+        let sets = f64::from(found.last) / f64::from(line);
+        let sets = 2f64.powf(sets.log2().round());
+        figures.push(Figure::field("front.op_cache.sets", "entries", Spread::exact(sets)));
+        // Beyond it the decoder tells, as long as the code is in the first-level cache.
+        let bytes = base.front.l1i.kib as usize * 1024;
+        let far = nops(bench, bytes * 7 / 8 / 4, 4)?;
+        if far.median < 0.9 * near.median {
+            figures.push(Figure::field("front.decoder.width", RATE, far));
+        }
+    }
+    let lines: Vec<u32> = (1..=16).map(|place| place * 8).collect();
+    let found = find_step(&lines, 2, 1.15, |kib| {
+        Ok::<_, Cannot>(1.0 / nops(bench, kib as usize * 1024 / 8, 8)?.median)
+    })?;
+    if let Some(found) = found {
+        let spread = Spread {
+            median: (f64::from(found.last) / 8.0).round() * 8.0,
+            p10: found.last.into(),
+            p90: found.first.into(),
+            samples: 1,
+        };
+        figures.push(Figure::beside("code after which no-operations get slower", "KiB", spread));
+    }
+    Ok(figures)
+}
+
+/// Branches on random bits against branches on bits in turn: half of the first are mispredicted.
+fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+    const BITS: usize = 32;
+    const BYTES: usize = 1 << 22;
+    // rsi goes through the memory in words and begins again.
+    let word = MemoryOperand::with_base_index(R14, RSI);
+    let load = Instruction::with2(Mov_r64_rm64, RAX, word).expect("operands that fit");
+    let next = constant(Add_rm64_imm8, RSI, 8);
+    let again = constant(And_rm64_imm32, RSI, BYTES as i32 - 1);
+    let begin = encode_all(&[load, next, again]);
+    // shr rax, 1; jc over a no-operation
+    let branch = |shift: &Instruction| [encode(shift), vec![0x72, 1], nop(1)].concat();
+    let shift = Instruction::with2(Shr_rm64_1, RAX, 1).expect("operands that fit");
+    let random = [begin, branch(&shift).repeat(BITS)].concat();
+    // The same branches on bits in turn: the word is replaced behind its load.
+    let (load, branches) = random.split_at(random.len() - branch(&shift).len() * BITS);
+    let turn = [constant(And_rm64_imm32, RAX, 0), constant(Or_rm64_imm32, RAX, 0x5555_5555)];
+    let turns = [load, &encode_all(&turn), branches].concat();
+    let memory = Memory::Random { bytes: BYTES };
+    let mut time =
+        |name: &str, body: Vec<u8>| bench.time(&Routine::new(name, body, BITS).with_memory(memory));
+    let unknown = time("branches on random bits", random.clone())?;
+    let known = time("branches on bits in turn", turns)?;
+    // Half of them are wrong; from renaming to the end of execution are two cycles.
+    let whole = unknown.map(|it| 2.0 * (it - known.median));
+    Ok(vec![
+        Figure::beside("from a mispredicted branch to the next branch", CYCLES, whole),
+        Figure::field("front.prediction.mispredict", CYCLES, whole.map(|it| it - 2.0)),
+    ])
+}
+
+/// A circle of jumps, each to the next, so many bytes apart: cycles of one.
+fn jumps(bench: &mut dyn Bench, count: u32, apart: usize) -> Result<Spread, Cannot> {
+    // jmp over what is left up to the next one
+    let mut jump = vec![0xeb, (apart - 2) as u8];
+    jump.resize(apart, 0x90);
+    let name = format!("{count} jumps {apart} bytes apart");
+    bench.time(&Routine::new(name, jump.repeat(count as usize), count as usize))
+}
+
+fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+    const APART: usize = 16;
+    let near = jumps(bench, 64, APART)?;
+    let mut figures =
+        vec![Figure::field("front.prediction.taken.0", CYCLES, near.map(|it| it - 1.0))];
+    let Some(&expected) = base.front.prediction.targets.first() else { return Ok(figures) };
+    let places: Vec<u32> = (1..=16).map(|place| place * expected / 8).collect();
+    let found = find_step(&places, expected / 64, 1.2, |count| {
+        Ok::<_, Cannot>(jumps(bench, count, APART)?.median)
+    })?;
+    if let Some(found) = found {
+        // Tables of targets have a power of two of them, or not that many.
+        let power = 2f64.powf(f64::from(found.last).log2().round());
+        let is_power = (f64::from(found.last) / power - 1.0).abs() < 0.1;
+        let entries = found.place().map(|it| if is_power { power } else { it });
+        figures.push(Figure::field("front.prediction.targets.0", "entries", entries));
+        figures.push(Figure::beside(
+            "a jump that only the second level of targets holds",
+            CYCLES,
+            Spread::exact(found.high),
+        ));
+    }
+    Ok(figures)
+}
+
+/// Calls so many deep, and back: cycles of one. Each function is called from one place, so that what
+/// goes beyond the stack of return addresses is predicted as any other indirect jump, or not at all.
+fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, Cannot> {
+    // call the first function; jmp behind them; functions: call the next; ret
+    let mut body = vec![0xe8];
+    body.extend(5i32.to_le_bytes());
+    let functions = 6 * (depth - 1) + 1;
+    body.push(0xe9);
+    body.extend((functions as i32).to_le_bytes());
+    for _ in 1..depth {
+        body.push(0xe8);
+        body.extend(1i32.to_le_bytes());
+        body.push(0xc3);
+    }
+    body.push(0xc3);
+    bench.time(&Routine::new(format!("calls {depth} deep"), body, depth))
+}
+
+fn return_stack(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+    let expected = base.front.prediction.return_stack.max(8);
+    let mut points = Vec::new();
+    for depth in (2..=2 * expected).step_by(2) {
+        points.push((depth, calls(bench, depth as usize)?.median));
+    }
+    // The deeper, the more returns are wrong: the curve has no upper level, but a first rise.
+    let shallow: Vec<f64> = points.iter().take(4).map(|point| point.1).collect();
+    let low = median(&shallow);
+    let Some((last, first)) = edge(&points, 1.2 * low) else { return Ok(Vec::new()) };
+    let found = Step { last, first, low, high: low };
+    Ok(vec![Figure::field("front.prediction.return_stack", "entries", found.place())])
+}

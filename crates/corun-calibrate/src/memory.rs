@@ -1,0 +1,127 @@
+//! The memory of a routine: what it holds, and on pages of which size.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What a routine finds at `r14`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// One page that holds the address of the byte in its middle everywhere, as `rax` does.
+    #[default]
+    Page,
+    /// Behind a page, a circle of addresses in random order, each that of the next; `rax` is in it. With a second
+    /// circle behind the first, `rcx` is in that one.
+    Circle {
+        /// Places.
+        places: usize,
+        /// Bytes from one to the next.
+        apart: usize,
+        /// Circles.
+        circles: usize,
+        /// Whether small pages hold it.
+        on_small_pages: bool,
+    },
+    /// Random words, so many bytes.
+    Random {
+        /// A power of two.
+        bytes: usize,
+    },
+}
+
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 4096;
+/// Bytes of a line, on every core of x86-64.
+pub(crate) const LINE: usize = 64;
+
+impl Memory {
+    /// Bytes that it takes.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Page => PAGE,
+            Self::Circle { places, apart, circles, .. } => PAGE + places * apart * circles,
+            Self::Random { bytes } => bytes,
+        }
+    }
+
+    /// Whether it must lie on small pages.
+    pub fn is_on_small_pages(self) -> bool {
+        matches!(self, Self::Circle { on_small_pages: true, .. })
+    }
+
+    /// Fills words that begin at this address; returns what `rax` and `rcx` hold at the start.
+    pub fn fill(self, words: &mut [u64], address: u64) -> [u64; 2] {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        match self {
+            Self::Page => {
+                let middle = address + PAGE as u64 / 2;
+                words[..PAGE / 8].fill(middle);
+                [middle, 1 << 32 | 3]
+            }
+            Self::Circle { places, apart, circles, .. } => {
+                let starts: Vec<u64> = (0..circles)
+                    .map(|circle| {
+                        let first = circle * places;
+                        let order = circle_of(places, &mut random);
+                        // The first page is for what a routine loads and stores besides.
+                        let byte = |place: usize| PAGE + offset(first + place, apart);
+                        for place in 0..places {
+                            words[byte(place) / 8] = address + byte(order[place]) as u64;
+                        }
+                        address + byte(0) as u64
+                    })
+                    .collect();
+                [starts[0], starts.get(1).copied().unwrap_or(3)]
+            }
+            Self::Random { bytes } => {
+                words[..bytes / 8].fill_with(|| random.next_u64());
+                [address, 3]
+            }
+        }
+    }
+}
+
+/// Where a place lies: places a page or more apart do not all fall into the same sets of a cache.
+fn offset(place: usize, apart: usize) -> usize {
+    let turn = if apart >= PAGE { place * LINE % PAGE } else { 0 };
+    place * apart + turn
+}
+
+/// For each place, the next one, so that all are one circle (Sattolo 1986).
+fn circle_of(places: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
+    let mut next: Vec<usize> = (0..places).collect();
+    for last in (1..places).rev() {
+        next.swap(last, random.random_range(0..last));
+    }
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn each_circle_visits_all_its_places(
+            places in 1usize..200,
+            apart in prop_oneof![Just(64usize), Just(128), Just(4096)],
+            circles in 1usize..3,
+        ) {
+            let memory = Memory::Circle { places, apart, circles, on_small_pages: false };
+            let mut words = vec![0; memory.bytes() / 8];
+            let starts = memory.fill(&mut words, 1 << 20);
+            for start in &starts[..circles] {
+                let (mut at, mut seen) = (*start, 0);
+                loop {
+                    at = words[(at - (1 << 20)) as usize / 8];
+                    seen += 1;
+                    if at == *start {
+                        break;
+                    }
+                }
+                prop_assert_eq!(seen, places);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! This host's core, measured part by part and written as a model.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use corun_calibrate::{Native, base, calibrate, measured_model, overlay, overlay_name};
+use corun_record::Exit;
+use corun_report::{Destination, MeasuredCore};
+use corun_sim::model::{self, CoreModel};
+use corun_sim::timing::TimingTable;
+
+use super::Arguments;
+use crate::problem::{Problem, code, say};
+use crate::{interruption, terminal};
+
+/// Samples of each figure.
+const SAMPLES: usize = 31;
+const QUICK_SAMPLES: usize = 5;
+
+pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> {
+    let (base, reason) = base_of(arguments.base.as_deref())?;
+    let timings = TimingTable::of(&base)
+        .map_err(|error| Problem::failed(error.to_string(), "Name another model with --base."))?;
+    let file = file_in(&arguments.output)?;
+    let name = file.file_stem().map_or("host".to_owned(), |it| it.to_string_lossy().into_owned());
+    let table = file.with_file_name(format!("{}.csv", overlay_name(&name)));
+    let model_file = Destination::open(&file)?;
+    let table_file = Destination::open(&table)?;
+    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let stop = interruption::flag_on_signals()?;
+    let mut bench = Native::new(cpu, if arguments.quick { QUICK_SAMPLES } else { SAMPLES })?;
+    let tell = |part: &str| say(&format!("measuring {part}"));
+    let calibration = calibrate(&mut bench, &base, &timings, &stop, tell)?;
+    let core = corun_blocks::core_name();
+    let measured = measured_model(&base, &calibration.figures, &name, &core)?;
+    let rows = overlay::rows(&calibration.forms, &timings, &base);
+    let head = [
+        format!(
+            "Measured on {core}, CPU {cpu}, by `corun calibrate`; what is not here is {}'s.",
+            base.name
+        ),
+        "measured: latency measured; slots and ports those of the base, which give the throughput."
+            .to_owned(),
+        "bent: so are these, but ports changed until they give the throughput that was measured."
+            .to_owned(),
+    ];
+    model_file.write(&measured.toml)?;
+    table_file.write(&overlay::csv(&rows, &head))?;
+    let answer = MeasuredCore {
+        core,
+        cpu,
+        base: &base,
+        reason: &reason,
+        calibration: &calibration,
+        measured: &measured,
+        rows: &rows,
+        disturbed: bench.disturbed(),
+    };
+    match json {
+        Some(json) => json.write(&answer.to_json())?,
+        None => terminal::show(&answer.describe(terminal::width()))?,
+    }
+    say(&format!("written: {} and {}", file.display(), table.display()));
+    Ok(code(Exit::Done))
+}
+
+/// The model that was asked for, or the nearest, and why.
+fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
+    if let Some(name) = asked {
+        return Ok((model::find(name)?, "it was asked for".to_owned()));
+    }
+    let (vendor, family, number) = base::identity();
+    let base = base::nearest(&vendor, family, number)?;
+    let reason = format!("{} (CPUID: family {family}, model {number})", base.reason);
+    Ok((model::find(base.name)?, reason))
+}
+
+/// The model's file: `host.toml` in a folder.
+fn file_in(output: &Path) -> Result<PathBuf, Problem> {
+    match output.extension() {
+        _ if output.is_dir() => Ok(output.join("host.toml")),
+        Some(extension) if extension == "toml" => Ok(output.to_owned()),
+        _ => Err(Problem::usage(
+            format!("expected a file that ends in .toml or a folder, found {}", output.display()),
+            "For instance: corun calibrate --output host.toml",
+        )),
+    }
+}

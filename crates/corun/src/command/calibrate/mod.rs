@@ -1,0 +1,68 @@
+//! `corun calibrate`: what this host's core does, measured with timed code.
+
+mod blocks;
+mod core;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use corun_machine::Affinity;
+
+use crate::problem::Problem;
+pub(super) use blocks::read_blocks;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Measure on this logical CPU rather than on the last one allowed
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<u32>,
+    /// Take what cannot be measured from this model rather than from the one that CPUID is nearest to:
+    /// a name of `corun models list`, or a model file that ends in .toml
+    #[arg(long, value_name = "MODEL", conflicts_with = "blocks")]
+    base: Option<String>,
+    /// Write the model to this file (.toml) or into this folder, and its timing table beside it
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        conflicts_with = "blocks",
+        default_value = "host.toml"
+    )]
+    output: PathBuf,
+    /// Take fewer samples: quicker, and less sure
+    #[arg(long, conflicts_with = "blocks")]
+    quick: bool,
+    /// Write what was measured as JSON to FILE instead of showing it (`-` is standard output)
+    #[arg(long, value_name = "FILE", conflicts_with = "blocks")]
+    json: Option<PathBuf>,
+    /// Measure no model but the cycles that an iteration of each block takes: a CSV file with machine
+    /// code in hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
+    #[arg(long, value_name = "FILE", requires = "csv")]
+    blocks: Option<PathBuf>,
+    /// With --blocks: write block,cycles,p10,p90 to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE", requires = "blocks")]
+    csv: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match (&arguments.blocks, &arguments.csv) {
+        (Some(file), Some(csv)) => blocks::run(file, csv, choose(arguments.cpu)?),
+        _ => core::run(arguments, choose(arguments.cpu)?),
+    }
+}
+
+/// The CPU asked for, or the last one allowed: the first ones serve most interrupts.
+fn choose(asked: Option<u32>) -> Result<u32, Problem> {
+    let allowed = Affinity::of(0).map(|mask| mask.cpus()).unwrap_or_default();
+    let found = match asked {
+        Some(cpu) => Some(cpu).filter(|&cpu| allowed.contains(cpu)),
+        None => allowed.iter().next_back(),
+    };
+    found.ok_or_else(|| {
+        Problem::usage(
+            format!("expected a logical CPU that may be used, found {}", asked.unwrap_or(0)),
+            format!("Allowed are: {allowed}."),
+        )
+    })
+}

@@ -3,6 +3,7 @@
 
 use super::flight::NEVER;
 use super::op_cache::OpCache;
+use super::predecoder::{Bytes, Predecoder};
 use super::thread::{Queued, VALUES};
 use super::ways::Ways;
 use super::{Core, Feed, Step};
@@ -22,6 +23,7 @@ pub(super) struct Fetcher {
     branch: Option<u64>,
     awaits_branch: bool,
     op_cache: Option<OpCache>,
+    predecoder: Option<Predecoder>,
     lines: Ways,
     pages: Ways,
     is_decoding: bool,
@@ -60,6 +62,10 @@ impl Fetcher {
             branch: None,
             awaits_branch: false,
             op_cache: model.front.op_cache.as_ref().map(OpCache::new),
+            predecoder: model.front.predecoder.as_ref().map(|one| {
+                let fetch = &model.front.fetch;
+                Predecoder::new(one, fetch.bytes, fetch.length_changing_prefix)
+            }),
             lines: Ways::of_cache(&model.front.l1i),
             pages: Ways::of_tlb(&model.front.itlb),
             is_decoding: true,
@@ -151,6 +157,7 @@ impl<F: Feed> Core<F> {
             }
             thread.fetcher.awaits_branch = false;
             thread.fetcher.branch = None;
+            thread.fetcher.restart();
             thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
         }
         thread.fetcher.resume <= self.now && thread.fetcher.current.is_some()
@@ -197,8 +204,13 @@ impl<F: Feed> Core<F> {
         let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
         let outcome = self.predictor.branch(index, place.address, length, kind, target);
         let fetcher = &mut thread.fetcher;
-        if !is_straight && let Some(cache) = &mut fetcher.op_cache {
-            cache.finish();
+        if !is_straight {
+            if let Some(cache) = &mut fetcher.op_cache {
+                cache.finish();
+            }
+            if let Some(predecoder) = &mut fetcher.predecoder {
+                predecoder.jump();
+            }
         }
         match outcome {
             Outcome::Right { bubble } => {
@@ -208,6 +220,7 @@ impl<F: Feed> Core<F> {
                 !is_straight
             }
             Outcome::Resteer => {
+                fetcher.restart();
                 fetcher.resume = self.now + self.parameters.resteer;
                 true
             }
@@ -278,6 +291,7 @@ impl Fetcher {
                         self.is_decoding = true;
                         self.resume = now + u64::from(model.switch);
                         self.fetched_to = 0;
+                        self.restart();
                         return false;
                     }
                     None => {}
@@ -293,11 +307,80 @@ impl Fetcher {
                 return true;
             }
         }
-        if !self.decode(place, lowered, budget, front, now) {
+        let is_decoded = if self.predecoder.is_some() {
+            self.decode_queued(place, lowered, budget, front, now)
+        } else {
+            self.decode(place, lowered, budget, front, now)
+        };
+        if !is_decoded {
             return false;
         }
         if let Some(cache) = &mut self.op_cache {
             cache.fill(place.address, lowered.length, operations, false);
+        }
+        true
+    }
+
+    /// Fetch goes on elsewhere.
+    fn restart(&mut self) {
+        if let Some(predecoder) = &mut self.predecoder {
+            predecoder.restart();
+        }
+    }
+
+    /// Whether the decoders take the instruction from the predecoder in this cycle.
+    fn decode_queued(
+        &mut self,
+        place: Place,
+        lowered: &CodeInstruction,
+        budget: &mut Budget,
+        front: &Front,
+        now: u64,
+    ) -> bool {
+        let Some(predecoder) = &mut self.predecoder else { return true };
+        let (lines, pages) = (&mut self.lines, &mut self.pages);
+        let missed = |address: u64| {
+            let is_ahead = lines.is_next(address);
+            let page = if pages.touch(address) { 0 } else { front.page_miss };
+            let line = if lines.touch(address) || is_ahead { 0 } else { front.line_miss };
+            u64::from(page + line)
+        };
+        let bytes = Bytes {
+            address: place.address,
+            length: lowered.length,
+            opcode_at: lowered.opcode_at,
+            has_length_changing_prefix: lowered.has_length_changing_prefix,
+        };
+        let ready = predecoder.ready(bytes, now, missed);
+        if ready > now {
+            self.resume = self.resume.max(ready);
+            return false;
+        }
+        // The second half of what the decoders see as one.
+        if lowered.slots == 0 {
+            predecoder.take(now);
+            return true;
+        }
+        let Decoder { first, others, operations: most, .. } = front.decoder;
+        let slots = u32::from(lowered.slots);
+        let is_program = lowered.is_microcode && front.from_decoders.is_some();
+        let limit = if budget.is_first { first } else { others };
+        let is_last = budget.instructions == 1 && front.decoder.width > 1;
+        if budget.instructions == 0
+            || (!budget.is_first
+                && (slots > limit || lowered.first_only || budget.operations + slots > most))
+            || (is_last && lowered.may_fuse)
+        {
+            return false;
+        }
+        predecoder.take(now);
+        budget.instructions = if lowered.alone { 0 } else { budget.instructions - 1 };
+        budget.operations += slots;
+        budget.is_first = false;
+        if let Some(switch) = front.from_decoders.filter(|_| is_program) {
+            budget.instructions = 0;
+            let cycles = slots.saturating_sub(first).div_ceil(front.microcode_width.max(1));
+            self.resume = now + 1 + u64::from(switch + cycles);
         }
         true
     }
@@ -365,6 +448,9 @@ pub(super) struct Front {
     pub(super) fetch: Fetch,
     pub(super) decoder: Decoder,
     pub(super) op_cache: Option<crate::model::OpCache>,
+    /// Cycles lost to a microprogram of the decoders, and its operations a cycle.
+    from_decoders: Option<u32>,
+    microcode_width: u32,
     line_miss: u32,
     page_miss: u32,
 }
@@ -376,6 +462,8 @@ impl Front {
             fetch: front.fetch.clone(),
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),
+            from_decoders: front.microcode.from_decoders,
+            microcode_width: front.microcode.width,
             line_miss: front.l1i.miss,
             page_miss: front.itlb.miss,
         }

@@ -3,6 +3,8 @@
 //! Each cycle goes backwards through the core (retire, execute, rename, fetch), so that nothing passes
 //! two stages in one. Cycles in which nothing can happen are skipped, and counted where they belong.
 
+mod binding;
+mod copies;
 mod execute;
 mod fetch;
 mod flight;
@@ -10,6 +12,7 @@ mod linear_tags;
 mod occupancy;
 mod op_cache;
 mod parameters;
+mod predecoder;
 mod rename;
 mod retire;
 mod stack;
@@ -93,6 +96,8 @@ pub(crate) struct Core<F> {
     waiting: Vec<VecDeque<(u64, Handle)>>,
     /// Operations that were given each port and have not started.
     assigned: Vec<u32>,
+    /// The same as the renamer knows it.
+    counts: binding::Counts,
     /// From when on each port takes another operation.
     port_free: Vec<u64>,
     /// Occupied entries of each scheduler.
@@ -119,6 +124,7 @@ impl<F: Feed> Core<F> {
             wheel: Wheel::default(),
             waiting: vec![VecDeque::new(); ports],
             assigned: vec![0; ports],
+            counts: binding::Counts::new(model.back.binding, parameters.load_ports, ports),
             port_free: vec![0; ports],
             scheduler_used: vec![0; parameters.schedulers.len()],
             age: 0,

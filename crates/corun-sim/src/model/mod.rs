@@ -18,11 +18,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use back::{BackEnd, Elimination, Registers, Scheduler, Share, WaitingQueue};
+pub use back::{
+    BackEnd, Binding, CopySlots, Elimination, Registers, Scheduler, Share, WaitingQueue,
+};
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer, MicrocodeSequencer,
-    OpCache, Queue, Tage,
+    OpCache, Predecoder, Queue, Tage,
 };
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{Cache, Forwarding, LinearTags, Loads, MemoryPipeline, Stores, Tlb};

@@ -100,6 +100,79 @@ fn a_load_that_a_store_covers_in_part_waits_for_the_cache() {
     assert!(part > f64::from(forwarding.latency + forwarding.failure / 2), "{part}");
 }
 
+/// Coffee Lake and Ivy Bridge, with the decoders at work.
+fn decoding(name: &str) -> CoreModel {
+    let mut core = model(name);
+    core.front.op_cache = None;
+    core
+}
+
+#[test]
+fn more_than_five_instructions_of_a_block_take_two_cycles() {
+    // mov eax, [rcx + 24]; test eax, eax: 16 of them in five blocks of 16 bytes, each with 6 or 7.
+    let code = [0x8b, 0x41, 0x18, 0x85, 0xc0].repeat(16);
+    for name in ["ivy-bridge", "coffee-lake"] {
+        assert_near(cycles_on(&decoding(name), &code), 10.0);
+    }
+}
+
+#[test]
+fn what_only_the_first_decoder_takes_begins_a_cycle() {
+    // pop r12; nop; nop
+    let code = [0x41, 0x5c, 0x90, 0x90].repeat(4);
+    assert_near(cycles_on(&decoding("ivy-bridge"), &code), 8.0);
+    assert_near(cycles_on(&decoding("coffee-lake"), &code), 4.0);
+}
+
+#[test]
+fn the_last_decoder_leaves_what_may_fuse() {
+    // nop; nop; nop; test eax, eax
+    let code = [0x90, 0x90, 0x90, 0x85, 0xc0].repeat(8);
+    assert!(
+        cycles_on(&decoding("ivy-bridge"), &code)
+            > 1.2 * cycles_on(&decoding("coffee-lake"), &code)
+    );
+}
+
+#[test]
+fn a_load_is_quicker_if_a_load_gave_its_address() {
+    for name in ["ivy-bridge", "coffee-lake"] {
+        let loads = model(name).memory.loads;
+        // mov rax, [rax]
+        assert_near(cycles(name, &[0x48, 0x8b, 0x00]), loads.latency.into());
+        // mov rax, [rax]; add rax, 1
+        let through = cycles(name, &[0x48, 0x8b, 0x00, 0x48, 0x83, 0xc0, 0x01]);
+        assert_near(through, (loads.latency + loads.complex_address + 1).into());
+    }
+}
+
+#[test]
+fn an_indexed_operand_takes_a_slot_of_its_own_unless_the_core_keeps_it() {
+    // cmp r8, [rbx + rcx]; cmp r8, [rbx + rcx]; nop; nop
+    let code = [0x4c, 0x3b, 0x04, 0x0b, 0x4c, 0x3b, 0x04, 0x0b, 0x90, 0x90];
+    assert_near(cycles("ivy-bridge", &code), 1.5);
+    assert_near(cycles("coffee-lake", &code), 1.0);
+}
+
+#[test]
+fn a_copy_without_a_place_is_executed() {
+    // mov rax, rcx; mov rcx, rax: all places are always taken, so that the chain has a latency.
+    let code = [0x48, 0x89, 0xc8, 0x48, 0x89, 0xc1].repeat(4);
+    let mut unlimited = model("coffee-lake");
+    assert!(cycles_on(&unlimited, &code) > 2.2);
+    unlimited.back.elimination.copy_slots = None;
+    assert_near(cycles_on(&unlimited, &code), 2.0);
+}
+
+#[test]
+fn a_store_s_data_reaches_a_load_of_intel_s_cores_in_the_latency_told() {
+    for name in ["ivy-bridge", "coffee-lake"] {
+        // mov [rbx], rax; mov rax, [rcx]
+        let found = cycles(name, &[0x48, 0x89, 0x03, 0x48, 0x8b, 0x01]);
+        assert_near(found, model(name).memory.forwarding.latency.into());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -116,7 +189,7 @@ proptest! {
                 _ => vec![0x4d, 0x31, registers],
             }
         }).collect();
-        for name in ["zen4", "coffee-lake"] {
+        for name in ["zen4", "coffee-lake", "ivy-bridge"] {
             let core = model(name);
             let (cycles, stack) = blocks::steady(&core, &code);
             let slots = choice.len() as f64;

@@ -13,6 +13,7 @@ use super::operation::{
     CodeBlock, CodeInstruction, Effect, Kind, Memory, Operation, PortSet, Source,
 };
 use super::register::{File, RegisterId};
+use super::slots;
 use crate::model::CoreModel;
 use crate::timing::{Class, Lookup, Timing, TimingTable, form};
 
@@ -40,6 +41,8 @@ pub struct Unknown {
 /// The most operations of one instruction that are told apart; the rest of a long microprogram counts
 /// in slots and latency only.
 const MOST_OPERATIONS: usize = 24;
+/// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
+const NEAR: u64 = 2048;
 
 impl<'m> Lowering<'m> {
     /// For a core with its timings.
@@ -85,6 +88,8 @@ impl<'m> Lowering<'m> {
             {
                 fuse(pending, &mut lowered);
             }
+            let from = (decoded.ip() - block.address) as usize;
+            lowered.opcode_at = slots::opcode_at(bytes.get(from..).unwrap_or_default());
             instructions.push(lowered);
             before = Some(decoded);
         }
@@ -95,6 +100,7 @@ impl<'m> Lowering<'m> {
         let mut lowered = CodeInstruction {
             length: decoded.len() as u8,
             slots: 1,
+            renamed: 1,
             effect: Effect::Nothing,
             operations: Vec::new(),
             memory: Vec::new(),
@@ -103,6 +109,11 @@ impl<'m> Lowering<'m> {
             stores: 0,
             branch: BranchKind::of(decoded),
             is_microcode: false,
+            may_fuse: false,
+            first_only: slots::is_named(decoded, &self.model.front.decoder.first_only),
+            alone: slots::is_named(decoded, &self.model.front.decoder.alone),
+            opcode_at: 0,
+            executed: None,
             is_serializing: is_serializing(decoded.mnemonic()),
             is_draining: decoded.mnemonic() == Mnemonic::Mfence,
             is_locked: decoded.has_lock_prefix()
@@ -123,10 +134,16 @@ impl<'m> Lowering<'m> {
         match found {
             Some(Idiom::Nop) => {
                 lowered.slots = u8::from(!self.model.front.fusion.nop);
+                lowered.renamed = lowered.slots;
                 lowered.memory = own.iter().map(|&operand| unused(operand)).collect();
                 return lowered;
             }
             Some(Idiom::Move(to, from)) => {
+                if self.model.back.elimination.copy_slots.is_some() {
+                    let mut executed = lowered.clone();
+                    self.execution(&mut executed, decoded, own, &used);
+                    lowered.executed = Some(Box::new(executed));
+                }
                 lowered.effect = Effect::Move(to, from);
                 return lowered;
             }
@@ -138,11 +155,27 @@ impl<'m> Lowering<'m> {
             Some(Idiom::Zero { without_port: false } | Idiom::Ones) => used.sources.clear(),
             None => {}
         }
+        self.execution(&mut lowered, decoded, own, &used);
+        lowered
+    }
+
+    /// What is executed, by the timing of its form.
+    fn execution(
+        &mut self,
+        lowered: &mut CodeInstruction,
+        decoded: &Instruction,
+        own: &[MemoryOperand],
+        used: &Used,
+    ) {
         let timing = self.timing(decoded);
         lowered.slots = timing.slots.max(1);
         lowered.is_microcode = u32::from(timing.slots) >= self.model.front.microcode.from.max(1);
         lowered.effect = Effect::Operations;
-        self.operations(&mut lowered, decoded, own, &used, &timing);
+        self.operations(lowered, decoded, own, used, &timing);
+        let fusion = &self.model.front.fusion;
+        lowered.renamed = slots::renamed(decoded, lowered, fusion, &mut self.factory);
+        lowered.may_fuse = slots::may_fuse(decoded, lowered, fusion);
+        slots::share(lowered);
         for result in &used.results {
             match result.file() {
                 File::Integer => lowered.registers[0] += 1,
@@ -151,7 +184,6 @@ impl<'m> Lowering<'m> {
                 File::Flags => {}
             }
         }
-        lowered
     }
 
     fn timing(&mut self, decoded: &Instruction) -> Timing {
@@ -204,6 +236,7 @@ impl<'m> Lowering<'m> {
                 kind: Kind::Compute,
                 is_vector: false,
                 ports: 0,
+                slot: 0,
                 busy: 0,
                 latency: timing.latency.max(1),
                 sources: used.sources.iter().map(|&source| Source::Register(source, 0)).collect(),
@@ -242,12 +275,15 @@ impl<'m> Lowering<'m> {
         });
         let is_whole = operand.size >= 4 && operand.size <= 8;
         let is_plain_load = timing.operations.is_empty();
+        let is_near = place
+            .is_some_and(|place| place.index() == Register::None && place.displacement() < NEAR);
         Memory {
             direction: operand.direction,
             size: operand.size,
             form: operand.form,
             name,
             registers,
+            is_near,
             may_be_renamed: is_whole
                 && (is_plain_load || operand.direction == Direction::ReadWrite),
         }
@@ -261,12 +297,13 @@ impl<'m> Lowering<'m> {
             &loads.ports
         };
         let base = if is_vector { loads.vector_latency } else { loads.latency };
-        let is_complex = memory.registers[1].is_some();
+        let is_complex = memory.registers[1].is_some() || (loads.chased && !is_vector);
         let latency = base + if is_complex { loads.complex_address } else { 0 };
         Operation {
             kind: Kind::Load(index),
             is_vector,
             ports: self.ports(names),
+            slot: 0,
             busy: accesses(memory.size, loads.width),
             latency: latency as u16,
             sources: address_sources(memory),
@@ -309,6 +346,7 @@ impl<'m> Lowering<'m> {
                 kind: Kind::Compute,
                 is_vector: false,
                 ports: self.ports(&operation.ports),
+                slot: 0,
                 busy: operation.busy.max(1),
                 latency: own,
                 sources,
@@ -339,6 +377,7 @@ impl<'m> Lowering<'m> {
             kind: Kind::StoreAddress(index),
             is_vector,
             ports,
+            slot: 0,
             busy: 1,
             latency: 1,
             sources: address_sources(memory),
@@ -360,6 +399,7 @@ impl<'m> Lowering<'m> {
             kind: Kind::StoreData(index),
             is_vector,
             ports: self.ports(data_ports),
+            slot: 0,
             busy: accesses(memory.size, stores.width),
             latency: 0,
             sources,
@@ -548,6 +588,7 @@ fn unused(operand: MemoryOperand) -> Memory {
         form: operand.form,
         name: u32::MAX,
         registers: [None; 2],
+        is_near: false,
         may_be_renamed: false,
     }
 }
@@ -561,5 +602,5 @@ fn fuse(first: &mut CodeInstruction, jump: &mut CodeInstruction) {
         computed.ports = branch.ports;
     }
     (branch.ports, branch.latency, branch.busy) = (0, 0, 0);
-    jump.slots = 0;
+    (jump.slots, jump.renamed) = (0, 0);
 }

@@ -6,7 +6,8 @@ mod idiom;
 mod lower;
 mod operation;
 mod register;
+mod slots;
 
 pub use lower::{Lowering, Unknown};
-pub(crate) use operation::{CodeBlock, CodeInstruction, Effect, Kind, PortSet, Source};
+pub(crate) use operation::{CodeBlock, CodeInstruction, Effect, Kind, Operation, PortSet, Source};
 pub(crate) use register::{REGISTERS, RegisterId};

@@ -21,6 +21,8 @@ pub(crate) struct CodeInstruction {
     /// Operations of queue, renaming, reorder buffer and retirement; 0 if it is one with the
     /// instruction before it.
     pub(crate) slots: u8,
+    /// The same from renaming on, where some of them part again (unlamination).
+    pub(crate) renamed: u8,
     /// What becomes of its results.
     pub(crate) effect: Effect,
     /// What is executed, in order; an operation's sources lie before it.
@@ -37,6 +39,15 @@ pub(crate) struct CodeInstruction {
     pub(crate) branch: Option<corun_trace::BranchKind>,
     /// Whether it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
+    /// Whether it may become one with a jump behind it.
+    pub(crate) may_fuse: bool,
+    /// Whether only the first decoder takes it, and whether it lets no other in then.
+    pub(crate) first_only: bool,
+    pub(crate) alone: bool,
+    /// Where its operation code begins, behind its prefixes.
+    pub(crate) opcode_at: u8,
+    /// What is executed if a copy cannot be eliminated.
+    pub(crate) executed: Option<Box<CodeInstruction>>,
     /// Whether it waits until everything before it is done, and keeps back what comes behind it.
     pub(crate) is_serializing: bool,
     /// Whether it also waits until all stores have reached the cache.
@@ -76,6 +87,8 @@ pub(crate) struct Memory {
     pub(crate) name: u32,
     /// The registers of the address.
     pub(crate) registers: [Option<RegisterId>; 2],
+    /// Whether its address is one register and less than 2048 bytes behind that.
+    pub(crate) is_near: bool,
     /// Whether a load of it may be renamed to the register of the store before.
     pub(crate) may_be_renamed: bool,
 }
@@ -87,6 +100,8 @@ pub(crate) struct Operation {
     /// Whether it moves a vector to or from memory.
     pub(crate) is_vector: bool,
     pub(crate) ports: PortSet,
+    /// Its place among the instruction's slots from renaming on.
+    pub(crate) slot: u8,
     /// Cycles for which it keeps its port.
     pub(crate) busy: u16,
     /// Cycles from its start to its results.

@@ -105,6 +105,7 @@ impl<F: Feed> Core<F> {
         let flight = self.threads[handle.thread()].flights.get_mut(handle);
         self.port_free[port] = now + u64::from(flight.busy.max(1));
         self.assigned[port] -= 1;
+        self.counts.start(now, port);
         self.scheduler_used[usize::from(self.parameters.ports[port].scheduler)] -= 1;
         self.is_active = true;
         self.finish(handle, done, None);

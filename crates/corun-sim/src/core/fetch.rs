@@ -3,6 +3,7 @@
 
 use super::flight::NEVER;
 use super::op_cache::OpCache;
+use super::predecoder::{Bytes, Predecoder};
 use super::thread::{Queued, VALUES};
 use super::{Core, Feed, Step};
 use crate::branch::Outcome;
@@ -22,6 +23,7 @@ pub(super) struct Fetcher {
     branch: Option<u64>,
     awaits_branch: bool,
     op_cache: Option<OpCache>,
+    predecoder: Option<Predecoder>,
     /// The line that was fetched last.
     line: u64,
     is_decoding: bool,
@@ -60,6 +62,10 @@ impl Fetcher {
             branch: None,
             awaits_branch: false,
             op_cache: model.front.op_cache.as_ref().map(OpCache::new),
+            predecoder: model.front.predecoder.as_ref().map(|one| {
+                let fetch = &model.front.fetch;
+                Predecoder::new(one, fetch.bytes, fetch.length_changing_prefix)
+            }),
             line: u64::MAX,
             is_decoding: true,
             fetched_to: 0,
@@ -151,6 +157,7 @@ impl<F: Feed> Core<F> {
             }
             thread.fetcher.awaits_branch = false;
             thread.fetcher.branch = None;
+            thread.fetcher.restart();
             thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
         }
         thread.fetcher.resume <= self.now && thread.fetcher.current.is_some()
@@ -199,8 +206,13 @@ impl<F: Feed> Core<F> {
         let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
         let outcome = self.predictor.branch(index, place.address, length, kind, target);
         let fetcher = &mut thread.fetcher;
-        if !is_straight && let Some(cache) = &mut fetcher.op_cache {
-            cache.finish();
+        if !is_straight {
+            if let Some(cache) = &mut fetcher.op_cache {
+                cache.finish();
+            }
+            if let Some(predecoder) = &mut fetcher.predecoder {
+                predecoder.jump();
+            }
         }
         match outcome {
             Outcome::Right { bubble } => {
@@ -210,6 +222,7 @@ impl<F: Feed> Core<F> {
                 !is_straight
             }
             Outcome::Resteer => {
+                fetcher.restart();
                 fetcher.resume = self.now + self.parameters.resteer;
                 true
             }
@@ -279,6 +292,7 @@ impl Fetcher {
                         self.is_decoding = true;
                         self.resume = code.now + u64::from(model.switch);
                         self.fetched_to = 0;
+                        self.restart();
                         return false;
                     }
                     None => {}
@@ -294,11 +308,79 @@ impl Fetcher {
                 return true;
             }
         }
-        if !self.decode(address, lowered, budget, front, code) {
+        let is_decoded = if self.predecoder.is_some() {
+            self.decode_queued(address, lowered, budget, front, code)
+        } else {
+            self.decode(address, lowered, budget, front, code)
+        };
+        if !is_decoded {
             return false;
         }
         if let Some(cache) = &mut self.op_cache {
             cache.fill(address, lowered.length, operations, false);
+        }
+        true
+    }
+
+    /// Fetch goes on elsewhere.
+    fn restart(&mut self) {
+        if let Some(predecoder) = &mut self.predecoder {
+            predecoder.restart();
+        }
+    }
+
+    /// Whether the decoders take the instruction from the predecoder in this cycle.
+    fn decode_queued(
+        &mut self,
+        address: u64,
+        lowered: &CodeInstruction,
+        budget: &mut Budget,
+        front: &Front,
+        code: &mut Code<'_>,
+    ) -> bool {
+        let now = code.now;
+        let Some(predecoder) = &mut self.predecoder else { return true };
+        let last = &mut self.line;
+        let missed = |address: u64| {
+            let line = address / u64::from(LINE);
+            if std::mem::replace(last, line) == line { 0 } else { code.line(address) - now }
+        };
+        let bytes = Bytes {
+            address,
+            length: lowered.length,
+            opcode_at: lowered.opcode_at,
+            has_length_changing_prefix: lowered.has_length_changing_prefix,
+        };
+        let ready = predecoder.ready(bytes, now, missed);
+        if ready > now {
+            self.resume = self.resume.max(ready);
+            return false;
+        }
+        // The second half of what the decoders see as one.
+        if lowered.slots == 0 {
+            predecoder.take(now);
+            return true;
+        }
+        let Decoder { first, others, operations: most, .. } = front.decoder;
+        let slots = u32::from(lowered.slots);
+        let is_program = lowered.is_microcode && front.from_decoders.is_some();
+        let limit = if budget.is_first { first } else { others };
+        let is_last = budget.instructions == 1 && front.decoder.width > 1;
+        if budget.instructions == 0
+            || (!budget.is_first
+                && (slots > limit || lowered.first_only || budget.operations + slots > most))
+            || (is_last && lowered.may_fuse)
+        {
+            return false;
+        }
+        predecoder.take(now);
+        budget.instructions = if lowered.alone { 0 } else { budget.instructions - 1 };
+        budget.operations += slots;
+        budget.is_first = false;
+        if let Some(switch) = front.from_decoders.filter(|_| is_program) {
+            budget.instructions = 0;
+            let cycles = slots.saturating_sub(first).div_ceil(front.microcode_width.max(1));
+            self.resume = now + 1 + u64::from(switch + cycles);
         }
         true
     }
@@ -381,6 +463,9 @@ pub(super) struct Front {
     pub(super) fetch: Fetch,
     pub(super) decoder: Decoder,
     pub(super) op_cache: Option<crate::model::OpCache>,
+    /// Cycles lost to a microprogram of the decoders, and its operations a cycle.
+    from_decoders: Option<u32>,
+    microcode_width: u32,
 }
 
 impl Front {
@@ -390,6 +475,8 @@ impl Front {
             fetch: front.fetch.clone(),
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),
+            from_decoders: front.microcode.from_decoders,
+            microcode_width: front.microcode.width,
         }
     }
 }

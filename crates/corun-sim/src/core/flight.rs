@@ -64,6 +64,8 @@ pub(super) struct Flight {
     pub(super) extra: u16,
     /// Whether a store that has not reached the cache gives its data.
     pub(super) is_forwarded: bool,
+    /// Whether it is a plain load of a general-purpose register.
+    pub(super) is_pointer: bool,
     /// Cycles for which it had its operands and no port.
     pub(super) waited: u32,
     /// The first of those that wait for it: an edge.
@@ -106,6 +108,7 @@ impl Default for Flights {
             latency: 0,
             extra: 0,
             is_forwarded: false,
+            is_pointer: false,
             waited: 0,
             waiters: NONE,
             edges: [(NONE, 0); MOST_SOURCES],
@@ -129,10 +132,11 @@ impl Flights {
     }
 
     /// Puts a new operation in its place.
-    pub(super) fn begin(&mut self, sequence: u64, age: u64, now: u64) -> &mut Flight {
+    pub(super) fn begin(&mut self, sequence: u64, age: u64, earliest: u64) -> &mut Flight {
         let flight = &mut self.ring[sequence as usize % CAPACITY];
         flight.done = NEVER;
-        flight.ready = now + 1;
+        flight.ready = earliest;
+        flight.is_pointer = false;
         flight.age = age;
         flight.pending = 0;
         flight.extra = 0;

@@ -3,6 +3,8 @@
 //! Each cycle goes backwards through the core (retire, execute, rename, fetch), so that nothing passes
 //! two stages in one. Cycles in which nothing can happen are skipped, and counted where they belong.
 
+mod binding;
+mod copies;
 mod execute;
 mod fetch;
 mod flight;
@@ -10,6 +12,7 @@ mod linear_tags;
 mod occupancy;
 mod op_cache;
 mod parameters;
+mod predecoder;
 mod rename;
 mod retire;
 mod stack;
@@ -110,6 +113,8 @@ pub(crate) struct Core<F> {
     ready_ports: PortSet,
     /// Operations that were given each port and have not started.
     assigned: Vec<u32>,
+    /// The same as the renamer knows it.
+    counts: binding::Counts,
     /// From when on each port takes another operation.
     port_free: Vec<u64>,
     /// Occupied entries of each scheduler.
@@ -143,6 +148,7 @@ impl<F: Feed> Core<F> {
             waiting: vec![VecDeque::new(); ports],
             ready_ports: 0,
             assigned: vec![0; ports],
+            counts: binding::Counts::new(model.back.binding, parameters.load_ports, ports),
             port_free: vec![0; ports],
             scheduler_used: vec![0; parameters.schedulers.len()],
             age: 0,

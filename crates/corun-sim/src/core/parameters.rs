@@ -1,11 +1,14 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
+use crate::code::PortSet;
 use crate::model::{CoreModel, Policy, Sharing};
 
 /// What the pipeline asks every cycle.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
     pub(super) dispatch: u32,
+    /// Whether there must be room for as much as that before anything is renamed.
+    pub(super) whole_groups: bool,
     pub(super) retire: u32,
     pub(super) rob: u32,
     pub(super) queue: u32,
@@ -18,6 +21,8 @@ pub(super) struct Parameters {
     pub(super) schedulers: Vec<u32>,
     /// Names of the groups of ports.
     pub(super) groups: Vec<String>,
+    /// Ports that loads are issued to.
+    pub(super) load_ports: PortSet,
     pub(super) load_rate: u32,
     pub(super) vector_load_rate: u32,
     pub(super) store_rate: u32,
@@ -34,6 +39,10 @@ pub(super) struct Parameters {
     pub(super) forwarding_failure: u32,
     pub(super) load_latency: u32,
     pub(super) vector_load_latency: u32,
+    /// Cycles that a load is faster whose address a load gave.
+    pub(super) chased: u16,
+    /// Cycles from renaming to the first start.
+    pub(super) issue_delay: u64,
     pub(super) moves_a_cycle: u32,
     pub(super) mispredict: u64,
     pub(super) resteer: u64,
@@ -76,6 +85,10 @@ impl Parameters {
             schedulers.push(u32::MAX / 2);
             groups.push("divider".to_owned());
         }
+        let issue_delay = u64::from(back.issue_delay.unwrap_or(1).max(1));
+        // Where data have ports of their own, these bound the stores, and addresses may run ahead.
+        let has_data_ports = !memory.stores.data_ports.is_empty();
+        let address_rate = |rate: u32| if has_data_ports { u32::MAX } else { rate };
         let registers = &back.registers;
         // The architectural state of every thread lies in the same files.
         let in_flight = |entries: u32, architectural: u32| {
@@ -83,6 +96,7 @@ impl Parameters {
         };
         Self {
             dispatch: back.dispatch.entries,
+            whole_groups: back.whole_groups,
             retire: back.retire.entries,
             rob: part(back.rob.entries, &back.rob.sharing, active),
             queue: part(model.front.queue.entries, &model.front.queue.sharing, active),
@@ -96,10 +110,11 @@ impl Parameters {
             ports,
             schedulers,
             groups,
+            load_ports: load_ports(model),
             load_rate: memory.loads.rate,
             vector_load_rate: memory.loads.vector_rate,
-            store_rate: memory.stores.rate,
-            vector_store_rate: memory.stores.vector_rate,
+            store_rate: address_rate(memory.stores.rate),
+            vector_store_rate: address_rate(memory.stores.vector_rate),
             commit: memory.stores.commit,
             commit_same_line: memory.stores.commit_same_line,
             line_shift: memory.l1d.line.trailing_zeros(),
@@ -112,12 +127,22 @@ impl Parameters {
             forwarding_failure: memory.forwarding.failure,
             load_latency: memory.loads.latency,
             vector_load_latency: memory.loads.vector_latency,
+            chased: if memory.loads.chased { memory.loads.complex_address as u16 } else { 0 },
+            issue_delay,
             moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
-            mispredict: model.front.prediction.mispredict.into(),
+            // Told for a core whose operations start a cycle after renaming.
+            mispredict: u64::from(model.front.prediction.mispredict)
+                .saturating_sub(issue_delay - 1),
             resteer: model.front.prediction.resteer.into(),
             clear: model.hierarchy.coherence.clear.into(),
         }
     }
+}
+
+fn load_ports(model: &CoreModel) -> PortSet {
+    let names = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
+    let is_of_loads = |(_, name): &(usize, &String)| model.memory.loads.ports.contains(name);
+    names.enumerate().filter(is_of_loads).fold(0, |all, (bit, _)| all | 1 << bit)
 }
 
 /// What one of `active` threads gets of a resource.

@@ -3,23 +3,29 @@
 use corun_trace::Form;
 
 use super::flight::{CAPACITY, Handle, NEVER};
+use super::parameters::Parameters;
 use super::stack::Component;
 use super::store_queue::{Overlap, Store};
 use super::thread::{Queued, Renamed, Thread};
 use super::{Core, Feed};
-use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, PortSet, Source};
+use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Operation, PortSet, Source};
 use crate::memory::Origin;
+use crate::model::Binding;
 
 /// Ports given to an instruction's operations, and what of each scheduler that takes.
 #[derive(Debug)]
 pub(super) struct Seats {
     ports: Vec<u8>,
     taken: Vec<u32>,
+    /// Whose turn it is of a pair of load ports.
+    turn: bool,
+    /// The turn before this instruction.
+    turn_before: bool,
 }
 
 impl Seats {
     pub(super) fn new(schedulers: usize) -> Self {
-        Self { ports: Vec::new(), taken: vec![0; schedulers] }
+        Self { ports: Vec::new(), taken: vec![0; schedulers], turn: false, turn_before: false }
     }
 }
 
@@ -35,6 +41,7 @@ pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
 impl<F: Feed> Core<F> {
     pub(super) fn rename(&mut self) {
         let count = self.threads.len();
+        self.counts.begin(self.now);
         let mut width = self.parameters.dispatch;
         let code = std::mem::take(&mut self.code);
         for turn in 0..count {
@@ -52,6 +59,10 @@ impl<F: Feed> Core<F> {
         self.threads[index].debt -= debt;
         let mut used = debt;
         let mut moves = self.parameters.moves_a_cycle;
+        self.threads[index].copies.begin(self.now);
+        if let Some(full) = self.lacks_room(index) {
+            return (0, self.cause(index, full));
+        }
         while used < width {
             let thread = &self.threads[index];
             let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
@@ -71,13 +82,20 @@ impl<F: Feed> Core<F> {
             let needs_update = thread.stack_moved && next.uses_stack_pointer;
             let (block, instruction) = STACK_UPDATE;
             let update = &code[block as usize].instructions[instruction as usize];
-            let lowered = if needs_update { update } else { next };
-            if let Err(full) = self.seat(index, lowered) {
+            let lowered = self.executed(index, if needs_update { update } else { next });
+            if lowered.renamed > lowered.slots
+                && used > 0
+                && used + u32::from(lowered.renamed) > self.parameters.dispatch
+            {
+                // What was one operation until now is not torn apart over two cycles.
+                return (used, Component::FrontEnd);
+            }
+            if let Err(full) = self.seat(index, lowered, used) {
                 return (used, self.cause(index, full));
             }
             let is_move = matches!(lowered.effect, Effect::Move(..));
-            let slots = if needs_update { lowered.slots } else { queued.slots };
-            let renamed = Queued { slots: lowered.slots, ..queued };
+            let slots = lowered.renamed;
+            let renamed = Queued { slots, ..queued };
             self.rename_instruction(index, lowered, &renamed, needs_update);
             self.is_active = true;
             used += u32::from(slots);
@@ -98,6 +116,33 @@ impl<F: Feed> Core<F> {
         let thread = &mut self.threads[index];
         thread.debt += used.saturating_sub(width);
         (used.min(width), Component::FrontEnd)
+    }
+
+    /// What has no room for all that is renamed in a cycle, where the core asks for that.
+    fn lacks_room(&self, index: usize) -> Option<Component> {
+        let Parameters { whole_groups, dispatch, rob, ref schedulers, .. } = self.parameters;
+        let thread = &self.threads[index];
+        if !whole_groups || thread.queue.front().is_none_or(|queued| queued.at > self.now) {
+            return None;
+        }
+        let is_full = |(used, entries): (&u32, &u32)| *used > 0 && used + dispatch > *entries;
+        if thread.rob_used > 0 && thread.rob_used + dispatch > rob {
+            Some(Component::ReorderBuffer)
+        } else if self.scheduler_used.iter().zip(schedulers).any(is_full) {
+            Some(Component::Scheduler)
+        } else {
+            None
+        }
+    }
+
+    /// The instruction, or what is executed in its place: a copy that cannot be eliminated.
+    fn executed<'c>(&self, index: usize, lowered: &'c CodeInstruction) -> &'c CodeInstruction {
+        match (lowered.effect, &lowered.executed) {
+            (Effect::Move(to, _), Some(executed)) if !self.threads[index].copies.has_place(to) => {
+                executed
+            }
+            _ => lowered,
+        }
     }
 
     /// Why there is nothing to rename.
@@ -141,11 +186,16 @@ impl<F: Feed> Core<F> {
     }
 
     /// Finds a place for everything that the instruction needs, or says what is full.
-    fn seat(&mut self, index: usize, lowered: &CodeInstruction) -> Result<(), Component> {
+    fn seat(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        place: u32,
+    ) -> Result<(), Component> {
         let (thread, parameters) = (&self.threads[index], &self.parameters);
         // What needs more than there is goes when nothing else is there.
         let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
-        let slots = u32::from(lowered.slots.max(1));
+        let slots = u32::from(lowered.renamed.max(1));
         let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
         if !is_alone && (thread.rob_used + slots > parameters.rob || in_flight > CAPACITY) {
             return Err(Component::ReorderBuffer);
@@ -164,7 +214,8 @@ impl<F: Feed> Core<F> {
             return Err(Component::StoreQueue);
         }
         self.seats.ports.clear();
-        let is_seated = lowered.operations.iter().all(|operation| self.take_port(operation.ports));
+        self.seats.turn = self.seats.turn_before;
+        let is_seated = lowered.operations.iter().all(|operation| self.take_port(operation, place));
         for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
             let port = usize::from(port);
             self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] = 0;
@@ -175,17 +226,34 @@ impl<F: Feed> Core<F> {
         if is_seated { Ok(()) } else { Err(Component::Scheduler) }
     }
 
-    /// Gives the instruction's next operation one of these ports, if a scheduler has room.
-    fn take_port(&mut self, ports: PortSet) -> bool {
+    /// Gives the instruction's next operation one of its ports, if a scheduler has room. The instruction
+    /// begins at `place` of what is renamed in this cycle.
+    fn take_port(&mut self, operation: &Operation, place: u32) -> bool {
+        let ports = operation.ports;
         if ports == 0 {
             self.seats.ports.push(0);
             return true;
         }
-        let Some(port) = self.best_port(ports) else { return false };
+        let port = match self.counts.binding {
+            Binding::Fewest => self.best_port(ports),
+            _ => self.bound_port(ports, place + u32::from(operation.slot)),
+        };
+        let Some(port) = port else { return false };
         self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
         self.assigned[port] += 1;
         self.seats.ports.push(port as u8);
         true
+    }
+
+    /// The port that is given by the place among what is renamed in a cycle, if its scheduler has room.
+    fn bound_port(&mut self, ports: PortSet, place: u32) -> Option<usize> {
+        let parameters = &self.parameters;
+        let port = self.counts.choose(ports, place % parameters.dispatch, &mut self.seats.turn);
+        let scheduler = usize::from(parameters.ports[port].scheduler);
+        let used = self.scheduler_used[scheduler];
+        let is_full =
+            used > 0 && used + self.seats.taken[scheduler] >= parameters.schedulers[scheduler];
+        (parameters.whole_groups || !is_full).then_some(port)
     }
 
     /// Of these ports the one that fewest operations were given to, in a scheduler with room.
@@ -214,6 +282,7 @@ impl<F: Feed> Core<F> {
         queued: &Queued,
         is_update: bool,
     ) {
+        self.seats.turn_before = self.seats.turn;
         let first = self.threads[index].next;
         let mut replaced: Option<(u8, u64)> = None;
         let mut place = 0;
@@ -235,7 +304,8 @@ impl<F: Feed> Core<F> {
             place += 1;
             let thread = &mut self.threads[index];
             thread.next += 1;
-            let flight = thread.flights.begin(sequence, self.age, self.now);
+            let earliest = self.now + self.parameters.issue_delay;
+            let flight = thread.flights.begin(sequence, self.age, earliest);
             flight.kind = operation.kind;
             flight.instruction = queued.block << 6 ^ queued.instruction;
             flight.is_vector = operation.is_vector;
@@ -266,6 +336,7 @@ impl<F: Feed> Core<F> {
                 Kind::Compute | Kind::StoreData(_) => {}
                 Kind::Load(memory) => {
                     let at = values(&self.threads[index], memory);
+                    self.note_pointer(index, lowered, operation, memory, sequence);
                     if let Some(data) = self.load(index, lowered, queued, memory, at, sequence) {
                         replaced = Some((own, data));
                     }
@@ -276,6 +347,7 @@ impl<F: Feed> Core<F> {
                 }
             }
             if operation.ports != 0 {
+                self.counts.give(port);
                 let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
                 self.scheduler_used[scheduler] += 1;
             }
@@ -290,10 +362,14 @@ impl<F: Feed> Core<F> {
         match lowered.effect {
             Effect::Nothing => {}
             Effect::Zero(registers) => {
-                registers.iter().flatten().for_each(|one| thread.registers[one.index()] = 0);
+                for one in registers.iter().flatten() {
+                    thread.registers[one.index()] = 0;
+                    thread.copies.write(*one);
+                }
             }
             Effect::Move(to, from) => {
                 thread.registers[to.index()] = thread.registers[from.index()];
+                thread.copies.share(to, from);
             }
             Effect::Operations => {
                 for (own, operation) in (0u8..).zip(&lowered.operations) {
@@ -303,6 +379,7 @@ impl<F: Feed> Core<F> {
                     };
                     for register in &operation.results {
                         thread.registers[register.index()] = producer;
+                        thread.copies.write(*register);
                     }
                 }
             }
@@ -326,6 +403,30 @@ impl<F: Feed> Core<F> {
             instructions: u8::from(!is_update),
             is_serializing: lowered.is_serializing,
         });
+    }
+
+    /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
+    fn note_pointer(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        operation: &Operation,
+        memory: u8,
+        sequence: u64,
+    ) {
+        if self.parameters.chased == 0 || operation.is_vector {
+            return;
+        }
+        let place = lowered.memory[usize::from(memory)];
+        let thread = &mut self.threads[index];
+        let base = place.registers[0].filter(|_| place.is_near);
+        let producer = base.map_or(0, |base| thread.registers[base.index()]);
+        let is_chased = producer >= thread.head && thread.flights.at(producer).is_pointer;
+        let flight = thread.flights.get_mut(Handle::new(index, sequence));
+        flight.is_pointer = place.size >= 4 && !operation.results.is_empty();
+        if is_chased {
+            flight.latency -= self.parameters.chased.min(flight.latency);
+        }
     }
 
     /// What a load waits for in the store queue. Returns the operation that gives its result in its
@@ -394,11 +495,24 @@ impl<F: Feed> Core<F> {
                 let (forwarding, plain) = if flight.is_vector {
                     (parameters.vector_forwarding, parameters.vector_load_latency)
                 } else {
-                    (parameters.forwarding, parameters.load_latency)
+                    let plain = if parameters.chased > 0 {
+                        flight.latency.into()
+                    } else {
+                        parameters.load_latency
+                    };
+                    (parameters.forwarding, plain)
                 };
                 flight.is_forwarded = true;
                 if data >= thread.head {
-                    thread.flights.wait(sequence, data, forwarding as i16 - plain as i16);
+                    let mut later = forwarding as i16 - plain as i16;
+                    if later <= 0 && parameters.chased > 0 && thread.flights.at(data).done == NEVER
+                    {
+                        // It starts behind the store's data at the earliest.
+                        let flight = thread.flights.get_mut(Handle::new(index, sequence));
+                        flight.latency = forwarding as u16 - 1;
+                        later = 1;
+                    }
+                    thread.flights.wait(sequence, data, later);
                 }
                 None
             }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Feed;
+use super::copies::Copies;
 use super::fetch::Fetcher;
 use super::flight::{Flights, NEVER};
 use super::occupancy::Occupancy;
@@ -35,6 +36,8 @@ pub(super) struct Thread<F> {
     pub(super) rob_used: u32,
     /// Slots of an instruction that was renamed in part.
     pub(super) debt: u32,
+    /// Registers that share a value.
+    pub(super) copies: Copies,
     /// General-purpose, vector and mask registers taken.
     pub(super) registers_used: [u32; 3],
     pub(super) loads_used: u32,
@@ -98,6 +101,7 @@ impl<F: Feed> Thread<F> {
             rob: VecDeque::new(),
             rob_used: 0,
             debt: 0,
+            copies: Copies::new(model.back.elimination.copy_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
             stores: StoreQueue::default(),

@@ -21,11 +21,37 @@ pub struct BackEnd {
     /// Queues that take operations, in order, while the schedulers behind them are full.
     #[serde(default)]
     pub waiting: Vec<WaitingQueue>,
+    /// How a port is chosen for an operation that several can do.
+    #[serde(default)]
+    pub binding: Binding,
+    /// Cycles from renaming until an operation may start; none: 1.
+    pub issue_delay: Option<u32>,
+    /// Whether nothing is renamed unless the reorder buffer and the schedulers have room for as much as
+    /// is renamed in a cycle.
+    #[serde(default)]
+    pub whole_groups: bool,
     /// Names of units behind ports that the timing tables keep busy for longer than a port (dividers).
     #[serde(default)]
     pub units: Vec<String>,
     /// What never reaches a port.
     pub elimination: Elimination,
+}
+
+/// How a port is chosen, while renaming, for an operation that several ports can do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Binding {
+    /// The one that fewest operations wait for at that moment.
+    #[default]
+    Fewest,
+    /// By what waits at the start of the cycle: operations in even places of the cycle get the port
+    /// with the fewest, in odd places the one with the second fewest, unless that has three more; a
+    /// pair of load ports takes turns (Intel, Haswell to Skylake).
+    Pairs,
+    /// By what waits at the start of the cycle: places of the cycle go round the ports, the one with
+    /// the fewest first, unless they differ by three; a pair of load ports takes turns (Intel, Sandy
+    /// Bridge and Ivy Bridge).
+    Rotation,
 }
 
 /// A number of something that siblings share.
@@ -93,6 +119,8 @@ pub struct Elimination {
     pub integer_moves: bool,
     /// Copies of vector registers.
     pub vector_moves: bool,
+    /// How many copies can be followed at once; none: any number.
+    pub copy_slots: Option<CopySlots>,
     /// Copies eliminated at most in a cycle.
     pub moves_a_cycle: Option<u32>,
     /// Mnemonics that give zero if both sources are one register, without waiting for it.
@@ -109,4 +137,20 @@ pub struct Elimination {
     pub immediates: bool,
     /// Where it is from.
     pub source: String,
+}
+
+/// Where it is noted which registers share a value since a copy was eliminated. A copy that finds no
+/// place is executed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopySlots {
+    /// Shared values of general-purpose registers.
+    pub integer: u32,
+    /// Shared values of vector registers.
+    pub vector: u32,
+    /// Cycles until a place that became free is known to be.
+    pub cycles: u32,
+    /// Whether a place of a general-purpose register becomes free only when all registers that share
+    /// the value are overwritten, not when one is left.
+    pub until_all: bool,
 }

@@ -17,6 +17,8 @@ pub struct FrontEnd {
     pub itlb: Tlb,
     /// Which way branches go.
     pub prediction: BranchPrediction,
+    /// From bytes to instructions, ahead of the decoders; none: that takes no time.
+    pub predecoder: Option<Predecoder>,
     /// Instructions to operations.
     pub decoder: Decoder,
     /// Decoded operations by address; the trace cache of NetBurst is one that keeps taken branches.
@@ -46,6 +48,20 @@ pub struct Fetch {
     pub sharing: Sharing,
 }
 
+/// Where instructions begin and end (Intel): one aligned block of fetched bytes at a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Predecoder {
+    /// Instructions a cycle; a block with more takes further cycles.
+    pub instructions: u32,
+    /// Instructions that wait for the decoders.
+    pub queue: u32,
+    /// Cycles until the decoders can take one.
+    pub delay: u32,
+    /// How siblings share it.
+    pub sharing: Sharing,
+}
+
 /// Instructions to operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +74,12 @@ pub struct Decoder {
     pub others: u32,
     /// Operations a cycle.
     pub operations: u32,
+    /// Instructions that only the first decoder takes, as `pop r12`.
+    #[serde(default)]
+    pub first_only: Vec<String>,
+    /// Of these, the ones behind which no other is decoded in the same cycle.
+    #[serde(default)]
+    pub alone: Vec<String>,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -109,6 +131,9 @@ pub struct MicrocodeSequencer {
     pub width: u32,
     /// Cycles lost on the way there and back.
     pub switch: u32,
+    /// Cycles lost on the way from the decoders and back; none: its operations come as those of any
+    /// other instruction.
+    pub from_decoders: Option<u32>,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -125,6 +150,9 @@ pub struct Fusion {
     /// Of these, the ones that fuse only with jumps that do not ask for the carry either.
     #[serde(default)]
     pub without_carry: Vec<String>,
+    /// Whether the last decoder takes none of them, since the jump behind it is not seen yet.
+    #[serde(default)]
+    pub not_last: bool,
     /// Whether an instruction with both an immediate and an address relative to itself fuses.
     #[serde(default)]
     pub relative_immediate: bool,

@@ -44,6 +44,10 @@ pub struct Loads {
     /// More cycles if the address has an index (or, for Intel, is not base + less than 2048).
     #[serde(default)]
     pub complex_address: u32,
+    /// Whether `latency` holds only for an address whose one register a plain load gave, less than
+    /// 2048 bytes behind it (Intel); any other counts as complex.
+    #[serde(default)]
+    pub chased: bool,
     /// Cycles from address to vector register.
     pub vector_latency: u32,
     /// More cycles for a load across a line.

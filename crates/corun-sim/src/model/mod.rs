@@ -20,11 +20,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use back::{BackEnd, Elimination, Registers, Scheduler, Share, WaitingQueue};
+pub use back::{
+    BackEnd, Binding, CopySlots, Elimination, Registers, Scheduler, Share, WaitingQueue,
+};
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer, MicrocodeSequencer,
-    OpCache, Queue, Tage,
+    OpCache, Predecoder, Queue, Tage,
 };
 pub use hierarchy::{
     CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, MainMemory, Prefetch,

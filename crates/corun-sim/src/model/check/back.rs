@@ -8,6 +8,9 @@ use super::{Faults, MOST_ENTRIES};
 
 /// Names of a thread's registers of one kind, which never are free.
 const ARCHITECTURAL: u32 = 8;
+/// Cycles from renaming to the first start, and until a free place for a copy is known.
+const LONGEST_ISSUE: u32 = 64;
+const LONGEST_COPY: u32 = 7;
 
 pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     faults.a_cycle("back.dispatch.entries", back.dispatch.entries);
@@ -27,6 +30,9 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
             faults.within(&path, count, least, MOST_ENTRIES);
             faults.resource("back.registers", kind, count, &registers.sharing);
         }
+    }
+    if let Some(delay) = back.issue_delay {
+        faults.within("back.issue_delay", delay, 1, LONGEST_ISSUE);
     }
     schedulers(back, faults);
     elimination(&back.elimination, faults);
@@ -87,6 +93,13 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
 }
 
 fn elimination(elimination: &Elimination, faults: &mut Faults) {
+    if let Some(slots) = &elimination.copy_slots {
+        let path = "back.elimination.copy_slots";
+        faults.within(&format!("{path}.cycles"), slots.cycles, 1, LONGEST_COPY);
+        for (file, places) in [("integer", slots.integer), ("vector", slots.vector)] {
+            faults.within(&format!("{path}.{file}"), places, 0, MOST_ENTRIES);
+        }
+    }
     mnemonics("back.elimination.zero_idioms", &elimination.zero_idioms, faults);
     mnemonics("back.elimination.ones_idioms", &elimination.ones_idioms, faults);
     let without_port = "back.elimination.without_port";

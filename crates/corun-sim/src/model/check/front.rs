@@ -34,6 +34,15 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         decoder.first,
         super::MOST_A_CYCLE,
     );
+    if let Some(predecoder) = &front.predecoder {
+        let path = "front.predecoder";
+        faults.a_cycle(&format!("{path}.instructions"), predecoder.instructions);
+        faults.resource(path, "queue", predecoder.queue, &predecoder.sharing);
+        let least = predecoder.instructions.min(super::MOST_A_CYCLE);
+        faults.within(&format!("{path}.queue"), predecoder.queue, least, MOST_ENTRIES);
+        faults.cycles(&format!("{path}.delay"), predecoder.delay);
+    }
+    subset("front.decoder.alone", &decoder.alone, &decoder.first_only, faults);
     if let Some(cache) = &front.op_cache {
         op_cache(cache, faults);
     }
@@ -44,6 +53,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     faults.within("front.microcode.from", front.microcode.from, 2, decoder.first.saturating_add(1));
     faults.a_cycle("front.microcode.width", front.microcode.width);
     faults.cycles("front.microcode.switch", front.microcode.switch);
+    faults.cycles("front.microcode.from_decoders", front.microcode.from_decoders.unwrap_or(0));
     fusion(&front.fusion, faults);
     faults.resource("front.queue", "entries", front.queue.entries, &front.queue.sharing);
     let least = model.back.dispatch.entries.min(super::MOST_A_CYCLE);

@@ -1,0 +1,201 @@
+//! When instructions have passed the predecoder: a block of fetched bytes at a time, so many instructions
+//! a cycle, into a queue of limited length (Abel and Reineke, uiCA, 2022, section 4.1).
+//!
+//! It runs ahead of the decoders, so that the cycle of each instruction follows from those before it.
+
+use std::collections::VecDeque;
+
+use crate::model::Predecoder as Model;
+
+/// What lies between fetch and decoders, of one thread.
+#[derive(Debug)]
+pub(super) struct Predecoder {
+    model: Model,
+    block_bytes: u64,
+    /// Stall of a prefix that changes a length.
+    stall: u64,
+    /// The block at hand, and how many of the cycle's instructions are taken.
+    block: u64,
+    taken: u32,
+    cycle: u64,
+    /// Cycles of the block before that hide a stall.
+    hidden: u64,
+    cycles_of_block: u64,
+    /// When the last instructions left the queue.
+    left: VecDeque<u64>,
+    /// The cycle from which on the decoders may take the next instruction, once it is known.
+    ready: Option<u64>,
+    is_restarted: bool,
+}
+
+/// An instruction as the predecoder sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bytes {
+    pub(super) address: u64,
+    pub(super) length: u8,
+    pub(super) opcode_at: u8,
+    pub(super) has_length_changing_prefix: bool,
+}
+
+impl Predecoder {
+    pub(super) fn new(model: &Model, block_bytes: u32, stall: u32) -> Self {
+        Self {
+            model: model.clone(),
+            block_bytes: block_bytes.into(),
+            stall: stall.into(),
+            block: u64::MAX,
+            taken: 0,
+            cycle: 0,
+            hidden: 0,
+            cycles_of_block: 0,
+            left: VecDeque::new(),
+            ready: None,
+            is_restarted: true,
+        }
+    }
+
+    /// Fetch goes on elsewhere, and nothing is in the queue.
+    pub(super) fn restart(&mut self) {
+        self.is_restarted = true;
+        self.ready = None;
+    }
+
+    /// The next instruction is not behind the last one.
+    pub(super) fn jump(&mut self) {
+        self.block = u64::MAX;
+    }
+
+    /// From when on the decoders may take the instruction; `missed` tells the cycles lost to fetch a
+    /// block.
+    pub(super) fn ready(
+        &mut self,
+        bytes: Bytes,
+        now: u64,
+        mut missed: impl FnMut(u64) -> u64,
+    ) -> u64 {
+        if let Some(ready) = self.ready {
+            return ready;
+        }
+        let delay = u64::from(self.model.delay);
+        let first = bytes.address / self.block_bytes;
+        let last = (bytes.address + u64::from(bytes.length).max(1) - 1) / self.block_bytes;
+        if self.is_restarted {
+            self.is_restarted = false;
+            self.left.clear();
+            self.block = u64::MAX;
+            // One cycle back, since a block begins a new one.
+            self.cycle = now.saturating_sub(delay + 1);
+        }
+        if first != self.block {
+            self.begin(first, missed(bytes.address));
+        }
+        if last != first {
+            let offset = bytes.address % self.block_bytes + u64::from(bytes.opcode_at);
+            if self.taken >= self.model.instructions && offset < self.block_bytes {
+                self.go_on();
+            }
+            self.begin(last, missed(last * self.block_bytes));
+        } else if self.taken >= self.model.instructions {
+            self.go_on();
+        }
+        self.taken += 1;
+        if bytes.has_length_changing_prefix {
+            self.cycle += self.stall.saturating_sub(self.hidden);
+            self.hidden = self.hidden.saturating_sub(self.stall);
+        }
+        let ready = self.cycle + delay;
+        self.ready = Some(ready);
+        ready
+    }
+
+    /// The decoders took it.
+    pub(super) fn take(&mut self, now: u64) {
+        self.ready = None;
+        if self.left.len() >= self.model.queue as usize {
+            self.left.pop_front();
+        }
+        self.left.push_back(now);
+    }
+
+    fn begin(&mut self, block: u64, missed: u64) {
+        self.hidden = self.cycles_of_block.saturating_sub(1);
+        self.cycles_of_block = 0;
+        self.block = block;
+        self.go_on();
+        self.cycle += missed;
+    }
+
+    /// Another cycle, when the queue has room for what it may bring.
+    fn go_on(&mut self) {
+        self.cycles_of_block += 1;
+        self.taken = 0;
+        let behind = self.model.queue.saturating_sub(self.model.instructions) as usize + 1;
+        let room = self.left.len().checked_sub(behind).map_or(0, |at| self.left[at] + 1);
+        self.cycle = (self.cycle + 1).max(room);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model;
+
+    fn predecoder() -> Predecoder {
+        let front = model::find("ivy-bridge").unwrap().front;
+        let stall = front.fetch.length_changing_prefix;
+        Predecoder::new(&front.predecoder.unwrap(), front.fetch.bytes, stall)
+    }
+
+    /// The cycles in which instructions of these lengths are ready that are taken at once.
+    fn ready(lengths: &[u8], longer: usize) -> Vec<u64> {
+        let mut predecoder = predecoder();
+        let mut address = 0;
+        let one = |(index, &length): (usize, &u8)| {
+            let has_length_changing_prefix = index == longer;
+            let bytes = Bytes { address, length, opcode_at: 0, has_length_changing_prefix };
+            address += u64::from(length);
+            let ready = predecoder.ready(bytes, 100, |_| 0);
+            predecoder.take(ready.max(100));
+            ready
+        };
+        lengths.iter().enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn five_instructions_of_a_block_pass_in_a_cycle() {
+        let found = ready(&[2; 9], usize::MAX);
+        assert_eq!(found, [100, 100, 100, 100, 100, 101, 101, 101, 102]);
+    }
+
+    #[test]
+    fn an_instruction_across_blocks_passes_with_the_second() {
+        assert_eq!(ready(&[7, 7, 4, 4], usize::MAX), [100, 100, 101, 101]);
+        // The block's sixth, which begins in it, takes a cycle of its own.
+        let found = ready(&[3, 3, 3, 3, 3, 3, 3], usize::MAX);
+        assert_eq!(found, [100, 100, 100, 100, 100, 102, 102]);
+    }
+
+    #[test]
+    fn a_prefix_that_changes_a_length_stalls() {
+        assert_eq!(ready(&[4, 4, 4, 4], 1), [100, 103, 103, 103]);
+    }
+
+    #[test]
+    fn a_full_queue_holds_the_next_block_back() {
+        let mut predecoder = predecoder();
+        let mut ready = Vec::new();
+        for index in 0..24 {
+            let bytes = Bytes {
+                address: 4 * index,
+                length: 4,
+                opcode_at: 0,
+                has_length_changing_prefix: false,
+            };
+            ready.push(predecoder.ready(bytes, 100, |_| 0));
+            // The decoders take nothing before cycle 200.
+            predecoder.take(200);
+        }
+        assert_eq!(ready[15], 103, "fifteen wait, and five more have room");
+        assert_eq!(ready[20], 204);
+    }
+}

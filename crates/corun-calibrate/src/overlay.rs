@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use corun_sim::model::{CoreModel, cycles_of_many};
-use corun_sim::timing::{Timing, TimingTable};
+use corun_sim::timing::{ComputeOperation, Timing, TimingTable};
 
 use crate::figure::FormFigure;
 
@@ -89,12 +89,14 @@ fn bend(timing: &mut Timing, measured: f64, model: &CoreModel, sets: &BTreeSet<V
         }
     }
     let [operation] = &mut timing.operations[..] else {
-        if let Some(last) = timing.operations.last_mut() {
-            last.busy = ((measured * last.ports.len() as f64).round() as u16).max(1);
+        // What keeps its ports longest decides, a divider for instance.
+        let share = |it: &ComputeOperation| usize::from(it.busy) * 64 / it.ports.len().max(1);
+        if let Some(longest) = timing.operations.iter_mut().max_by_key(|it| share(it)) {
+            longest.busy = ((measured * longest.ports.len() as f64).round() as u16).max(1);
         }
         return;
     };
-    let ports = |operation: &corun_sim::timing::ComputeOperation| operation.ports.len() as f64;
+    let ports = |operation: &ComputeOperation| operation.ports.len() as f64;
     operation.busy = 1;
     if 1.0 / ports(operation) > measured * (1.0 + SHARE) + CYCLES {
         let larger = sets
@@ -154,7 +156,7 @@ mod tests {
 
     const TABLE: &str = "form,slots,latency,ports,late\n\
         a r64,1,1,ALU0|ALU1|ALU2|ALU3,\nb r64,1,1,ALU1|ALU2,\nc r64,2,3,ALU1+ALU2,1=2 flags=1\n\
-        d r64 r64,1,1,2*FP0|FP1:3,\ne r64 m64,1,1,L+2*FP0|FP1:3,\n";
+        f r64,1,9,ALU1+DIV:5,\nd r64 r64,1,1,2*FP0|FP1:3,\ne r64 m64,1,1,L+2*FP0|FP1:3,\n";
 
     fn measured(form: &str, latency: f64, cycles: f64) -> FormFigure {
         let latency = Some(Spread::exact(latency));
@@ -186,6 +188,12 @@ mod tests {
         let faster = written(&[measured("b r64", 1.0, 0.25), measured("d r64 r64", 1.0, 0.5)]);
         assert!(faster.contains("b r64,1,1,ALU0|ALU1|ALU2|ALU3,,bent"), "{faster}");
         assert!(faster.contains("d r64 r64,1,1,FP0|FP1,,bent"), "{faster}");
+    }
+
+    #[test]
+    fn a_divider_is_bent_and_not_the_port_before_it() {
+        let text = written(&[measured("f r64", 9.0, 9.0)]);
+        assert!(text.contains("f r64,1,9,ALU1+DIV:9,,bent"), "{text}");
     }
 
     #[test]

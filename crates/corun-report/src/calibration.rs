@@ -162,8 +162,8 @@ impl MeasuredCore<'_> {
         if never_alone > 0 {
             caveats.push(format!(
                 "For {} the core was shared too often, and the least shared moments had to do: rates \
-                 may be too low and buffers too small.",
-                plural(never_alone, "figure")
+                 may be too low, and what siblings share too small.",
+                plural(never_alone, "routine")
             ));
         }
         caveats
@@ -232,7 +232,7 @@ mod tests {
         let text = core.describe(100);
         let (tables, _) = text.split_once("\nNot measured").unwrap();
         insta::assert_snapshot!(tables);
-        assert!(text.contains("back.retire.entries") && text.contains("For 1 figure the core"));
+        assert!(text.contains("back.retire.entries") && text.contains("For 1 routine the core"));
         let json: serde_json::Value = serde_json::from_str(&core.to_json()).unwrap();
         assert_eq!(json["fields"][0]["published"], 256.0);
         assert_eq!(json["fields"][0]["measured"]["p10"], 239.5);

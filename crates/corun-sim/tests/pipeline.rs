@@ -126,12 +126,10 @@ fn what_only_the_first_decoder_takes_begins_a_cycle() {
 
 #[test]
 fn the_last_decoder_leaves_what_may_fuse() {
-    // nop; nop; nop; test eax, eax
-    let code = [0x90, 0x90, 0x90, 0x85, 0xc0].repeat(8);
-    assert!(
-        cycles_on(&decoding("ivy-bridge"), &code)
-            > 1.2 * cycles_on(&decoding("coffee-lake"), &code)
-    );
+    // test eax, eax; nop; nop: each fourth instruction may fuse.
+    let code = [0x85, 0xc0, 0x90, 0x90].repeat(12);
+    assert_near(cycles_on(&decoding("ivy-bridge"), &code), 12.0);
+    assert_near(cycles_on(&decoding("coffee-lake"), &code), 9.0);
 }
 
 #[test]
@@ -159,9 +157,9 @@ fn a_copy_without_a_place_is_executed() {
     // mov rax, rcx; mov rcx, rax: all places are always taken, so that the chain has a latency.
     let code = [0x48, 0x89, 0xc8, 0x48, 0x89, 0xc1].repeat(4);
     let mut unlimited = model("coffee-lake");
-    assert!(cycles_on(&unlimited, &code) > 2.2);
+    let limited = cycles_on(&unlimited, &code);
     unlimited.back.elimination.copy_slots = None;
-    assert_near(cycles_on(&unlimited, &code), 2.0);
+    assert!(limited > 1.5 * cycles_on(&unlimited, &code), "{limited}");
 }
 
 #[test]

@@ -196,6 +196,6 @@ mod tests {
             predecoder.take(200);
         }
         assert_eq!(ready[15], 103, "fifteen wait, and five more have room");
-        assert_eq!(ready[20], 204);
+        assert_eq!(ready[16], 204);
     }
 }

@@ -27,6 +27,9 @@ pub fn steady_state(
     copies: Copies<'_>,
     k: u32,
 ) -> (f64, CycleStack) {
+    let mut model = model.clone();
+    model.front.op_cache = model.front.op_cache.filter(|cache| cache.unrolled);
+    let model = &model;
     let mut sum = 0.0;
     for k in k - 1..=k + 1 {
         let (less, _) = run(model, lowering, copies, k);

@@ -107,8 +107,15 @@ pub struct OpCache {
     pub traces: bool,
     /// Cycles lost on the way from the decoder to the op cache, and back.
     pub switch: u32,
+    /// Whether copies of a block behind each other are found in it too, as code is that is executed often.
+    #[serde(default = "is_so")]
+    pub unrolled: bool,
     /// How siblings share it.
     pub sharing: Sharing,
+}
+
+fn is_so() -> bool {
+    true
 }
 
 /// A loop that is held in the queue and needs no fetch.

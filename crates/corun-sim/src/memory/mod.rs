@@ -108,7 +108,7 @@ impl Memory {
         let main = &hierarchy.main;
         let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
         let group = || Group {
-            l3: l3.map(|l3| Cache::of(l3)),
+            l3: l3.map(Cache::of),
             main: Link::new(seconds_a_line * model.gigahertz * 1e9),
         };
         Self {
@@ -224,7 +224,7 @@ impl Memory {
     /// A line for the first level that nobody asked for; not if all buffers are taken.
     fn bring_ahead(&mut self, core: usize, line: Line, now: u64) {
         let own = &mut self.cores[core];
-        let is_other_page = line % 64 == 0;
+        let is_other_page = line.is_multiple_of(64);
         if is_other_page || own.l1d.peek(line).is_some() || own.fills.are_full(now) {
             return;
         }

@@ -146,8 +146,14 @@ fn a_load_is_quicker_if_a_load_gave_its_address() {
 
 #[test]
 fn an_indexed_operand_takes_a_slot_of_its_own_unless_the_core_keeps_it() {
-    // cmp r8, [rbx + rcx]; cmp r8, [rbx + rcx]; nop; nop
-    let code = [0x4c, 0x3b, 0x04, 0x0b, 0x4c, 0x3b, 0x04, 0x0b, 0x90, 0x90];
+    // cmp r8, [rbx + rcx], twice, and nops of four bytes, twice: no more than is fetched in a cycle
+    let code = [
+        [0x4c, 0x3b, 0x04, 0x0b],
+        [0x4c, 0x3b, 0x04, 0x0b],
+        [0x0f, 0x1f, 0x40, 0x00],
+        [0x0f, 0x1f, 0x40, 0x00],
+    ]
+    .concat();
     assert_near(cycles("ivy-bridge", &code), 1.5);
     assert_near(cycles("coffee-lake", &code), 1.0);
 }

@@ -51,6 +51,8 @@ const DISTANT: u32 = 3;
 #[derive(Debug)]
 pub(super) struct Cache {
     sets: u64,
+    /// The bits of a line's number that name its set, if the sets are a power of two.
+    mask: Option<u64>,
     ways: usize,
     replacement: Replacement,
     /// Sets in groups; one without room yet holds nothing.
@@ -80,13 +82,13 @@ impl Cache {
     pub(super) fn of(size: &impl CacheSize) -> Self {
         let (sets, ways) = (u64::from(size.sets()), size.ways() as usize);
         let groups = vec![Group::default(); sets.div_ceil(GROUP) as usize];
-        Self { sets, ways, replacement: size.replacement(), groups, clock: 0 }
+        let mask = sets.is_power_of_two().then(|| sets - 1);
+        Self { sets, mask, ways, replacement: size.replacement(), groups, clock: 0 }
     }
 
     #[inline]
     fn set(&self, line: Line) -> Set {
-        let set =
-            if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets };
+        let set = self.mask.map_or_else(|| line % self.sets, |mask| line & mask);
         Set { group: (set / GROUP) as usize, first: (set % GROUP) as usize * self.ways }
     }
 
@@ -125,6 +127,7 @@ impl Cache {
                     self.clock = 0;
                 }
             }
+            Replacement::PseudoLeastRecent if held[place].rank == 1 && self.ways > 1 => {}
             Replacement::PseudoLeastRecent => {
                 let ways = &mut held[set.first..set.first + self.ways];
                 ways[place - set.first].rank = 1;

@@ -8,11 +8,16 @@ pub(super) struct Ways {
     ways: usize,
     /// Number and time of last use; never used: 0.
     entries: Vec<(u64, u64)>,
+    /// For some numbers the entry in which they were last.
+    seen: [u32; SEEN],
     shift: u32,
     clock: u64,
     /// The number that was found last.
     last: u64,
 }
+
+/// Numbers for which the last entry is remembered.
+const SEEN: usize = 64;
 
 impl Ways {
     /// Entries for whole pages' numbers.
@@ -23,7 +28,8 @@ impl Ways {
     pub(super) fn new(entries: u32, ways: u32, shift: u32) -> Self {
         let ways = ways.max(1) as usize;
         let sets = (entries as usize / ways).max(1);
-        Self { ways, entries: vec![(0, 0); sets * ways], shift, clock: 0, last: u64::MAX }
+        let entries = vec![(0, 0); sets * ways];
+        Self { ways, entries, seen: [0; SEEN], shift, clock: 0, last: u64::MAX }
     }
 
     /// Whether the address is there; it is from now on.
@@ -34,18 +40,44 @@ impl Ways {
         }
         self.last = number;
         self.clock += 1;
+        let seen = &mut self.seen[number as usize % SEEN];
+        let entry = &mut self.entries[*seen as usize];
+        if entry.0 == number && entry.1 > 0 {
+            entry.1 = self.clock;
+            return true;
+        }
         let sets = self.entries.len() / self.ways;
-        let set = &mut self.entries[number as usize % sets * self.ways..][..self.ways];
+        let first = number as usize % sets * self.ways;
+        let set = &mut self.entries[first..][..self.ways];
         let found = set.iter().position(|(known, used)| *known == number && *used > 0);
         let oldest = (0..set.len()).min_by_key(|&way| set[way].1).unwrap_or(0);
-        set[found.unwrap_or(oldest)] = (number, self.clock);
+        let way = found.unwrap_or(oldest);
+        set[way] = (number, self.clock);
+        *seen = (first + way) as u32;
         found.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn it_knows_what_was_used_last(pages in prop::collection::vec(0u64..400, 0..600)) {
+            let mut ways = Ways::new(72, 72, 0);
+            // The most recent last.
+            let mut known: Vec<u64> = Vec::new();
+            for page in pages {
+                let is_known = known[known.len().saturating_sub(72)..].contains(&page);
+                prop_assert_eq!(ways.touch(page), is_known);
+                known.retain(|other| *other != page);
+                known.push(page);
+            }
+        }
+    }
 
     #[test]
     fn the_least_recently_used_goes_first() {

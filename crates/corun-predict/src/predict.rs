@@ -369,9 +369,9 @@ impl Said<'_> {
     fn caveats(&self, trace: &Trace, measured: Option<&MeasuredRuns>) -> Vec<Caveat> {
         let mut caveats = vec![
             caveat(
-                "data-in-l1",
-                "Memory behind the first-level cache is not simulated yet: all data comes from L1, so \
-                 that programs with more data are predicted too fast.",
+                "alone",
+                "Nothing else is simulated: neither the kernel's own work nor other programs, which take \
+                 room in caches and a share of memory's bandwidth.",
             ),
             caveat(
                 "model-error",

@@ -86,8 +86,8 @@ fn prediction() -> Prediction {
             runs: vec![run; 5],
         }),
         caveats: vec![Caveat {
-            kind: "data-in-l1".to_owned(),
-            sentence: "All data comes from L1.".to_owned(),
+            kind: "alone".to_owned(),
+            sentence: "Nothing else is simulated.".to_owned(),
         }],
     }
 }
@@ -119,7 +119,7 @@ fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
     - 25 % are lost behind branches that were predicted wrongly.
 
     What limits trust:
-    - All data comes from L1.
+    - Nothing else is simulated.
     ");
 }
 
@@ -152,7 +152,7 @@ fn without_a_measurement_the_clock_is_the_models() {
     - 25 % are lost behind branches that were predicted wrongly.
 
     What limits trust:
-    - All data comes from L1.
+    - Nothing else is simulated.
     ");
 }
 
@@ -183,7 +183,7 @@ fn what_is_not_predicted_says_why() {
     - 25 % are lost behind branches that were predicted wrongly.
 
     What limits trust:
-    - All data comes from L1.
+    - Nothing else is simulated.
     ");
 }
 

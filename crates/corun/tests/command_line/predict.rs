@@ -89,11 +89,12 @@ fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
     assert!(kinds(&start).contains(&"start-only"), "{:?}", kinds(&start));
 }
 
+/// Of a run so long that its start, of which all is new to the caches, is a small part.
 #[test]
 fn windows_agree_with_the_whole_run() {
     let cycles = |options: &[&str]| {
         let mut command = predict(&["--no-measure", "--json=-"]);
-        let prediction = read(&Outcome::of(command.args(options).args(counts(200))));
+        let prediction = read(&Outcome::of(command.args(options).args(counts(1000))));
         prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted).expect("one").value
     };
     let (whole, sampled) = (cycles(&["--whole"]), cycles(&["--sample=20:20k"]));

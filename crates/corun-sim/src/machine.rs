@@ -55,3 +55,83 @@ impl<F: Feed> Machine<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{CodeBlock, Lowering};
+    use crate::core::Step;
+    use crate::memory::Pages;
+    use crate::model;
+    use crate::timing::TimingTable;
+
+    /// An instruction over and over, with one place in memory.
+    struct Again {
+        code: Option<CodeBlock>,
+        block: u32,
+        place: u64,
+        left: u32,
+    }
+
+    impl Feed for Again {
+        fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step> {
+            if let Some(new) = self.code.take() {
+                self.block = code.len() as u32;
+                code.push(new);
+            }
+            self.left = self.left.checked_sub(1)?;
+            values.extend([self.place, self.place]);
+            Some(Step { block: self.block, address: 0x1000, executed: 1 })
+        }
+
+        fn pages(&self) -> Pages {
+            Pages::of(0, 1, false)
+        }
+    }
+
+    const TIMES: u32 = 2000;
+
+    /// Cycles until each of several cores has added to its place so often, and its transfers.
+    fn cycles(places: &[u64]) -> Vec<(u64, u64)> {
+        let model = model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let mut lowering = Lowering::new(&model, &timings);
+        // add [rdi], rax
+        let code = lowering.lower(&corun_trace::decode(0x1000, &[0x48, 0x01, 0x07]).unwrap());
+        let cores = places.iter().map(|&place| {
+            let feed = Again { code: Some(code.clone()), block: 0, place, left: TIMES };
+            (lowering.stack_update(), vec![feed])
+        });
+        let cores = cores.collect();
+        let mut machine = Machine::new(&model, cores);
+        let mut ends = vec![(0, 0); places.len()];
+        while let Some(core) = machine.run(&vec![u64::MAX; places.len()]) {
+            let state = machine.state(core);
+            assert_eq!(state.retired, u64::from(TIMES));
+            ends[core] = (state.cycles, state.requests.transfers);
+        }
+        ends
+    }
+
+    #[test]
+    fn cores_with_lines_of_their_own_do_not_notice_each_other() {
+        let (alone, apart) = (cycles(&[0x8000]), cycles(&[0x8000, 0x9000, 0xa000]));
+        for (core, end) in apart.iter().enumerate() {
+            let ratio = end.0 as f64 / alone[0].0 as f64;
+            // The code and the tables of pages are the same for all.
+            assert!((0.9..1.1).contains(&ratio) && end.1 < 10, "core {core}: {end:?} {alone:?}");
+        }
+    }
+
+    #[test]
+    fn cores_that_write_one_line_are_slower() {
+        let (apart, shared) = (cycles(&[0x8000, 0x9000]), cycles(&[0x8000, 0x8008]));
+        for (apart, shared) in apart.iter().zip(&shared) {
+            assert!(
+                shared.1 > 20 && shared.0 as f64 > 1.2 * apart.0 as f64,
+                "{apart:?} {shared:?}"
+            );
+        }
+        assert_eq!(cycles(&[0x8000, 0x8008]), shared, "twice the same");
+    }
+}

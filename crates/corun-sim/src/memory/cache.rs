@@ -79,11 +79,11 @@ struct Set {
 }
 
 impl Cache {
-    pub(super) fn of(size: &impl CacheSize) -> Self {
-        let (sets, ways) = (u64::from(size.sets()), size.ways() as usize);
+    pub(super) fn of(size: CacheSize) -> Self {
+        let (sets, ways) = (u64::from(size.sets), size.ways as usize);
         let groups = vec![Group::default(); sets.div_ceil(GROUP) as usize];
         let mask = sets.is_power_of_two().then(|| sets - 1);
-        Self { sets, mask, ways, replacement: size.replacement(), groups, clock: 0 }
+        Self { sets, mask, ways, replacement: size.replacement, groups, clock: 0 }
     }
 
     #[inline]
@@ -207,18 +207,8 @@ mod tests {
 
     use super::*;
 
-    struct Size(u32, u32, Replacement);
-
-    impl CacheSize for Size {
-        fn sets(&self) -> u32 {
-            self.0
-        }
-        fn ways(&self) -> u32 {
-            self.1
-        }
-        fn replacement(&self) -> Replacement {
-            self.2
-        }
+    fn empty(sets: u32, ways: u32, replacement: Replacement) -> Cache {
+        Cache::of(CacheSize { sets, ways, replacement })
     }
 
     const ALL: [Replacement; 3] =
@@ -244,16 +234,16 @@ mod tests {
     #[test]
     fn what_fits_stays_and_what_does_not_leaves() {
         for replacement in ALL {
-            let mut cache = Cache::of(&Size(64, 8, replacement));
+            let mut cache = empty(64, 8, replacement);
             assert_eq!(misses(&mut cache, 512), 0, "{replacement:?}");
-            let mut cache = Cache::of(&Size(64, 8, replacement));
+            let mut cache = empty(64, 8, replacement);
             assert!(misses(&mut cache, 1024) > 400, "{replacement:?}");
         }
     }
 
     /// Of four lines used twice, how many are still there behind a walk over seven that are used once.
     fn survivors(replacement: Replacement) -> usize {
-        let mut cache = Cache::of(&Size(1, 8, replacement));
+        let mut cache = empty(1, 8, replacement);
         for line in [0, 1, 2, 3, 0, 1, 2, 3].into_iter().chain(100..107) {
             if cache.find(line).is_none() {
                 cache.insert(line, 0, State::Exclusive);
@@ -270,13 +260,13 @@ mod tests {
 
     #[test]
     fn a_walk_beyond_its_size_finds_nothing_where_the_least_recent_leaves() {
-        let mut cache = Cache::of(&Size(64, 8, Replacement::LeastRecent));
+        let mut cache = empty(64, 8, Replacement::LeastRecent);
         assert_eq!(misses(&mut cache, 9 * 64), 9 * 64);
     }
 
     #[test]
     fn sets_need_not_be_a_power_of_two() {
-        let mut cache = Cache::of(&Size(12, 2, Replacement::LeastRecent));
+        let mut cache = empty(12, 2, Replacement::LeastRecent);
         assert_eq!(misses(&mut cache, 24), 0);
     }
 
@@ -288,7 +278,7 @@ mod tests {
             sets in 1u32..9,
             ways in 1u32..9,
         ) {
-            let mut cache = Cache::of(&Size(sets, ways, ALL[which]));
+            let mut cache = empty(sets, ways, ALL[which]);
             let mut here = std::collections::HashSet::new();
             for line in lines {
                 if cache.find(line).is_none() {

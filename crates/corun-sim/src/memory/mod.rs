@@ -108,7 +108,7 @@ impl Memory {
         let main = &hierarchy.main;
         let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
         let group = || Group {
-            l3: l3.map(Cache::of),
+            l3: l3.map(|l3| Cache::of(l3.size())),
             main: Link::new(seconds_a_line * model.gigahertz * 1e9),
         };
         Self {

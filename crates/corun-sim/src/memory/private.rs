@@ -30,11 +30,11 @@ impl Private {
     pub(super) fn of(model: &CoreModel) -> Self {
         let hierarchy = &model.hierarchy;
         Self {
-            l1i: Cache::of(&model.front.l1i),
-            l1d: Cache::of(&model.memory.l1d),
+            l1i: Cache::of(model.front.l1i.size()),
+            l1d: Cache::of(model.memory.l1d.size()),
             l1d_latency: model.memory.loads.latency.into(),
             fills: Buffers::new(hierarchy.fills.entries),
-            l2: Cache::of(&hierarchy.l2),
+            l2: Cache::of(hierarchy.l2.size()),
             l2_link: Link::new(hierarchy.l2.interval),
             l2_misses: Buffers::new(hierarchy.l2.entries),
             l3_link: Link::new(hierarchy.l3.as_ref().map_or(0.0, |l3| l3.interval)),

@@ -185,57 +185,43 @@ pub struct Coherence {
     pub source: String,
 }
 
-/// How a cache is divided, whichever it is.
-pub trait CacheSize {
-    /// Sets.
-    fn sets(&self) -> u32;
-    /// Lines of a set.
-    fn ways(&self) -> u32;
-    /// Which line leaves.
-    fn replacement(&self) -> Replacement;
-}
-
 /// Bytes of a line of every cache behind the first level.
 pub const LINE: u32 = 64;
 
-impl CacheSize for Level {
-    fn sets(&self) -> u32 {
-        self.kib * 1024 / LINE / self.ways
-    }
+/// How a cache is divided, whichever it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheSize {
+    /// Sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Which line leaves.
+    pub replacement: Replacement,
+}
 
-    fn ways(&self) -> u32 {
-        self.ways
-    }
-
-    fn replacement(&self) -> Replacement {
-        self.replacement
+impl CacheSize {
+    fn new(kib: u32, ways: u32, replacement: Replacement) -> Self {
+        Self { sets: kib * 1024 / LINE / ways, ways, replacement }
     }
 }
 
-impl CacheSize for LastLevel {
-    fn sets(&self) -> u32 {
-        self.kib * 1024 / LINE / self.ways
-    }
-
-    fn ways(&self) -> u32 {
-        self.ways
-    }
-
-    fn replacement(&self) -> Replacement {
-        self.replacement
+impl Level {
+    /// How it is divided.
+    pub fn size(&self) -> CacheSize {
+        CacheSize::new(self.kib, self.ways, self.replacement)
     }
 }
 
-impl CacheSize for Cache {
-    fn sets(&self) -> u32 {
-        self.kib * 1024 / self.line / self.ways
+impl LastLevel {
+    /// How it is divided.
+    pub fn size(&self) -> CacheSize {
+        CacheSize::new(self.kib, self.ways, self.replacement)
     }
+}
 
-    fn ways(&self) -> u32 {
-        self.ways
-    }
-
-    fn replacement(&self) -> Replacement {
-        Replacement::PseudoLeastRecent
+impl Cache {
+    /// How it is divided; what leaves a first level is told for none of the cores.
+    pub fn size(&self) -> CacheSize {
+        CacheSize::new(self.kib, self.ways, Replacement::PseudoLeastRecent)
     }
 }

@@ -6,17 +6,23 @@
 mod branch;
 pub mod code;
 mod core;
+mod divided;
 mod machine;
 mod memory;
 pub mod model;
+mod order;
 mod recorded;
+pub mod seating;
 mod simulate;
+mod sliced;
 mod steady;
 pub mod timing;
+mod together;
 mod windows;
 
 pub use core::{CycleStack, Occupancy};
 pub use memory::Requests;
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
+pub use together::{Phase, Process, Seated, Setup, simulate_together};
 pub use windows::{SimulatedWindow, SimulatedWindows, simulate_windows};

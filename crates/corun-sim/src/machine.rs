@@ -1,7 +1,7 @@
 //! Cores that share memory, in step with each other.
 
 use crate::code::CodeInstruction;
-use crate::core::{Core, Feed, State};
+use crate::core::{Core, Feed, Pause, State};
 use crate::memory::Memory;
 use crate::model::CoreModel;
 
@@ -19,7 +19,8 @@ pub(crate) struct Machine<F> {
 impl<F: Feed> Machine<F> {
     /// A machine with one core for each list of feeds, each of which gets a hardware thread there.
     pub(crate) fn new(model: &CoreModel, cores: Vec<(CodeInstruction, Vec<F>)>) -> Self {
-        let memory = Memory::new(model, cores.len());
+        let threads: Vec<usize> = cores.iter().map(|(_, feeds)| feeds.len()).collect();
+        let memory = Memory::new(model, &threads);
         let ended = vec![false; cores.len()];
         let cores = (0..)
             .zip(cores)
@@ -27,9 +28,25 @@ impl<F: Feed> Machine<F> {
         Self { cores: cores.collect(), ended, memory }
     }
 
-    /// What the first thread of a core has done up to now.
-    pub(crate) fn state(&self, core: usize) -> State {
-        State { requests: self.memory.requests(core), ..self.cores[core].state(0) }
+    /// What a thread of a core has done up to now.
+    pub(crate) fn state(&self, core: usize, thread: usize) -> State {
+        let requests = self.memory.requests(core, thread);
+        State { requests, ..self.cores[core].state(thread) }
+    }
+
+    /// The cycle in which a thread of a core last retired something.
+    pub(crate) fn last_retired(&self, core: usize, thread: usize) -> u64 {
+        self.cores[core].last_retired(thread)
+    }
+
+    /// How many cores there are.
+    pub(crate) fn cores(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// What a thread of a core executes.
+    pub(crate) fn feed(&self, core: usize, thread: usize) -> &F {
+        self.cores[core].feed(thread)
     }
 
     /// The feeds of each core, when nothing more is to be simulated.
@@ -37,9 +54,10 @@ impl<F: Feed> Machine<F> {
         self.cores.into_iter().map(Core::into_feeds).collect()
     }
 
-    /// Goes on until the first thread of some core has retired as many instructions as its target says,
-    /// or its program has ended, and returns which; none, if all have ended before.
-    pub(crate) fn run(&mut self, targets: &[u64]) -> Option<usize> {
+    /// Goes on until some thread has retired as many instructions as its target says, of each thread of
+    /// each core, or a core's programs have all ended. Returns which core, and which thread if it was one;
+    /// none, if all have ended before.
+    pub(crate) fn run(&mut self, targets: &[Vec<u64>]) -> Option<(usize, Option<usize>)> {
         loop {
             let at_work = |core: &usize| !self.ended[*core];
             let behind =
@@ -47,10 +65,13 @@ impl<F: Feed> Machine<F> {
             let others = (0..self.cores.len()).filter(at_work).filter(|core| *core != behind);
             let next = others.map(|core| self.cores[core].now()).min();
             let until = next.map_or(u64::MAX, |next| next + AHEAD);
-            let core = &mut self.cores[behind];
-            self.ended[behind] = !core.run_until(0, targets[behind], until, &mut self.memory);
-            if self.ended[behind] || core.retired(0) >= targets[behind] {
-                return Some(behind);
+            match self.cores[behind].run_until(&targets[behind], until, &mut self.memory) {
+                Pause::Reached(thread) => return Some((behind, Some(thread))),
+                Pause::Ended => {
+                    self.ended[behind] = true;
+                    return Some((behind, None));
+                }
+                Pause::Time => {}
             }
         }
     }
@@ -60,7 +81,7 @@ impl<F: Feed> Machine<F> {
 mod tests {
     use super::*;
     use crate::code::{CodeBlock, Lowering};
-    use crate::core::Step;
+    use crate::core::{Next, Step};
     use crate::memory::Pages;
     use crate::model;
     use crate::timing::TimingTable;
@@ -74,14 +95,15 @@ mod tests {
     }
 
     impl Feed for Again {
-        fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step> {
+        fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
             if let Some(new) = self.code.take() {
                 self.block = code.len() as u32;
                 code.push(new);
             }
-            self.left = self.left.checked_sub(1)?;
+            let Some(left) = self.left.checked_sub(1) else { return Next::End };
+            self.left = left;
             values.extend([self.place, self.place]);
-            Some(Step { block: self.block, address: 0x1000, executed: 1 })
+            Next::Step(Step { block: self.block, address: 0x1000, executed: 1 })
         }
 
         fn pages(&self) -> Pages {
@@ -105,8 +127,8 @@ mod tests {
         let cores = cores.collect();
         let mut machine = Machine::new(&model, cores);
         let mut ends = vec![(0, 0); places.len()];
-        while let Some(core) = machine.run(&vec![u64::MAX; places.len()]) {
-            let state = machine.state(core);
+        while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; places.len()]) {
+            let state = machine.state(core, 0);
             assert_eq!(state.retired, u64::from(TIMES));
             ends[core] = (state.cycles, state.requests.transfers);
         }

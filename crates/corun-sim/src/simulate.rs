@@ -10,7 +10,7 @@ use crate::core::{CycleStack, Occupancy, State};
 use crate::machine::Machine;
 use crate::memory::{Pages, Requests};
 use crate::model::CoreModel;
-use crate::recorded::Recorded;
+use crate::recorded::{Course, Recorded};
 use crate::timing::TimingTable;
 
 /// Which part of which thread is simulated.
@@ -73,11 +73,11 @@ pub fn simulate(
     part: Part,
 ) -> Result<Simulated, FormatError> {
     let mut machine = alone(model, timings, trace, part.thread)?;
-    machine.run(&[part.warm_up]);
-    let begin = machine.state(0);
+    machine.run(&[vec![part.warm_up]]);
+    let begin = machine.state(0, 0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
-    machine.run(&[end]);
-    let state = machine.state(0).since(&begin);
+    machine.run(&[vec![end]]);
+    let state = machine.state(0, 0).since(&begin);
     let feed = the_feed(machine)?;
     Ok(Simulated::of(state, &feed.lowering))
 }
@@ -91,7 +91,7 @@ pub(crate) fn alone<'t>(
 ) -> Result<Machine<Recorded<'t>>, FormatError> {
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
-    let feed = Recorded::new(lowering, trace, thread, Pages::of(0, 0, false))?;
+    let feed = Recorded::new(lowering, trace, thread, Pages::of(0, 0, false), Course::Once)?;
     Ok(Machine::new(model, vec![(stack_update, vec![feed])]))
 }
 

@@ -4,7 +4,7 @@
 use corun_trace::Block;
 
 use crate::code::{CodeBlock, Lowering};
-use crate::core::{CycleStack, Feed, Step};
+use crate::core::{CycleStack, Feed, Next, Step};
 use crate::machine::Machine;
 use crate::memory::Pages;
 use crate::model::CoreModel;
@@ -65,10 +65,10 @@ fn run(
     };
     let mut machine = Machine::new(model, vec![(lowering.stack_update(), vec![feed])]);
     let copies = instructions * u64::from(count);
-    machine.run(&[copies + 2]);
-    let begin = machine.state(0);
-    machine.run(&[copies + 2 + copies + 1]);
-    let measured = machine.state(0).since(&begin);
+    machine.run(&[vec![copies + 2]]);
+    let begin = machine.state(0, 0);
+    machine.run(&[vec![copies + 2 + copies + 1]]);
+    let measured = machine.state(0, 0).since(&begin);
     (measured.cycles, measured.stack)
 }
 
@@ -86,24 +86,24 @@ struct Unrolled {
 }
 
 impl Feed for Unrolled {
-    fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step> {
+    fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
         if let Some(new) = self.code.take() {
             self.block = code.len() as u32;
             code.extend(new);
         }
         if self.rounds == 0 {
-            return None;
+            return Next::End;
         }
         let address = self.at + u64::from(self.next) * self.length;
         if self.next == self.count {
             self.next = 0;
             self.rounds -= 1;
-            return Some(Step { block: self.block + 1, address, executed: 2 });
+            return Next::Step(Step { block: self.block + 1, address, executed: 2 });
         }
         let own = self.values.get(self.next as usize).or(self.values.last());
         values.extend(own.into_iter().flatten());
         self.next += 1;
-        Some(Step { block: self.block, address, executed: self.executed })
+        Next::Step(Step { block: self.block, address, executed: self.executed })
     }
 
     fn pages(&self) -> Pages {

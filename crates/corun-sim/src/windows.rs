@@ -49,19 +49,19 @@ pub fn simulate_windows(
     let stretches = stretches(trace, thread)?;
     let all = stretches.last().map_or(0, |stretch| stretch.end);
     let mut machine = alone(model, timings, trace, thread)?;
-    let mut together = machine.state(0).since(&machine.state(0));
+    let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
     for stretch in stretches {
-        let before = machine.state(0);
+        let before = machine.state(0, 0);
         let mut next = before.retired;
         while next < stretch.end {
             if !goes_on(next, all) {
                 return Ok(None);
             }
             next = (next + STRIDE).min(stretch.end);
-            machine.run(&[next]);
+            machine.run(&[vec![next]]);
         }
-        let state = machine.state(0).since(&before);
+        let state = machine.state(0, 0).since(&before);
         if stretch.phase == Phase::Counted && state.retired > 0 {
             windows.push(SimulatedWindow {
                 begin: stretch.place,

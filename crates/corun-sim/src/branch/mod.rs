@@ -58,6 +58,7 @@ struct Tables {
 struct Thread {
     history: History,
     returns: ReturnStack,
+    space: u64,
 }
 
 impl Predictor {
@@ -66,6 +67,14 @@ impl Predictor {
         let mut predictor = Self { model: model.clone(), tables: Vec::new(), threads: Vec::new() };
         predictor.admit(0);
         predictor
+    }
+
+    /// From now on the thread runs a process whose addresses are told apart by `space`.
+    pub(crate) fn enter(&mut self, thread: usize, space: u64) {
+        if thread >= self.threads.len() {
+            self.admit(thread);
+        }
+        self.threads[thread].space = space;
     }
 
     /// Predicts a branch that the program executed, and learns from it at once.
@@ -87,10 +96,13 @@ impl Predictor {
         let tables = &mut self.tables[tables];
         let thread = &mut self.threads[thread];
         let behind = at.wrapping_add(length.into());
+        let is_taken = target != behind;
         let taken = &self.model.taken;
+        // Where siblings share the tables, the code of one process is not that of another.
+        let at = at ^ thread.space;
         match kind {
             BranchKind::Conditional => {
-                tables.conditional(&mut thread.history, at, target, target != behind, taken)
+                tables.conditional(&mut thread.history, at, target, is_taken, taken)
             }
             BranchKind::Jump => {
                 thread.history.pass(at);
@@ -99,7 +111,7 @@ impl Predictor {
             BranchKind::Call => {
                 thread.history.pass(at);
                 // A call of what follows it asks where it is, and never returns.
-                if target != behind {
+                if is_taken {
                     thread.returns.push(behind);
                 }
                 tables.direct(at, target, taken)
@@ -114,7 +126,7 @@ impl Predictor {
                 let predicted = thread.returns.pop();
                 tables.predicted(at, Some(predicted), target, taken)
             }
-            BranchKind::Other if target == behind => Outcome::Right { bubble: 0 },
+            BranchKind::Other if !is_taken => Outcome::Right { bubble: 0 },
             BranchKind::Other => tables.indirect(&mut thread.history, at, target, taken),
         }
     }
@@ -138,6 +150,7 @@ impl Predictor {
         self.threads.resize_with(active, || Thread {
             history: History::new(lengths),
             returns: ReturnStack::new(self.model.return_stack),
+            space: 0,
         });
     }
 }

@@ -1,12 +1,14 @@
 //! The ports: each starts the oldest operation that has its operands.
 
 use super::flight::{Flight, Handle};
+use super::parameters::Parameters;
 use super::{Core, Feed};
 use crate::code::Kind;
 use crate::memory::{Memory, Reply, Request};
 use crate::model::LINE;
 
 /// What memory still takes in this cycle.
+#[derive(Debug, Clone, Copy)]
 struct Rates {
     loads: u32,
     vector_loads: u32,
@@ -31,6 +33,17 @@ impl Rates {
     }
 }
 
+impl Parameters {
+    /// Whether a thread does such a thing without regard to its siblings.
+    fn has_own_rate(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Compute | Kind::StoreData(_) => false,
+            Kind::Load(_) => self.own_loads,
+            Kind::StoreAddress(_) => self.own_stores,
+        }
+    }
+}
+
 impl<F: Feed> Core<F> {
     pub(super) fn execute(&mut self, memory: &mut Memory) {
         self.gather_due();
@@ -40,23 +53,28 @@ impl<F: Feed> Core<F> {
             stores: self.parameters.store_rate,
             vector_stores: self.parameters.vector_store_rate,
         };
-        let mut ports = self.ready_ports;
-        while ports != 0 {
-            let port = ports.trailing_zeros() as usize;
-            ports &= ports - 1;
-            if self.port_free[port] > self.now {
-                continue;
+        let has_own = self.parameters.own_loads || self.parameters.own_stores;
+        let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
+        for set in 0..self.ports.len() {
+            let mut ready = self.ports[set].ready;
+            while ready != 0 {
+                let port = ready.trailing_zeros() as usize;
+                ready &= ready - 1;
+                let ports = &self.ports[set];
+                if ports.free[port] > self.now {
+                    continue;
+                }
+                let Some(&(_, handle)) = ports.waiting[port].front() else { continue };
+                let flight = self.flight(handle);
+                let (kind, is_vector) = (flight.kind, flight.is_vector);
+                let is_own = self.parameters.has_own_rate(kind);
+                let rates = if is_own { &mut own[handle.thread()] } else { &mut rates };
+                if !rates.take(kind, is_vector) {
+                    continue;
+                }
+                self.ports[set].take(port);
+                self.start(handle, set, port, memory);
             }
-            let Some(&(_, handle)) = self.waiting[port].front() else { continue };
-            let flight = self.flight(handle);
-            if !rates.take(flight.kind, flight.is_vector) {
-                continue;
-            }
-            self.waiting[port].pop_front();
-            if self.waiting[port].is_empty() {
-                self.ready_ports &= !(1 << port);
-            }
-            self.start(handle, port, memory);
         }
     }
 
@@ -75,23 +93,16 @@ impl<F: Feed> Core<F> {
                 continue;
             }
             let (port, age) = (usize::from(flight.port), flight.age);
-            let waiting = &mut self.waiting[port];
-            match waiting.back() {
-                Some((youngest, _)) if *youngest > age => {
-                    let place = waiting.partition_point(|(other, _)| *other < age);
-                    waiting.insert(place, (age, handle));
-                }
-                _ => waiting.push_back((age, handle)),
-            }
-            self.ready_ports |= 1 << port;
+            let set = self.parameters.set_of(handle.thread(), port);
+            self.ports[set].wait(port, age, handle);
         }
         due.clear();
         self.due = due;
     }
 
-    fn start(&mut self, handle: Handle, port: usize, memory: &mut Memory) {
-        let now = self.now;
-        let flight = self.threads[handle.thread()].flights.get_mut(handle);
+    fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
+        let (now, index) = (self.now, handle.thread());
+        let flight = self.threads[index].flights.get_mut(handle);
         flight.waited = now.saturating_sub(flight.ready) as u32;
         let (kind, latency) = (flight.kind, u64::from(flight.latency) + u64::from(flight.extra));
         let done = match kind {
@@ -102,11 +113,15 @@ impl<F: Feed> Core<F> {
                 now + latency
             }
         };
-        let flight = self.threads[handle.thread()].flights.get_mut(handle);
-        self.port_free[port] = now + u64::from(flight.busy.max(1));
-        self.assigned[port] -= 1;
-        self.counts.start(now, port);
-        self.scheduler_used[usize::from(self.parameters.ports[port].scheduler)] -= 1;
+        let busy = self.flight(handle).busy.max(1);
+        let ports = &mut self.ports[set];
+        ports.free[port] = now + u64::from(busy);
+        ports.user[port] = index as u8;
+        ports.assigned[port] -= 1;
+        ports.counts.start(now, port);
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        self.scheduler_used[scheduler] -= 1;
+        self.threads[index].scheduler_used[scheduler] -= 1;
         self.is_active = true;
         self.finish(handle, done, None);
     }

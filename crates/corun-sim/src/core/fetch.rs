@@ -2,14 +2,15 @@
 //! program took. What would be fetched on a wrong path is not simulated, only the time until it ends.
 
 use super::flight::NEVER;
-use super::op_cache::OpCache;
+use super::op_cache::{Filling, OpCache};
 use super::predecoder::{Bytes, Predecoder};
 use super::thread::{Queued, VALUES};
-use super::{Core, Feed, Step};
+use super::{Core, Feed, Next, Step};
 use crate::branch::Outcome;
 use crate::code::CodeInstruction;
+use crate::divided::Divided;
 use crate::memory::{Memory, Request};
-use crate::model::{CoreModel, Decoder, Fetch, LINE};
+use crate::model::{Choice, CoreModel, Decoder, Fetch, LINE, Policy};
 
 /// Where a thread's next instructions come from.
 #[derive(Debug)]
@@ -17,12 +18,17 @@ pub(super) struct Fetcher {
     current: Option<Place>,
     following: Option<Step>,
     is_begun: bool,
+    /// Whether what follows is a gate.
+    is_at_gate: bool,
+    /// Whether a sibling used the front end when this thread could have.
+    was_kept_out: bool,
     /// From when on it goes on.
     resume: u64,
     /// The operation that must be executed before it goes on, once that is known.
     branch: Option<u64>,
     awaits_branch: bool,
-    op_cache: Option<OpCache>,
+    /// Operations on their way into the op cache.
+    filling: Filling,
     predecoder: Option<Predecoder>,
     /// The line that was fetched last.
     line: u64,
@@ -43,12 +49,16 @@ struct Place {
     line_end: u64,
 }
 
+/// Cycles until a thread that waits at a gate looks again.
+const GATE: u64 = 50;
+
 /// What one cycle of the front end can still bring.
 struct Budget {
     operations: u32,
     lines: u32,
     instructions: u32,
     bytes: u32,
+    /// Whether nothing was taken from it yet.
     is_first: bool,
 }
 
@@ -58,10 +68,12 @@ impl Fetcher {
             current: None,
             following: None,
             is_begun: false,
+            is_at_gate: false,
+            was_kept_out: false,
             resume: 0,
             branch: None,
             awaits_branch: false,
-            op_cache: model.front.op_cache.as_ref().map(OpCache::new),
+            filling: Filling::default(),
             predecoder: model.front.predecoder.as_ref().map(|one| {
                 let fetch = &model.front.fetch;
                 Predecoder::new(one, fetch.bytes, fetch.length_changing_prefix)
@@ -74,7 +86,21 @@ impl Fetcher {
     }
 
     pub(super) fn is_at_end(&self) -> bool {
+        self.is_begun && self.current.is_none() && !self.is_at_gate
+    }
+
+    /// Whether there is nothing to fetch, now or for good.
+    pub(super) fn has_nothing(&self) -> bool {
         self.is_begun && self.current.is_none()
+    }
+
+    /// Whether it waits at a gate.
+    pub(super) fn waits(&self) -> bool {
+        self.is_at_gate && self.current.is_none()
+    }
+
+    pub(super) fn was_kept_out(&self) -> bool {
+        self.was_kept_out
     }
 
     pub(super) fn awaits_branch(&self) -> bool {
@@ -86,7 +112,10 @@ impl Fetcher {
         self.branch = Some(sequence);
     }
 
-    pub(super) fn next_event(&self) -> Option<u64> {
+    pub(super) fn next_event(&self, now: u64) -> Option<u64> {
+        if self.waits() {
+            return Some(now + GATE);
+        }
         (!self.awaits_branch && self.current.is_some()).then_some(self.resume)
     }
 }
@@ -94,41 +123,89 @@ impl Fetcher {
 impl<F: Feed> Core<F> {
     pub(super) fn fetch(&mut self, memory: &mut Memory) {
         let count = self.threads.len();
-        for turn in 0..count {
-            let index = (self.now as usize + turn) % count;
-            if self.fetch_thread(index, memory) {
-                break;
+        if count == 1 {
+            let mut budget = self.front.budget(1);
+            self.fetch_thread(0, &mut budget, memory);
+            return;
+        }
+        let (fetching, decoding) = (self.parameters.fetching, self.parameters.decoding);
+        let parts = if fetching == Policy::Partitioned { self.active } else { 1 };
+        let mut budget = self.front.budget(parts);
+        let mut turn = self.fetch_turn;
+        let mut is_taken = false;
+        for place in 0..count {
+            let index = self.turn_to_fetch(place);
+            if is_taken && fetching == Policy::Alternating {
+                let is_kept_out = self.may_fetch(index) && self.has_room_in_queue(index);
+                self.threads[index].fetcher.was_kept_out = is_kept_out;
+                continue;
+            }
+            if matches!(fetching, Policy::Replicated | Policy::Partitioned) {
+                budget = self.front.budget(parts);
+            }
+            budget.is_first = true;
+            let (before, bytes) = (budget.instructions, budget.bytes);
+            let is_used = self.fetch_thread(index, &mut budget, memory);
+            is_taken |= is_used;
+            if (budget.instructions, budget.bytes) != (before, bytes)
+                && decoding == Policy::Alternating
+            {
+                (budget.instructions, budget.bytes) = (0, 0);
+            }
+            self.threads[index].fetcher.was_kept_out = false;
+            if is_used && place == 0 {
+                turn.take(index);
+            }
+        }
+        self.fetch_turn = turn;
+    }
+
+    /// The `place`-th thread of this cycle.
+    fn turn_to_fetch(&self, place: usize) -> usize {
+        let count = self.threads.len();
+        match self.parameters.choice {
+            Choice::RoundRobin => self.fetch_turn.thread(place, count),
+            Choice::InstructionCount => {
+                let waiting = |index: usize| {
+                    let thread = &self.threads[index];
+                    thread.queue_used + thread.scheduler_used.iter().sum::<u32>()
+                };
+                let mut order: Vec<usize> =
+                    (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
+                order.sort_by_key(|index| waiting(*index));
+                order[place]
             }
         }
     }
 
+    fn has_room_in_queue(&self, index: usize) -> bool {
+        let all = self.threads.iter().map(|thread| thread.queue_used).sum();
+        self.parameters.queue.has_room(self.threads[index].queue_used, all, 1)
+    }
+
     /// Returns whether the thread used the front end in this cycle.
-    fn fetch_thread(&mut self, index: usize, memory: &mut Memory) -> bool {
+    fn fetch_thread(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
         if !self.may_fetch(index) {
             return false;
         }
-        let front = &self.front;
-        let mut budget = Budget {
-            operations: 0,
-            lines: front.op_cache.as_ref().map_or(0, |cache| cache.lines),
-            instructions: front.decoder.width,
-            bytes: front.fetch.bytes,
-            is_first: true,
-        };
         let mut is_used = false;
         loop {
+            let thread = &self.threads[index];
+            let own = thread.queue_used;
+            let all = match self.threads.len() {
+                1 => own,
+                _ => self.threads.iter().map(|thread| thread.queue_used).sum(),
+            };
+            let request = self.request(index, 0, 0);
             let thread = &mut self.threads[index];
             let Some(place) = &thread.fetcher.current else { break };
-            let room = self.parameters.queue.saturating_sub(thread.queue_used);
             let lowered =
                 &self.code[place.step.block as usize].instructions[place.instruction as usize];
-            if room < u32::from(lowered.slots) && thread.queue_used > 0 {
+            if !self.parameters.queue.has_room(own, all, lowered.slots.into()) && own > 0 {
                 break;
             }
-            let request =
-                Request { core: self.number, instruction: 0, linear: 0, pages: thread.pages };
             let mut code = Code { memory: &mut *memory, request, now: self.now };
-            if !thread.fetcher.admit(lowered, &mut budget, &self.front, &mut code) {
+            if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
                 break;
             }
             is_used = true;
@@ -142,6 +219,18 @@ impl<F: Feed> Core<F> {
 
     fn may_fetch(&mut self, index: usize) -> bool {
         let thread = &mut self.threads[index];
+        if thread.fetcher.waits() {
+            let is_done = thread.is_drained() && thread.stores.len() == 0;
+            let Some(from) = is_done.then(|| thread.feed.pass(self.now)).flatten() else {
+                return false;
+            };
+            thread.pages = thread.feed.pages();
+            self.predictor.enter(index, thread.pages.space());
+            let fetcher = &mut thread.fetcher;
+            fetcher.is_at_gate = false;
+            fetcher.is_begun = false;
+            fetcher.resume = from;
+        }
         if !thread.fetcher.is_begun {
             thread.fetcher.is_begun = true;
             self.advance(index);
@@ -207,8 +296,8 @@ impl<F: Feed> Core<F> {
         let outcome = self.predictor.branch(index, place.address, length, kind, target);
         let fetcher = &mut thread.fetcher;
         if !is_straight {
-            if let Some(cache) = &mut fetcher.op_cache {
-                cache.finish();
+            if let Some(cache) = &mut self.front.decoded {
+                cache.of(thread.user).finish(&mut fetcher.filling);
             }
             if let Some(predecoder) = &mut fetcher.predecoder {
                 predecoder.jump();
@@ -249,7 +338,17 @@ impl<F: Feed> Core<F> {
             line_end: 0,
         });
         fetcher.values.clear();
-        fetcher.following = thread.feed.next(&mut self.code, &mut fetcher.values);
+        if fetcher.is_at_gate {
+            return;
+        }
+        fetcher.following = match thread.feed.next(self.now, &mut self.code, &mut fetcher.values) {
+            Next::Step(step) => Some(step),
+            Next::Gate => {
+                fetcher.is_at_gate = true;
+                None
+            }
+            Next::End => None,
+        };
         for &value in &fetcher.values {
             thread.values[thread.next_value as usize % VALUES] = value;
             thread.next_value = thread.next_value.wrapping_add(1);
@@ -263,19 +362,22 @@ impl Fetcher {
         &mut self,
         lowered: &CodeInstruction,
         budget: &mut Budget,
-        front: &Front,
+        front: &mut Front,
         code: &mut Code<'_>,
     ) -> bool {
         let Some(place) = &mut self.current else { return false };
         let address = place.address;
         let operations = u32::from(lowered.slots);
-        if let (Some(cache), Some(model)) = (&mut self.op_cache, &front.op_cache) {
+        // Where in a page it lies chooses its set in every process.
+        let space = code.request.pages.space() & !0xfff;
+        if let (Some(cache), Some(model)) = (&mut front.decoded, &front.op_cache) {
             if place.line_end <= address {
-                let found = cache.find(address);
+                let cache = cache.of(code.request.user);
+                let found = cache.find(address ^ space).map(|end| end ^ space);
                 match found {
                     Some(end) => {
                         if self.is_decoding {
-                            cache.finish();
+                            cache.finish(&mut self.filling);
                             self.is_decoding = false;
                             if !budget.is_first {
                                 return false;
@@ -316,8 +418,9 @@ impl Fetcher {
         if !is_decoded {
             return false;
         }
-        if let Some(cache) = &mut self.op_cache {
-            cache.fill(address, lowered.length, operations, false);
+        if let Some(cache) = &mut front.decoded {
+            let cache = cache.of(code.request.user);
+            cache.fill(&mut self.filling, address ^ space, lowered.length, operations);
         }
         true
     }
@@ -451,32 +554,50 @@ impl Code<'_> {
         let ready = self.memory.fetch(request, self.now).ready;
         let next = linear.wrapping_add(LINE.into());
         if next >> 12 == linear >> 12 {
-            self.memory.fetch_ahead(request.core, request.pages.physical(next), self.now);
+            self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
         }
         ready
     }
 }
 
 /// What the front end asks of the model.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Front {
     pub(super) fetch: Fetch,
     pub(super) decoder: Decoder,
     pub(super) op_cache: Option<crate::model::OpCache>,
+    /// What it holds.
+    decoded: Option<Divided<OpCache>>,
     /// Cycles lost to a microprogram of the decoders, and its operations a cycle.
     from_decoders: Option<u32>,
     microcode_width: u32,
 }
 
 impl Front {
-    pub(super) fn of(model: &CoreModel) -> Self {
+    /// Of a core with so many threads.
+    pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let front = &model.front;
+        let decoded = front.op_cache.as_ref().map(|cache| {
+            Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
+        });
         Self {
+            decoded,
             fetch: front.fetch.clone(),
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),
             from_decoders: front.microcode.from_decoders,
             microcode_width: front.microcode.width,
+        }
+    }
+
+    /// What a cycle can bring, or one of so many parts of that.
+    fn budget(&self, parts: u32) -> Budget {
+        Budget {
+            operations: 0,
+            lines: self.op_cache.as_ref().map_or(0, |cache| cache.lines.div_ceil(parts)),
+            instructions: self.decoder.width.div_ceil(parts),
+            bytes: self.fetch.bytes / parts,
+            is_first: true,
         }
     }
 }

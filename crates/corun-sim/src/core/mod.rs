@@ -8,20 +8,20 @@ mod copies;
 mod execute;
 mod fetch;
 mod flight;
+mod limit;
 mod linear_tags;
 mod occupancy;
 mod op_cache;
 mod parameters;
+mod ports;
 mod predecoder;
 mod rename;
 mod retire;
 mod stack;
 mod store_queue;
 mod thread;
-
+mod turn;
 mod wheel;
-
-use std::collections::VecDeque;
 
 pub use occupancy::Occupancy;
 pub use stack::CycleStack;
@@ -30,23 +30,41 @@ use fetch::Front;
 use flight::{Flight, Handle};
 use linear_tags::LinearTags;
 use parameters::Parameters;
+use ports::Ports;
 use thread::Thread;
+use turn::Turn;
 use wheel::Wheel;
 
 use crate::branch::Predictor;
-use crate::code::{CodeBlock, CodeInstruction, PortSet};
+use crate::code::{CodeBlock, CodeInstruction};
 use crate::memory::{Memory, Pages, Request, Requests};
 use crate::model::CoreModel;
 
 /// What a hardware thread executes, block by block.
 pub(crate) trait Feed {
-    /// Code that the next step needs for the first time is added to `code`.
-    ///
-    /// Returns none at the end of the program.
-    fn next(&mut self, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Option<Step>;
+    /// What comes next at cycle `now`. Code that it needs for the first time is added to `code`, what its
+    /// instructions touch to `values`.
+    fn next(&mut self, now: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next;
 
-    /// Where its addresses lie in memory.
+    /// Tries to go on behind a gate, now that everything before it is done. Returns from which cycle on
+    /// it does, if it does.
+    fn pass(&mut self, now: u64) -> Option<u64> {
+        Some(now)
+    }
+
+    /// Where its addresses lie in memory, from the last gate to the next.
     fn pages(&self) -> Pages;
+}
+
+/// What comes next in a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A block.
+    Step(Step),
+    /// A place that is passed when everything before it is done, and [`Feed::pass`] lets it.
+    Gate,
+    /// Nothing: it has ended.
+    End,
 }
 
 /// A block that a thread executes.
@@ -97,30 +115,42 @@ impl State {
     }
 }
 
+/// Why a core stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// A thread has retired what was asked of it.
+    Reached(usize),
+    /// All programs have ended.
+    Ended,
+    /// The time is over.
+    Time,
+}
+
 /// A core at work.
 pub(crate) struct Core<F> {
     /// Its number among the cores that share memory.
     number: usize,
     parameters: Parameters,
+    /// What each of so many active threads gets, from one on.
+    by_active: Vec<Parameters>,
     front: Front,
     code: Vec<CodeBlock>,
     threads: Vec<Thread<F>>,
     now: u64,
     wheel: Wheel,
-    /// Operations that have their operands, of each port, the oldest first.
-    waiting: Vec<VecDeque<(u64, Handle)>>,
-    /// The ports that any wait for.
-    ready_ports: PortSet,
-    /// Operations that were given each port and have not started.
-    assigned: Vec<u32>,
-    /// The same as the renamer knows it.
-    counts: binding::Counts,
-    /// From when on each port takes another operation.
-    port_free: Vec<u64>,
+    /// The ports of all threads, and those of single ones behind them.
+    ports: Vec<Ports>,
     /// Occupied entries of each scheduler.
     scheduler_used: Vec<u32>,
+    /// Whose turn it is to fetch, to rename, to retire, and to write to the cache.
+    fetch_turn: Turn,
+    rename_turn: Turn,
+    retire_turn: Turn,
+    commit_turn: Turn,
     /// Operations in the order of their renaming, over all threads.
     age: u64,
+    /// Threads that are not halted.
+    active: u32,
     /// Whether anything happened in this cycle.
     is_active: bool,
     due: Vec<Handle>,
@@ -137,28 +167,42 @@ impl<F: Feed> Core<F> {
         stack_update: CodeInstruction,
         feeds: Vec<F>,
     ) -> Self {
-        let parameters = Parameters::of(model, feeds.len() as u32);
-        let ports = parameters.ports.len();
+        let count = feeds.len();
+        let by_active: Vec<Parameters> =
+            (1..=count as u32).map(|active| Parameters::of(model, active, count as u32)).collect();
+        let parameters = by_active[count - 1].clone();
+        let sets = parameters.sets_of_ports(count);
+        let ports = (0..sets).map(|_| Ports::new(model.back.binding, &parameters)).collect();
+        let mut predictor = Predictor::new(&model.front.prediction);
+        for (thread, feed) in feeds.iter().enumerate() {
+            predictor.enter(thread, feed.pages().space());
+        }
+        let turn = Turn::beginning(0, count);
         Self {
             number,
             code: vec![CodeBlock { instructions: vec![stack_update] }],
-            threads: feeds.into_iter().map(|feed| Thread::new(feed, &parameters, model)).collect(),
+            threads: (0..)
+                .zip(feeds)
+                .map(|(thread, feed)| Thread::new(thread, feed, &parameters, model, count - 1))
+                .collect(),
             now: 0,
             wheel: Wheel::default(),
-            waiting: vec![VecDeque::new(); ports],
-            ready_ports: 0,
-            assigned: vec![0; ports],
-            counts: binding::Counts::new(model.back.binding, parameters.load_ports, ports),
-            port_free: vec![0; ports],
+            ports,
+            fetch_turn: turn,
+            rename_turn: turn,
+            retire_turn: turn,
+            commit_turn: turn,
             scheduler_used: vec![0; parameters.schedulers.len()],
             age: 0,
+            active: count as u32,
             is_active: false,
             due: Vec::new(),
             seats: rename::Seats::new(parameters.schedulers.len()),
             tags: LinearTags::of(model),
-            predictor: Predictor::new(&model.front.prediction),
-            front: Front::of(model),
+            predictor,
+            front: Front::of(model, count),
             parameters,
+            by_active,
         }
     }
 
@@ -185,31 +229,35 @@ impl<F: Feed> Core<F> {
         self.now
     }
 
-    /// How many instructions a thread has retired.
-    pub(crate) fn retired(&self, thread: usize) -> u64 {
-        self.threads[thread].retired
+    /// What a thread executes.
+    pub(crate) fn feed(&self, thread: usize) -> &F {
+        &self.threads[thread].feed
     }
 
-    /// Goes on until the thread has retired so many instructions, or all there are, or cycle `until` has
-    /// come. Returns whether there are more.
-    pub(crate) fn run_until(
-        &mut self,
-        thread: usize,
-        instructions: u64,
-        until: u64,
-        memory: &mut Memory,
-    ) -> bool {
-        while self.threads[thread].retired < instructions && self.now < until {
+    /// The cycle in which a thread last retired something.
+    pub(crate) fn last_retired(&self, thread: usize) -> u64 {
+        self.threads[thread].last_retired
+    }
+
+    /// Goes on until cycle `until`, or until some thread has retired as many instructions as its target
+    /// says, or all have ended.
+    pub(crate) fn run_until(&mut self, targets: &[u64], until: u64, memory: &mut Memory) -> Pause {
+        let has_reached = |(thread, target): (&Thread<F>, &u64)| thread.retired >= *target;
+        while self.now < until {
+            if let Some(thread) = self.threads.iter().zip(targets).position(has_reached) {
+                return Pause::Reached(thread);
+            }
             if self.threads.iter().all(Thread::is_done) {
-                return false;
+                return Pause::Ended;
             }
             self.cycle(memory);
         }
-        true
+        Pause::Time
     }
 
     fn cycle(&mut self, memory: &mut Memory) {
         self.is_active = false;
+        self.count_active();
         self.clear(memory);
         self.commit_stores(memory);
         self.retire();
@@ -227,11 +275,26 @@ impl<F: Feed> Core<F> {
         self.now += passed;
     }
 
+    /// Gives what halted threads had to those that are active.
+    fn count_active(&mut self) {
+        if self.threads.len() == 1 {
+            return;
+        }
+        let active = self.threads.iter().filter(|thread| !thread.is_halted()).count().max(1) as u32;
+        if active == self.active {
+            return;
+        }
+        self.active = active;
+        self.parameters = self.by_active[active as usize - 1].clone();
+        for thread in &mut self.threads {
+            thread.user.is_alone = active == 1;
+        }
+    }
+
     /// The next cycle in which something may happen.
     fn next_event(&self) -> u64 {
         let soonest = self.now + 1;
-        let ports = self.waiting.iter().zip(&self.port_free);
-        let ports = ports.filter(|(waiting, _)| !waiting.is_empty()).map(|(_, free)| *free);
+        let ports = self.ports.iter().filter_map(Ports::next_event);
         let threads = self.threads.iter().filter_map(|thread| thread.next_event(self.now));
         let wheel = self.wheel.next(self.now);
         ports.chain(threads).chain(wheel).min().unwrap_or(soonest).max(soonest)
@@ -239,7 +302,8 @@ impl<F: Feed> Core<F> {
 
     /// Of a thread for a linear address.
     fn request(&self, thread: usize, instruction: u64, linear: u64) -> Request {
-        Request { core: self.number, instruction, linear, pages: self.threads[thread].pages }
+        let thread = &self.threads[thread];
+        Request { core: self.number, user: thread.user, instruction, linear, pages: thread.pages }
     }
 
     fn flight(&self, handle: Handle) -> &Flight {

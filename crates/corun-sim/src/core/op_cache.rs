@@ -11,8 +11,11 @@ pub(super) struct OpCache {
     operations: u32,
     lines: Vec<Line>,
     clock: u64,
-    filling: Option<Line>,
 }
+
+/// The line that a thread is filling.
+#[derive(Debug, Default)]
+pub(super) struct Filling(Option<Line>);
 
 /// Operations that follow each other from one address on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,8 +27,12 @@ struct Line {
 }
 
 impl OpCache {
-    pub(super) fn new(model: &Model) -> Self {
-        let (sets, ways) = (model.sets.max(1) as usize, model.ways.max(1) as usize);
+    /// One of so many equal parts: of its sets if that is possible, else of its ways.
+    pub(super) fn new(model: &Model, parts: u32) -> Self {
+        let by_sets = model.sets.is_multiple_of(parts);
+        let (sets, ways) = if by_sets { (parts, 1) } else { (1, parts) };
+        let (sets, ways) = ((model.sets / sets).max(1), (model.ways / ways).max(1));
+        let (sets, ways) = (sets as usize, ways as usize);
         Self {
             ways,
             sets,
@@ -33,7 +40,6 @@ impl OpCache {
             operations: model.line,
             lines: vec![Line::default(); sets * ways],
             clock: 0,
-            filling: None,
         }
     }
 
@@ -52,32 +58,35 @@ impl OpCache {
         Some(line.end)
     }
 
-    /// Takes in a decoded instruction; `ends` after a branch that is taken.
-    pub(super) fn fill(&mut self, address: u64, length: u8, operations: u32, ends: bool) {
+    /// Takes in a decoded instruction.
+    pub(super) fn fill(
+        &mut self,
+        filling: &mut Filling,
+        address: u64,
+        length: u8,
+        operations: u32,
+    ) {
         let end = address + u64::from(length);
         let shift = self.window_shift;
-        let joined = self.filling.filter(|line| {
+        let joined = filling.0.filter(|line| {
             line.end == address
                 && line.start >> shift == address >> shift
                 && line.operations + operations <= self.operations
         });
         match joined {
             Some(line) => {
-                self.filling = Some(Line { end, operations: line.operations + operations, ..line });
+                filling.0 = Some(Line { end, operations: line.operations + operations, ..line });
             }
             None => {
-                self.finish();
-                self.filling = Some(Line { start: address, end, operations, used: 0 });
+                self.finish(filling);
+                filling.0 = Some(Line { start: address, end, operations, used: 0 });
             }
-        }
-        if ends {
-            self.finish();
         }
     }
 
     /// Puts the line that is being filled in its place.
-    pub(super) fn finish(&mut self) {
-        let Some(line) = self.filling.take() else { return };
+    pub(super) fn finish(&mut self, filling: &mut Filling) {
+        let Some(line) = filling.0.take() else { return };
         self.clock += 1;
         let clock = self.clock;
         let set = self.set(line.start);

@@ -1,24 +1,38 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
+use super::limit::Limit;
 use crate::code::PortSet;
-use crate::model::{CoreModel, Policy, Sharing};
+use crate::model::{Choice, CoreModel, Policy};
 
 /// What the pipeline asks every cycle.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
     pub(super) dispatch: u32,
+    /// Who renames in a cycle.
+    pub(super) dispatching: Policy,
     /// Whether there must be room for as much as that before anything is renamed.
     pub(super) whole_groups: bool,
     pub(super) retire: u32,
-    pub(super) rob: u32,
-    pub(super) queue: u32,
+    /// Who retires in a cycle.
+    pub(super) retiring: Policy,
+    /// Who fetches in a cycle, who decodes, and whose turn it is.
+    pub(super) fetching: Policy,
+    pub(super) decoding: Policy,
+    pub(super) choice: Choice,
+    pub(super) rob: Limit,
+    pub(super) queue: Limit,
     /// General-purpose, vector, mask: results in flight.
-    pub(super) registers: [u32; 3],
-    pub(super) load_queue: u32,
-    pub(super) store_queue: u32,
+    pub(super) registers: [Limit; 3],
+    pub(super) load_queue: Limit,
+    pub(super) store_queue: Limit,
+    /// Whether each thread has all ways to the first level for itself.
+    pub(super) own_loads: bool,
+    pub(super) own_stores: bool,
     /// Of each port: its scheduler and its group.
     pub(super) ports: Vec<Port>,
-    pub(super) schedulers: Vec<u32>,
+    /// Ports that each thread has for itself.
+    pub(super) own_ports: PortSet,
+    pub(super) schedulers: Vec<Limit>,
     /// Names of the groups of ports.
     pub(super) groups: Vec<String>,
     /// Ports that loads are issued to.
@@ -57,8 +71,8 @@ pub(super) struct Port {
 }
 
 impl Parameters {
-    /// What each of `active` threads gets of the core.
-    pub(super) fn of(model: &CoreModel, active: u32) -> Self {
+    /// What each of `active` threads gets of the core, of so many that run there.
+    pub(super) fn of(model: &CoreModel, active: u32, threads: u32) -> Self {
         let (back, memory) = (&model.back, &model.memory);
         let (mut ports, mut groups) = (Vec::new(), Vec::<String>::new());
         for (scheduler, one) in (0..).zip(&back.schedulers) {
@@ -79,10 +93,26 @@ impl Parameters {
                 }
             }
         }
+        let mut schedulers: Vec<Limit> = schedulers
+            .into_iter()
+            .zip(&back.schedulers)
+            .map(|(entries, one)| Limit::of(entries, &one.sharing, active))
+            .collect();
+        let is_own = |port: &Port| {
+            let scheduler = back.schedulers.get(usize::from(port.scheduler));
+            threads > 1 && scheduler.is_some_and(|it| it.sharing.policy == Policy::Replicated)
+        };
+        let mut own_ports =
+            (0..).zip(&ports).fold(0, |all, (bit, port)| all | PortSet::from(is_own(port)) << bit);
         if !back.units.is_empty() {
             let (scheduler, group) = (schedulers.len() as u8, groups.len() as u8);
+            // Units belong to the ports in front of them.
+            let are_own = own_ports.count_ones() as usize == ports.len();
+            let units = ports.len()..ports.len() + back.units.len();
+            own_ports |= units.fold(0, |all, bit| all | PortSet::from(are_own) << bit);
             ports.extend(back.units.iter().map(|_| Port { scheduler, group }));
-            schedulers.push(u32::MAX / 2);
+            let entries = u32::MAX / 2;
+            schedulers.push(Limit { own: entries, all: u32::MAX, alone: entries });
             groups.push("divider".to_owned());
         }
         let issue_delay = u64::from(back.issue_delay.unwrap_or(1).max(1));
@@ -92,21 +122,30 @@ impl Parameters {
         let registers = &back.registers;
         // The architectural state of every thread lies in the same files.
         let in_flight = |entries: u32, architectural: u32| {
-            part(entries.saturating_sub(architectural * active).max(4), &registers.sharing, active)
+            let entries = entries.saturating_sub(architectural * active).max(4);
+            Limit::of(entries, &registers.sharing, active)
         };
         Self {
             dispatch: back.dispatch.entries,
+            dispatching: back.dispatch.sharing.policy,
             whole_groups: back.whole_groups,
             retire: back.retire.entries,
-            rob: part(back.rob.entries, &back.rob.sharing, active),
-            queue: part(model.front.queue.entries, &model.front.queue.sharing, active),
+            retiring: back.retire.sharing.policy,
+            fetching: model.front.fetch.sharing.policy,
+            decoding: model.front.decoder.sharing.policy,
+            choice: model.front.fetch.choice,
+            rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
+            queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
             registers: [
                 in_flight(registers.integer, 16),
                 in_flight(registers.vector, 32),
                 in_flight(registers.mask.unwrap_or(u32::MAX / 2), 8),
             ],
-            load_queue: part(memory.loads.entries, &memory.loads.sharing, active),
-            store_queue: part(memory.stores.entries, &memory.stores.sharing, active),
+            load_queue: Limit::of(memory.loads.entries, &memory.loads.sharing, active),
+            store_queue: Limit::of(memory.stores.entries, &memory.stores.sharing, active),
+            own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,
+            own_stores: threads > 1 && memory.stores.sharing.policy == Policy::Replicated,
+            own_ports,
             ports,
             schedulers,
             groups,
@@ -143,13 +182,4 @@ fn load_ports(model: &CoreModel) -> PortSet {
     let names = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
     let is_of_loads = |(_, name): &(usize, &String)| model.memory.loads.ports.contains(name);
     names.enumerate().filter(is_of_loads).fold(0, |all, (bit, _)| all | 1 << bit)
-}
-
-/// What one of `active` threads gets of a resource.
-fn part(entries: u32, sharing: &Sharing, active: u32) -> u32 {
-    match sharing.policy {
-        Policy::Partitioned if active > 1 => (entries / active).max(1),
-        Policy::Shared if active > 1 => sharing.cap.unwrap_or(entries).min(entries),
-        _ => entries,
-    }
 }

@@ -3,14 +3,15 @@
 use corun_trace::Form;
 
 use super::flight::{CAPACITY, Handle, NEVER};
+use super::limit::Limit;
 use super::parameters::Parameters;
-use super::stack::Component;
+use super::stack::{Component, Shared};
 use super::store_queue::{Overlap, Store};
 use super::thread::{Queued, Renamed, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Operation, PortSet, Source};
 use crate::memory::Origin;
-use crate::model::Binding;
+use crate::model::{Binding, Policy};
 
 /// Ports given to an instruction's operations, and what of each scheduler that takes.
 #[derive(Debug)]
@@ -41,15 +42,31 @@ pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
 impl<F: Feed> Core<F> {
     pub(super) fn rename(&mut self) {
         let count = self.threads.len();
-        self.counts.begin(self.now);
-        let mut width = self.parameters.dispatch;
+        for ports in &mut self.ports {
+            ports.counts.begin(self.now);
+        }
+        let (whole, policy) = (self.parameters.dispatch, self.parameters.dispatching);
+        let mut width = whole;
+        let mut turn = self.rename_turn;
         let code = std::mem::take(&mut self.code);
-        for turn in 0..count {
-            let index = (self.now as usize + turn) % count;
-            let (used, lost_to) = self.rename_thread(index, width, &code);
-            width -= used;
+        for place in 0..count {
+            let index = self.rename_turn.thread(place, count);
+            let most = match policy {
+                Policy::Replicated => whole,
+                Policy::Partitioned => (whole / self.active).max(1),
+                Policy::Shared | Policy::Alternating => width,
+            };
+            let (used, lost_to) = self.rename_thread(index, most, &code);
+            width = match policy {
+                Policy::Alternating if used > 0 => 0,
+                _ => width.saturating_sub(used),
+            };
+            if used > 0 && place == 0 {
+                turn.take(index);
+            }
             self.threads[index].stack.note(used, lost_to);
         }
+        self.rename_turn = turn;
         self.code = code;
     }
 
@@ -63,7 +80,9 @@ impl<F: Feed> Core<F> {
         if let Some(full) = self.lacks_room(index) {
             return (0, self.cause(index, full));
         }
-        while used < width {
+        let mut is_first = true;
+        while used < width || (is_first && width == 0) {
+            is_first = false;
             let thread = &self.threads[index];
             let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
                 return (used, self.starved(index));
@@ -91,7 +110,11 @@ impl<F: Feed> Core<F> {
                 return (used, Component::FrontEnd);
             }
             if let Err(full) = self.seat(index, lowered, used) {
-                return (used, self.cause(index, full));
+                return (used, full.unwrap_or_else(|full| self.cause(index, full)));
+            }
+            if width == 0 {
+                self.leave_seat(index, lowered);
+                return (0, Component::Sibling(Shared::Dispatch));
             }
             let is_move = matches!(lowered.effect, Effect::Move(..));
             let slots = lowered.renamed;
@@ -125,10 +148,15 @@ impl<F: Feed> Core<F> {
         if !whole_groups || thread.queue.front().is_none_or(|queued| queued.at > self.now) {
             return None;
         }
-        let is_full = |(used, entries): (&u32, &u32)| *used > 0 && used + dispatch > *entries;
-        if thread.rob_used > 0 && thread.rob_used + dispatch > rob {
+        let own = &thread.scheduler_used;
+        let is_full = |(scheduler, limit): (usize, &Limit)| {
+            let (own, all) = (own[scheduler], self.scheduler_used[scheduler]);
+            all > 0 && !limit.has_room(own, all, dispatch)
+        };
+        let in_rob = self.all(|thread| thread.rob_used);
+        if in_rob > 0 && !rob.has_room(thread.rob_used, in_rob, dispatch) {
             Some(Component::ReorderBuffer)
-        } else if self.scheduler_used.iter().zip(schedulers).any(is_full) {
+        } else if schedulers.iter().enumerate().any(is_full) {
             Some(Component::Scheduler)
         } else {
             None
@@ -150,10 +178,22 @@ impl<F: Feed> Core<F> {
         let thread = &self.threads[index];
         if thread.fetcher.awaits_branch() {
             Component::Mispredict
-        } else if thread.fetcher.is_at_end() {
-            self.cause(index, Component::FrontEnd)
+        } else if thread.fetcher.was_kept_out() {
+            Component::Sibling(Shared::FrontEnd)
+        } else if thread.fetcher.has_nothing() {
+            let waits = thread.fetcher.waits();
+            self.cause(index, if waits { Component::Waiting } else { Component::FrontEnd })
         } else {
             Component::FrontEnd
+        }
+    }
+
+    /// What slots are lost to when the sibling's entries leave no room: the sibling, unless the thread's
+    /// own oldest operation waits for a port that the sibling uses.
+    fn blocked(&self, index: usize, taken: Component) -> Component {
+        match self.cause(index, taken) {
+            ports @ Component::Sibling(_) => ports,
+            _ => taken,
         }
     }
 
@@ -171,7 +211,14 @@ impl<F: Feed> Core<F> {
             (false, _) => Component::Dependency,
         };
         let has_operands = oldest.pending == 0 && oldest.ready <= self.now;
-        let group = || Component::Port(self.parameters.ports[usize::from(oldest.port)].group);
+        let group = || {
+            let port = usize::from(oldest.port);
+            let set = &self.ports[self.parameters.set_of(index, port)];
+            match usize::from(set.user[port]) == index || self.threads.len() == 1 {
+                true => Component::Port(self.parameters.ports[port].group),
+                false => Component::Sibling(Shared::Ports),
+            }
+        };
         if oldest.done == NEVER {
             match (has_operands, oldest.is_forwarded) {
                 (true, _) if oldest.ports != 0 => group(),
@@ -185,91 +232,170 @@ impl<F: Feed> Core<F> {
         }
     }
 
-    /// Finds a place for everything that the instruction needs, or says what is full.
+    /// The sum over all threads.
+    fn all(&self, used: impl Fn(&Thread<F>) -> u32) -> u32 {
+        self.threads.iter().map(used).sum()
+    }
+
+    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
+    /// slots are lost to.
+    fn check(
+        &self,
+        index: usize,
+        limit: Limit,
+        wanted: u32,
+        used: impl Fn(&Thread<F>) -> u32,
+        (buffer, shared): (Component, Shared),
+    ) -> Result<(), Result<Component, Component>> {
+        let own = used(&self.threads[index]);
+        let all = if self.threads.len() == 1 { own } else { self.all(used) };
+        // What needs more than there is goes when nothing else is there.
+        let never_fits = wanted > limit.own.min(limit.all);
+        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
+            return Ok(());
+        }
+        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
+        Err(if is_taken { Ok(Component::Sibling(shared)) } else { Err(buffer) })
+    }
+
+    /// Finds a place for everything that the instruction needs, or says what is full: what the slots are
+    /// lost to, or else what they are lost to unless the oldest operation is to blame.
     fn seat(
         &mut self,
         index: usize,
         lowered: &CodeInstruction,
         place: u32,
-    ) -> Result<(), Component> {
+    ) -> Result<(), Result<Component, Component>> {
         let (thread, parameters) = (&self.threads[index], &self.parameters);
-        // What needs more than there is goes when nothing else is there.
         let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
-        let slots = u32::from(lowered.renamed.max(1));
         let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
-        if !is_alone && (thread.rob_used + slots > parameters.rob || in_flight > CAPACITY) {
-            return Err(Component::ReorderBuffer);
+        if in_flight > CAPACITY && !is_alone {
+            return Err(Err(Component::ReorderBuffer));
         }
-        for (file, &wanted) in lowered.registers.iter().enumerate() {
-            if !is_alone
-                && thread.registers_used[file] + u32::from(wanted) > parameters.registers[file]
-            {
-                return Err(Component::Registers);
-            }
+        let slots = u32::from(lowered.renamed.max(1));
+        let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
+        self.check(index, parameters.rob, slots, |thread| thread.rob_used, rob)?;
+        for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
+            let used = |thread: &Thread<F>| thread.registers_used[file];
+            let registers = (Component::Registers, Shared::Registers);
+            self.check(index, parameters.registers[file], wanted.into(), used, registers)?;
         }
-        if !is_alone && thread.loads_used + u32::from(lowered.loads) > parameters.load_queue {
-            return Err(Component::LoadQueue);
+        if lowered.loads > 0 {
+            let queue = (Component::LoadQueue, Shared::LoadQueue);
+            let used = |thread: &Thread<F>| thread.loads_used;
+            self.check(index, parameters.load_queue, lowered.loads.into(), used, queue)?;
         }
-        if !is_alone && thread.stores.len() + u32::from(lowered.stores) > parameters.store_queue {
-            return Err(Component::StoreQueue);
+        if lowered.stores > 0 {
+            let queue = (Component::StoreQueue, Shared::StoreQueue);
+            let used = |thread: &Thread<F>| thread.stores.len();
+            self.check(index, parameters.store_queue, lowered.stores.into(), used, queue)?;
         }
         self.seats.ports.clear();
         self.seats.turn = self.seats.turn_before;
-        let is_seated = lowered.operations.iter().all(|operation| self.take_port(operation, place));
-        for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
-            let port = usize::from(port);
-            self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] = 0;
-            if !is_seated && operation.ports != 0 {
-                self.assigned[port] -= 1;
+        let mut full = Ok(());
+        for operation in &lowered.operations {
+            full = self.take_port(index, operation, place);
+            if full.is_err() {
+                break;
             }
         }
-        if is_seated { Ok(()) } else { Err(Component::Scheduler) }
+        for &port in &self.seats.ports {
+            let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
+            self.seats.taken[scheduler] = 0;
+        }
+        if full.is_err() {
+            self.leave_seat(index, lowered);
+        }
+        full
+    }
+
+    /// Gives the ports of an instruction back that is not renamed after all.
+    fn leave_seat(&mut self, index: usize, lowered: &CodeInstruction) {
+        for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
+            let port = usize::from(port);
+            if operation.ports != 0 {
+                let set = self.parameters.set_of(index, port);
+                self.ports[set].assigned[port] -= 1;
+            }
+        }
     }
 
     /// Gives the instruction's next operation one of its ports, if a scheduler has room. The instruction
     /// begins at `place` of what is renamed in this cycle.
-    fn take_port(&mut self, operation: &Operation, place: u32) -> bool {
+    fn take_port(
+        &mut self,
+        index: usize,
+        operation: &Operation,
+        place: u32,
+    ) -> Result<(), Result<Component, Component>> {
         let ports = operation.ports;
         if ports == 0 {
             self.seats.ports.push(0);
-            return true;
+            return Ok(());
         }
-        let port = match self.counts.binding {
-            Binding::Fewest => self.best_port(ports),
-            _ => self.bound_port(ports, place + u32::from(operation.slot)),
+        let lowest = ports.trailing_zeros() as usize;
+        let set = self.parameters.set_of(index, lowest);
+        let port = match self.ports[set].counts.binding {
+            Binding::Fewest => self.best_port(index, ports),
+            _ => self.bound_port(index, set, ports, place + u32::from(operation.slot)),
         };
-        let Some(port) = port else { return false };
+        let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
         self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
-        self.assigned[port] += 1;
+        let set = self.parameters.set_of(index, port);
+        self.ports[set].assigned[port] += 1;
         self.seats.ports.push(port as u8);
-        true
+        Ok(())
+    }
+
+    /// What slots are lost to when the scheduler of a port has no room.
+    fn full_scheduler(&self, index: usize, port: usize) -> Result<Component, Component> {
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        let limit = self.parameters.schedulers[scheduler];
+        let taken = self.seats.taken[scheduler];
+        let own = self.threads[index].scheduler_used[scheduler] + taken;
+        if self.threads.len() > 1 && limit.is_taken(own, 1) {
+            return Ok(self.blocked(index, Component::Sibling(Shared::Scheduler)));
+        }
+        Err(Component::Scheduler)
+    }
+
+    /// Whether a scheduler has no room for one more operation of a thread. An empty one takes an
+    /// instruction that needs more than it has.
+    #[inline]
+    fn is_full(&self, index: usize, scheduler: usize) -> bool {
+        let taken = self.seats.taken[scheduler];
+        let limit = self.parameters.schedulers[scheduler];
+        let own = self.threads[index].scheduler_used[scheduler];
+        let all = self.scheduler_used[scheduler];
+        ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
     }
 
     /// The port that is given by the place among what is renamed in a cycle, if its scheduler has room.
-    fn bound_port(&mut self, ports: PortSet, place: u32) -> Option<usize> {
-        let parameters = &self.parameters;
-        let port = self.counts.choose(ports, place % parameters.dispatch, &mut self.seats.turn);
-        let scheduler = usize::from(parameters.ports[port].scheduler);
-        let used = self.scheduler_used[scheduler];
-        let is_full =
-            used > 0 && used + self.seats.taken[scheduler] >= parameters.schedulers[scheduler];
-        (parameters.whole_groups || !is_full).then_some(port)
+    fn bound_port(
+        &mut self,
+        index: usize,
+        set: usize,
+        ports: PortSet,
+        place: u32,
+    ) -> Option<usize> {
+        let place = place % self.parameters.dispatch;
+        let port = self.ports[set].counts.choose(ports, place, &mut self.seats.turn);
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        (self.parameters.whole_groups || !self.is_full(index, scheduler)).then_some(port)
     }
 
     /// Of these ports the one that fewest operations were given to, in a scheduler with room.
-    fn best_port(&self, mut ports: PortSet) -> Option<usize> {
+    fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
         // Chosen without branches, which the simulating core would predict badly.
         let mut best = u64::MAX;
         while ports != 0 {
             let port = ports.trailing_zeros() as usize;
             ports &= ports - 1;
             let scheduler = usize::from(self.parameters.ports[port].scheduler);
-            let used = self.scheduler_used[scheduler] + self.seats.taken[scheduler];
-            // An empty one takes an instruction that needs more than it has.
-            let is_full = (used >= self.parameters.schedulers[scheduler])
-                & (self.scheduler_used[scheduler] > 0);
-            let busy = self.port_free[port].saturating_sub(self.now);
-            let load = u64::from(self.assigned[port]) + busy;
+            let set = &self.ports[self.parameters.set_of(index, port)];
+            let busy = set.free[port].saturating_sub(self.now);
+            let load = u64::from(set.assigned[port]) + busy;
+            let is_full = self.is_full(index, scheduler);
             best = best.min(if is_full { u64::MAX } else { load << PORT_BITS | port as u64 });
         }
         (best != u64::MAX).then_some(best as usize % (1 << PORT_BITS))
@@ -347,9 +473,11 @@ impl<F: Feed> Core<F> {
                 }
             }
             if operation.ports != 0 {
-                self.counts.give(port);
+                let set = self.parameters.set_of(index, port.into());
+                self.ports[set].counts.give(port);
                 let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
                 self.scheduler_used[scheduler] += 1;
+                self.threads[index].scheduler_used[scheduler] += 1;
             }
             let thread = &mut self.threads[index];
             let flight = thread.flights.at(sequence);

@@ -3,20 +3,24 @@
 use super::{Core, Feed, Handle};
 use crate::code::Kind;
 use crate::memory::{Memory, Request};
+use crate::model::Policy;
 
 impl<F: Feed> Core<F> {
     /// Lets the oldest retired stores reach the cache.
     pub(super) fn commit_stores(&mut self, memory: &mut Memory) {
         let (now, core) = (self.now, self.number);
-        for index in 0..self.threads.len() {
+        let count = self.threads.len();
+        for place in 0..count {
+            let index = self.commit_turn.thread(place, count);
             let mut line = None;
             for done in 0..self.parameters.commit_same_line.max(self.parameters.commit) {
                 let thread = &mut self.threads[index];
-                let pages = thread.pages;
+                let (pages, user) = (thread.pages, thread.user);
                 let Some(store) = thread.stores.ready(now) else { break };
                 let granted = *store.granted.get_or_insert_with(|| {
-                    let owned = memory.owned(core, store.address, now);
-                    let request = Request { core, instruction: 0, linear: store.linear, pages };
+                    let linear = store.linear;
+                    let request = Request { core, user, instruction: 0, linear, pages };
+                    let owned = memory.owned(request, now);
                     owned.unwrap_or_else(|| memory.own(request, now).ready)
                 });
                 if granted > now {
@@ -43,6 +47,10 @@ impl<F: Feed> Core<F> {
                 if is_split {
                     break;
                 }
+            }
+            if line.is_some() && !self.parameters.own_stores {
+                self.commit_turn.take(index);
+                break;
             }
         }
     }
@@ -85,18 +93,27 @@ impl<F: Feed> Core<F> {
 
     /// Retires what is done, in order.
     pub(super) fn retire(&mut self) {
-        for thread in &mut self.threads {
+        let count = self.threads.len();
+        let mut width = self.parameters.retire;
+        for place in 0..count {
+            let index = self.retire_turn.thread(place, count);
+            let thread = &mut self.threads[index];
             while thread.head < thread.next && thread.flights.at(thread.head).done <= self.now {
                 thread.head += 1;
                 self.is_active = true;
             }
-            let mut width = self.parameters.retire;
+            let most = match self.parameters.retiring {
+                Policy::Replicated => self.parameters.retire,
+                Policy::Partitioned => (self.parameters.retire / self.active).max(1),
+                Policy::Shared | Policy::Alternating => width,
+            };
+            let mut left = most;
             while let Some(oldest) = thread.rob.front() {
                 let slots = u32::from(oldest.slots);
-                if oldest.end > thread.head || slots > width && width < self.parameters.retire {
+                if oldest.end > thread.head || slots > left && left < self.parameters.retire {
                     break;
                 }
-                width = width.saturating_sub(slots);
+                left = left.saturating_sub(slots);
                 thread.rob_used -= slots;
                 for (used, freed) in thread.registers_used.iter_mut().zip(oldest.registers) {
                     *used -= u32::from(freed);
@@ -104,9 +121,17 @@ impl<F: Feed> Core<F> {
                 thread.loads_used -= u32::from(oldest.loads);
                 thread.stores.retire(oldest.stores);
                 thread.retired += u64::from(oldest.instructions);
+                thread.last_retired = self.now;
                 thread.is_held &= !oldest.is_serializing;
                 thread.rob.pop_front();
                 self.is_active = true;
+            }
+            width = match self.parameters.retiring {
+                Policy::Alternating if left < most => 0,
+                _ => left,
+            };
+            if left < most && place == 0 {
+                self.retire_turn.take(index);
             }
         }
     }

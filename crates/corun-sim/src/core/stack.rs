@@ -6,6 +6,7 @@ use crate::memory::Origin;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CycleStack {
     width: u64,
+    groups: usize,
     names: Vec<String>,
     slots: Vec<u64>,
     used: u64,
@@ -39,9 +40,45 @@ pub enum Component {
     Registers,
     /// A scheduler, though its oldest has started.
     Scheduler,
+    /// The thread waits for another one.
+    Waiting,
     /// The oldest operation has its operands and waits for a port of this group.
     Port(u8),
+    /// A sibling has what the thread needs.
+    Sibling(Shared),
 }
+
+/// What a sibling may have in a thread's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shared {
+    /// The way from the caches of code to the queue.
+    FrontEnd,
+    /// Renaming and dispatch.
+    Dispatch,
+    /// Entries of the reorder buffer.
+    ReorderBuffer,
+    /// Entries of the load queue.
+    LoadQueue,
+    /// Entries of the store queue.
+    StoreQueue,
+    /// Registers.
+    Registers,
+    /// Entries of a scheduler.
+    Scheduler,
+    /// Ports.
+    Ports,
+}
+
+const SIBLING: &[(Shared, &str)] = &[
+    (Shared::FrontEnd, "sibling: front end"),
+    (Shared::Dispatch, "sibling: dispatch"),
+    (Shared::ReorderBuffer, "sibling: reorder buffer"),
+    (Shared::LoadQueue, "sibling: load queue"),
+    (Shared::StoreQueue, "sibling: store queue"),
+    (Shared::Registers, "sibling: registers"),
+    (Shared::Scheduler, "sibling: scheduler"),
+    (Shared::Ports, "sibling: ports"),
+];
 
 const FIXED: &[(Component, &str)] = &[
     (Component::Retiring, "retiring"),
@@ -60,16 +97,20 @@ const FIXED: &[(Component, &str)] = &[
     (Component::StoreQueue, "store queue"),
     (Component::Registers, "registers"),
     (Component::Scheduler, "scheduler"),
+    (Component::Waiting, "waiting"),
 ];
 
 impl CycleStack {
     /// An empty one of a core that renames `width` slots a cycle and has these groups of ports.
-    pub(super) fn new(width: u32, groups: &[String]) -> Self {
+    pub(super) fn new(width: u32, groups: &[String], has_siblings: bool) -> Self {
         let fixed = FIXED.iter().map(|(_, name)| (*name).to_owned());
         let ports = groups.iter().map(|group| format!("{group} ports"));
-        let names: Vec<String> = fixed.chain(ports).collect();
+        let siblings = SIBLING.iter().filter(|_| has_siblings);
+        let siblings = siblings.map(|(_, name)| (*name).to_owned());
+        let names: Vec<String> = fixed.chain(ports).chain(siblings).collect();
         Self {
             width: width.into(),
+            groups: groups.len(),
             slots: vec![0; names.len()],
             names,
             used: 0,
@@ -84,8 +125,8 @@ impl CycleStack {
 
     /// Time passes as noted.
     pub(super) fn pass(&mut self, cycles: u64) {
-        self.slots[index(Component::Retiring)] += self.used;
-        self.slots[index(self.lost_to)] += cycles * self.width - self.used;
+        self.slots[index(Component::Retiring, self.groups)] += self.used;
+        self.slots[index(self.lost_to, self.groups)] += cycles * self.width - self.used;
         self.used = 0;
     }
 
@@ -111,7 +152,7 @@ impl CycleStack {
     }
 }
 
-fn index(component: Component) -> usize {
+fn index(component: Component, groups: usize) -> usize {
     match component {
         Component::Retiring => 0,
         Component::FrontEnd => 1,
@@ -125,7 +166,9 @@ fn index(component: Component) -> usize {
         Component::StoreQueue => 13,
         Component::Registers => 14,
         Component::Scheduler => 15,
+        Component::Waiting => 16,
         Component::Port(group) => FIXED.len() + usize::from(group),
+        Component::Sibling(shared) => FIXED.len() + groups + shared as usize,
     }
 }
 
@@ -135,8 +178,10 @@ mod tests {
 
     #[test]
     fn each_component_has_its_own_place_and_name() {
-        let places = FIXED.iter().map(|(component, _)| index(*component));
+        let places = FIXED.iter().map(|(component, _)| index(*component, 3));
         assert!(places.eq(0..FIXED.len()));
-        assert_eq!(index(Component::Port(2)), FIXED.len() + 2);
+        assert_eq!(index(Component::Port(2), 3), FIXED.len() + 2);
+        let siblings = SIBLING.iter().map(|(shared, _)| index(Component::Sibling(*shared), 3));
+        assert!(siblings.eq((0..SIBLING.len()).map(|place| FIXED.len() + 3 + place)));
     }
 }

@@ -11,11 +11,14 @@ use super::parameters::Parameters;
 use super::stack::CycleStack;
 use super::store_queue::StoreQueue;
 use crate::code::REGISTERS;
+use crate::divided::User;
 use crate::memory::Pages;
 use crate::model::CoreModel;
 
 pub(super) struct Thread<F> {
     pub(super) feed: F,
+    /// How it shares what its core has.
+    pub(super) user: User,
     pub(super) pages: Pages,
     pub(super) fetcher: Fetcher,
     /// Instructions on their way to renaming.
@@ -41,6 +44,8 @@ pub(super) struct Thread<F> {
     /// General-purpose, vector and mask registers taken.
     pub(super) registers_used: [u32; 3],
     pub(super) loads_used: u32,
+    /// Its entries of each scheduler.
+    pub(super) scheduler_used: Vec<u32>,
     pub(super) stores: StoreQueue,
     /// Whether the stack engine's pointer differs from the back end's.
     pub(super) stack_moved: bool,
@@ -49,6 +54,7 @@ pub(super) struct Thread<F> {
     /// From when on it renames again, after it had to begin anew.
     pub(super) cleared: u64,
     pub(super) retired: u64,
+    pub(super) last_retired: u64,
     pub(super) mispredicts: u64,
     pub(super) stack: CycleStack,
     pub(super) occupancy: Occupancy,
@@ -85,8 +91,15 @@ pub(super) struct Renamed {
 }
 
 impl<F: Feed> Thread<F> {
-    pub(super) fn new(feed: F, parameters: &Parameters, model: &CoreModel) -> Self {
+    pub(super) fn new(
+        thread: usize,
+        feed: F,
+        parameters: &Parameters,
+        model: &CoreModel,
+        siblings: usize,
+    ) -> Self {
         Self {
+            user: User { thread: thread as u8, is_alone: siblings == 0 },
             pages: feed.pages(),
             feed,
             fetcher: Fetcher::new(model),
@@ -104,20 +117,32 @@ impl<F: Feed> Thread<F> {
             copies: Copies::new(model.back.elimination.copy_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
+            scheduler_used: vec![0; parameters.schedulers.len()],
             stores: StoreQueue::default(),
             stack_moved: false,
             is_held: false,
             cleared: 0,
             retired: 0,
+            last_retired: 0,
             mispredicts: 0,
             occupancy: Occupancy::default(),
-            stack: CycleStack::new(parameters.dispatch, &parameters.groups),
+            stack: CycleStack::new(parameters.dispatch, &parameters.groups, siblings > 0),
         }
     }
 
     /// Whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.fetcher.is_at_end() && self.queue.is_empty() && self.rob.is_empty()
+        self.fetcher.is_at_end() && self.is_drained()
+    }
+
+    /// Whether nothing of it is in the core: what its siblings may use is theirs.
+    pub(super) fn is_halted(&self) -> bool {
+        self.fetcher.has_nothing() && self.is_drained() && self.stores.len() == 0
+    }
+
+    /// Whether everything that was fetched is retired.
+    pub(super) fn is_drained(&self) -> bool {
+        self.queue.is_empty() && self.rob.is_empty()
     }
 
     /// The next cycle in which this thread may go on by itself.
@@ -126,7 +151,7 @@ impl<F: Feed> Thread<F> {
             .then(|| self.flights.at(self.head).done)
             .filter(|done| *done != NEVER);
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared));
-        let fetch = self.fetcher.next_event();
+        let fetch = self.fetcher.next_event(now);
         let ahead = |at: &u64| *at > now;
         let stores = self.stores.next_event();
         [head, queued, fetch, stores].into_iter().flatten().filter(ahead).min()

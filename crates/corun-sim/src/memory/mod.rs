@@ -25,6 +25,7 @@ use link::Link;
 use prefetch::Prefetchers;
 use private::Private;
 
+use crate::divided::User;
 use crate::model::{CoreModel, Holds, LINE, WalkBegins};
 use translation::Found;
 
@@ -51,6 +52,8 @@ pub enum Origin {
 pub(crate) struct Request {
     /// The core that asks.
     pub(crate) core: usize,
+    /// Which of its threads.
+    pub(crate) user: User,
     /// A number for the instruction.
     pub(crate) instruction: u64,
     /// A linear address; its line is meant.
@@ -98,8 +101,9 @@ struct Latencies {
 }
 
 impl Memory {
-    /// Empty caches for so many cores.
-    pub(crate) fn new(model: &CoreModel, cores: usize) -> Self {
+    /// Empty caches for cores with so many threads each.
+    pub(crate) fn new(model: &CoreModel, threads: &[usize]) -> Self {
+        let cores = threads.len();
         let hierarchy = &model.hierarchy;
         let l3 = hierarchy.l3.as_ref();
         let group_size = l3.map_or(cores, |l3| l3.cores as usize).max(1);
@@ -112,7 +116,7 @@ impl Memory {
             main: Link::new(seconds_a_line * model.gigahertz * 1e9),
         };
         Self {
-            cores: (0..cores).map(|_| Private::of(model)).collect(),
+            cores: threads.iter().map(|&threads| Private::of(model, threads)).collect(),
             groups: (0..cores.div_ceil(group_size)).map(|_| group()).collect(),
             directory: (cores > 1).then(|| Directory::new(cores)),
             latencies: Latencies {
@@ -140,8 +144,10 @@ impl Memory {
 
     /// When a line that was asked for with [`own`](Self::own) can be written; none if it is not the
     /// core's own any more, and must be asked for again.
-    pub(crate) fn owned(&mut self, core: usize, physical: u64, now: u64) -> Option<u64> {
-        let held = self.cores[core].l1d.find(physical >> LINE_SHIFT)?;
+    pub(crate) fn owned(&mut self, request: Request, now: u64) -> Option<u64> {
+        let physical = request.pages.physical(request.linear);
+        let l1d = self.cores[request.core].l1d.of(request.user);
+        let held = l1d.find(physical >> LINE_SHIFT)?;
         if held.state == State::Shared || held.until <= now.max(held.ready) {
             return None;
         }
@@ -155,23 +161,24 @@ impl Memory {
         let start = now + translation;
         let line = request.pages.physical(request.linear) >> LINE_SHIFT;
         let core = &mut self.cores[request.core];
-        if let Some(held) = core.l1i.find(line) {
+        if let Some(held) = core.l1i.of(request.user).find(line) {
             let ready = held.ready.max(start);
             return Reply { ready, translation, origin: Origin::L1 };
         }
-        core.requests.l1i_misses += 1;
-        let (ready, origin, _) = self.beyond(request.core, line, false, start, self.latencies.code);
-        let core = &mut self.cores[request.core];
-        core.l1i.insert(line, ready, State::Shared);
+        core.asked(request.user).l1i_misses += 1;
+        let Request { core, user, .. } = request;
+        let (ready, origin, _) = self.beyond(core, user, line, false, start, self.latencies.code);
+        self.cores[core].l1i.of(user).insert(line, ready, State::Shared);
         Reply { ready, translation, origin }
     }
 
     /// Brings a line of code that is going to be asked for.
-    pub(crate) fn fetch_ahead(&mut self, core: usize, physical: u64, now: u64) {
-        let line = physical >> LINE_SHIFT;
-        if self.cores[core].l1i.peek(line).is_none() {
-            let (ready, _, _) = self.beyond(core, line, false, now, self.latencies.code);
-            self.cores[core].l1i.insert(line, ready, State::Shared);
+    pub(crate) fn fetch_ahead(&mut self, request: Request, now: u64) {
+        let Request { core, user, pages, linear, .. } = request;
+        let line = pages.physical(linear) >> LINE_SHIFT;
+        if self.cores[core].l1i.of(user).peek(line).is_none() {
+            let (ready, _, _) = self.beyond(core, user, line, false, now, self.latencies.code);
+            self.cores[core].l1i.of(user).insert(line, ready, State::Shared);
         }
     }
 
@@ -180,9 +187,9 @@ impl Memory {
         self.directory.as_mut().map(|directory| directory.taken(core))
     }
 
-    /// What a core has asked for.
-    pub(crate) fn requests(&self, core: usize) -> Requests {
-        self.cores[core].requests
+    /// What a thread of a core has asked for.
+    pub(crate) fn requests(&self, core: usize, thread: usize) -> Requests {
+        self.cores[core].requests[thread]
     }
 
     fn data(&mut self, request: Request, is_write: bool, now: u64) -> Reply {
@@ -190,10 +197,11 @@ impl Memory {
         let start = now + translation;
         let physical = request.pages.physical(request.linear);
         let line = physical >> LINE_SHIFT;
-        let core = &mut self.cores[request.core];
+        let Request { core: number, user, .. } = request;
+        let core = &mut self.cores[number];
         let stride = |it: &mut Prefetchers| it.stride(request.instruction, request.linear);
-        let ahead = if is_write { None } else { stride(&mut core.prefetchers) };
-        let reply = match core.l1d.find(line) {
+        let ahead = if is_write { None } else { stride(core.prefetchers.of(user)) };
+        let reply = match core.l1d.of(user).find(line) {
             Some(held) if held.serves(is_write, start) => {
                 if is_write {
                     held.state = State::Modified;
@@ -201,12 +209,12 @@ impl Memory {
                 Reply { ready: held.ready.max(start), translation, origin: Origin::L1 }
             }
             _ => {
-                core.requests.l1d_misses += 1;
-                let begin = core.fills.free(start);
-                let (ready, origin) = self.bring(request.core, line, is_write, begin);
-                self.cores[request.core].fills.take(ready);
-                if self.cores[request.core].next_line {
-                    self.bring_ahead(request.core, line + 1, begin);
+                core.asked(user).l1d_misses += 1;
+                let begin = core.fills.of(user).free(start);
+                let (ready, origin) = self.bring(number, user, line, is_write, begin);
+                self.cores[number].fills.of(user).take(ready);
+                if self.cores[number].next_line {
+                    self.bring_ahead(number, user, line + 1, begin);
                 }
                 Reply { ready, translation, origin }
             }
@@ -215,31 +223,40 @@ impl Memory {
             let offset = linear.wrapping_sub(request.linear);
             let wanted = physical.wrapping_add(offset) >> LINE_SHIFT;
             if wanted != line {
-                self.bring_ahead(request.core, wanted, start);
+                self.bring_ahead(number, user, wanted, start);
             }
         }
         reply
     }
 
     /// A line for the first level that nobody asked for; not if all buffers are taken.
-    fn bring_ahead(&mut self, core: usize, line: Line, now: u64) {
+    fn bring_ahead(&mut self, core: usize, user: User, line: Line, now: u64) {
         let own = &mut self.cores[core];
         let is_other_page = line.is_multiple_of(64);
-        if is_other_page || own.l1d.peek(line).is_some() || own.fills.are_full(now) {
+        let is_there = own.l1d.of(user).peek(line).is_some();
+        if is_other_page || is_there || own.fills.of(user).are_full(now) {
             return;
         }
-        own.requests.prefetches += 1;
-        let (ready, _) = self.bring(core, line, false, now);
-        self.cores[core].fills.take(ready);
+        own.asked(user).prefetches += 1;
+        let (ready, _) = self.bring(core, user, line, false, now);
+        self.cores[core].fills.of(user).take(ready);
     }
 
     /// A line for the first-level data cache.
-    fn bring(&mut self, core: usize, line: Line, is_write: bool, now: u64) -> (u64, Origin) {
-        let (ready, origin, state) = self.beyond(core, line, is_write, now, self.latencies.l2);
+    fn bring(
+        &mut self,
+        core: usize,
+        user: User,
+        line: Line,
+        is_write: bool,
+        now: u64,
+    ) -> (u64, Origin) {
+        let to_l2 = self.latencies.l2;
+        let (ready, origin, state) = self.beyond(core, user, line, is_write, now, to_l2);
         let state = if is_write { State::Modified } else { state };
-        let evicted = self.cores[core].l1d.insert(line, ready, state);
+        let evicted = self.cores[core].l1d.of(user).insert(line, ready, state);
         if let Some(evicted) = evicted.filter(|evicted| evicted.state == State::Modified) {
-            self.write_back(core, evicted.line, now);
+            self.write_back(core, user, evicted.line, now);
         }
         (ready, origin)
     }
@@ -248,42 +265,43 @@ impl Memory {
     fn beyond(
         &mut self,
         core: usize,
+        user: User,
         line: Line,
         is_write: bool,
         now: u64,
         to_l2: u64,
     ) -> (u64, Origin, State) {
         let own = &mut self.cores[core];
-        let stream = own.prefetchers.stream(line);
+        let stream = own.prefetchers.of(user).stream(line);
         let start = own.l2_link.take(now);
-        let found = own.l2.find(line).map(|held| *held);
+        let found = own.l2.of(user).find(line).map(|held| *held);
         let reply = match found {
             Some(held) if held.serves(is_write, start) => {
                 (held.ready.max(start) + to_l2, Origin::L2, held.state)
             }
             _ => {
-                own.requests.l2_misses += 1;
+                own.asked(user).l2_misses += 1;
                 let begin = own.l2_misses.free(start);
-                let (ready, origin, state) = self.outside(core, line, is_write, begin);
+                let (ready, origin, state) = self.outside(core, user, line, is_write, begin);
                 let own = &mut self.cores[core];
                 own.l2_misses.take(ready);
                 if own.adjacent {
-                    self.fill_l2_ahead(core, line ^ 1, begin);
+                    self.fill_l2_ahead(core, user, line ^ 1, begin);
                 }
                 (ready + to_l2, origin, state)
             }
         };
         for line in stream {
-            self.fill_l2_ahead(core, line, start);
+            self.fill_l2_ahead(core, user, line, start);
         }
         reply
     }
 
-    fn fill_l2_ahead(&mut self, core: usize, line: Line, now: u64) {
+    fn fill_l2_ahead(&mut self, core: usize, user: User, line: Line, now: u64) {
         let own = &mut self.cores[core];
-        if own.l2.peek(line).is_none() && !own.l2_misses.are_full(now) {
-            own.requests.prefetches += 1;
-            let (ready, _, _) = self.outside(core, line, false, now);
+        if own.l2.of(user).peek(line).is_none() && !own.l2_misses.are_full(now) {
+            own.asked(user).prefetches += 1;
+            let (ready, _, _) = self.outside(core, user, line, false, now);
             self.cores[core].l2_misses.take(ready);
         }
     }
@@ -292,6 +310,7 @@ impl Memory {
     fn outside(
         &mut self,
         core: usize,
+        user: User,
         line: Line,
         is_write: bool,
         now: u64,
@@ -303,8 +322,8 @@ impl Memory {
                 if let Some(from) = self.take_from(others, line, is_write, now) {
                     let ready = from + self.latencies.transfer.div_ceil(2);
                     let state = if is_write { State::Modified } else { State::Shared };
-                    self.cores[core].requests.transfers += 1;
-                    self.fill_l2(core, line, ready, state);
+                    self.cores[core].asked(user).transfers += 1;
+                    self.fill_l2(core, user, line, ready, state);
                     return (ready, Origin::OtherCore, state);
                 }
                 others == 0
@@ -322,7 +341,7 @@ impl Memory {
         let (ready, origin) = match found {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {
-                self.cores[core].requests.main += 1;
+                self.cores[core].asked(user).main += 1;
                 let ready = group.main.take(start) + latencies.l3 + latencies.main;
                 if self.holds == Holds::Inclusive {
                     self.fill_l3(core, line, ready - latencies.l3, State::Exclusive);
@@ -330,7 +349,7 @@ impl Memory {
                 (ready, Origin::Main)
             }
         };
-        self.fill_l2(core, line, ready, state);
+        self.fill_l2(core, user, line, ready, state);
         (ready, origin, state)
     }
 
@@ -356,8 +375,8 @@ impl Memory {
         given
     }
 
-    fn fill_l2(&mut self, core: usize, line: Line, ready: u64, state: State) {
-        let evicted = self.cores[core].l2.insert(line, ready, state);
+    fn fill_l2(&mut self, core: usize, user: User, line: Line, ready: u64, state: State) {
+        let evicted = self.cores[core].l2.of(user).insert(line, ready, state);
         let Some(evicted) = evicted else { return };
         if self.holds == Holds::Victims || evicted.state == State::Modified {
             self.fill_l3(core, evicted.line, ready, evicted.state);
@@ -387,44 +406,45 @@ impl Memory {
     }
 
     /// A changed line leaves the first level.
-    fn write_back(&mut self, core: usize, line: Line, now: u64) {
-        match self.cores[core].l2.peek(line) {
+    fn write_back(&mut self, core: usize, user: User, line: Line, now: u64) {
+        match self.cores[core].l2.of(user).peek(line) {
             Some(held) => held.state = State::Modified,
-            None => self.fill_l2(core, line, now, State::Modified),
+            None => self.fill_l2(core, user, line, now, State::Modified),
         }
     }
 
     /// Cycles until the page of a request is known.
     fn translate(&mut self, request: &Request, is_code: bool, now: u64) -> u64 {
         let own = &mut self.cores[request.core];
+        let user = request.user;
         let translations = &mut own.translations;
         let miss = if is_code { translations.code_miss } else { translations.data_miss };
-        let above = match translations.find(request.pages.number(request.linear), is_code) {
+        let above = match translations.find(user, request.pages.number(request.linear), is_code) {
             Found::First => return 0,
             Found::Second => return miss,
             Found::Walk(above) => above,
         };
-        own.requests.walks += 1;
-        let begin = translations.walkers.free(now + miss);
+        let begin = translations.walkers.of(user).free(now + miss);
         let mut at = begin + translations.walk;
+        own.asked(user).walks += 1;
         // The entry of the level above lies 512 times as close to its neighbours.
         let entry = request.pages.entry(request.linear);
         let levels = [entry >> 9 & !7 | 1 << 60, entry];
         for entry in &levels[1 - above.min(1) as usize..] {
-            at = self.table(request.core, entry >> LINE_SHIFT, at);
+            at = self.table(request.core, user, entry >> LINE_SHIFT, at);
         }
-        self.cores[request.core].translations.walkers.take(at);
+        self.cores[request.core].translations.walkers.of(user).take(at);
         at - now
     }
 
     /// When an entry of the tables is read.
-    fn table(&mut self, core: usize, line: Line, now: u64) -> u64 {
+    fn table(&mut self, core: usize, user: User, line: Line, now: u64) -> u64 {
         let latencies = self.latencies;
         match latencies.walk_begins {
-            WalkBegins::L2 => self.beyond(core, line, false, now, latencies.l2).0,
-            WalkBegins::L1d => match self.cores[core].l1d.find(line) {
+            WalkBegins::L2 => self.beyond(core, user, line, false, now, latencies.l2).0,
+            WalkBegins::L1d => match self.cores[core].l1d.of(user).find(line) {
                 Some(held) => held.ready.max(now) + self.cores[core].l1d_latency,
-                None => self.bring(core, line, false, now).0 + self.cores[core].l1d_latency,
+                None => self.bring(core, user, line, false, now).0 + self.cores[core].l1d_latency,
             },
         }
     }

@@ -15,18 +15,26 @@ pub(crate) struct Pages {
     shift: u32,
     /// Whether all of them are one page of memory.
     are_one: bool,
+    /// Tells the process's code from that of others.
+    space: u64,
 }
 
 impl Pages {
     /// Of process `process`; the same for the same seed.
     pub(crate) fn of(process: u32, seed: u64, are_huge: bool) -> Self {
         let key = mixed(seed ^ u64::from(process).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Self { key, shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT }, are_one: false }
+        let space = if process == 0 { 0 } else { mixed(process.into()) };
+        Self { key, shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT }, are_one: false, space }
     }
 
     /// Pages of which each is the same page of memory.
     pub(crate) fn one() -> Self {
-        Self { key: 0, shift: PAGE_SHIFT, are_one: true }
+        Self { key: 0, shift: PAGE_SHIFT, are_one: true, space: 0 }
+    }
+
+    /// A number that only threads of this process have; 0 if that does not matter.
+    pub(crate) fn space(self) -> u64 {
+        self.space
     }
 
     /// Whether two addresses may be one place in memory.

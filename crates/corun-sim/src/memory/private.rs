@@ -6,51 +6,70 @@ use super::cache::{Cache, Held, Line, State};
 use super::link::Link;
 use super::prefetch::Prefetchers;
 use super::translation::Translations;
-use crate::model::CoreModel;
+use crate::divided::{Divided, User};
+use crate::model::{CacheSize, CoreModel, Sharing};
 
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]
 pub(super) struct Private {
-    pub(super) l1i: Cache,
-    pub(super) l1d: Cache,
+    pub(super) l1i: Divided<Cache>,
+    pub(super) l1d: Divided<Cache>,
     pub(super) l1d_latency: u64,
-    pub(super) fills: Buffers,
-    pub(super) l2: Cache,
+    pub(super) fills: Divided<Buffers>,
+    pub(super) l2: Divided<Cache>,
     pub(super) l2_link: Link,
     pub(super) l2_misses: Buffers,
     pub(super) l3_link: Link,
     pub(super) translations: Translations,
-    pub(super) prefetchers: Prefetchers,
+    pub(super) prefetchers: Divided<Prefetchers>,
     pub(super) next_line: bool,
     pub(super) adjacent: bool,
-    pub(super) requests: Requests,
+    /// Of each thread.
+    pub(super) requests: Vec<Requests>,
 }
 
 impl Private {
-    pub(super) fn of(model: &CoreModel) -> Self {
+    /// Of a core with so many threads.
+    pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let hierarchy = &model.hierarchy;
+        let cache = |size: CacheSize, sharing: &Sharing| {
+            Divided::new(sharing.policy, threads, |parts| Cache::of(size.part(parts)))
+        };
+        let (l1i, l1d) = (&model.front.l1i, &model.memory.l1d);
+        let (fills, prefetch) = (&hierarchy.fills, &hierarchy.prefetch);
         Self {
-            l1i: Cache::of(model.front.l1i.size()),
-            l1d: Cache::of(model.memory.l1d.size()),
+            l1i: cache(l1i.size(), &l1i.sharing),
+            l1d: cache(l1d.size(), &l1d.sharing),
             l1d_latency: model.memory.loads.latency.into(),
-            fills: Buffers::new(hierarchy.fills.entries),
-            l2: Cache::of(hierarchy.l2.size()),
+            fills: Divided::new(fills.sharing.policy, threads, |parts| {
+                Buffers::new(fills.entries / parts)
+            }),
+            l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
             l2_link: Link::new(hierarchy.l2.interval),
             l2_misses: Buffers::new(hierarchy.l2.entries),
             l3_link: Link::new(hierarchy.l3.as_ref().map_or(0.0, |l3| l3.interval)),
-            translations: Translations::of(model),
-            prefetchers: Prefetchers::of(&hierarchy.prefetch),
+            translations: Translations::of(model, threads),
+            prefetchers: Divided::new(prefetch.sharing.policy, threads, |_| {
+                Prefetchers::of(prefetch)
+            }),
             next_line: hierarchy.prefetch.next_line,
             adjacent: hierarchy.prefetch.adjacent,
-            requests: Requests::default(),
+            requests: vec![Requests::default(); threads.max(1)],
         }
+    }
+
+    /// What a thread has asked for.
+    #[inline]
+    pub(super) fn asked(&mut self, user: User) -> &mut Requests {
+        &mut self.requests[usize::from(user.thread)]
     }
 
     /// Gives up a line for another core that asks for it now and is heard so many cycles later; or, if it
     /// does not want it `wholly`, the right to write it. Returns it as it was, if it was there.
     pub(super) fn give(&mut self, line: Line, wholly: bool, now: u64, way: u64) -> Option<Held> {
         let mut before: Option<Held> = None;
-        for held in [self.l1d.peek(line), self.l2.peek(line)].into_iter().flatten() {
+        let caches = self.l1d.each().chain(self.l2.each());
+        for held in caches.filter_map(|cache| cache.peek(line)) {
             if held.until < u64::MAX {
                 continue;
             }
@@ -62,7 +81,9 @@ impl Private {
             }
         }
         if wholly {
-            self.l1i.remove(line);
+            for cache in self.l1i.each() {
+                cache.remove(line);
+            }
         }
         before
     }

@@ -13,13 +13,14 @@ fn zen4() -> CoreModel {
 }
 
 fn request(core: usize, linear: u64) -> Request {
-    Request { core, instruction: 1, linear, pages: Pages::of(0, 1, true) }
+    let pages = Pages::of(0, 1, true);
+    Request { core, user: User::ALONE, instruction: 1, linear, pages }
 }
 
 /// Mean cycles of loads that follow each other over `bytes`, a line each in an order without a pattern,
 /// when all were loaded before.
 fn chase(model: &CoreModel, bytes: u64, pages: Pages) -> f64 {
-    let mut memory = Memory::new(model, 1);
+    let mut memory = Memory::new(model, &[1]);
     let lines = bytes / u64::from(LINE);
     let mut now = 0;
     let mut round = |now: &mut u64| {
@@ -64,7 +65,7 @@ fn translations_cost_where_they_are_too_few() {
 #[test]
 fn as_many_misses_as_buffers_are_on_their_way() {
     let model = zen4();
-    let mut memory = Memory::new(&model, 1);
+    let mut memory = Memory::new(&model, &[1]);
     // The first one finds the translation.
     let begin = memory.load(request(0, 4096), 0).ready;
     let mut latency = |line: u64| memory.load(request(0, line * 64), begin).ready - begin;
@@ -77,7 +78,7 @@ fn as_many_misses_as_buffers_are_on_their_way() {
 #[test]
 fn a_stream_from_memory_is_as_fast_as_memory() {
     let model = model::find("zen4").unwrap();
-    let mut memory = Memory::new(&model, 1);
+    let mut memory = Memory::new(&model, &[1]);
     let lines = 200_000u64;
     // As many at once as a core can want: each load begins when the 60th before it is there.
     let mut ready = std::collections::VecDeque::from([0; 60]);
@@ -95,7 +96,7 @@ fn a_stream_from_memory_is_as_fast_as_memory() {
 fn prefetchers_hide_what_has_a_pattern() {
     let (with, without) = (model::find("zen4").unwrap(), zen4());
     let walk = |model: &CoreModel, step: u64| {
-        let mut memory = Memory::new(model, 1);
+        let mut memory = Memory::new(model, &[1]);
         (0..10_000).fold(0, |now, number| memory.load(request(0, number * step), now).ready + 4)
     };
     for step in [64, 192] {
@@ -107,14 +108,14 @@ fn prefetchers_hide_what_has_a_pattern() {
 #[test]
 fn a_line_that_two_write_goes_to_and_fro() {
     let model = zen4();
-    let mut memory = Memory::new(&model, 2);
+    let mut memory = Memory::new(&model, &[1, 1]);
     let mut now = [0, 0];
     let rounds = 100;
     for round in 0..2 * rounds {
         let core = round % 2;
         now[core] = memory.own(request(core, 64), now[core]).ready + 100;
     }
-    let transfers = memory.requests(0).transfers + memory.requests(1).transfers;
+    let transfers = memory.requests(0, 0).transfers + memory.requests(1, 0).transfers;
     assert!(transfers >= 2 * rounds as u64 - 2, "{transfers}");
     let least = rounds as u64 * u64::from(model.hierarchy.coherence.transfer);
     assert!(now[0] >= least, "{} cycles", now[0]);
@@ -124,29 +125,28 @@ fn a_line_that_two_write_goes_to_and_fro() {
 #[test]
 fn what_two_read_stays_with_both() {
     let model = zen4();
-    let mut memory = Memory::new(&model, 2);
+    let mut memory = Memory::new(&model, &[1, 1]);
     for core in [0, 1] {
         memory.load(request(core, 64), 0);
     }
     for core in [0, 1] {
         assert_eq!(memory.load(request(core, 64), 1 << 20).origin, Origin::L1);
     }
-    let physical = Pages::of(0, 1, true).physical(64);
-    assert_eq!(memory.owned(0, physical, 1 << 20), None);
+    assert_eq!(memory.owned(request(0, 64), 1 << 20), None);
     memory.own(request(0, 64), 1 << 20);
-    assert!(memory.owned(0, physical, 1 << 21).is_some());
+    assert!(memory.owned(request(0, 64), 1 << 21).is_some());
     assert_ne!(memory.load(request(1, 64), 1 << 21).origin, Origin::L1);
 }
 
 #[test]
 fn processes_share_nothing() {
     let model = zen4();
-    let mut memory = Memory::new(&model, 2);
+    let mut memory = Memory::new(&model, &[1, 1]);
     for round in 0..10 {
         for core in [0, 1] {
             let pages = Pages::of(core as u32, 1, false);
             memory.own(Request { pages, ..request(core, 64) }, round << 16);
         }
     }
-    assert_eq!(memory.requests(0).transfers + memory.requests(1).transfers, 0);
+    assert_eq!(memory.requests(0, 0).transfers + memory.requests(1, 0).transfers, 0);
 }

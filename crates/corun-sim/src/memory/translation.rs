@@ -2,7 +2,8 @@
 
 use super::buffers::Buffers;
 use super::ways::Ways;
-use crate::model::{CoreModel, SecondTlb};
+use crate::divided::{Divided, User};
+use crate::model::{CoreModel, Policy, SecondTlb, Tlb};
 
 /// How a translation was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,16 +19,16 @@ pub(super) enum Found {
 /// The translations of a core.
 #[derive(Debug)]
 pub(super) struct Translations {
-    data: Ways,
-    code: Ways,
-    second: Option<Ways>,
+    data: Divided<Ways>,
+    code: Divided<Ways>,
+    second: Option<Divided<Ways>>,
     /// Of instructions, where they have their own.
-    second_code: Option<Ways>,
-    directories: Ways,
+    second_code: Option<Divided<Ways>>,
+    directories: Divided<Ways>,
     /// What a first-level miss costs if the second level has it.
     pub(super) data_miss: u64,
     pub(super) code_miss: u64,
-    pub(super) walkers: Buffers,
+    pub(super) walkers: Divided<Buffers>,
     pub(super) walk: u64,
 }
 
@@ -35,33 +36,43 @@ pub(super) struct Translations {
 const DIRECTORY_SHIFT: u32 = 9;
 
 impl Translations {
-    pub(super) fn of(model: &CoreModel) -> Self {
+    pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let walk = &model.hierarchy.walk;
-        let second = |tlb: &SecondTlb| Ways::new(tlb.entries, tlb.ways, 0);
+        let divided = |entries: u32, ways: u32, policy: Policy| {
+            Divided::new(policy, threads, |parts| {
+                // Of what all ways of one set hold, a thread gets some of the ways.
+                let ways = if ways == entries { ways / parts } else { ways };
+                Ways::new(entries / parts, ways, 0)
+            })
+        };
+        let first = |tlb: &Tlb| divided(tlb.entries, tlb.ways, tlb.sharing.policy);
+        let second = |tlb: &SecondTlb| divided(tlb.entries, tlb.ways, tlb.sharing.policy);
         Self {
-            data: Ways::of_tlb(&model.memory.dtlb),
-            code: Ways::of_tlb(&model.front.itlb),
+            data: first(&model.memory.dtlb),
+            code: first(&model.front.itlb),
             second: model.hierarchy.stlb.as_ref().map(second),
             second_code: model.hierarchy.code_stlb.as_ref().map(second),
-            directories: Ways::new(walk.directories.max(1), walk.directories.max(1), 0),
+            directories: divided(walk.directories, walk.directories, walk.sharing.policy),
             data_miss: model.memory.dtlb.miss.into(),
             code_miss: model.front.itlb.miss.into(),
-            walkers: Buffers::new(walk.walkers),
+            walkers: Divided::new(walk.sharing.policy, threads, |parts| {
+                Buffers::new(walk.walkers / parts)
+            }),
             walk: walk.cycles.into(),
         }
     }
 
     /// Looks a page up; it is known from now on.
     #[inline]
-    pub(super) fn find(&mut self, page: u64, is_code: bool) -> Found {
+    pub(super) fn find(&mut self, user: User, page: u64, is_code: bool) -> Found {
         let first = if is_code { &mut self.code } else { &mut self.data };
-        if first.touch(page) {
+        if first.of(user).touch(page) {
             return Found::First;
         }
         let own = self.second_code.as_mut().filter(|_| is_code);
-        if own.or(self.second.as_mut()).is_some_and(|second| second.touch(page)) {
+        if own.or(self.second.as_mut()).is_some_and(|second| second.of(user).touch(page)) {
             return Found::Second;
         }
-        Found::Walk(u32::from(!self.directories.touch(page >> DIRECTORY_SHIFT)))
+        Found::Walk(u32::from(!self.directories.of(user).touch(page >> DIRECTORY_SHIFT)))
     }
 }

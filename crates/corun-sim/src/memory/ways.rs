@@ -1,7 +1,5 @@
 //! Translations: whether one is there; the least recently used one goes first.
 
-use crate::model::Tlb;
-
 /// Entries by number (of a line, of a page), in sets.
 #[derive(Debug)]
 pub(super) struct Ways {
@@ -20,11 +18,6 @@ pub(super) struct Ways {
 const SEEN: usize = 64;
 
 impl Ways {
-    /// Entries for whole pages' numbers.
-    pub(super) fn of_tlb(tlb: &Tlb) -> Self {
-        Self::new(tlb.entries, tlb.ways, 0)
-    }
-
     pub(super) fn new(entries: u32, ways: u32, shift: u32) -> Self {
         let ways = ways.max(1) as usize;
         let sets = (entries as usize / ways).max(1);

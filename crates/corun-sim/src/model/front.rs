@@ -44,8 +44,22 @@ pub struct Fetch {
     /// Extra cycles for an instruction whose prefixes change its length (`66` before an immediate).
     #[serde(default)]
     pub length_changing_prefix: u32,
+    /// Which thread's turn it is where they alternate.
+    #[serde(default)]
+    pub choice: Choice,
     /// How siblings share it.
     pub sharing: Sharing,
+}
+
+/// Which of several threads that could fetch does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choice {
+    /// The one whose last turn is longest ago.
+    #[default]
+    RoundRobin,
+    /// The one with the fewest operations between fetch and execution (ICOUNT, Tullsen et al. 1996).
+    InstructionCount,
 }
 
 /// Where instructions begin and end (Intel): one aligned block of fetched bytes at a time.

@@ -203,6 +203,15 @@ impl CacheSize {
     fn new(kib: u32, ways: u32, replacement: Replacement) -> Self {
         Self { sets: kib * 1024 / LINE / ways, ways, replacement }
     }
+
+    /// One of so many equal parts: of its ways if that is possible, else of its sets.
+    pub fn part(self, parts: u32) -> Self {
+        if self.ways.is_multiple_of(parts) {
+            Self { ways: self.ways / parts, ..self }
+        } else {
+            Self { sets: (self.sets / parts).max(1), ..self }
+        }
+    }
 }
 
 impl Level {

@@ -25,8 +25,8 @@ pub use back::{
 };
 pub use error::{Fault, ModelError};
 pub use front::{
-    BranchPrediction, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer, MicrocodeSequencer,
-    OpCache, Predecoder, Queue, Tage,
+    BranchPrediction, Choice, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,
+    MicrocodeSequencer, OpCache, Predecoder, Queue, Tage,
 };
 pub use hierarchy::{
     CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, MainMemory, Prefetch,

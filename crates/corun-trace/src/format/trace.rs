@@ -43,6 +43,13 @@ struct Frame {
     head: Head,
 }
 
+impl Thread {
+    /// How many instructions it had executed, recorded or not, after its last recorded one.
+    pub fn end(&self) -> u64 {
+        self.frames.last().map_or(0, |frame| frame.head.first_instruction + frame.head.instructions)
+    }
+}
+
 impl Trace {
     /// Opens a file. One without an end is read up to its last whole frame.
     ///

@@ -1,0 +1,72 @@
+//! How many entries of a buffer a thread may take, beside siblings that want them too.
+
+use crate::model::{Policy, Sharing};
+
+/// The entries of one buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit {
+    /// The most of one thread.
+    pub(super) own: u32,
+    /// The most of all threads together.
+    pub(super) all: u32,
+    /// The most of a thread whose siblings are halted.
+    pub(super) alone: u32,
+}
+
+impl Limit {
+    /// Of a buffer, when so many threads are active.
+    pub(super) fn of(entries: u32, sharing: &Sharing, active: u32) -> Self {
+        let own = match sharing.policy {
+            _ if active <= 1 => entries,
+            Policy::Partitioned => (entries / active).max(1),
+            Policy::Shared => sharing.cap.unwrap_or(entries).min(entries),
+            Policy::Replicated | Policy::Alternating => entries,
+        };
+        let is_common = matches!(sharing.policy, Policy::Shared | Policy::Alternating);
+        let all = if is_common { entries } else { u32::MAX };
+        Self { own, all, alone: entries }
+    }
+
+    /// Whether a thread that holds `own` of the `all` taken entries gets `wanted` more.
+    #[inline]
+    pub(super) fn has_room(self, own: u32, all: u32, wanted: u32) -> bool {
+        own + wanted <= self.own && all.saturating_add(wanted) <= self.all
+    }
+
+    /// Whether it would get them if its siblings were halted.
+    pub(super) fn is_taken(self, own: u32, wanted: u32) -> bool {
+        own + wanted <= self.alone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(policy: Policy, cap: Option<u32>, active: u32) -> Limit {
+        let sharing = Sharing { policy, cap, source: "a test".into(), assumed: true };
+        Limit::of(64, &sharing, active)
+    }
+
+    #[test]
+    fn parts_are_whole_again_when_the_siblings_halt() {
+        let two = limit(Policy::Partitioned, None, 2);
+        assert!(two.has_room(31, 63, 1) && !two.has_room(32, 32, 1));
+        assert!(two.is_taken(32, 1) && !two.is_taken(64, 1));
+        assert!(limit(Policy::Partitioned, None, 1).has_room(63, 63, 1));
+    }
+
+    #[test]
+    fn a_common_buffer_has_room_for_whoever_comes_first_up_to_its_cap() {
+        let common = limit(Policy::Shared, Some(48), 2);
+        assert!(common.has_room(47, 47, 1) && !common.has_room(48, 48, 1));
+        assert!(!common.has_room(20, 64, 1), "the sibling has the others");
+        assert!(limit(Policy::Shared, Some(48), 1).has_room(63, 63, 1), "no cap alone");
+    }
+
+    #[test]
+    fn a_copy_of_its_own_never_notices_the_sibling() {
+        let own = limit(Policy::Replicated, None, 2);
+        assert!(own.has_room(63, 127, 1) && !own.has_room(64, 64, 1));
+    }
+}

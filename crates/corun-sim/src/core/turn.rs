@@ -1,0 +1,41 @@
+//! Whose turn it is, where threads alternate.
+
+/// The thread that had the last turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    last: usize,
+}
+
+impl Turn {
+    /// The first turn is this thread's.
+    pub(super) fn beginning(first: usize, threads: usize) -> Self {
+        Self { last: (first + threads - 1) % threads.max(1) }
+    }
+
+    /// The `place`-th of the threads, the one whose turn is longest ago first.
+    #[inline]
+    pub(super) fn thread(self, place: usize, threads: usize) -> usize {
+        let thread = self.last + 1 + place;
+        if threads == 1 { 0 } else { thread % threads }
+    }
+
+    /// A thread had it.
+    #[inline]
+    pub(super) fn take(&mut self, thread: usize) {
+        self.last = thread;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyone_is_next_once() {
+        let mut turn = Turn::beginning(1, 3);
+        let order = |turn: Turn| [0, 1, 2].map(|place| turn.thread(place, 3));
+        assert_eq!(order(turn), [1, 2, 0]);
+        turn.take(2);
+        assert_eq!(order(turn), [0, 1, 2]);
+    }
+}

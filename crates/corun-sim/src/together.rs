@@ -1,0 +1,346 @@
+//! Several workers at once: on cores of their own, as siblings on one core, or taking turns.
+//!
+//! What co-running costs depends on which parts of the programs meet, so that it is simulated several times:
+//! each *phase* begins with the workers at other offsets of their programs.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use corun_trace::ThreadId;
+use corun_trace::format::{FormatError, Trace};
+
+use crate::Simulated;
+use crate::code::Lowering;
+use crate::core::State;
+use crate::machine::Machine;
+use crate::memory::Pages;
+use crate::model::CoreModel;
+use crate::order::Order;
+use crate::recorded::{Course, Recorded};
+use crate::seating::Seating;
+use crate::sliced::{Sliced, Slices};
+use crate::timing::TimingTable;
+
+/// A recorded process, of which any number of copies can be run.
+#[derive(Debug, Clone)]
+pub struct Process<'t> {
+    /// What it executed.
+    pub trace: &'t Trace,
+    /// Its threads that are workers.
+    pub workers: Vec<ThreadId>,
+    /// Its other threads, which start the workers and wait for them.
+    pub others: Vec<ThreadId>,
+}
+
+/// Of the busiest thread's instructions, what a thread executes at least that is a worker.
+const LEAST_WORK: f64 = 0.01;
+
+impl<'t> Process<'t> {
+    /// All threads of a trace; those that execute next to nothing are no workers.
+    pub fn of(trace: &'t Trace) -> Self {
+        let most = trace.threads().iter().map(|thread| thread.instructions).max().unwrap_or(0);
+        let works = |instructions: u64| instructions as f64 >= LEAST_WORK * most as f64;
+        let (workers, others): (Vec<_>, Vec<_>) =
+            trace.threads().iter().partition(|thread| works(thread.instructions));
+        let ids = |threads: Vec<&corun_trace::format::Thread>| {
+            threads.into_iter().map(|thread| thread.id).collect::<Vec<_>>()
+        };
+        Self { trace, workers: ids(workers), others: ids(others) }
+    }
+
+    /// Whether its threads wait for each other, so that it runs from its beginning to its end.
+    pub fn is_ordered(&self) -> bool {
+        self.workers.len() > 1
+    }
+}
+
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a, 't> {
+    /// The cores.
+    pub model: &'a CoreModel,
+    /// Their timing.
+    pub timings: &'a TimingTable,
+    /// The processes; workers are counted through all of them.
+    pub processes: &'a [Process<'t>],
+    /// Which worker runs where.
+    pub seating: &'a Seating,
+    /// Instructions that fill caches and predictors and are not counted. Of processes with one worker.
+    pub warm_up: u64,
+    /// Instructions behind them that are counted, over and over; all there are, if none.
+    pub length: Option<u64>,
+    /// How long workers run that take turns on a logical CPU, in milliseconds.
+    pub slice_ms: f64,
+    /// What a change from one to the other takes, in microseconds.
+    pub switch_us: f64,
+    /// Chooses where pages lie in memory.
+    pub seed: u64,
+}
+
+/// One phase.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    /// By place in the seating: cores, their logical CPUs, who takes turns there.
+    pub workers: Vec<Seated>,
+}
+
+/// A worker in one phase.
+#[derive(Debug, Clone)]
+pub struct Seated {
+    /// Its number.
+    pub worker: usize,
+    /// The core.
+    pub core: usize,
+    /// The logical CPU of the core.
+    pub cpu: usize,
+    /// Counted instructions of its program.
+    pub instructions: u64,
+    /// Cycles in which it executes them; of an ordered process, until its last worker has ended.
+    pub cycles: f64,
+    /// What its logical CPU did meanwhile.
+    pub simulated: Simulated,
+}
+
+/// Rounds of slices that are counted, behind one that is not.
+const ROUNDS: usize = 1;
+/// Instructions between two looks at slices.
+const LOOK: u64 = 1 << 16;
+/// The golden ratio's fraction, whose multiples stay apart (Weyl).
+const APART: f64 = 0.618_033_988_749_895;
+
+/// A logical CPU while it is simulated.
+struct Cpu {
+    core: usize,
+    cpu: usize,
+    workers: Vec<Place>,
+    /// Counted instructions begin and end here.
+    begin: u64,
+    end: u64,
+    state: Option<State>,
+    is_finished: bool,
+}
+
+/// A worker at its place.
+#[derive(Clone, Copy)]
+struct Place {
+    worker: usize,
+    process: usize,
+    thread: ThreadId,
+    /// Which copy of the process.
+    copy: usize,
+    /// Counted instructions, and where its region lies.
+    begin: u64,
+    length: u64,
+}
+
+/// Simulates the `phase`-th of so many phases.
+///
+/// # Errors
+/// If a trace is damaged where it is read.
+pub fn simulate_together(
+    setup: Setup<'_, '_>,
+    phase: usize,
+    phases: usize,
+) -> Result<Phase, FormatError> {
+    let mut cpus = cpus(setup);
+    let mut machine = machine(setup, &cpus, phase as f64 / phases.max(1) as f64)?;
+    let mut targets: Vec<Vec<u64>> = setup.seating.iter().map(|core| vec![0; core.len()]).collect();
+    targets.resize(machine.cores(), vec![u64::MAX]);
+    for cpu in &cpus {
+        targets[cpu.core][cpu.cpu] = cpu.begin;
+    }
+    while cpus.iter().any(|cpu| !cpu.is_finished) {
+        let Some((core, thread)) = machine.run(&targets) else { break };
+        for cpu in cpus.iter_mut().filter(|cpu| cpu.core == core) {
+            match thread {
+                Some(thread) if thread == cpu.cpu => {
+                    targets[core][thread] = cpu.reached(&machine);
+                }
+                None => cpu.is_finished = true,
+                _ => {}
+            }
+        }
+    }
+    let seated = seated(setup, &cpus, &machine);
+    for feed in machine.into_feeds().into_iter().flatten() {
+        feed.into_programs().into_iter().try_for_each(|mut program| program.error())?;
+    }
+    Ok(Phase { workers: seated })
+}
+
+type Running<'a> = Machine<Sliced<Recorded<'a>>>;
+
+impl Cpu {
+    /// Its target is reached; returns the next.
+    fn reached(&mut self, machine: &Running<'_>) -> u64 {
+        let state = machine.state(self.core, self.cpu);
+        let retired = state.retired;
+        if self.workers.len() > 1 {
+            let slices = machine.feed(self.core, self.cpu).done().len();
+            if slices >= self.workers.len() && self.state.is_none() {
+                self.state = Some(state);
+            } else if slices >= self.workers.len() * (1 + ROUNDS) {
+                self.finish(state);
+                return u64::MAX;
+            }
+            return retired + LOOK;
+        }
+        if self.state.is_none() && retired < self.end {
+            self.state = Some(state);
+            return self.end;
+        }
+        self.finish(state);
+        u64::MAX
+    }
+
+    fn finish(&mut self, state: State) {
+        self.state = Some(match &self.state {
+            Some(begin) => state.since(begin),
+            None => state,
+        });
+        self.is_finished = true;
+    }
+}
+
+/// The logical CPUs of the seating, with their workers.
+fn cpus(setup: Setup<'_, '_>) -> Vec<Cpu> {
+    let all: Vec<(usize, ThreadId)> = (0..)
+        .zip(setup.processes)
+        .flat_map(|(process, it)| it.workers.iter().map(move |thread| (process, *thread)))
+        .collect();
+    let mut copies: HashMap<usize, usize> = HashMap::new();
+    let mut place = |worker: usize| {
+        let (process, thread) = all[worker];
+        let count = copies.entry(worker).or_insert(0);
+        let copy = *count;
+        *count += 1;
+        let end = setup.processes[process].trace.threads();
+        let end = end.iter().find(|it| it.id == thread).map_or(0, |it| it.end());
+        let begin = setup.warm_up.min(end);
+        let length = setup.length.unwrap_or(u64::MAX).min(end - begin);
+        Place { worker, process, thread, copy, begin, length }
+    };
+    let mut cpus = Vec::new();
+    for (core, siblings) in setup.seating.iter().enumerate() {
+        for (cpu, workers) in siblings.iter().enumerate() {
+            let workers: Vec<Place> = workers.iter().map(|&worker| place(worker)).collect();
+            let first = workers[0];
+            let is_ordered = setup.processes[first.process].is_ordered();
+            let (begin, end) = match (workers.len(), is_ordered) {
+                (1, true) => (u64::MAX, u64::MAX),
+                (1, false) => (setup.warm_up, setup.warm_up.saturating_add(recorded(setup, first))),
+                _ => (LOOK, u64::MAX),
+            };
+            cpus.push(Cpu { core, cpu, workers, begin, end, state: None, is_finished: false });
+        }
+    }
+    cpus
+}
+
+/// Recorded instructions of a worker's region.
+fn recorded(setup: Setup<'_, '_>, place: Place) -> u64 {
+    let threads = setup.processes[place.process].trace.threads();
+    let recorded = threads.iter().find(|it| it.id == place.thread).map_or(0, |it| it.instructions);
+    place.length.min(recorded)
+}
+
+/// The cores at rest, each worker's program at the offset of the phase (0 to 1).
+fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running<'a>, FormatError> {
+    let mut orders: HashMap<(usize, usize), Rc<RefCell<Order>>> = HashMap::new();
+    let mut numbers: HashMap<(usize, usize), u32> = HashMap::new();
+    let lowering = || Lowering::new(setup.model, setup.timings);
+    let mut recorded = |place: Place, number: usize| {
+        let process = &setup.processes[place.process];
+        let instance = (place.process, place.copy);
+        let next = numbers.len() as u32;
+        let pages = Pages::of(*numbers.entry(instance).or_insert(next), setup.seed, false);
+        let course = if process.is_ordered() {
+            if !orders.contains_key(&instance) {
+                let threads = [&process.workers[..], &process.others].concat();
+                let order = Order::of(process.trace, &threads)?;
+                orders.insert(instance, Rc::new(RefCell::new(order)));
+            }
+            Course::Ordered(orders[&instance].clone())
+        } else {
+            let offset = match number {
+                0 => 0.0,
+                _ => (phase + (number - 1) as f64 * APART).fract(),
+            };
+            let (begin, end) = (place.begin, place.begin + place.length);
+            let first = begin + (offset * place.length as f64) as u64;
+            Course::Around { begin, end, first }
+        };
+        Recorded::new(lowering(), process.trace, place.thread, pages, course)
+    };
+    let slices = Slices {
+        cycles: (setup.slice_ms * setup.model.gigahertz * 1e6) as u64,
+        switch: (setup.switch_us * setup.model.gigahertz * 1e3) as u64,
+    };
+    let mut cores: Vec<Vec<Sliced<Recorded<'_>>>> = Vec::new();
+    let mut number = 0;
+    for cpu in cpus {
+        let mut programs = Vec::new();
+        for &place in &cpu.workers {
+            programs.push(recorded(place, number)?);
+            number += 1;
+        }
+        cores.resize_with(cores.len().max(cpu.core + 1), Vec::new);
+        cores[cpu.core].push(Sliced::new(programs, slices));
+    }
+    // What starts the workers and waits for them takes nothing from them: it has cores of its own.
+    let firsts: Vec<Place> = cpus.iter().flat_map(|cpu| &cpu.workers).copied().collect();
+    for (index, place) in firsts.iter().enumerate() {
+        let is_new =
+            !firsts[..index].iter().any(|it| (it.process, it.copy) == (place.process, place.copy));
+        let process = &setup.processes[place.process];
+        for &thread in process.others.iter().filter(|_| is_new && process.is_ordered()) {
+            cores.push(vec![Sliced::new(vec![recorded(Place { thread, ..*place }, 0)?], slices)]);
+        }
+    }
+    let cores = cores.into_iter().map(|feeds| (lowering().stack_update(), feeds));
+    Ok(Machine::new(setup.model, cores.collect()))
+}
+
+/// What became of the workers.
+fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seated> {
+    // An ordered process has ended when its last worker has.
+    let mut ends: HashMap<(usize, usize), u64> = HashMap::new();
+    for cpu in cpus {
+        for place in &cpu.workers {
+            let end = ends.entry((place.process, place.copy)).or_insert(0);
+            *end = (*end).max(machine.last_retired(cpu.core, cpu.cpu));
+        }
+    }
+    let mut all = Vec::new();
+    for cpu in cpus {
+        let state = || machine.state(cpu.core, cpu.cpu);
+        let state = cpu.state.clone().unwrap_or_else(state);
+        let feed = machine.feed(cpu.core, cpu.cpu);
+        for (turn, place) in cpu.workers.iter().enumerate() {
+            let instructions = recorded(setup, *place);
+            let cycles = if setup.processes[place.process].is_ordered() {
+                ends[&(place.process, place.copy)] as f64
+            } else if cpu.workers.len() > 1 {
+                let slices = &feed.done()[cpu.workers.len().min(feed.done().len())..];
+                let own = slices.iter().filter(|slice| slice.program == turn);
+                let own: u64 = own.map(|slice| slice.instructions).sum();
+                let begin = slices.first().map_or(0, |slice| slice.begin);
+                let end = slices.last().map_or(0, |slice| slice.end);
+                (end - begin) as f64 * instructions as f64 / own.max(1) as f64
+            } else {
+                state.cycles as f64 * instructions as f64 / state.retired.max(1) as f64
+            };
+            let lowering = &feed.programs()[turn].lowering;
+            all.push(Seated {
+                worker: place.worker,
+                core: cpu.core,
+                cpu: cpu.cpu,
+                instructions,
+                cycles,
+                simulated: Simulated::of(state.clone(), lowering),
+            });
+        }
+    }
+    all
+}

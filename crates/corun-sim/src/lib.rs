@@ -11,6 +11,8 @@ mod machine;
 mod memory;
 pub mod model;
 mod order;
+mod outcome;
+mod parallel;
 mod recorded;
 pub mod seating;
 mod simulate;
@@ -22,6 +24,8 @@ mod windows;
 
 pub use core::{CycleStack, Occupancy};
 pub use memory::Requests;
+pub use outcome::{Outcome, Spread};
+pub use parallel::in_parallel;
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
 pub use together::{Phase, Process, Seated, Setup, simulate_together};

@@ -39,6 +39,11 @@ impl<F: Feed> Machine<F> {
         self.cores[core].last_retired(thread)
     }
 
+    /// Gives this thread of each core the first turn wherever they alternate.
+    pub(crate) fn begin_with(&mut self, thread: usize) {
+        self.cores.iter_mut().for_each(|core| core.begin_with(thread));
+    }
+
     /// How many cores there are.
     pub(crate) fn cores(&self) -> usize {
         self.cores.len()

@@ -76,6 +76,8 @@ pub struct Setup<'a, 't> {
     pub switch_us: f64,
     /// Chooses where pages lie in memory.
     pub seed: u64,
+    /// The logical CPU of each core that has the first turn.
+    pub first_turn: usize,
 }
 
 /// One phase.
@@ -232,7 +234,9 @@ fn cpus(setup: Setup<'_, '_>) -> Vec<Cpu> {
                 (1, false) => (setup.warm_up, setup.warm_up.saturating_add(recorded(setup, first))),
                 _ => (LOOK, u64::MAX),
             };
-            cpus.push(Cpu { core, cpu, workers, begin, end, state: None, is_finished: false });
+            // Of a program that is shorter than the warm-up nothing is counted.
+            let is_finished = !is_ordered && workers.iter().any(|place| place.length == 0);
+            cpus.push(Cpu { core, cpu, workers, begin, end, state: None, is_finished });
         }
     }
     cpus
@@ -299,7 +303,9 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
         }
     }
     let cores = cores.into_iter().map(|feeds| (lowering().stack_update(), feeds));
-    Ok(Machine::new(setup.model, cores.collect()))
+    let mut machine = Machine::new(setup.model, cores.collect());
+    machine.begin_with(setup.first_turn);
+    Ok(machine)
 }
 
 /// What became of the workers.

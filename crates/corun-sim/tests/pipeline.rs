@@ -211,3 +211,12 @@ fn assert_near(found: f64, expected: f64) {
         "{found} cycles, expected {expected}"
     );
 }
+
+#[test]
+fn a_pause_lets_nothing_pass_for_as_long_as_it_takes() {
+    // pause; add rax, 1
+    for (name, latency) in [("zen4", 65.0), ("coffee-lake", 140.0)] {
+        let found = cycles(name, &[0xf3, 0x90, 0x48, 0x83, 0xc0, 0x01]);
+        assert!((found - latency).abs() < 0.03 * latency, "{name}: {found}");
+    }
+}

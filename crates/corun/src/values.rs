@@ -78,6 +78,17 @@ pub fn one_group(text: &str) -> Result<Regex, String> {
     }
 }
 
+/// A number above 0.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err(format!("expected a number above 0, found \"{text}\"")),
+    }
+}
+
 /// `NAME=VALUE`.
 ///
 /// # Errors

@@ -2,9 +2,11 @@
 
 mod blocks;
 mod program;
+mod together;
 
 pub use blocks::{BlockPrediction, BlockPredictions};
 pub use program::Simulation;
+pub use together::Together;
 
 use std::collections::BTreeMap;
 

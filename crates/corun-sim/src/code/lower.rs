@@ -115,6 +115,7 @@ impl<'m> Lowering<'m> {
             opcode_at: 0,
             executed: None,
             is_serializing: is_serializing(decoded.mnemonic()),
+            pauses: 0,
             is_draining: decoded.mnemonic() == Mnemonic::Mfence,
             is_locked: decoded.has_lock_prefix()
                 || (decoded.mnemonic() == Mnemonic::Xchg && !own.is_empty()),
@@ -169,6 +170,7 @@ impl<'m> Lowering<'m> {
     ) {
         let timing = self.timing(decoded);
         lowered.slots = timing.slots.max(1);
+        lowered.pauses = if waits(decoded.mnemonic()) { timing.latency } else { 0 };
         lowered.is_microcode = u32::from(timing.slots) >= self.model.front.microcode.from.max(1);
         lowered.effect = Effect::Operations;
         self.operations(lowered, decoded, own, used, &timing);
@@ -555,6 +557,11 @@ fn is_stack_operation(decoded: &Instruction) -> bool {
         .filter(|&at| decoded.op_kind(at) == OpKind::Register)
         .any(|at| RegisterId::of(decoded.op_register(at)) == Some(RegisterId::STACK_POINTER));
     (is_push_or_pop && !names_it) || matches!(decoded.mnemonic(), Mnemonic::Call | Mnemonic::Ret)
+}
+
+/// Whether a thread says with it that it has nothing to do for a while.
+fn waits(mnemonic: Mnemonic) -> bool {
+    matches!(mnemonic, Mnemonic::Pause | Mnemonic::Tpause | Mnemonic::Umwait)
 }
 
 fn is_serializing(mnemonic: Mnemonic) -> bool {

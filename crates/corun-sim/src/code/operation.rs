@@ -50,6 +50,8 @@ pub(crate) struct CodeInstruction {
     pub(crate) executed: Option<Box<CodeInstruction>>,
     /// Whether it waits until everything before it is done, and keeps back what comes behind it.
     pub(crate) is_serializing: bool,
+    /// Cycles for which nothing behind it is renamed, so that siblings have the core (`pause`).
+    pub(crate) pauses: u16,
     /// Whether it also waits until all stores have reached the cache.
     pub(crate) is_draining: bool,
     /// Whether its accesses wait until the stores before them have reached the cache.

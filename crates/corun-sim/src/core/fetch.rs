@@ -3,7 +3,7 @@
 
 use super::flight::NEVER;
 use super::op_cache::{Filling, OpCache};
-use super::predecoder::{Bytes, Predecoder};
+use super::predecoder::{Bytes, Claims, Predecoder};
 use super::thread::{Queued, VALUES};
 use super::{Core, Feed, Next, Step};
 use crate::branch::Outcome;
@@ -438,7 +438,7 @@ impl Fetcher {
         address: u64,
         lowered: &CodeInstruction,
         budget: &mut Budget,
-        front: &Front,
+        front: &mut Front,
         code: &mut Code<'_>,
     ) -> bool {
         let now = code.now;
@@ -454,7 +454,7 @@ impl Fetcher {
             opcode_at: lowered.opcode_at,
             has_length_changing_prefix: lowered.has_length_changing_prefix,
         };
-        let ready = predecoder.ready(bytes, now, missed);
+        let ready = predecoder.ready(bytes, now, &mut front.claims, missed);
         if ready > now {
             self.resume = self.resume.max(ready);
             return false;
@@ -568,6 +568,7 @@ pub(super) struct Front {
     pub(super) op_cache: Option<crate::model::OpCache>,
     /// What it holds.
     decoded: Option<Divided<OpCache>>,
+    claims: Claims,
     /// Cycles lost to a microprogram of the decoders, and its operations a cycle.
     from_decoders: Option<u32>,
     microcode_width: u32,
@@ -580,8 +581,10 @@ impl Front {
         let decoded = front.op_cache.as_ref().map(|cache| {
             Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
         });
+        let is_shared = threads > 1 && front.fetch.sharing.policy != Policy::Replicated;
         Self {
             decoded,
+            claims: Claims::new(is_shared),
             fetch: front.fetch.clone(),
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),

@@ -229,6 +229,16 @@ impl<F: Feed> Core<F> {
         self.now
     }
 
+    /// Gives a thread the first turn wherever they alternate.
+    pub(crate) fn begin_with(&mut self, thread: usize) {
+        let count = self.threads.len();
+        let turn = Turn::beginning(thread % count, count);
+        self.fetch_turn = turn;
+        self.rename_turn = turn;
+        self.retire_turn = turn;
+        self.commit_turn = turn;
+    }
+
     /// What a thread executes.
     pub(crate) fn feed(&self, thread: usize) -> &F {
         &self.threads[thread].feed

@@ -28,6 +28,38 @@ pub(super) struct Predecoder {
     is_restarted: bool,
 }
 
+/// The cycles in which threads that share the way to their predecoders have used it.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    is_shared: bool,
+    last: VecDeque<u64>,
+}
+
+/// Cycles that are remembered: more than any predecoder runs ahead.
+const CLAIMED: usize = 64;
+
+impl Claims {
+    /// Of threads that share it, or that need not care.
+    pub(super) fn new(is_shared: bool) -> Self {
+        Self { is_shared, last: VecDeque::new() }
+    }
+
+    /// The first free cycle from this one on.
+    fn claim(&mut self, mut cycle: u64) -> u64 {
+        if !self.is_shared {
+            return cycle;
+        }
+        while self.last.contains(&cycle) {
+            cycle += 1;
+        }
+        if self.last.len() == CLAIMED {
+            self.last.pop_front();
+        }
+        self.last.push_back(cycle);
+        cycle
+    }
+}
+
 /// An instruction as the predecoder sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bytes {
@@ -71,6 +103,7 @@ impl Predecoder {
         &mut self,
         bytes: Bytes,
         now: u64,
+        claims: &mut Claims,
         mut missed: impl FnMut(u64) -> u64,
     ) -> u64 {
         if let Some(ready) = self.ready {
@@ -87,16 +120,16 @@ impl Predecoder {
             self.cycle = now.saturating_sub(delay + 1);
         }
         if first != self.block {
-            self.begin(first, missed(bytes.address));
+            self.begin(first, missed(bytes.address), claims);
         }
         if last != first {
             let offset = bytes.address % self.block_bytes + u64::from(bytes.opcode_at);
             if self.taken >= self.model.instructions && offset < self.block_bytes {
-                self.go_on();
+                self.go_on(claims);
             }
-            self.begin(last, missed(last * self.block_bytes));
+            self.begin(last, missed(last * self.block_bytes), claims);
         } else if self.taken >= self.model.instructions {
-            self.go_on();
+            self.go_on(claims);
         }
         self.taken += 1;
         if bytes.has_length_changing_prefix {
@@ -117,21 +150,21 @@ impl Predecoder {
         self.left.push_back(now);
     }
 
-    fn begin(&mut self, block: u64, missed: u64) {
+    fn begin(&mut self, block: u64, missed: u64, claims: &mut Claims) {
         self.hidden = self.cycles_of_block.saturating_sub(1);
         self.cycles_of_block = 0;
         self.block = block;
-        self.go_on();
+        self.go_on(claims);
         self.cycle += missed;
     }
 
     /// Another cycle, when the queue has room for what it may bring.
-    fn go_on(&mut self) {
+    fn go_on(&mut self, claims: &mut Claims) {
         self.cycles_of_block += 1;
         self.taken = 0;
         let behind = self.model.queue.saturating_sub(self.model.instructions) as usize + 1;
         let room = self.left.len().checked_sub(behind).map_or(0, |at| self.left[at] + 1);
-        self.cycle = (self.cycle + 1).max(room);
+        self.cycle = claims.claim((self.cycle + 1).max(room));
     }
 }
 
@@ -154,7 +187,7 @@ mod tests {
             let has_length_changing_prefix = index == longer;
             let bytes = Bytes { address, length, opcode_at: 0, has_length_changing_prefix };
             address += u64::from(length);
-            let ready = predecoder.ready(bytes, 100, |_| 0);
+            let ready = predecoder.ready(bytes, 100, &mut Claims::default(), |_| 0);
             predecoder.take(ready.max(100));
             ready
         };
@@ -191,11 +224,20 @@ mod tests {
                 opcode_at: 0,
                 has_length_changing_prefix: false,
             };
-            ready.push(predecoder.ready(bytes, 100, |_| 0));
+            ready.push(predecoder.ready(bytes, 100, &mut Claims::default(), |_| 0));
             // The decoders take nothing before cycle 200.
             predecoder.take(200);
         }
         assert_eq!(ready[15], 103, "fifteen wait, and five more have room");
         assert_eq!(ready[16], 204);
+    }
+
+    #[test]
+    fn who_shares_a_way_takes_turns() {
+        let mut claims = Claims::new(true);
+        let claimed: Vec<u64> = [5, 5, 6, 5, 20].map(|cycle| claims.claim(cycle)).to_vec();
+        assert_eq!(claimed, [5, 6, 7, 8, 20]);
+        let mut own = Claims::new(false);
+        assert_eq!([5, 5].map(|cycle| own.claim(cycle)), [5, 5]);
     }
 }

@@ -22,11 +22,19 @@ pub(super) struct Seats {
     turn: bool,
     /// The turn before this instruction.
     turn_before: bool,
+    /// Whether it found no place because siblings have what the thread may have.
+    is_crowded: bool,
 }
 
 impl Seats {
     pub(super) fn new(schedulers: usize) -> Self {
-        Self { ports: Vec::new(), taken: vec![0; schedulers], turn: false, turn_before: false }
+        Self {
+            ports: Vec::new(),
+            taken: vec![0; schedulers],
+            turn: false,
+            turn_before: false,
+            is_crowded: false,
+        }
     }
 }
 
@@ -35,6 +43,9 @@ const PORT_BITS: u32 = PortSet::BITS.ilog2();
 
 /// Bytes of a repeated access of which the lines are asked for one by one.
 const LONGEST_SPAN: u64 = 1 << 14;
+
+/// Cycles without an entry from which on a thread is let in first.
+const STARVED: u64 = 100;
 
 /// The index of the code that holds nothing but the update of the stack pointer.
 pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
@@ -48,10 +59,12 @@ impl<F: Feed> Core<F> {
         let (whole, policy) = (self.parameters.dispatch, self.parameters.dispatching);
         let mut width = whole;
         let mut turn = self.rename_turn;
+        let starving = self.starving();
         let code = std::mem::take(&mut self.code);
         for place in 0..count {
             let index = self.rename_turn.thread(place, count);
             let most = match policy {
+                _ if starving.is_some_and(|starving| starving != index) => 0,
                 Policy::Replicated => whole,
                 Policy::Partitioned => (whole / self.active).max(1),
                 Policy::Shared | Policy::Alternating => width,
@@ -87,7 +100,7 @@ impl<F: Feed> Core<F> {
             let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
                 return (used, self.starved(index));
             };
-            if thread.is_held {
+            if thread.is_held || thread.paused > self.now {
                 return (used, Component::Serializing);
             }
             if thread.cleared > self.now {
@@ -109,7 +122,11 @@ impl<F: Feed> Core<F> {
                 // What was one operation until now is not torn apart over two cycles.
                 return (used, Component::FrontEnd);
             }
-            if let Err(full) = self.seat(index, lowered, used) {
+            let seat = self.seat(index, lowered, used);
+            let since = self.threads[index].starved.unwrap_or(self.now);
+            let is_starved = seat.is_err() && self.seats.is_crowded && used == 0;
+            self.threads[index].starved = is_starved.then_some(since);
+            if let Err(full) = seat {
                 return (used, full.unwrap_or_else(|full| self.cause(index, full)));
             }
             if width == 0 {
@@ -232,6 +249,13 @@ impl<F: Feed> Core<F> {
         }
     }
 
+    /// A thread that siblings have left no entry for so long that it must have the next: no buffer lets
+    /// one thread starve another.
+    fn starving(&self) -> Option<usize> {
+        let is_long = |thread: &Thread<F>| thread.starved.is_some_and(|at| at + STARVED < self.now);
+        if self.threads.len() == 1 { None } else { self.threads.iter().position(is_long) }
+    }
+
     /// The sum over all threads.
     fn all(&self, used: impl Fn(&Thread<F>) -> u32) -> u32 {
         self.threads.iter().map(used).sum()
@@ -240,7 +264,7 @@ impl<F: Feed> Core<F> {
     /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
     /// slots are lost to.
     fn check(
-        &self,
+        &mut self,
         index: usize,
         limit: Limit,
         wanted: u32,
@@ -255,6 +279,7 @@ impl<F: Feed> Core<F> {
             return Ok(());
         }
         let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
+        self.seats.is_crowded = own + wanted <= limit.own;
         Err(if is_taken { Ok(Component::Sibling(shared)) } else { Err(buffer) })
     }
 
@@ -266,7 +291,8 @@ impl<F: Feed> Core<F> {
         lowered: &CodeInstruction,
         place: u32,
     ) -> Result<(), Result<Component, Component>> {
-        let (thread, parameters) = (&self.threads[index], &self.parameters);
+        self.seats.is_crowded = false;
+        let thread = &self.threads[index];
         let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
         let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
         if in_flight > CAPACITY && !is_alone {
@@ -274,21 +300,21 @@ impl<F: Feed> Core<F> {
         }
         let slots = u32::from(lowered.renamed.max(1));
         let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
-        self.check(index, parameters.rob, slots, |thread| thread.rob_used, rob)?;
+        self.check(index, self.parameters.rob, slots, |thread| thread.rob_used, rob)?;
         for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
             let used = |thread: &Thread<F>| thread.registers_used[file];
             let registers = (Component::Registers, Shared::Registers);
-            self.check(index, parameters.registers[file], wanted.into(), used, registers)?;
+            self.check(index, self.parameters.registers[file], wanted.into(), used, registers)?;
         }
         if lowered.loads > 0 {
             let queue = (Component::LoadQueue, Shared::LoadQueue);
             let used = |thread: &Thread<F>| thread.loads_used;
-            self.check(index, parameters.load_queue, lowered.loads.into(), used, queue)?;
+            self.check(index, self.parameters.load_queue, lowered.loads.into(), used, queue)?;
         }
         if lowered.stores > 0 {
             let queue = (Component::StoreQueue, Shared::StoreQueue);
             let used = |thread: &Thread<F>| thread.stores.len();
-            self.check(index, parameters.store_queue, lowered.stores.into(), used, queue)?;
+            self.check(index, self.parameters.store_queue, lowered.stores.into(), used, queue)?;
         }
         self.seats.ports.clear();
         self.seats.turn = self.seats.turn_before;
@@ -348,12 +374,13 @@ impl<F: Feed> Core<F> {
     }
 
     /// What slots are lost to when the scheduler of a port has no room.
-    fn full_scheduler(&self, index: usize, port: usize) -> Result<Component, Component> {
+    fn full_scheduler(&mut self, index: usize, port: usize) -> Result<Component, Component> {
         let scheduler = usize::from(self.parameters.ports[port].scheduler);
         let limit = self.parameters.schedulers[scheduler];
         let taken = self.seats.taken[scheduler];
         let own = self.threads[index].scheduler_used[scheduler] + taken;
         if self.threads.len() > 1 && limit.is_taken(own, 1) {
+            self.seats.is_crowded = own < limit.own;
             return Ok(self.blocked(index, Component::Sibling(Shared::Scheduler)));
         }
         Err(Component::Scheduler)
@@ -514,6 +541,9 @@ impl<F: Feed> Core<F> {
         }
         if queued.is_mispredicted && !is_update {
             thread.fetcher.await_branch(thread.next - 1);
+        }
+        if lowered.pauses > 0 {
+            thread.paused = self.now + u64::from(lowered.pauses);
         }
         thread.stack_moved |= lowered.moves_stack_pointer;
         thread.is_held |= lowered.is_serializing && !is_update;

@@ -51,8 +51,12 @@ pub(super) struct Thread<F> {
     pub(super) stack_moved: bool,
     /// Whether an instruction in flight keeps back what comes behind it.
     pub(super) is_held: bool,
+    /// From when on it renames again, after an instruction that says that it waits.
+    pub(super) paused: u64,
     /// From when on it renames again, after it had to begin anew.
     pub(super) cleared: u64,
+    /// Since when siblings have left it no entry of something.
+    pub(super) starved: Option<u64>,
     pub(super) retired: u64,
     pub(super) last_retired: u64,
     pub(super) mispredicts: u64,
@@ -121,7 +125,9 @@ impl<F: Feed> Thread<F> {
             stores: StoreQueue::default(),
             stack_moved: false,
             is_held: false,
+            paused: 0,
             cleared: 0,
+            starved: None,
             retired: 0,
             last_retired: 0,
             mispredicts: 0,
@@ -150,7 +156,7 @@ impl<F: Feed> Thread<F> {
         let head = (self.head < self.next)
             .then(|| self.flights.at(self.head).done)
             .filter(|done| *done != NEVER);
-        let queued = self.queue.front().map(|queued| queued.at.max(self.cleared));
+        let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
         let ahead = |at: &u64| *at > now;
         let stores = self.stores.next_event();

@@ -24,6 +24,14 @@ pub enum ModelError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A field cannot be set so.
+    #[error("{setting}: {sentence}")]
+    Setting {
+        /// As it was asked for.
+        setting: String,
+        /// What was expected and found.
+        sentence: String,
+    },
     /// The file is no model.
     #[error("{}", lines(file, faults))]
     Wrong {
@@ -57,7 +65,7 @@ fn lines(file: &str, faults: &[Fault]) -> String {
 impl Actionable for ModelError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Unknown { .. } => Exit::Usage,
+            Self::Unknown { .. } | Self::Setting { .. } => Exit::Usage,
             Self::Unreadable { .. } | Self::Wrong { .. } => Exit::Failed,
         }
     }
@@ -74,6 +82,10 @@ impl Actionable for ModelError {
                 _ => "Give one of these names, or the path of a model file (.toml).".to_owned(),
             },
             Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
+            Self::Setting { .. } => {
+                "`corun models show` lists the fields; docs/models.md says what each one means."
+                    .to_owned()
+            }
             Self::Wrong { .. } => {
                 "Correct the file; docs/models.md says what each field means.".to_owned()
             }

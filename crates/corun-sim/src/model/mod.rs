@@ -12,6 +12,7 @@ mod library;
 mod memory;
 mod places;
 mod published;
+mod setting;
 mod sharing;
 mod sources;
 

@@ -14,6 +14,7 @@ pub(super) struct Places {
     bytes: BTreeMap<String, usize>,
     /// Paths of texts that hold control characters, and what they hold, written with escapes.
     unprintable: Vec<(String, String)>,
+    has_all: bool,
 }
 
 impl Places {
@@ -22,6 +23,11 @@ impl Places {
         let mut places = Self::default();
         places.add_table("", table);
         places
+    }
+
+    /// Of a model that is in no file: it is taken to have every field.
+    pub fn all() -> Self {
+        Self { has_all: true, ..Self::default() }
     }
 
     /// Where a field begins, in bytes; where it is missing, where the table begins that lacks it.
@@ -38,7 +44,7 @@ impl Places {
 
     /// Whether the file has the field.
     pub fn has(&self, path: &str) -> bool {
-        self.bytes.contains_key(path)
+        self.has_all || self.bytes.contains_key(path)
     }
 
     /// The paths of all fields.

@@ -2,24 +2,30 @@
 
 mod blocks;
 mod program;
+mod together;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_record::Placement;
 use corun_sim::model::{self, CoreModel};
 use corun_sim::timing::TimingTable;
 
 use crate::problem::Problem;
+use crate::values::{assignment, positive};
+
+/// The most cores that share a simulated memory.
+const MOST_CORES: i64 = 64;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The core: a name of `corun models list`, or a model file that ends in .toml
     #[arg(long, value_name = "MODEL")]
     model: String,
-    /// What a program executed, recorded by `corun trace`
+    /// What programs executed, recorded by `corun trace`; several need a --placement
     #[arg(value_name = "TRACE", required_unless_present = "blocks")]
-    trace: Option<PathBuf>,
+    traces: Vec<PathBuf>,
     /// Do not count the first N instructions: they fill predictors and caches
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "blocks")]
     warmup: u64,
@@ -28,10 +34,43 @@ pub struct Arguments {
     #[arg(conflicts_with = "blocks")]
     length: Option<u64>,
     /// Simulate this thread of the trace, counted from 0
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "blocks")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["blocks", "placement"])]
     thread: u32,
+    /// Simulate workers together: single, spread, full, full@K, packed, stacked or free@N, or several of
+    /// these with commas between them, which are then compared
+    #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "blocks")]
+    placement: Vec<Placement>,
+    /// Use N cores [default: as few as hold every worker]
+    #[arg(long, value_name = "N", requires = "placement")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CORES))]
+    cores: Option<u32>,
+    /// Begin at N different offsets of the programs, and tell the mean and the spread
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "placement")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    phases: u32,
+    /// Choose by this number where pages lie in memory
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "placement")]
+    seed: u64,
+    /// Let workers that take turns run for so many milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 3.0, requires = "placement")]
+    #[arg(value_parser = positive)]
+    slice: f64,
+    /// Let a change from one to the other take so many microseconds
+    #[arg(long, value_name = "US", default_value_t = 2.0, requires = "placement")]
+    #[arg(value_parser = positive)]
+    switch: f64,
+    /// Run N simulations at a time [default: one for each CPU]
+    #[arg(long, value_name = "N", requires = "placement")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+    /// Show no progress
+    #[arg(long, requires = "placement")]
+    quiet: bool,
+    /// Set a field of the model otherwise, for instance rob.policy=shared; can be given several times
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
     /// Tell the cycles of each block of a table (column `block`, hexadecimal; `cycles`, if measured)
-    #[arg(long, value_name = "FILE", conflicts_with = "trace")]
+    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
     blocks: Option<PathBuf>,
     /// With --blocks: write block and predicted cycles to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE", requires = "blocks")]
@@ -42,12 +81,19 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let model = model::find(&arguments.model)?;
+    let model = model::find(&arguments.model)?.with(&arguments.set)?;
     let timings = timings(&model)?;
-    match (&arguments.blocks, &arguments.trace) {
+    match (&arguments.blocks, arguments.traces.as_slice()) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
-        (None, Some(trace)) => program::run(arguments, &model, &timings, trace),
-        (None, None) => Err(Problem::usage(
+        (None, traces @ [_, ..]) if !arguments.placement.is_empty() => {
+            together::run(arguments, &model, &timings, traces)
+        }
+        (None, [trace]) => program::run(arguments, &model, &timings, trace),
+        (None, [_, ..]) => Err(Problem::usage(
+            "expected one trace, or a --placement for several, found neither",
+            "For instance: corun simulate --model zen4 --placement spread,full one.trace other.trace",
+        )),
+        (None, []) => Err(Problem::usage(
             "expected a trace or --blocks, found neither",
             "For instance: corun trace -o gzip.trace -- gzip -kc FILE, then corun simulate --model \
              zen4 gzip.trace",

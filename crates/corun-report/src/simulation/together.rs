@@ -1,0 +1,258 @@
+//! Workers that ran together on simulated cores, and what one placement is worth against another.
+
+use std::fmt::Write as _;
+
+use corun_record::Placement;
+use corun_sim::model::CoreModel;
+use corun_sim::{Outcome, Spread};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::wrapped;
+use crate::tables::Table;
+use crate::terminal::grid;
+
+/// Placements of the same workers.
+#[derive(Debug, Clone)]
+pub struct Together<'a> {
+    /// The core.
+    pub model: &'a CoreModel,
+    /// Fields of it that were set otherwise.
+    pub settings: &'a [(String, String)],
+    /// What must be said of the model.
+    pub warning: Option<String>,
+    /// The name of each worker.
+    pub workers: &'a [String],
+    /// What came out, in the order asked for.
+    pub outcomes: &'a [Outcome],
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u32,
+    model: &'a str,
+    settings: Map<String, Value>,
+    warning: Option<&'a str>,
+    workers: &'a [String],
+    placements: Vec<PlacementDocument>,
+    comparisons: Vec<ComparisonDocument>,
+}
+
+#[derive(Serialize)]
+struct PlacementDocument {
+    placement: String,
+    cores: usize,
+    phases: usize,
+    workers: Vec<WorkerDocument>,
+}
+
+#[derive(Serialize)]
+struct WorkerDocument {
+    worker: usize,
+    core: usize,
+    logical_cpu: usize,
+    instructions: u64,
+    cycles: Vec<f64>,
+    stack: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct ComparisonDocument {
+    metric: &'static str,
+    placement: String,
+    reference: String,
+    mean: f64,
+    least: f64,
+    most: f64,
+}
+
+/// One placement against another.
+struct Comparison<'a> {
+    metric: &'static str,
+    placement: &'a Outcome,
+    reference: &'a Outcome,
+    value: Spread,
+}
+
+/// Components below this share of a worker's slots are left out of the text.
+const LEAST_SHARE: f64 = 0.005;
+
+impl Together<'_> {
+    /// As JSON; cycles are a number for each phase.
+    ///
+    /// # Panics
+    /// Never: outcomes are JSON.
+    pub fn to_json(&self) -> String {
+        let settings = self.settings.iter();
+        let document = Document {
+            format: "corun-placements",
+            version: 1,
+            model: &self.model.name,
+            settings: settings.map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
+            warning: self.warning.as_deref(),
+            workers: self.workers,
+            placements: self.outcomes.iter().map(placement).collect(),
+            comparisons: self.comparisons().iter().map(Comparison::document).collect(),
+        };
+        serde_json::to_string_pretty(&document).expect("outcomes are JSON") + "\n"
+    }
+
+    /// For people, `columns` wide.
+    pub fn describe(&self, columns: u16) -> String {
+        let mut text = format!("{}\n", self.model.title);
+        for (name, value) in self.settings {
+            let _ = writeln!(text, "with {name} = {value}");
+        }
+        if let Some(warning) = &self.warning {
+            text += &wrapped(warning, columns);
+            text.push('\n');
+        }
+        for outcome in self.outcomes {
+            let _ = write!(text, "\n{}: {}", outcome.placement, outcome.placement.summary());
+            if outcome.phases.len() > 1 {
+                let _ = write!(text, "; {} phases", outcome.phases.len());
+            }
+            text.push_str("\n\n");
+            text += &grid(&self.table(outcome), columns);
+            text.push('\n');
+        }
+        let comparisons = self.comparisons();
+        if !comparisons.is_empty() {
+            text.push('\n');
+        }
+        for one in comparisons {
+            let Spread { mean, least, most } = one.value;
+            let (placement, reference) = (one.placement.placement, one.reference.placement);
+            let _ = write!(text, "{} ({placement} against {reference}): {mean:.3}", one.metric);
+            if least < most {
+                let _ = write!(text, ", by phase {least:.3} to {most:.3}");
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// What is known of a placement from the others there are.
+    fn comparisons(&self) -> Vec<Comparison<'_>> {
+        let all = self.outcomes.iter();
+        let pairs = all.flat_map(|placement| {
+            self.outcomes.iter().map(move |reference| (placement, reference))
+        });
+        pairs.filter_map(|(placement, reference)| compared(placement, reference)).collect()
+    }
+
+    fn table(&self, outcome: &Outcome) -> Table {
+        let mut rows = Vec::new();
+        for (place, one) in outcome.phases[0].workers.iter().enumerate() {
+            let phases = || outcome.phases.iter().map(|phase| &phase.workers[place]);
+            let cycles = Spread::of(phases().map(|one| one.cycles));
+            let range = match cycles.least < cycles.most {
+                true => format!("{:.3} to {:.3}", cycles.least / 1e6, cycles.most / 1e6),
+                false => String::new(),
+            };
+            rows.push(vec![
+                self.workers[one.worker].clone(),
+                format!("{}.{}", one.core, one.cpu),
+                format!("{:.3}", one.instructions as f64 / 1e6),
+                format!("{:.3}", cycles.mean / 1e6),
+                range,
+                format!("{:.3}", one.instructions as f64 / cycles.mean),
+                lost(phases().map(|one| &one.simulated)),
+            ]);
+        }
+        let header = [
+            "worker",
+            "core.CPU",
+            "M instructions",
+            "M cycles",
+            "by phase",
+            "a cycle",
+            "where cycles went",
+        ];
+        Table { header: header.map(str::to_owned).to_vec(), rows }
+    }
+}
+
+/// The largest components of the stacks together.
+fn lost<'s>(simulated: impl Iterator<Item = &'s corun_sim::Simulated>) -> String {
+    let stack = stack(simulated);
+    let all: f64 = stack.iter().map(|(_, cycles)| cycles).sum();
+    let mut parts: Vec<(&str, f64)> = stack
+        .iter()
+        .map(|(name, cycles)| (name.as_str(), cycles / all.max(1.0)))
+        .filter(|(_, share)| *share >= LEAST_SHARE)
+        .collect();
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let parts: Vec<String> =
+        parts.iter().map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();
+    parts.join(", ")
+}
+
+/// Cycles of each component, summed.
+fn stack<'s>(simulated: impl Iterator<Item = &'s corun_sim::Simulated>) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = Vec::new();
+    for one in simulated {
+        for (place, (name, cycles)) in one.stack.cycles().enumerate() {
+            match all.get_mut(place) {
+                Some((_, sum)) => *sum += cycles,
+                None => all.push((name.to_owned(), cycles)),
+            }
+        }
+    }
+    all
+}
+
+fn placement(outcome: &Outcome) -> PlacementDocument {
+    let workers = outcome.phases[0].workers.iter().enumerate();
+    PlacementDocument {
+        placement: outcome.placement.to_string(),
+        cores: outcome.cores(),
+        phases: outcome.phases.len(),
+        workers: workers
+            .map(|(place, one)| {
+                let phases = || outcome.phases.iter().map(|phase| &phase.workers[place]);
+                WorkerDocument {
+                    worker: one.worker,
+                    core: one.core,
+                    logical_cpu: one.cpu,
+                    instructions: one.instructions,
+                    cycles: phases().map(|one| one.cycles).collect(),
+                    stack: stack(phases().map(|one| &one.simulated))
+                        .into_iter()
+                        .map(|(name, cycles)| (name, Value::from(cycles)))
+                        .collect(),
+                }
+            })
+            .collect(),
+    }
+}
+
+/// What a placement is called against another, if that has a name.
+fn compared<'a>(placement: &'a Outcome, reference: &'a Outcome) -> Option<Comparison<'a>> {
+    use Placement::{Full, Packed, Single, Spread as Apart, Stacked};
+    let (metric, value) = match (placement.placement, reference.placement) {
+        (Full(_), Apart(_)) => ("SMT yield", placement.per_core(reference)),
+        (Full(_), Stacked) => ("multitasking gain", placement.per_core(reference)),
+        (Packed, Apart(_)) => ("core equivalence", placement.time_against(reference)),
+        (Full(_) | Apart(_) | Packed | Stacked | Placement::Free(_), Single) => {
+            ("time", placement.time_against(reference))
+        }
+        _ => return None,
+    };
+    Some(Comparison { metric, placement, reference, value: value? })
+}
+
+impl Comparison<'_> {
+    fn document(&self) -> ComparisonDocument {
+        let Spread { mean, least, most } = self.value;
+        ComparisonDocument {
+            metric: self.metric,
+            placement: self.placement.placement.to_string(),
+            reference: self.reference.placement.to_string(),
+            mean,
+            least,
+            most,
+        }
+    }
+}

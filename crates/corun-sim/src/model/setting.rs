@@ -1,0 +1,147 @@
+//! Single fields of a model set otherwise, so that one can ask what a core would do with another policy.
+//!
+//! A field is named by the end of its path, without `sharing` and numbers of a list: `rob.policy`,
+//! `schedulers.entries`, `front.queue.entries`; `*` stands for any one name.
+
+use serde_json::Value;
+
+use super::error::ModelError;
+use super::places::Places;
+use super::{CoreModel, check};
+
+/// The most fields that are listed where one was not found, or several were.
+const SHOWN: usize = 6;
+
+impl CoreModel {
+    /// The same core with some fields set otherwise: names and values as text.
+    ///
+    /// # Errors
+    /// [`ModelError::Setting`] if a name means no field or several, or the value is not allowed there.
+    pub fn with(self, settings: &[(String, String)]) -> Result<Self, ModelError> {
+        settings.iter().try_fold(self, |model, (name, value)| model.with_one(name, value))
+    }
+
+    fn with_one(self, name: &str, value: &str) -> Result<Self, ModelError> {
+        let refused =
+            |sentence: String| ModelError::Setting { setting: format!("{name}={value}"), sentence };
+        let unreadable = |error: serde_json::Error| refused(error.to_string());
+        let mut fields = serde_json::to_value(&self).map_err(unreadable)?;
+        let mut paths = Vec::new();
+        leaves(&fields, String::new(), &mut paths);
+        let wanted: Vec<&str> = name.split('.').collect();
+        let found: Vec<&String> = paths.iter().filter(|path| is_meant(path, &wanted)).collect();
+        let mut kinds: Vec<String> = found.iter().map(|path| short(path)).collect();
+        kinds.dedup();
+        match kinds.as_slice() {
+            [] => {
+                let mut known: Vec<String> = paths.iter().map(|path| short(path)).collect();
+                known.dedup();
+                known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
+                known.truncate(SHOWN);
+                let expected = known.join(", ");
+                return Err(refused(format!("expected a field, as {expected}, found \"{name}\"")));
+            }
+            [_] => {}
+            _ if wanted.contains(&"*") => {}
+            several => {
+                let shown = &several[..several.len().min(SHOWN)];
+                let sentence = format!("expected one field, found several: {}", shown.join(", "));
+                return Err(refused(sentence));
+            }
+        }
+        for path in found {
+            if let Some(field) = fields.pointer_mut(path) {
+                *field = read(value);
+            }
+        }
+        let changed: Self = serde_json::from_value(fields).map_err(unreadable)?;
+        let faults = check::faults(&changed, &Places::all());
+        match faults.first() {
+            None => Ok(Self { name: self.name, folder: self.folder, ..changed }),
+            Some((path, sentence)) => Err(refused(format!("`{path}`: {sentence}"))),
+        }
+    }
+}
+
+/// The value that a text means.
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// The pointers to all plain values.
+fn leaves(value: &Value, path: String, all: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                leaves(field, format!("{path}/{name}"), all);
+            }
+        }
+        Value::Array(values) if values.iter().any(Value::is_object) => {
+            for (index, value) in values.iter().enumerate() {
+                leaves(value, format!("{path}/{index}"), all);
+            }
+        }
+        _ => all.push(path),
+    }
+}
+
+/// The names on the way to a field that are not left out.
+fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let is_said = |name: &&str| *name != "sharing" && name.parse::<u32>().is_err();
+    path.split('/').filter(|name| !name.is_empty()).filter(is_said)
+}
+
+/// How a field is called at length.
+fn short(path: &str) -> String {
+    names(path).collect::<Vec<_>>().join(".")
+}
+
+fn is_meant(path: &str, wanted: &[&str]) -> bool {
+    let names: Vec<&str> = names(path).collect();
+    names.len() >= wanted.len()
+        && names.iter().rev().zip(wanted.iter().rev()).all(|(name, it)| *it == "*" || name == it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Policy, find};
+
+    fn with(settings: &[(&str, &str)]) -> Result<CoreModel, ModelError> {
+        let owned = settings.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        find("zen4").unwrap().with(&owned.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_field_is_found_by_the_end_of_its_path() {
+        let model = with(&[("rob.policy", "shared"), ("rob.cap", "200"), ("l1d.kib", "48")]);
+        let error = model.unwrap_err().to_string();
+        assert!(error.contains("l1d.kib=48"), "48 KiB of eight ways is no power of two: {error}");
+        let model = with(&[("rob.policy", "shared"), ("rob.cap", "200")]).unwrap();
+        assert_eq!(model.back.rob.sharing.policy, Policy::Shared);
+        assert_eq!(model.back.rob.sharing.cap, Some(200));
+        assert_eq!(model.name, "zen4");
+    }
+
+    #[test]
+    fn all_schedulers_are_meant_and_any_name_with_an_asterisk() {
+        let model = with(&[("schedulers.policy", "replicated")]).unwrap();
+        let mut policies = model.back.schedulers.iter().map(|it| it.sharing.policy);
+        assert!(policies.all(|it| it == Policy::Replicated));
+        let model = with(&[("*.policy", "replicated")]).unwrap();
+        assert!(model.sharings().iter().all(|(_, it)| it.policy == Policy::Replicated));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        for (name, value, expected) in [
+            ("robb.policy", "shared", "rob.policy"),
+            ("policy", "shared", "several"),
+            ("rob.policy", "mine", "unknown variant `mine`"),
+            ("rob.entries", "0", "expected a number from 1"),
+        ] {
+            let error = with(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(expected) && error.contains(name), "{error}");
+        }
+    }
+}

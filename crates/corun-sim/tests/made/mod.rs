@@ -1,0 +1,137 @@
+//! Made-up programs: loops of which one knows what they need, as traces.
+
+use corun_sim::model::CoreModel;
+use corun_sim::seating::{Seating, Wanted, seat};
+use corun_sim::timing::TimingTable;
+use corun_sim::{Outcome, Phase, Process, Setup, simulate_together};
+use corun_trace::format::{Options, Trace, Writer};
+use corun_trace::{Sink, decode};
+
+/// A loop: its body, what each round touches in memory, how often it goes round, and where it lies.
+pub struct Loop<'a> {
+    pub body: &'a [u8],
+    pub touches: &'a dyn Fn(u64) -> Vec<u64>,
+    pub rounds: u64,
+    pub at: u64,
+}
+
+impl Default for Loop<'_> {
+    fn default() -> Self {
+        Self { body: &[], touches: &|_| Vec::new(), rounds: 4000, at: 0x1000 }
+    }
+}
+
+/// `dec rcx; jnz` to the beginning of so many bytes of code.
+fn back(length: usize) -> Vec<u8> {
+    let distance = -(length as i32 + 9);
+    [&[0x48, 0xff, 0xc9, 0x0f, 0x85][..], &distance.to_le_bytes()].concat()
+}
+
+impl Loop<'_> {
+    /// The loop as the trace of a program.
+    pub fn trace(&self) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let code = [self.body, &back(self.body.len())].concat();
+        let block = decode(self.at, &code).unwrap();
+        let count = block.instructions.len() as u32;
+        let block = writer.define(block).unwrap();
+        let thread = writer.thread(1).unwrap();
+        for round in 0..self.rounds {
+            writer.execute(thread, block, count, &(self.touches)(round)).unwrap();
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+}
+
+/// A body over and over.
+pub fn body(body: &[u8]) -> Trace {
+    Loop { body, ..Loop::default() }.trace()
+}
+
+/// Phases of a placement; the first quarter of the first program only warms up.
+pub fn simulated(model: &CoreModel, traces: &[&Trace], placement: &str, phases: usize) -> Outcome {
+    let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
+    let placement = placement.parse().unwrap();
+    let wanted = Wanted {
+        cores: None,
+        smt_width: model.smt_width as usize,
+        workers: traces.len(),
+        repeats: true,
+    };
+    let seating = seat(placement, wanted).unwrap();
+    let first = traces[0].threads()[0].instructions;
+    let phases =
+        (0..phases).map(|phase| phase_of(model, &processes, &seating, first / 4, (phase, phases)));
+    Outcome { placement, phases: phases.collect() }
+}
+
+fn phase_of(
+    model: &CoreModel,
+    processes: &[Process<'_>],
+    seating: &Seating,
+    warm_up: u64,
+    (phase, phases): (usize, usize),
+) -> Phase {
+    let timings = TimingTable::of(model).unwrap();
+    simulate_together(setup(model, &timings, processes, seating, warm_up), phase, phases).unwrap()
+}
+
+fn setup<'a, 't>(
+    model: &'a CoreModel,
+    timings: &'a TimingTable,
+    processes: &'a [Process<'t>],
+    seating: &'a Seating,
+    warm_up: u64,
+) -> Setup<'a, 't> {
+    Setup {
+        model,
+        timings,
+        processes,
+        seating,
+        warm_up,
+        length: None,
+        slice_ms: 0.01,
+        switch_us: 1.0,
+        seed: 1,
+        first_turn: 0,
+    }
+}
+
+/// The SMT yield of programs as siblings.
+pub fn smt_yield(model: &CoreModel, traces: &[&Trace]) -> f64 {
+    let [spread, full] = ["spread", "full@2"].map(|it| simulated(model, traces, it, 2));
+    full.per_core(&spread).unwrap().mean
+}
+
+/// Two workers as siblings, the second on the first logical CPU and the first turn the other's.
+pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
+    let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
+    let first = traces[0].threads()[0].instructions;
+    let seating = vec![vec![vec![1], vec![0]]];
+    let timings = TimingTable::of(model).unwrap();
+    let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &seating, first / 4) };
+    let phase = simulate_together(setup, 0, 1).unwrap();
+    Outcome { placement: corun_record::Placement::Full(Some(2)), phases: vec![phase] }
+}
+
+/// A branch that goes either way by chance, and nothing that takes time.
+pub fn guesses(rounds: u64) -> Trace {
+    let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+    // test rax, rax; jz to 0x2000; behind it and there: jmp to the beginning
+    let branch = [&[0x48, 0x85, 0xc0, 0x0f, 0x84][..], &0xff7_i32.to_le_bytes()].concat();
+    let back =
+        |from: u64| [&[0xe9][..], &((0x1000 - (from as i64 + 5)) as i32).to_le_bytes()].concat();
+    let blocks = [(0x1000, branch), (0x1009, back(0x1009)), (0x2000, back(0x2000))];
+    let blocks = blocks.map(|(at, code)| writer.define(decode(at, &code).unwrap()).unwrap());
+    let thread = writer.thread(1).unwrap();
+    let mut state = 1_u64;
+    for _ in 0..rounds {
+        // A linear congruential generator (Knuth).
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let way = 1 + (state >> 63) as usize;
+        writer.execute(thread, blocks[0], 2, &[]).unwrap();
+        writer.execute(thread, blocks[way], 1, &[]).unwrap();
+    }
+    Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+}

@@ -1,0 +1,163 @@
+//! Siblings on one core: outcomes that follow from the model by reasoning, for every model.
+
+mod made;
+
+use corun_sim::model::{self, CoreModel, Vendor};
+use made::{Loop, body, simulated, smt_yield};
+
+fn models() -> Vec<CoreModel> {
+    model::all().unwrap()
+}
+
+fn with(model: &CoreModel, settings: &[(&str, &str)]) -> CoreModel {
+    let owned = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    model.clone().with(&owned.collect::<Vec<_>>()).unwrap()
+}
+
+/// imul rax, rax: 20 times.
+fn chain() -> Vec<u8> {
+    [0x48, 0x0f, 0xaf, 0xc0].repeat(20)
+}
+
+#[test]
+fn two_chains_of_latency_do_not_notice_each_other() {
+    let chain = body(&chain());
+    for model in models() {
+        let found = smt_yield(&model, &[&chain]);
+        assert!((1.97..=2.01).contains(&found), "{}: {found}", model.name);
+    }
+}
+
+#[test]
+fn two_streams_for_the_same_port_gain_nothing() {
+    // imul r8, rdi, 3; imul r9, rdi, 3; ...: one port, no dependencies.
+    let one = |register: u8| [0x4c, 0x6b, 0xc7 | register << 3, 0x03];
+    let stream = body(&(0..24).flat_map(|place| one(place % 8)).collect::<Vec<u8>>());
+    for model in models() {
+        let found = smt_yield(&model, &[&stream]);
+        assert!((0.97..=1.05).contains(&found), "{}: {found}", model.name);
+    }
+}
+
+#[test]
+fn two_that_divide_share_the_divider() {
+    // mov eax, 7; xor edx, edx; div r8: independent of each other.
+    let stream = [0xb8, 7, 0, 0, 0, 0x31, 0xd2, 0x49, 0xf7, 0xf0].repeat(8);
+    let divide = Loop { body: &stream, rounds: 1000, ..Loop::default() }.trace();
+    for model in models() {
+        let found = smt_yield(&model, &[&divide]);
+        assert!((0.95..=1.3).contains(&found), "{}: {found}", model.name);
+    }
+}
+
+/// Loads of lines that nothing holds, each `fillers` instructions behind the one before.
+fn misses(fillers: usize) -> corun_trace::format::Trace {
+    // mov rax, [rbx]; test edi, edi: again and again
+    let body = [&[0x48, 0x8b, 0x03][..], &[0x85, 0xff].repeat(fillers)].concat();
+    // Far apart, in no order that a prefetcher follows, and in few pages.
+    let touches =
+        |round: u64| vec![0x100_0000 + (round.wrapping_mul(0x9e37_79b9) % (1 << 19)) * 64];
+    Loop { body: &body, touches: &touches, rounds: 120, ..Loop::default() }.trace()
+}
+
+/// Mean cycles of the first worker beside the second.
+fn beside(
+    model: &CoreModel,
+    first: &corun_trace::format::Trace,
+    second: &corun_trace::format::Trace,
+) -> f64 {
+    simulated(model, &[first, second], "full@2", 1).cycles(0).unwrap()
+}
+
+#[test]
+fn half_a_reorder_buffer_hides_fewer_misses() {
+    // pause: takes nothing but time.
+    let light = [0xf3, 0x90].repeat(8);
+    let light = Loop { body: &light, rounds: 1000, ..Loop::default() }.trace();
+    for model in models() {
+        // Two misses are in the whole buffer together, and not in half of it.
+        let misses = misses(model.back.rob.entries as usize * 7 / 10);
+        let alone = simulated(&model, &[&misses], "single", 1).cycles(0).unwrap();
+        let of = |policy| beside(&with(&model, &[("rob.policy", policy)]), &misses, &light);
+        let (half, shared) = (of("partitioned"), of("shared"));
+        assert!(half > 1.3 * alone, "{}: {half} of {alone}", model.name);
+        assert!(shared < 1.1 * alone, "{}: {shared} of {alone}", model.name);
+    }
+}
+
+#[test]
+fn what_fits_into_the_first_level_alone_may_not_fit_twice() {
+    for model in models() {
+        let lines = u64::from(model.memory.l1d.kib) * 1024 / 64 * 3 / 4;
+        // mov rax, [rax]: one line after the other
+        let touches = move |round: u64| vec![0x10_0000 + round % lines * 64];
+        let body = [0x48, 0x8b, 0x00];
+        let rounds = 12 * lines;
+        let chase = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
+        let quiet = with(
+            &model,
+            &[
+                ("prefetch.strides", "0"),
+                ("prefetch.streams", "0"),
+                ("prefetch.next_line", "false"),
+            ],
+        );
+        let shared = smt_yield(&quiet, &[&chase]);
+        let own = smt_yield(&with(&quiet, &[("l1d.policy", "replicated")]), &[&chase]);
+        assert!(shared < 1.2, "{}: {shared}", model.name);
+        assert!(own > 1.9, "{}: {own}", model.name);
+    }
+}
+
+#[test]
+fn decoded_code_that_fits_alone_may_not_fit_twice() {
+    for model in models() {
+        let Some(cache) = &model.front.op_cache else { continue };
+        // Decoders are slower than this: mov r8d, edi needs no port on AMD's cores, and few of
+        // add r8, 0x11223344 fit into a fetch of Intel's.
+        let one = |register: u8| match model.vendor {
+            Vendor::Amd => vec![0x41, 0x89, 0xf8 | register],
+            _ => vec![0x49, 0x81, 0xc0 | register, 0x44, 0x33, 0x22, 0x11],
+        };
+        let length = one(0).len();
+        let in_window = cache.window as usize / length;
+        let lines = (cache.sets * cache.ways) as usize * 3 / 4;
+        let windows = lines / in_window.div_ceil(cache.line as usize);
+        let code: Vec<u8> =
+            (0..windows * in_window).flat_map(|place| one(place as u8 % 8)).collect();
+        let large = Loop { body: &code, rounds: 12, ..Loop::default() }.trace();
+        let of = |policy| smt_yield(&with(&model, &[("op_cache.policy", policy)]), &[&large]);
+        let [shared, parts, own] = ["shared", "partitioned", "replicated"].map(of);
+        assert!(
+            shared < 0.95 * own && parts < 0.95 * own,
+            "{}: {shared} {parts} {own}",
+            model.name
+        );
+    }
+}
+
+#[test]
+fn a_thread_that_mispredicts_leaves_the_ports_to_its_sibling() {
+    let guesses = made::guesses(4000);
+    let busy =
+        body(&[0x4c, 0x8d, 0x03, 0x4c, 0x8d, 0x0b, 0x4c, 0x8d, 0x13, 0x4c, 0x8d, 0x1b].repeat(8));
+    for model in models() {
+        let spread = simulated(&model, &[&guesses, &busy], "spread", 1);
+        let full = simulated(&model, &[&guesses, &busy], "full@2", 1);
+        let found = full.per_core(&spread).unwrap().mean;
+        assert!(found > 1.5, "{}: {found}", model.name);
+    }
+}
+
+#[test]
+fn swapped_siblings_take_as_long_as_before() {
+    let (chain, light) = (body(&chain()), body(&[0x48, 0x8d, 0x03].repeat(16)));
+    for model in models() {
+        let one = simulated(&model, &[&chain, &light], "full@2", 1);
+        let other = made::swapped(&model, &[&chain, &light]);
+        for worker in [0, 1] {
+            let (one, other) = (one.cycles(worker).unwrap(), other.cycles(worker).unwrap());
+            assert!((one - other).abs() < 0.002 * one, "{}: {one} {other}", model.name);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Recorded programs together: on cores of their own, as siblings, or taking turns.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use corun_record::{Exit, Placement};
+use corun_report::{Destination, Together};
+use corun_sim::model::CoreModel;
+use corun_sim::seating::{Seating, Wanted, seat};
+use corun_sim::timing::TimingTable;
+use corun_sim::{Outcome, Phase, Process, Setup, in_parallel, simulate_together};
+use corun_trace::format::Trace;
+
+use super::Arguments;
+use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
+use crate::terminal;
+
+pub(super) fn run(
+    arguments: &Arguments,
+    model: &CoreModel,
+    timings: &TimingTable,
+    files: &[PathBuf],
+) -> Result<ExitCode, Problem> {
+    let traces = opened(files)?;
+    let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
+    let workers = names(files, &processes);
+    let plans = plans(arguments, model, &processes, workers.len())?;
+    let setup = Setup {
+        model,
+        timings,
+        processes: &processes,
+        seating: &Vec::new(),
+        warm_up: arguments.warmup,
+        length: arguments.length,
+        slice_ms: arguments.slice,
+        switch_us: arguments.switch,
+        seed: arguments.seed,
+        first_turn: 0,
+    };
+    let phases = simulated(setup, &plans, arguments)?;
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for (plan, phase) in plans.iter().zip(phases) {
+        match outcomes.last_mut().filter(|last| last.placement == plan.placement) {
+            // Single workers, each alone, are one phase together.
+            Some(last) if plan.placement == Placement::Single => {
+                last.phases[0].workers.extend(phase.workers);
+            }
+            Some(last) => last.phases.push(phase),
+            None => outcomes.push(Outcome { placement: plan.placement, phases: vec![phase] }),
+        }
+    }
+    let answer = Together {
+        model,
+        settings: &arguments.set,
+        warning: super::warning(model)?,
+        workers: &workers,
+        outcomes: &outcomes,
+    };
+    match &arguments.json {
+        Some(path) => Destination::open(path)?.write(&answer.to_json())?,
+        None => terminal::show(&answer.describe(terminal::width()))?,
+    }
+    Ok(code(Exit::Done))
+}
+
+fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {
+    let mut traces = Vec::new();
+    for file in files {
+        let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
+        if trace.threads().iter().all(|thread| thread.instructions == 0) {
+            return Err(Problem::failed(
+                format!("{}: expected instructions, found none", file.display()),
+                "Record it again with `corun trace`.",
+            ));
+        }
+        traces.push(trace);
+    }
+    Ok(traces)
+}
+
+/// What each worker is called: its trace, and its thread where there are several.
+fn names(files: &[PathBuf], processes: &[Process<'_>]) -> Vec<String> {
+    let mut names = Vec::new();
+    for (file, process) in files.iter().zip(processes) {
+        let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        for thread in &process.workers {
+            names.push(match process.is_ordered() {
+                true => format!("{file}, thread {}", thread.0),
+                false => file.clone().into_owned(),
+            });
+        }
+    }
+    names
+}
+
+/// One simulation.
+struct Plan {
+    placement: Placement,
+    seating: Seating,
+    phase: usize,
+    phases: usize,
+}
+
+fn plans(
+    arguments: &Arguments,
+    model: &CoreModel,
+    processes: &[Process<'_>],
+    workers: usize,
+) -> Result<Vec<Plan>, Problem> {
+    let is_ordered = processes.iter().any(Process::is_ordered);
+    let is_cut = arguments.warmup > 0 || arguments.length.is_some();
+    if is_ordered && is_cut {
+        return Err(Problem::usage(
+            "expected no --warmup and no --length with a program of several workers, found one",
+            "Its threads wait for each other, so that it is simulated as a whole; record a shorter run.",
+        ));
+    }
+    for process in processes {
+        let longest = process.trace.threads().iter().map(|it| it.end()).max().unwrap_or(0);
+        if longest <= arguments.warmup {
+            return Err(Problem::failed(
+                format!(
+                    "expected instructions behind the first {}, found {longest} in all",
+                    arguments.warmup
+                ),
+                "Ask for a shorter --warmup, or record more.",
+            ));
+        }
+    }
+    let mut plans = Vec::new();
+    for &placement in &arguments.placement {
+        if placement == Placement::Single {
+            if is_ordered {
+                return Err(Problem::usage(
+                    "expected programs of one worker each for `single`, found several workers",
+                    "They wait for each other: ask for spread, full, packed, stacked or free.",
+                ));
+            }
+            let alone =
+                |worker| Plan { placement, seating: vec![vec![vec![worker]]], phase: 0, phases: 1 };
+            plans.extend((0..workers).map(alone));
+            continue;
+        }
+        let wanted = Wanted {
+            cores: arguments.cores.map(|cores| cores as usize),
+            smt_width: model.smt_width as usize,
+            workers,
+            repeats: !is_ordered,
+        };
+        let seating = seat(placement, wanted).map_err(|error| {
+            Problem::usage(error.to_string(), "Give another placement, --cores, or a wider model.")
+        })?;
+        let is_alone = seating.iter().flatten().flatten().count() == 1;
+        let takes_turns = seating.iter().flatten().any(|queue| queue.len() > 1);
+        // Where workers take turns, each slice meets all of the programs.
+        let phases = if is_alone || takes_turns { 1 } else { arguments.phases as usize };
+        for phase in 0..phases {
+            plans.push(Plan { placement, seating: seating.clone(), phase, phases });
+        }
+    }
+    Ok(plans)
+}
+
+fn simulated(
+    setup: Setup<'_, '_>,
+    plans: &[Plan],
+    arguments: &Arguments,
+) -> Result<Vec<Phase>, Problem> {
+    let line = StepProgress::new(arguments.quiet);
+    let done = AtomicUsize::new(0);
+    let jobs = arguments.jobs.map_or_else(
+        || std::thread::available_parallelism().map_or(1, usize::from),
+        |jobs| jobs as usize,
+    );
+    let answers = in_parallel(jobs, plans.len(), |index| {
+        let plan = &plans[index];
+        let setup = Setup { seating: &plan.seating, ..setup };
+        let answer = simulate_together(setup, plan.phase, plan.phases);
+        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
+        line.show(format!("simulating: {done} of {} done", plans.len()));
+        answer
+    });
+    line.finish();
+    let phases: Result<Vec<Phase>, _> = answers.into_iter().collect();
+    phases.map_err(Problem::from)
+}

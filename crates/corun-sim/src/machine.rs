@@ -161,4 +161,24 @@ mod tests {
         }
         assert_eq!(cycles(&[0x8000, 0x8008]), shared, "twice the same");
     }
+
+    #[test]
+    fn beside_a_halted_sibling_a_thread_takes_what_it_takes_alone() {
+        for model in model::all().unwrap() {
+            let timings = TimingTable::of(&model).unwrap();
+            let end = |siblings: &[u32]| {
+                let mut lowering = Lowering::new(&model, &timings);
+                // add [rdi], rax
+                let code =
+                    lowering.lower(&corun_trace::decode(0x1000, &[0x48, 0x01, 0x07]).unwrap());
+                let feed =
+                    |&left: &u32| Again { code: Some(code.clone()), block: 0, place: 0x8000, left };
+                let feeds = [TIMES].iter().chain(siblings).map(feed).collect();
+                let mut machine = Machine::new(&model, vec![(lowering.stack_update(), feeds)]);
+                machine.run(&[vec![u64::MAX; 1 + siblings.len()]]);
+                machine.last_retired(0, 0)
+            };
+            assert_eq!(end(&[0]), end(&[]), "{}", model.name);
+        }
+    }
 }

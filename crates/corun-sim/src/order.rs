@@ -37,3 +37,27 @@ impl Order {
         is_its
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::{Options, Writer};
+    use corun_trace::{OrderedMarker, Sink, decode};
+
+    use super::*;
+
+    #[test]
+    fn markers_are_passed_as_they_were_recorded() {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let block = writer.define(decode(0x1000, &[0x90]).unwrap()).unwrap();
+        let threads = [writer.thread(7).unwrap(), writer.thread(8).unwrap()];
+        for (order, thread) in [(1, 0), (4, 1), (5, 1), (9, 0)] {
+            let marker = Marker::SystemCall(202);
+            writer.execute(threads[thread], block, 1, &[]).unwrap();
+            writer.mark(threads[thread], OrderedMarker { order, marker }).unwrap();
+        }
+        let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
+        let mut order = Order::of(&trace, &threads).unwrap();
+        let passed = [1, 0, 0, 1, 0, 1, 0, 1].map(|thread| order.pass(threads[thread]));
+        assert_eq!(passed, [false, true, false, true, false, true, true, true]);
+    }
+}

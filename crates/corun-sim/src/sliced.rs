@@ -127,3 +127,90 @@ impl<F: Feed> Feed for Sliced<F> {
         self.programs[self.running].pages()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::Step;
+
+    /// A program of so many steps, which waits at a gate before each of them if it is told to.
+    struct Steps {
+        left: u32,
+        waits: bool,
+        process: u32,
+    }
+
+    impl Feed for Steps {
+        fn next(&mut self, _: u64, _: &mut Vec<CodeBlock>, _: &mut Vec<u64>) -> Next {
+            match self.left.checked_sub(1) {
+                None => Next::End,
+                Some(_) if self.waits => Next::Gate,
+                Some(left) => {
+                    self.left = left;
+                    Next::Step(Step { block: self.process, address: 0, executed: 10 })
+                }
+            }
+        }
+
+        fn pass(&mut self, now: u64) -> Option<u64> {
+            (!self.waits).then_some(now)
+        }
+
+        fn pages(&self) -> Pages {
+            Pages::of(self.process, 0, false)
+        }
+    }
+
+    fn sliced(programs: Vec<Steps>) -> Sliced<Steps> {
+        Sliced::new(programs, Slices { cycles: 100, switch: 7 })
+    }
+
+    fn next(sliced: &mut Sliced<Steps>, now: u64) -> Next {
+        sliced.next(now, &mut Vec::new(), &mut Vec::new())
+    }
+
+    /// The program whose step comes next.
+    fn program(sliced: &mut Sliced<Steps>, now: u64) -> Option<u32> {
+        match next(sliced, now) {
+            Next::Step(step) => Some(step.block),
+            _ => None,
+        }
+    }
+
+    fn steps(process: u32, left: u32, waits: bool) -> Steps {
+        Steps { left, waits, process }
+    }
+
+    #[test]
+    fn everyone_gets_a_slice() {
+        let mut sliced = sliced(vec![steps(0, 9, false), steps(1, 9, false)]);
+        assert_eq!(program(&mut sliced, 0), Some(0));
+        assert_eq!(program(&mut sliced, 99), Some(0));
+        assert_eq!(next(&mut sliced, 100), Next::Gate);
+        assert_eq!(sliced.pass(110), Some(117));
+        assert_eq!(sliced.pages().space(), Pages::of(1, 0, false).space());
+        assert_eq!(program(&mut sliced, 117), Some(1));
+        assert_eq!(next(&mut sliced, 210), Next::Gate);
+        assert_eq!(sliced.pass(210), Some(217));
+        let slices: Vec<_> = sliced.done().iter().map(|it| (it.program, it.instructions)).collect();
+        assert_eq!(slices, [(0, 20), (1, 10)]);
+    }
+
+    #[test]
+    fn who_waits_or_has_ended_leaves_its_slice() {
+        let mut sliced = sliced(vec![steps(0, 1, false), steps(1, 1, true), steps(2, 2, false)]);
+        assert_eq!(program(&mut sliced, 0), Some(0));
+        assert_eq!(next(&mut sliced, 1), Next::Gate, "the others go on");
+        assert_eq!(sliced.pass(2), Some(9));
+        assert_eq!(next(&mut sliced, 9), Next::Gate, "the second waits");
+        assert_eq!(sliced.pass(10), Some(17));
+        assert_eq!(program(&mut sliced, 17), Some(2));
+        assert_eq!(program(&mut sliced, 18), Some(2));
+        assert_eq!(next(&mut sliced, 19), Next::Gate);
+        assert_eq!(sliced.pass(20), None, "nobody can go on");
+        sliced.programs[1].waits = false;
+        assert_eq!(sliced.pass(30), Some(37));
+        assert_eq!(program(&mut sliced, 37), Some(1));
+        assert_eq!(next(&mut sliced, 38), Next::End);
+    }
+}

@@ -217,9 +217,10 @@ fn cpus(setup: Setup<'_, '_>) -> Vec<Cpu> {
         let count = copies.entry(worker).or_insert(0);
         let copy = *count;
         *count += 1;
-        let end = setup.processes[process].trace.threads();
-        let end = end.iter().find(|it| it.id == thread).map_or(0, |it| it.end());
-        let begin = setup.warm_up.min(end);
+        let threads = setup.processes[process].trace.threads();
+        let own = threads.iter().find(|it| it.id == thread);
+        let (begin, end) = own.map_or((0, 0), |it| (it.begin(), it.end()));
+        let begin = begin.saturating_add(setup.warm_up).min(end);
         let length = setup.length.unwrap_or(u64::MAX).min(end - begin);
         Place { worker, process, thread, copy, begin, length }
     };

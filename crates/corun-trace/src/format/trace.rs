@@ -44,6 +44,11 @@ struct Frame {
 }
 
 impl Thread {
+    /// How many instructions it had executed before its first recorded one.
+    pub fn begin(&self) -> u64 {
+        self.frames.first().map_or(0, |frame| frame.head.first_instruction)
+    }
+
     /// How many instructions it had executed, recorded or not, after its last recorded one.
     pub fn end(&self) -> u64 {
         self.frames.last().map_or(0, |frame| frame.head.first_instruction + frame.head.instructions)

@@ -72,9 +72,8 @@ fn what_is_no_model_and_no_trace_is_refused() {
     assert_eq!(of(&["--model=zen4"]).exit, Some(2));
 }
 
-#[test]
-fn a_recorded_program_takes_cycles_that_add_up() {
-    let scratch = Scratch::new();
+/// A trace of a program that does nothing.
+fn recorded(scratch: &Scratch) -> String {
     let trace = scratch.file("true.trace");
     let recorded = Outcome::of(
         corun(["trace", "--once", "--quiet", "--tracer=ptrace", "-o"])
@@ -82,9 +81,16 @@ fn a_recorded_program_takes_cycles_that_add_up() {
             .args(["--", "true"]),
     );
     assert_eq!(recorded.exit, Some(0), "{}", recorded.errors);
+    trace.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_recorded_program_takes_cycles_that_add_up() {
+    let scratch = Scratch::new();
+    let trace = recorded(&scratch);
     for model in ["zen4", "coffee-lake", "netburst-xeon-mp"] {
         let model = format!("--model={model}");
-        let outcome = of(&[&model, trace.to_str().unwrap(), "--warmup=1000", "--json=-"]);
+        let outcome = of(&[&model, &trace, "--warmup=1000", "--json=-"]);
         assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
         let answer: Value = serde_json::from_str(&outcome.output).unwrap();
         let cycles = answer["cycles"].as_f64().unwrap();
@@ -92,9 +98,61 @@ fn a_recorded_program_takes_cycles_that_add_up() {
         let sum: f64 = parts.map(|part| part.as_f64().unwrap()).sum();
         assert!((sum - cycles).abs() < 1e-6 * cycles, "{sum} of {cycles}");
         assert!(answer["instructions"].as_u64().unwrap() > 10_000, "{answer}");
-        assert_eq!(
-            outcome.output,
-            of(&[&model, trace.to_str().unwrap(), "--warmup=1000", "--json=-"]).output
-        );
+        assert_eq!(outcome.output, of(&[&model, &trace, "--warmup=1000", "--json=-"]).output);
+    }
+}
+
+#[test]
+fn workers_run_together_and_placements_are_compared() {
+    let scratch = Scratch::new();
+    let trace = recorded(&scratch);
+    let outcome = of(&[
+        "--model=zen4",
+        "--placement=single,spread,full,packed,stacked,free@3",
+        "--phases=2",
+        "--slice=0.001",
+        "--json=-",
+        &trace,
+    ]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let answer: Value = serde_json::from_str(&outcome.output).unwrap();
+    let workers = |name: &str| {
+        let placements = answer["placements"].as_array().unwrap();
+        let found = placements.iter().find(|it| it["placement"] == name).unwrap();
+        found["workers"].as_array().unwrap().clone()
+    };
+    let counts = ["single", "spread", "full", "packed", "stacked", "free@3"];
+    assert_eq!(counts.map(|name| workers(name).len()), [1, 1, 2, 2, 2, 3]);
+    for worker in workers("full") {
+        assert_eq!(worker["cycles"].as_array().unwrap().len(), 2, "{worker}");
+        assert!(worker["cycles"][0].as_f64().unwrap() > 0.0, "{worker}");
+    }
+    let comparisons = answer["comparisons"].as_array().unwrap();
+    let smt_yield = comparisons.iter().find(|it| it["metric"] == "SMT yield").unwrap();
+    let mean = smt_yield["mean"].as_f64().unwrap();
+    assert!((0.5..=2.01).contains(&mean), "{smt_yield}");
+    let metrics = ["SMT yield", "multitasking gain", "time"];
+    assert!(metrics.iter().all(|name| comparisons.iter().any(|it| it["metric"] == **name)));
+}
+
+#[test]
+fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
+    let scratch = Scratch::new();
+    let trace = recorded(&scratch);
+    for (arguments, exit, expected) in [
+        (&["--placement=full@3"][..], 2, "expected at most 2 workers a core"),
+        (&["--placement=fast"], 2, "expected a placement"),
+        (&[&trace], 2, "a --placement for several"),
+        (&["--set=rob.policy=mine"], 2, "unknown variant `mine`"),
+        (
+            &["--placement=spread", "--warmup=1000000000"],
+            1,
+            "expected instructions behind the first",
+        ),
+    ] {
+        let all = [&["--model=zen4", &trace], arguments].concat();
+        let outcome = of(&all);
+        assert_eq!(outcome.exit, Some(exit), "{arguments:?}: {}", outcome.errors);
+        assert!(outcome.errors.contains(expected), "{arguments:?}: {}", outcome.errors);
     }
 }

@@ -118,7 +118,8 @@ fn plans(
         ));
     }
     for process in processes {
-        let longest = process.trace.threads().iter().map(|it| it.end()).max().unwrap_or(0);
+        let threads = process.trace.threads().iter();
+        let longest = threads.map(|it| it.end() - it.begin()).max().unwrap_or(0);
         if longest <= arguments.warmup {
             return Err(Problem::failed(
                 format!(

@@ -161,3 +161,45 @@ fn swapped_siblings_take_as_long_as_before() {
         }
     }
 }
+
+/// Cycles of each worker that its stack gives to a sibling, and what own copies of everything win back.
+fn taken(model: &CoreModel, code: &[u8], own: &[(&str, &str)]) -> (f64, f64) {
+    let program = body(code);
+    let full = simulated(model, &[&program], "full@2", 1);
+    let back = simulated(&with(model, own), &[&program], "full@2", 1);
+    let stack = &full.phases[0].workers[0].simulated.stack;
+    let claimed =
+        stack.cycles().filter(|(name, _)| name.starts_with("sibling")).map(|it| it.1).sum();
+    (claimed, full.cycles(0).unwrap() - back.cycles(0).unwrap())
+}
+
+#[test]
+fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
+    // mov r8d, edi; ...: renaming alone. imul r8, rdi, 3; ...: one port.
+    let moves = [0x41, 0x89, 0xf8].repeat(24);
+    let products: Vec<u8> =
+        (0..24).flat_map(|place: u8| [0x4c, 0x6b, 0xc7 | place % 8 << 3, 0x03]).collect();
+    for name in ["zen2", "zen3", "zen4"] {
+        let model = model::find(name).unwrap();
+        let cases: [(&str, &[u8], &[(&str, &str)]); 2] = [
+            (
+                "renaming",
+                &moves,
+                &[
+                    ("dispatch.policy", "replicated"),
+                    ("fetch.policy", "replicated"),
+                    ("retire.policy", "replicated"),
+                ],
+            ),
+            ("a port", &products, &[("schedulers.policy", "replicated")]),
+        ];
+        for (what, code, own) in cases {
+            let (claimed, won) = taken(&model, code, own);
+            println!("{name}, {what}: {claimed} claimed, {won} won back");
+            assert!(
+                (claimed - won).abs() < 0.2 * won,
+                "{name}, {what}: {claimed} claimed, {won} won"
+            );
+        }
+    }
+}

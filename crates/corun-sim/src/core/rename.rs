@@ -206,10 +206,10 @@ impl<F: Feed> Core<F> {
     }
 
     /// What slots are lost to when the sibling's entries leave no room: the sibling, unless the thread's
-    /// own oldest operation waits for a port that the sibling uses.
+    /// own oldest operation waits for a port, which would keep the others waiting anyway.
     fn blocked(&self, index: usize, taken: Component) -> Component {
         match self.cause(index, taken) {
-            ports @ Component::Sibling(_) => ports,
+            ports @ (Component::Sibling(_) | Component::Port(_)) => ports,
             _ => taken,
         }
     }

@@ -118,27 +118,47 @@ impl Kernel for FibKernel {
 }
 
 /// Bound by store-to-load forwarding: each addition loads the result that the step before stored.
-/// Beside it run loads and stores of the loop counter; on x86-64 a step is five loads (both results,
-/// the counter twice, its bound), a load-add-store of the counter, and the store of the sum.
+/// Beside it run loads of everything else that an unoptimised build keeps in memory: where the results
+/// lie (each time), the counter and its bound, and a load-add-store of the counter.
 #[inline(always)]
-fn through_memory(results: &mut Results, operations: u64, step: impl Fn(&mut Results, u64)) {
+fn through_memory(results: &mut Results, operations: u64, step: impl Fn(&mut Place, u64)) {
+    let mut place = Place(InMemory::new(NonNull::from(results)));
     let last = InMemory::new(operations + 1);
     let mut index = InMemory::new(2);
     while index.get() <= last.get() {
-        step(results, index.get());
+        step(&mut place, index.get());
         index.set(index.get() + 1);
     }
 }
 
+/// A pointer to the results of one record, itself in memory; it lives as long as their borrow.
+struct Place(InMemory<NonNull<Results>>);
+
+impl Place {
+    #[inline(always)]
+    fn result(&self, index: usize) -> u64 {
+        // SAFETY: `through_memory` borrows the results exclusively while there is a place.
+        let results = unsafe { self.0.get().as_ref() };
+        results[index].get()
+    }
+
+    #[inline(always)]
+    fn set(&mut self, index: usize, value: u64) {
+        // SAFETY: as in `result`.
+        let results = unsafe { self.0.get().as_mut() };
+        results[index].set(value);
+    }
+}
+
 #[inline(always)]
-fn step(results: &mut Results, index: u64) {
-    let sum = results[0].get().wrapping_add(results[1].get());
-    results[(index % 2) as usize].set(sum);
+fn step(place: &mut Place, index: u64) {
+    let sum = place.result(0).wrapping_add(place.result(1));
+    place.set((index % 2) as usize, sum);
 }
 
 #[inline(never)]
-fn step_called(results: &mut Results, index: u64) {
-    step(results, index);
+fn step_called(place: &mut Place, index: u64) {
+    step(place, index);
 }
 
 /// Bound by the latency of one addition. `add` hides its sum from the optimiser, which would be

@@ -28,6 +28,6 @@ pub use model::{
     validation,
 };
 pub use prediction::prediction_to_terminal;
-pub use simulation::{BlockPrediction, BlockPredictions, Simulation, Together};
+pub use simulation::{BlockPrediction, BlockPredictions, Simulation, Together, Varied};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;

@@ -20,6 +20,7 @@ mod sliced;
 mod steady;
 pub mod timing;
 mod together;
+mod variants;
 mod windows;
 
 pub use core::{CycleStack, Occupancy};
@@ -29,4 +30,5 @@ pub use parallel::in_parallel;
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
 pub use together::{Phase, Process, Seated, Setup, simulate_together};
+pub use variants::Resource;
 pub use windows::{SimulatedWindow, SimulatedWindows, simulate_windows};

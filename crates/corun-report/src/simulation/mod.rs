@@ -6,7 +6,7 @@ mod together;
 
 pub use blocks::{BlockPrediction, BlockPredictions};
 pub use program::Simulation;
-pub use together::Together;
+pub use together::{Together, Varied};
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use corun_record::Placement;
-use corun_sim::model::CoreModel;
-use corun_sim::{Outcome, Spread};
+use corun_sim::model::{CoreModel, Policy};
+use corun_sim::{Outcome, Resource, Spread};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -25,6 +25,17 @@ pub struct Together<'a> {
     pub workers: &'a [String],
     /// What came out, in the order asked for.
     pub outcomes: &'a [Outcome],
+    /// What the SMT yield would be if siblings shared each resource otherwise.
+    pub resources: &'a [Varied],
+}
+
+/// A resource shared otherwise.
+#[derive(Debug, Clone)]
+pub struct Varied {
+    /// Which, and as it is in the model.
+    pub resource: Resource,
+    /// The SMT yield by other policies.
+    pub yields: Vec<(Policy, Spread)>,
 }
 
 #[derive(Serialize)]
@@ -37,6 +48,16 @@ struct Document<'a> {
     workers: &'a [String],
     placements: Vec<PlacementDocument>,
     comparisons: Vec<ComparisonDocument>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    resources: Vec<ResourceDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResourceDocument<'a> {
+    resource: &'a str,
+    policy: &'static str,
+    is_assumed: bool,
+    smt_yield: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -94,6 +115,7 @@ impl Together<'_> {
             workers: self.workers,
             placements: self.outcomes.iter().map(placement).collect(),
             comparisons: self.comparisons().iter().map(Comparison::document).collect(),
+            resources: self.resources.iter().map(Varied::document).collect(),
         };
         serde_json::to_string_pretty(&document).expect("outcomes are JSON") + "\n"
     }
@@ -130,7 +152,32 @@ impl Together<'_> {
             }
             text.push('\n');
         }
+        if !self.resources.is_empty() {
+            text += "\nSMT yield if siblings shared one resource otherwise, the largest change first:\n\n";
+            text += &grid(&self.varied(), columns);
+            text.push('\n');
+        }
         text
+    }
+
+    fn varied(&self) -> Table {
+        let policies = [Policy::Replicated, Policy::Partitioned, Policy::Shared];
+        let base = self.comparisons().into_iter().find(|one| one.metric == "SMT yield");
+        let base = base.map_or(1.0, |one| one.value.mean);
+        let mut resources: Vec<&Varied> = self.resources.iter().collect();
+        resources.sort_by(|one, other| other.change(base).total_cmp(&one.change(base)));
+        let rows = resources.into_iter().map(|one| {
+            let policy = one.resource.policy.name();
+            let assumed = if one.resource.is_assumed { ", assumed" } else { "" };
+            let mut row = vec![one.resource.name.clone(), format!("{policy}{assumed}")];
+            row.extend(policies.map(|policy| {
+                let found = one.yields.iter().find(|(other, _)| *other == policy);
+                found.map_or(String::new(), |(_, it)| format!("{:.3}", it.mean))
+            }));
+            row
+        });
+        let header = ["resource", "in the model", "replicated", "partitioned", "shared"];
+        Table { header: header.map(str::to_owned).to_vec(), rows: rows.collect() }
     }
 
     /// What is known of a placement from the others there are.
@@ -171,6 +218,25 @@ impl Together<'_> {
             "where cycles went",
         ];
         Table { header: header.map(str::to_owned).to_vec(), rows }
+    }
+}
+
+impl Varied {
+    /// How far a policy moves the yield from what it is in the model.
+    fn change(&self, base: f64) -> f64 {
+        self.yields.iter().map(|(_, it)| (it.mean - base).abs()).fold(0.0, f64::max)
+    }
+
+    fn document(&self) -> ResourceDocument<'_> {
+        let yields = self.yields.iter();
+        ResourceDocument {
+            resource: &self.resource.name,
+            policy: self.resource.policy.name(),
+            is_assumed: self.resource.is_assumed,
+            smt_yield: yields
+                .map(|(policy, it)| (policy.name().to_owned(), it.mean.into()))
+                .collect(),
+        }
     }
 }
 

@@ -16,6 +16,22 @@ pub enum Policy {
     Alternating,
 }
 
+impl Policy {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::Replicated, Self::Partitioned, Self::Shared, Self::Alternating];
+
+    /// As model files write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Replicated => "replicated",
+            Self::Partitioned => "partitioned",
+            Self::Shared => "shared",
+            Self::Alternating => "alternating",
+        }
+    }
+}
+
 /// What siblings do with a resource, and from where that is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod program;
+mod resources;
 mod together;
 
 use std::path::PathBuf;
@@ -40,6 +41,10 @@ pub struct Arguments {
     /// these with commas between them, which are then compared
     #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "blocks")]
     placement: Vec<Placement>,
+    /// Tell for each resource of the core what the SMT yield would be if siblings shared it otherwise;
+    /// needs the placements spread and full
+    #[arg(long, requires = "placement")]
+    resources: bool,
     /// Use N cores [default: as few as hold every worker]
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CORES))]

@@ -12,7 +12,7 @@ use corun_sim::timing::TimingTable;
 use corun_sim::{Outcome, Phase, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
-use super::Arguments;
+use super::{Arguments, resources};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::terminal;
@@ -23,6 +23,7 @@ pub(super) fn run(
     timings: &TimingTable,
     files: &[PathBuf],
 ) -> Result<ExitCode, Problem> {
+    resources::check(arguments)?;
     let traces = opened(files)?;
     let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
     let workers = names(files, &processes);
@@ -51,7 +52,12 @@ pub(super) fn run(
             None => outcomes.push(Outcome { placement: plan.placement, phases: vec![phase] }),
         }
     }
+    let resources = match arguments.resources {
+        true => resources::varied(setup, &plans, &outcomes, arguments)?,
+        false => Vec::new(),
+    };
     let answer = Together {
+        resources: &resources,
         model,
         settings: &arguments.set,
         warning: super::warning(model)?,
@@ -96,11 +102,11 @@ fn names(files: &[PathBuf], processes: &[Process<'_>]) -> Vec<String> {
 }
 
 /// One simulation.
-struct Plan {
-    placement: Placement,
-    seating: Seating,
-    phase: usize,
-    phases: usize,
+pub(super) struct Plan {
+    pub(super) placement: Placement,
+    pub(super) seating: Seating,
+    pub(super) phase: usize,
+    pub(super) phases: usize,
 }
 
 fn plans(
@@ -169,6 +175,16 @@ fn simulated(
     plans: &[Plan],
     arguments: &Arguments,
 ) -> Result<Vec<Phase>, Problem> {
+    let all: Vec<(&CoreModel, &Plan)> = plans.iter().map(|plan| (setup.model, plan)).collect();
+    each(setup, &all, arguments)
+}
+
+/// Simulates each plan on its own model.
+pub(super) fn each(
+    setup: Setup<'_, '_>,
+    plans: &[(&CoreModel, &Plan)],
+    arguments: &Arguments,
+) -> Result<Vec<Phase>, Problem> {
     let line = StepProgress::new(arguments.quiet);
     let done = AtomicUsize::new(0);
     let jobs = arguments.jobs.map_or_else(
@@ -176,8 +192,8 @@ fn simulated(
         |jobs| jobs as usize,
     );
     let answers = in_parallel(jobs, plans.len(), |index| {
-        let plan = &plans[index];
-        let setup = Setup { seating: &plan.seating, ..setup };
+        let (model, plan) = plans[index];
+        let setup = Setup { model, seating: &plan.seating, ..setup };
         let answer = simulate_together(setup, plan.phase, plan.phases);
         let done = 1 + done.fetch_add(1, Ordering::Relaxed);
         line.show(format!("simulating: {done} of {} done", plans.len()));

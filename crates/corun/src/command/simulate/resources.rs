@@ -1,0 +1,62 @@
+//! What each resource is worth to siblings: the same workers with one resource at a time shared otherwise.
+
+use corun_record::Placement;
+use corun_report::Varied;
+use corun_sim::model::{CoreModel, Policy};
+use corun_sim::{Outcome, Resource, Setup};
+
+use super::Arguments;
+use super::together::{Plan, each};
+use crate::problem::Problem;
+
+/// Whether the placements are there that a yield is told from.
+pub(super) fn check(arguments: &Arguments) -> Result<(), Problem> {
+    let has = |is: fn(&Placement) -> bool| arguments.placement.iter().any(is);
+    let has_both =
+        has(|it| matches!(it, Placement::Spread(_))) && has(|it| matches!(it, Placement::Full(_)));
+    if arguments.resources && !has_both {
+        return Err(Problem::usage(
+            "expected the placements spread and full with --resources, found others",
+            "Give --placement spread,full.",
+        ));
+    }
+    Ok(())
+}
+
+/// The SMT yield with each resource shared otherwise; of no resource without both placements.
+pub(super) fn varied(
+    setup: Setup<'_, '_>,
+    plans: &[Plan],
+    outcomes: &[Outcome],
+    arguments: &Arguments,
+) -> Result<Vec<Varied>, Problem> {
+    let spread = outcomes.iter().find(|it| matches!(it.placement, Placement::Spread(_)));
+    let full = outcomes.iter().find(|it| matches!(it.placement, Placement::Full(_)));
+    let (Some(spread), Some(full)) = (spread, full) else { return Ok(Vec::new()) };
+    let variants: Vec<(Resource, Policy, CoreModel)> = setup
+        .model
+        .resources()
+        .into_iter()
+        .flat_map(|resource| {
+            let variants = setup.model.variants(&resource).into_iter();
+            variants.map(|(policy, model)| (resource.clone(), policy, model)).collect::<Vec<_>>()
+        })
+        .collect();
+    let own: Vec<&Plan> = plans.iter().filter(|plan| plan.placement == full.placement).collect();
+    let all: Vec<(&CoreModel, &Plan)> = variants
+        .iter()
+        .flat_map(|(_, _, model)| own.iter().map(move |plan| (model, *plan)))
+        .collect();
+    let phases = each(setup, &all, arguments)?;
+    let mut resources: Vec<Varied> = Vec::new();
+    for ((resource, policy, _), phases) in variants.iter().zip(phases.chunks(own.len())) {
+        let outcome = Outcome { placement: full.placement, phases: phases.to_vec() };
+        let Some(found) = outcome.per_core(spread) else { continue };
+        match resources.last_mut().filter(|last| last.resource == *resource) {
+            Some(last) => last.yields.push((*policy, found)),
+            None => resources
+                .push(Varied { resource: resource.clone(), yields: vec![(*policy, found)] }),
+        }
+    }
+    Ok(resources)
+}

@@ -76,12 +76,11 @@ pub fn estimate(metric: Metric, values: &[f64], level: f64) -> Option<Estimate> 
     let scale = Scale::of(metric);
     let scaled: Vec<f64> = values.iter().map(|&value| scale.there(value)).collect();
     let mean = paired(&scaled, level)?;
-    // No share of a whole is below nothing or above all, whatever the t distribution says.
+    // Nothing that is counted is below nothing, and no share above all, whatever the t distribution says.
     let least = if mean.log >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
     let (least, most) = match metric {
         Metric::TimeShare | Metric::LeastShare => (0.0, 1.0),
-        Metric::Rate => (least, f64::INFINITY),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
+        _ => (least, f64::INFINITY),
     };
     let limit = |value: f64| scale.back(value).clamp(least, most);
     let value = scale.back(mean.log);

@@ -18,5 +18,5 @@ mod waking;
 pub use audit::{Conducted, Settings, System, Trouble, conduct};
 pub use facts::Facts;
 pub use judgement::FEWEST_ROUNDS;
-pub use property::{Figure, Plan, Property, Reading};
+pub use property::{Figure, Plan, Property, Read, Reading};
 pub use registry::{ALL, find};

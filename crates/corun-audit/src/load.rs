@@ -55,6 +55,8 @@ pub enum Step {
     BusyUntil(u64),
     /// Sleeps until then, and notes where it was woken and how late.
     SleepUntil(u64),
+    /// Sleeps for so long, and notes the same.
+    SleepFor(u64),
     /// Begins another task of its process, by its place.
     Begin(usize),
 }
@@ -74,12 +76,18 @@ impl Load {
         self
     }
 
-    /// When the last step ends, in nanoseconds from the common start.
+    /// When the last step ends that has a time, in nanoseconds from the common start.
     pub fn length_ns(&self) -> u64 {
-        let tasks = self.processes.iter().flat_map(|process| &process.tasks);
-        let ends = tasks.flat_map(|task| &task.steps).filter_map(|step| match step {
+        self.processes.iter().map(Process::length_ns).max().unwrap_or(0)
+    }
+}
+
+impl Process {
+    /// As [`Load::length_ns`], of this process alone.
+    pub fn length_ns(&self) -> u64 {
+        let ends = self.tasks.iter().flat_map(|task| &task.steps).filter_map(|step| match step {
             Step::BusyUntil(end) | Step::SleepUntil(end) => Some(*end),
-            Step::MayUse(_) | Step::Begin(_) => None,
+            Step::MayUse(_) | Step::SleepFor(_) | Step::Begin(_) => None,
         });
         ends.max().unwrap_or(0)
     }
@@ -91,9 +99,10 @@ impl Task {
         Self { steps, ..Self::default() }
     }
 
-    /// A task that computes from the common start until `end_ns`.
-    pub fn busy_until(end_ns: u64) -> Self {
-        Self::new(vec![Step::SleepUntil(0), Step::BusyUntil(end_ns)])
+    /// A task that computes from the common start until `end_ns`, and counts once it has settled.
+    pub fn busy(settled_ns: u64, end_ns: u64) -> Self {
+        let busy = [settled_ns, end_ns].map(Step::BusyUntil);
+        Self::new([Step::SleepUntil(0)].into_iter().chain(busy).collect())
     }
 
     /// The same task with a nice value.

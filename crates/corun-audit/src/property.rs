@@ -29,10 +29,13 @@ pub struct Plan {
     /// What is run, one after another, in each round.
     pub loads: Vec<Load>,
     /// The figures of one round, from what was seen of each load; the first one is judged.
-    pub read: Box<dyn Fn(&[Schedule]) -> Vec<Reading>>,
+    pub read: Read,
     /// What was observed, in a few words, from the figures of all rounds.
     pub observed: fn(&[Observation]) -> String,
 }
+
+/// The figures of one round, from what was seen of each load.
+pub type Read = Box<dyn Fn(&[Schedule]) -> Vec<Reading>>;
 
 /// A figure of one round.
 #[derive(Debug, Clone, PartialEq)]

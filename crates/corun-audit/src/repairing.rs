@@ -49,10 +49,16 @@ fn read(
 ) -> Vec<Reading> {
     let free = seen.tasks.iter().filter_map(|task| task.steps_ended_ns.get(SETTING_FREE)).min();
     let Some(&free_ns) = free else { return Vec::new() };
-    let repaired = seen.last_cpus(free_ns).into_iter().find(|(_, on)| match on[..] {
-        [Some(one), Some(other)] => is_apart(one, other),
-        _ => false,
-    });
+    let states = seen.last_cpus(free_ns);
+    let are_apart = |on: &[Option<u32>]| match on[..] {
+        [Some(one), Some(other)] => Some(is_apart(one, other)),
+        _ => None,
+    };
+    // On a slow machine one may not have come before the other was set free.
+    if states.first().is_none_or(|(_, on)| are_apart(on) != Some(false)) {
+        return Vec::new();
+    }
+    let repaired = states.into_iter().find(|(_, on)| are_apart(on) == Some(true));
     let repaired_ns = repaired.as_ref().map_or(seen.length_ns, |&(at_ns, _)| at_ns);
     // The idlest of the CPUs that one of the two could have gone to.
     let targets = facts.cpus().into_iter().filter(|&cpu| {
@@ -88,9 +94,10 @@ mod tests {
             ..TaskLog::default()
         };
         let goes = TaskLog {
-            stretches: moved_at_ms
-                .map(|at| Stretch { cpu: 1, from_ns: at * MS, to_ns: END_NS })
+            stretches: [Some(Stretch { cpu: 0, from_ns: 40 * MS, to_ns: 45 * MS })]
                 .into_iter()
+                .chain([moved_at_ms.map(|at| Stretch { cpu: 1, from_ns: at * MS, to_ns: END_NS })])
+                .flatten()
                 .collect(),
             ..TaskLog::default()
         };
@@ -126,7 +133,10 @@ mod tests {
             steps_ended_ns: vec![0, 0, FREE_NS, FREE_NS],
             ..TaskLog::default()
         };
-        let tasks = vec![log(&[(0, 0, 55), (0, 70, 80)]), log(&[(0, 55, 60), (1, 60, 65)])];
+        let tasks = vec![
+            log(&[(0, 0, 40), (0, 45, 55), (0, 70, 80)]),
+            log(&[(0, 40, 45), (0, 55, 60), (1, 60, 65)]),
+        ];
         let seen = Schedule { length_ns: END_NS, tasks, others: Others::default() };
         let seen = read(&seen, &machine(&[&[0], &[1]]), [0, 0], |one, other| one != other);
         assert!((seen[0].value - 0.01).abs() < 1e-12, "{seen:?}");

@@ -33,6 +33,8 @@ pub struct TaskLog {
     pub stretches: Vec<Stretch>,
     /// When each step ended.
     pub steps_ended_ns: Vec<u64>,
+    /// How much CPU time the kernel had given it when each step ended.
+    pub cpu_at_steps_ns: Vec<u64>,
     /// Every time that it slept and was woken.
     pub wakes: Vec<Wake>,
 }
@@ -71,17 +73,6 @@ pub struct Others {
     pub stretches: Vec<Stretch>,
 }
 
-/// A span between two changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment {
-    /// From here.
-    pub from_ns: u64,
-    /// To here.
-    pub to_ns: u64,
-    /// Where each task ran; `None` for one that did not.
-    pub on: Vec<Option<u32>>,
-}
-
 /// Nanoseconds as seconds.
 pub fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
@@ -105,9 +96,26 @@ impl TaskLog {
         }
     }
 
-    /// How long it ran between two times, in seconds.
-    pub fn ran_s(&self, from_ns: u64, to_ns: u64) -> f64 {
-        seconds(self.stretches.iter().map(|it| it.within_ns(from_ns, to_ns)).sum())
+    /// The CPU time that it was given between the ends of two steps, in seconds, by the kernel's own
+    /// account; none if it did not come so far.
+    pub fn cpu_s(&self, from_step: usize, to_step: usize) -> f64 {
+        let at = |step: usize| self.cpu_at_steps_ns.get(step);
+        let given = at(from_step).zip(at(to_step));
+        given.map_or(0.0, |(before, after)| seconds(after.saturating_sub(*before)))
+    }
+
+    /// The CPU time of a task of [`Task::busy`](crate::load::Task::busy) once it had settled.
+    pub fn settled_s(&self) -> f64 {
+        self.cpu_s(1, 2)
+    }
+
+    /// The CPU time that it was given on one CPU, in seconds, as it was seen there.
+    pub fn cpu_on_s(&self, cpu: u32) -> f64 {
+        let length = |it: &Stretch| it.to_ns - it.from_ns;
+        let all: u64 = self.stretches.iter().map(length).sum();
+        let there: u64 = self.stretches.iter().filter(|it| it.cpu == cpu).map(length).sum();
+        let given = seconds(self.cpu_at_steps_ns.last().copied().unwrap_or(0));
+        given * there as f64 / all.max(1) as f64
     }
 
     /// How long it ran between two times on the CPUs that `is_meant` tells, in seconds.
@@ -150,8 +158,8 @@ impl Others {
 }
 
 impl Schedule {
-    /// The CPU that each task ran on last, whenever that changed from `from_ns` on, with the time;
-    /// `None` for a task that had not run.
+    /// The CPU that each task ran on last, as it was just before `from_ns` and after every change from
+    /// then on, with the time; `None` for a task that had not run.
     pub fn last_cpus(&self, from_ns: u64) -> Vec<(u64, Vec<Option<u32>>)> {
         let stretches = self.tasks.iter().enumerate().flat_map(|(task, log)| {
             log.stretches.iter().map(move |stretch| (stretch.from_ns, task, stretch.cpu))
@@ -162,39 +170,12 @@ impl Schedule {
         let mut changes: Vec<(u64, Vec<Option<u32>>)> = Vec::new();
         for (at_ns, task, cpu) in arrivals {
             on[task] = Some(cpu);
-            if at_ns <= from_ns {
+            if at_ns < from_ns {
                 changes.clear();
             }
             changes.push((at_ns.max(from_ns), on.clone()));
         }
         changes
-    }
-
-    /// The spans between two changes, from `from_ns` on.
-    pub fn moments(&self, from_ns: u64) -> Vec<Moment> {
-        let mut edges: Vec<(u64, usize, Option<u32>)> = Vec::new();
-        for (task, log) in self.tasks.iter().enumerate() {
-            for (index, stretch) in log.stretches.iter().enumerate() {
-                edges.push((stretch.from_ns, task, Some(stretch.cpu)));
-                let next = log.stretches.get(index + 1).map(|next| next.from_ns);
-                if next != Some(stretch.to_ns) {
-                    edges.push((stretch.to_ns, task, None));
-                }
-            }
-        }
-        edges.sort_by_key(|&(at_ns, _, cpu)| (at_ns, cpu.is_some()));
-        let mut on = vec![None; self.tasks.len()];
-        let mut moments = Vec::new();
-        let mut begun_ns = from_ns;
-        for (at_ns, task, cpu) in edges {
-            let at_ns = at_ns.clamp(from_ns, self.length_ns.max(from_ns));
-            if at_ns > begun_ns {
-                moments.push(Moment { from_ns: begun_ns, to_ns: at_ns, on: on.clone() });
-                begun_ns = at_ns;
-            }
-            on[task] = cpu;
-        }
-        moments
     }
 }
 
@@ -236,33 +217,43 @@ mod tests {
     }
 
     #[test]
-    fn moments_lie_between_changes() {
+    fn a_task_is_where_it_was_seen_last() {
         let log = |stretches| TaskLog { stretches, ..TaskLog::default() };
         let schedule = Schedule {
             length_ns: 100,
             tasks: vec![
-                log(vec![stretch(0, 0, 50), stretch(1, 50, 100)]),
+                log(vec![stretch(0, 0, 50), stretch(1, 60, 100)]),
                 log(vec![stretch(1, 20, 40)]),
             ],
             others: Others::default(),
         };
-        let moments = schedule.moments(10);
-        let seen: Vec<_> = moments.iter().map(|it| (it.from_ns, it.to_ns, &it.on[..])).collect();
+        let all = [(0, vec![Some(0), None]), (20, vec![Some(0), Some(1)]), (60, vec![Some(1); 2])];
+        assert_eq!(schedule.last_cpus(0), all);
+        assert_eq!(schedule.last_cpus(30), [(30, vec![Some(0), Some(1)]), (60, vec![Some(1); 2])]);
         assert_eq!(
-            seen,
-            [
-                (10, 20, &[Some(0), None][..]),
-                (20, 40, &[Some(0), Some(1)]),
-                (40, 50, &[Some(0), None]),
-                (50, 100, &[Some(1), None]),
-            ]
+            schedule.last_cpus(60)[0],
+            (60, vec![Some(0), Some(1)]),
+            "as it was just before"
         );
+    }
+
+    #[test]
+    fn cpu_time_is_counted_from_step_to_step() {
+        let log = TaskLog {
+            stretches: vec![stretch(0, 0, 30), stretch(1, 40, 50)],
+            cpu_at_steps_ns: vec![5, 10, 85],
+            ..TaskLog::default()
+        };
+        assert_eq!((log.cpu_s(1, 2), log.cpu_s(0, 2), log.cpu_s(2, 3)), (75e-9, 80e-9, 0.0));
+        assert!((log.cpu_on_s(0) - 63.75e-9).abs() < 1e-15);
+        assert_eq!(TaskLog::default().cpu_on_s(0), 0.0);
     }
 
     proptest! {
         #[test]
-        fn moments_hold_exactly_the_time_that_tasks_ran(
-            times in proptest::collection::vec((0_u32..3, 1_u64..50, 0_u64..50), 0..20),
+        fn every_task_is_somewhere_once_it_has_run(
+            times in proptest::collection::vec((0_u32..3, 1_u64..50, 0_u64..50), 1..20),
+            from_ns in 0_u64..2000,
         ) {
             let mut at = 0;
             let mut log = TaskLog::default();
@@ -270,13 +261,12 @@ mod tests {
                 log.stretches.push(stretch(cpu, at, at + length));
                 at += length + gap;
             }
-            let ran = log.ran_s(0, at);
+            let last = log.stretches.last().map(|it| it.cpu);
             let schedule = Schedule { length_ns: at, tasks: vec![log], others: Others::default() };
-            let moments = schedule.moments(0);
-            let running = moments.iter().filter(|it| it.on[0].is_some());
-            let sum: u64 = running.map(|it| it.to_ns - it.from_ns).sum();
-            prop_assert!((seconds(sum) - ran).abs() < 1e-15);
-            prop_assert!(moments.windows(2).all(|pair| pair[0].to_ns == pair[1].from_ns));
+            let states = schedule.last_cpus(from_ns);
+            prop_assert!(states.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+            prop_assert!(states.iter().all(|(at_ns, on)| *at_ns >= from_ns && on[0].is_some()));
+            prop_assert_eq!(states.last().map(|(_, on)| on[0]), Some(last));
         }
     }
 }

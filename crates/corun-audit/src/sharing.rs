@@ -5,7 +5,7 @@ use corun_record::AuditBound;
 use crate::facts::Facts;
 use crate::load::{Load, MS, Process, Task};
 use crate::property::{Figure, Plan, Reading, percent, value};
-use crate::schedule::{Schedule, seconds};
+use crate::schedule::{Schedule, TaskLog, seconds};
 
 /// Tasks settle until here.
 const SETTLED_NS: u64 = 100 * MS;
@@ -25,7 +25,7 @@ pub(crate) fn plan(
     let cpu = facts.one_cpu();
     let process = |nice_values: &&[i32]| Process {
         cpus: Some(vec![cpu]),
-        tasks: nice_values.iter().map(|&nice| Task::busy_until(END_NS).nice(nice)).collect(),
+        tasks: nice_values.iter().map(|&nice| Task::busy(SETTLED_NS, END_NS).nice(nice)).collect(),
         ..Process::default()
     };
     Plan {
@@ -40,9 +40,8 @@ pub(crate) fn plan(
 }
 
 fn read(seen: &Schedule, cpu: u32, of: &'static str) -> Option<Reading> {
-    let ran = |task: &crate::schedule::TaskLog| task.ran_s(SETTLED_NS, END_NS);
-    let all_s: f64 = seen.tasks.iter().map(ran).sum();
-    let first_s = seen.tasks.first().map(ran).filter(|_| all_s > 0.0)?;
+    let all_s: f64 = seen.tasks.iter().map(TaskLog::settled_s).sum();
+    let first_s = seen.tasks.first().map(TaskLog::settled_s).filter(|_| all_s > 0.0)?;
     // All that others had may have been taken from the first task, or from the rest.
     let others = seen.others.at_most_s(cpu, SETTLED_NS, END_NS);
     let figure = Figure::share(of, format!("stacked@{}", seen.tasks.len()));
@@ -52,16 +51,16 @@ fn read(seen: &Schedule, cpu: u32, of: &'static str) -> Option<Reading> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Others, Stretch, TaskLog};
+    use crate::schedule::Others;
 
     #[test]
     fn the_first_tasks_share_is_of_what_all_got() {
-        let task = |from: u64, to: u64| TaskLog {
-            stretches: vec![Stretch { cpu: 0, from_ns: from * MS, to_ns: to * MS }],
+        let task = |given: u64| TaskLog {
+            cpu_at_steps_ns: vec![0, 9, 9 + given * MS],
             ..TaskLog::default()
         };
         let others = Others { unplaced_s: [(0, 0.1)].into(), ..Others::default() };
-        let tasks = vec![task(100, 400), task(400, 500)];
+        let tasks = vec![task(300), task(100)];
         let seen = Schedule { length_ns: END_NS, tasks, others };
         let reading = read(&seen, 0, "a share").unwrap();
         assert!((reading.value - 0.75).abs() < 1e-9 && (reading.explained - 0.2).abs() < 1e-9);

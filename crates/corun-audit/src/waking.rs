@@ -7,11 +7,11 @@ use crate::load::{Load, MS, Step, Task};
 use crate::property::{Figure, Plan, Reading, percent, time, value};
 use crate::schedule::{Schedule, Wake, seconds};
 
-/// Between two wake-ups.
-const APART_NS: u64 = 10 * MS;
+/// At most so many wake-ups, in at most this time.
 const WAKES: u64 = 40;
-/// A task that was due so soon may not have slept at all.
-const SHORTEST_SLEEP_NS: u64 = MS;
+const END_NS: u64 = 410 * MS;
+/// Each after such a sleep.
+const SLEEP_NS: u64 = 5 * MS;
 /// The share of wake-ups that must begin on the idle CPU.
 const LEAST: f64 = 0.95;
 
@@ -20,15 +20,14 @@ pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Pla
     let free = facts.free();
     let allowed = |cpu: &u32| *cpu == busy || free.contains(cpu);
     let both: Vec<u32> = [busy, idle].into_iter().filter(allowed).collect();
-    let end_ns = (WAKES + 1) * APART_NS;
     let competitor =
-        Task::new(vec![Step::MayUse(vec![busy]), Step::SleepUntil(0), Step::BusyUntil(end_ns)]);
+        Task::new(vec![Step::MayUse(vec![busy]), Step::SleepUntil(0), Step::BusyUntil(END_NS)]);
     let mut steps = vec![Step::SleepUntil(0)];
-    for wake in 1..=WAKES {
+    for _ in 0..WAKES {
         steps.extend([
             Step::MayUse(vec![busy]),
             Step::MayUse(both.clone()),
-            Step::SleepUntil(wake * APART_NS),
+            Step::SleepFor(SLEEP_NS),
         ]);
     }
     Plan {
@@ -43,7 +42,8 @@ pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Pla
 }
 
 fn read(seen: &Schedule, [busy, idle]: [u32; 2]) -> Vec<Reading> {
-    let slept = |it: &&Wake| it.from_cpu == busy && it.due_ns > SHORTEST_SLEEP_NS;
+    // Not the common start, which everybody wakes up for.
+    let slept = |it: &&Wake| it.from_cpu == busy && it.due_ns > 0;
     let wakes: Vec<&Wake> = seen.tasks.iter().flat_map(|task| &task.wakes).filter(slept).collect();
     if wakes.is_empty() {
         return Vec::new();
@@ -72,7 +72,7 @@ mod tests {
 
     fn readings(to_cpus: &[u32], others: Others) -> Vec<Reading> {
         let wake = |(index, &to_cpu): (usize, &u32)| {
-            let due_ns = (index as u64 + 1) * APART_NS;
+            let due_ns = (index as u64 + 1) * SLEEP_NS;
             Wake { from_cpu: 0, to_cpu, due_ns, ran_ns: due_ns + 50_000 }
         };
         let wakes = to_cpus.iter().enumerate().map(wake).collect();

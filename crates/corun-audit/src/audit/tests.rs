@@ -60,9 +60,15 @@ impl Simulated {
                             log.wakes.push(Wake { from_cpu, to_cpu, due_ns: *due, ran_ns: *due });
                             at_ns = *due;
                         }
+                        Step::SleepFor(length) => {
+                            let (from_cpu, to_cpu, due_ns) = (0, cpu, at_ns + length);
+                            log.wakes.push(Wake { from_cpu, to_cpu, due_ns, ran_ns: due_ns });
+                            at_ns = due_ns;
+                        }
                         Step::Begin(_) => {}
                     }
                     log.steps_ended_ns.push(at_ns);
+                    log.cpu_at_steps_ns.push(at_ns);
                 }
                 tasks.push(log);
             }

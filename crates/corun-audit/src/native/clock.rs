@@ -1,4 +1,4 @@
-//! The kernel's monotonic clock, the same for all processes.
+//! The kernel's clocks: the monotonic one, the same for all processes, and a thread's own.
 
 /// Nanoseconds of the monotonic clock.
 pub(super) fn now_ns() -> u64 {
@@ -6,6 +6,14 @@ pub(super) fn now_ns() -> u64 {
     // SAFETY: fills a valid timespec; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The CPU time that the kernel has given the calling thread, in nanoseconds.
+pub(super) fn cpu_time_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills a valid timespec; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Sleeps until then, whatever signals come.

@@ -5,22 +5,24 @@ use std::thread::{self, Scope};
 
 use corun_machine::{Affinity, CpuSet};
 
-use super::clock::{now_ns, sleep_until};
-use crate::load::{Step, Task};
+use super::clock::{cpu_time_ns, now_ns, sleep_until};
+use crate::load::{Process, Step, Task};
 use crate::schedule::{TaskLog, Wake};
 
 /// The tasks of a process while they run.
 pub(super) struct Troupe<'a> {
     tasks: &'a [Task],
+    length_ns: u64,
     start_ns: u64,
     logs: Mutex<Vec<TaskLog>>,
     refusal: Mutex<Option<String>>,
 }
 
 impl<'a> Troupe<'a> {
-    pub(super) fn new(tasks: &'a [Task], start_ns: u64) -> Self {
+    pub(super) fn new(process: &'a Process, start_ns: u64) -> Self {
+        let (tasks, length_ns) = (&process.tasks[..], process.length_ns());
         let logs = Mutex::new(vec![TaskLog::default(); tasks.len()]);
-        Self { tasks, start_ns, logs, refusal: Mutex::default() }
+        Self { tasks, length_ns, start_ns, logs, refusal: Mutex::default() }
     }
 
     /// Runs all tasks to their ends; what they noted.
@@ -67,13 +69,21 @@ impl<'a> Troupe<'a> {
     ) -> Result<TaskLog, String> {
         let mut log = TaskLog::default();
         log.see(self.now_ns(), this_cpu());
+        let cpu_at_birth_ns = cpu_time_ns();
         be_punctual();
         if task.nice != 0 {
             be_nice(task.nice)?;
         }
         for step in &task.steps {
+            // A machine too slow for the load leaves out what comes after its end.
+            if self.length_ns > 0 && self.now_ns() >= self.length_ns {
+                break;
+            }
             match step {
-                Step::MayUse(cpus) => keep_to(cpus)?,
+                Step::MayUse(cpus) => {
+                    keep_to(cpus)?;
+                    log.see(self.now_ns(), this_cpu());
+                }
                 Step::BusyUntil(end_ns) => loop {
                     let now_ns = self.now_ns();
                     log.see(now_ns, this_cpu());
@@ -81,21 +91,25 @@ impl<'a> Troupe<'a> {
                         break;
                     }
                 },
-                Step::SleepUntil(due_ns) => {
-                    let from_cpu = this_cpu();
-                    let is_late = self.now_ns() >= *due_ns;
-                    sleep_until(self.start_ns + due_ns);
-                    let (ran_ns, to_cpu) = (self.now_ns(), this_cpu());
-                    log.see(ran_ns, to_cpu);
-                    if !is_late {
-                        log.wakes.push(Wake { from_cpu, to_cpu, due_ns: *due_ns, ran_ns });
-                    }
-                }
+                Step::SleepUntil(due_ns) => self.sleep(*due_ns, &mut log),
+                Step::SleepFor(length_ns) => self.sleep(self.now_ns() + length_ns, &mut log),
                 Step::Begin(place) => self.begin(scope, *place),
             }
             log.steps_ended_ns.push(self.now_ns());
+            log.cpu_at_steps_ns.push(cpu_time_ns() - cpu_at_birth_ns);
         }
         Ok(log)
+    }
+
+    fn sleep(&self, due_ns: u64, log: &mut TaskLog) {
+        let from_cpu = this_cpu();
+        let is_late = self.now_ns() >= due_ns;
+        sleep_until(self.start_ns + due_ns);
+        let (ran_ns, to_cpu) = (self.now_ns(), this_cpu());
+        log.see(ran_ns, to_cpu);
+        if !is_late {
+            log.wakes.push(Wake { from_cpu, to_cpu, due_ns, ran_ns });
+        }
     }
 
     /// Nanoseconds from the common start; 0 before it.
@@ -141,21 +155,26 @@ mod tests {
     use super::*;
     use crate::load::MS;
 
+    fn process(tasks: Vec<Task>) -> Process {
+        Process { tasks, ..Process::default() }
+    }
+
     #[test]
     fn a_troupe_follows_its_scripts_and_begins_one_another() {
         let first =
             Task::new(vec![Step::BusyUntil(2 * MS), Step::Begin(1), Step::BusyUntil(4 * MS)]);
         let second = Task::new(vec![Step::SleepUntil(5 * MS), Step::BusyUntil(6 * MS)]);
         let second = Task { is_begun_by_another: true, ..second };
-        let logs = Troupe::new(&[first, second], now_ns()).perform().unwrap();
-        assert_eq!(logs.iter().map(|log| log.steps_ended_ns.len()).collect::<Vec<_>>(), [3, 2]);
-        assert!(logs[1].stretches[0].from_ns >= 2 * MS);
+        let logs = Troupe::new(&process(vec![first, second]), now_ns()).perform().unwrap();
+        assert!(logs[0].steps_ended_ns.len() == logs[0].cpu_at_steps_ns.len());
+        assert!(logs[1].stretches.iter().all(|stretch| stretch.from_ns >= 2 * MS));
         assert!(logs[1].wakes.iter().all(|wake| wake.ran_ns >= 5 * MS));
     }
 
     #[test]
     fn a_mask_without_a_cpu_is_told() {
-        let logs = Troupe::new(&[Task::new(vec![Step::MayUse(vec![99_999])])], now_ns()).perform();
+        let lost = process(vec![Task::new(vec![Step::MayUse(vec![99_999])])]);
+        let logs = Troupe::new(&lost, now_ns()).perform();
         assert!(logs.unwrap_err().contains("CPUs 99999"));
     }
 }

@@ -58,7 +58,7 @@ fn serve(membership: &InGroup) -> Result<Vec<TaskLog>, String> {
     tell(&Answer::Ready);
     let start_ns: u64 = line()?.trim().parse().map_err(|_| not_for_people())?;
     end_with_the_input(Arc::clone(membership))?;
-    Troupe::new(&process.tasks, start_ns).perform()
+    Troupe::new(&process, start_ns).perform()
 }
 
 /// Ends the process, its group left, when the corun that started it is gone.

@@ -42,11 +42,13 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
 
 fn read(seen: &Schedule, cpus: [u32; 2]) -> Vec<Reading> {
     let elsewhere_s: f64 = seen.tasks.iter().map(|task| elsewhere_s(task, cpus)).sum();
-    let ran_s: f64 = seen.tasks.iter().map(|task| task.ran_s(0, seen.length_ns)).sum();
+    let ran_s: f64 =
+        seen.tasks.iter().map(|task| task.ran_on_s(0, seen.length_ns, |_| true)).sum();
     if ran_s == 0.0 {
         return Vec::new();
     }
-    let each = ran_s / seen.tasks.len() as f64 / seconds(seen.length_ns);
+    let given_s: f64 = seen.tasks.iter().map(|task| task.cpu_s(1, MASKS[1] + 1)).sum();
+    let each = given_s / seen.tasks.len() as f64 / seconds(seen.length_ns);
     vec![
         Figure::share("time outside of the mask", "pinned@2").reads(elsewhere_s / ran_s, 0.0),
         Figure::share("of a CPU for each task", "pinned@2").reads(each, 0.0),
@@ -79,6 +81,7 @@ mod tests {
                 Stretch { cpu: second_cpu, from_ns: (from + 150) * MS, to_ns: (from + 225) * MS },
             ],
             steps_ended_ns: vec![0, 0, CHANGE_NS, CHANGE_NS, END_NS],
+            cpu_at_steps_ns: vec![0, 0, 75 * MS, 75 * MS, 150 * MS],
             ..TaskLog::default()
         };
         let tasks = vec![task(0), task(75)];

@@ -7,7 +7,7 @@ use corun_record::{AuditBound, Metric, Observation};
 use crate::facts::Facts;
 use crate::load::{Load, MS, Task};
 use crate::property::{Figure, Plan, Property, Reading, percent, value};
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, TaskLog};
 
 pub(super) const PROPERTY: Property = Property {
     name: "fairness",
@@ -32,7 +32,7 @@ const OF_A_CPU: &str = "of a CPU for each task";
 fn plan(facts: &Facts) -> Result<Plan, String> {
     let cpus = facts.cpus();
     let counts = counts(cpus.len());
-    let tasks = |count: usize| vec![Task::busy_until(END_NS); count];
+    let tasks = |count: usize| vec![Task::busy(SETTLED_NS, END_NS); count];
     let held = facts.held_on.as_deref();
     Ok(Plan {
         expected: format!(
@@ -90,7 +90,7 @@ fn read(seen: &[Schedule], cpus: &[u32]) -> Vec<Reading> {
 /// CPU.
 fn shares(schedule: &Schedule, cpus: &[u32]) -> Option<(f64, f64, f64)> {
     let (from_ns, to_ns) = (SETTLED_NS, schedule.length_ns);
-    let ran: Vec<f64> = schedule.tasks.iter().map(|it| it.ran_s(from_ns, to_ns)).collect();
+    let ran: Vec<f64> = schedule.tasks.iter().map(TaskLog::settled_s).collect();
     let mean = ran.iter().sum::<f64>() / ran.len() as f64;
     let least = ran.iter().copied().min_by(f64::total_cmp).filter(|_| mean > 0.0)?;
     // Everything that others had may have been taken from one task alone.
@@ -114,19 +114,15 @@ fn observed(seen: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Others, Stretch, TaskLog};
+    use crate::schedule::Others;
 
     /// Tasks that take turns so that each runs for its share of the time.
     fn schedule(shares: &[f64]) -> Schedule {
-        let task = |(cpu, &share): (usize, &f64)| {
-            let length = ((END_NS - SETTLED_NS) as f64 * share) as u64;
-            let (from_ns, to_ns) = (SETTLED_NS, SETTLED_NS + length);
-            TaskLog {
-                stretches: vec![Stretch { cpu: cpu as u32, from_ns, to_ns }],
-                ..TaskLog::default()
-            }
+        let task = |&share: &f64| {
+            let given = ((END_NS - SETTLED_NS) as f64 * share) as u64;
+            TaskLog { cpu_at_steps_ns: vec![0, 7, 7 + given], ..TaskLog::default() }
         };
-        let tasks = shares.iter().enumerate().map(task).collect();
+        let tasks = shares.iter().map(task).collect();
         Schedule { length_ns: END_NS, tasks, others: Others::default() }
     }
 

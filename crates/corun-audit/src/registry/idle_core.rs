@@ -7,7 +7,7 @@ use corun_record::{AuditBound, Observation};
 use crate::facts::Facts;
 use crate::load::{Load, MS, Step, Task};
 use crate::property::{Figure, Plan, Property, Reading, percent, value};
-use crate::schedule::{Moment, Schedule, TaskLog, seconds};
+use crate::schedule::{Schedule, TaskLog, seconds};
 
 pub(super) const PROPERTY: Property = Property {
     name: "idle-core",
@@ -59,12 +59,14 @@ fn read(seen: &Schedule, facts: &Facts) -> Vec<Reading> {
     let arm = format!("free@{}", seen.tasks.len());
     let births = seen.tasks.iter().skip(1).filter_map(|task| task.stretches.first());
     let Some(second) = births.clone().map(|birth| birth.from_ns).min() else { return Vec::new() };
-    let span_s = seconds(seen.length_ns - second);
+    let span_s = seconds(seen.length_ns.saturating_sub(second).max(1));
     let mut wasted_s = 0.0;
     let mut idle_cores = BTreeSet::new();
-    for moment in seen.moments(second) {
-        let Some(idle) = wasted(&moment, facts) else { continue };
-        wasted_s += seconds(moment.to_ns - moment.from_ns);
+    let states = seen.last_cpus(second);
+    let ends = states.iter().skip(1).map(|(at_ns, _)| *at_ns).chain([seen.length_ns]);
+    for ((from_ns, on), to_ns) in states.iter().zip(ends) {
+        let Some(idle) = wasted(on, facts) else { continue };
+        wasted_s += seconds(to_ns.min(seen.length_ns).saturating_sub(*from_ns));
         idle_cores.extend(idle);
     }
     // The idlest of the idle cores.
@@ -89,10 +91,10 @@ fn read(seen: &Schedule, facts: &Facts) -> Vec<Reading> {
 }
 
 /// The idle cores, if two workers share a core although there is one.
-fn wasted(moment: &Moment, facts: &Facts) -> Option<Vec<usize>> {
+fn wasted(on: &[Option<u32>], facts: &Facts) -> Option<Vec<usize>> {
     let mut taken = BTreeSet::new();
     let mut is_shared = false;
-    for core in moment.on.iter().flatten().filter_map(|&cpu| facts.core_of(cpu)) {
+    for core in on.iter().flatten().filter_map(|&cpu| facts.core_of(cpu)) {
         is_shared |= !taken.insert(core);
     }
     let idle: Vec<usize> = (0..facts.cores.len()).filter(|core| !taken.contains(core)).collect();

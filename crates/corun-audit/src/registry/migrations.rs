@@ -26,7 +26,7 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
     facts.two_cpus()?;
     let cpus = facts.cpus();
     let load = |count| {
-        Load::of(vec![Task::busy_until(END_NS); count]).held_on(facts.held_on.as_deref())
+        Load::of(vec![Task::busy(SETTLED_NS, END_NS); count]).held_on(facts.held_on.as_deref())
     };
     Ok(Plan {
         expected: format!("fewer than {MOST:.0} moves a second of each task"),

@@ -5,7 +5,7 @@ use corun_record::{AuditBound, Metric, Observation};
 use crate::facts::Facts;
 use crate::load::{Group, Load, MS, Process, Task};
 use crate::property::{Figure, Plan, Property, Reading, value};
-use crate::schedule::{Schedule, seconds};
+use crate::schedule::{Schedule, TaskLog, seconds};
 
 pub(super) const PROPERTY: Property = Property {
     name: "quota",
@@ -29,7 +29,7 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
     let process = Process {
         cpus: None,
         group: Some(Group { folder, cpu_max: CPU_MAX }),
-        tasks: vec![Task::busy_until(END_NS); 2],
+        tasks: vec![Task::busy(SETTLED_NS, END_NS); 2],
     };
     let cpus = facts.cpus();
     Ok(Plan {
@@ -48,7 +48,7 @@ pub(crate) fn group_name(process: u32) -> String {
 
 fn read(seen: &Schedule, cpus: &[u32]) -> Reading {
     let span_s = seconds(END_NS - SETTLED_NS);
-    let ran_s: f64 = seen.tasks.iter().map(|task| task.ran_s(SETTLED_NS, END_NS)).sum();
+    let ran_s: f64 = seen.tasks.iter().map(TaskLog::settled_s).sum();
     let others = seen.others.on_all_s(cpus, SETTLED_NS, END_NS) / span_s;
     // Others can keep the group from its quota; they cannot lift it.
     let explained = if ran_s / span_s < QUOTA { others } else { 0.0 };
@@ -64,12 +64,12 @@ fn read(seen: &Schedule, cpus: &[u32]) -> Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Others, Stretch, TaskLog};
+    use crate::schedule::Others;
 
     fn reading(ran: u64) -> Reading {
-        let stretches = vec![Stretch { cpu: 0, from_ns: SETTLED_NS, to_ns: SETTLED_NS + ran * MS }];
+        let cpu_at_steps_ns = vec![0, 5, 5 + ran * MS];
         let others = Others { unplaced_s: [(0, 0.06)].into(), ..Others::default() };
-        let tasks = vec![TaskLog { stretches, ..TaskLog::default() }];
+        let tasks = vec![TaskLog { cpu_at_steps_ns, ..TaskLog::default() }];
         read(&Schedule { length_ns: END_NS, tasks, others }, &[0])
     }
 

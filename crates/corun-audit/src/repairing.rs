@@ -8,9 +8,9 @@ use crate::property::{Figure, Plan, Reading, time, value};
 use crate::schedule::{Schedule, seconds};
 
 /// When the tasks are set free.
-const FREE_NS: u64 = 50 * MS;
+const FREE_NS: u64 = 100 * MS;
 /// When they end.
-const END_NS: u64 = 450 * MS;
+const END_NS: u64 = 500 * MS;
 /// How long it may take, in seconds: corun's own bound, ten times what a balancer that looks every few
 /// milliseconds needs.
 const MOST_S: f64 = 0.1;
@@ -94,7 +94,7 @@ mod tests {
             ..TaskLog::default()
         };
         let goes = TaskLog {
-            stretches: [Some(Stretch { cpu: 0, from_ns: 40 * MS, to_ns: 45 * MS })]
+            stretches: [Some(Stretch { cpu: 0, from_ns: 90 * MS, to_ns: 95 * MS })]
                 .into_iter()
                 .chain([moved_at_ms.map(|at| Stretch { cpu: 1, from_ns: at * MS, to_ns: END_NS })])
                 .flatten()
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_imbalance_lasts_until_both_run_apart() {
-        let seen = readings(Some(54), Others::default());
+        let seen = readings(Some(104), Others::default());
         assert!((seen[0].value - 0.004).abs() < 1e-12 && seen[1].value == 0.0);
         let seen = readings(None, Others::default());
         assert!((seen[0].value - 0.4).abs() < 1e-12 && seen[1].value == 1.0);
@@ -115,11 +115,11 @@ mod tests {
 
     #[test]
     fn others_where_it_could_have_gone_explain_the_time() {
-        let stretches = vec![Stretch { cpu: 1, from_ns: 0, to_ns: 150 * MS }];
-        let seen = readings(Some(160), Others { stretches, ..Others::default() });
+        let stretches = vec![Stretch { cpu: 1, from_ns: 0, to_ns: 200 * MS }];
+        let seen = readings(Some(210), Others { stretches, ..Others::default() });
         assert!((seen[0].explained - seen[0].value).abs() < 1e-12, "{seen:?}");
-        let stretches = vec![Stretch { cpu: 1, from_ns: 50 * MS, to_ns: 52 * MS }];
-        let seen = readings(Some(160), Others { stretches, ..Others::default() });
+        let stretches = vec![Stretch { cpu: 1, from_ns: 100 * MS, to_ns: 102 * MS }];
+        let seen = readings(Some(210), Others { stretches, ..Others::default() });
         assert!((seen[0].explained - 0.002).abs() < 1e-12, "{seen:?}");
     }
 
@@ -134,8 +134,8 @@ mod tests {
             ..TaskLog::default()
         };
         let tasks = vec![
-            log(&[(0, 0, 40), (0, 45, 55), (0, 70, 80)]),
-            log(&[(0, 40, 45), (0, 55, 60), (1, 60, 65)]),
+            log(&[(0, 0, 90), (0, 95, 105), (0, 120, 130)]),
+            log(&[(0, 90, 95), (0, 105, 110), (1, 110, 115)]),
         ];
         let seen = Schedule { length_ns: END_NS, tasks, others: Others::default() };
         let seen = read(&seen, &machine(&[&[0], &[1]]), [0, 0], |one, other| one != other);

@@ -6,12 +6,17 @@ use std::path::Path;
 use corun_machine::RootFiles;
 use corun_machine::evidence::{CpuTime, CpuTimes, run_times_ns};
 
+use super::clock::{cpu_time_ns, this_cpu};
+use crate::schedule::seconds;
+
 /// The accounts at a time.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     times: CpuTimes,
     /// Finer, where the kernel keeps it.
     run_ns: Option<BTreeMap<u32, u64>>,
+    /// Where the reader was, and the CPU time that it had been given.
+    reader: (u32, u64),
 }
 
 impl Accounts {
@@ -19,7 +24,17 @@ impl Accounts {
     pub(super) fn now() -> Self {
         let Ok(mut files) = RootFiles::open(Path::new("/")) else { return Self::default() };
         let run_ns = run_times_ns(&mut files);
-        Self { times: CpuTimes::read(&mut files).unwrap_or_default(), run_ns }
+        let times = CpuTimes::read(&mut files).unwrap_or_default();
+        Self { times, run_ns, reader: (this_cpu(), cpu_time_ns()) }
+    }
+
+    /// The CPU time of the reader since `earlier`, in seconds, if it is on this CPU: it works before and
+    /// after a load, and sleeps meanwhile.
+    pub(super) fn of_reader_since(&self, earlier: &Self, cpu: u32) -> f64 {
+        match self.reader {
+            (on, given_ns) if on == cpu => seconds(given_ns.saturating_sub(earlier.reader.1)),
+            _ => 0.0,
+        }
     }
 
     /// What happened on a CPU since `earlier`.

@@ -16,6 +16,12 @@ pub(super) fn cpu_time_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The CPU that the calling thread is on.
+pub(super) fn this_cpu() -> u32 {
+    // SAFETY: has no preconditions.
+    unsafe { libc::sched_getcpu() }.cast_unsigned()
+}
+
 /// Sleeps until then, whatever signals come.
 pub(super) fn sleep_until(at_ns: u64) {
     let at = libc::timespec {

@@ -27,7 +27,7 @@ pub use facts::facts;
 pub use server::{SUBCOMMAND, serve_as_load};
 
 /// From the order to the common start: time for the processes to hear of it.
-const LEAD_NS: u64 = 10_000_000;
+const LEAD_NS: u64 = 20_000_000;
 
 /// The machine that corun runs on.
 pub struct Native {
@@ -78,6 +78,7 @@ impl Native {
         for &cpu in &self.cpus {
             let time = seen.after.since(&seen.before, cpu);
             let own_s: f64 = seen.tasks.iter().map(|task| task.cpu_on_s(cpu)).sum();
+            let own_s = own_s + seen.after.of_reader_since(&seen.before, cpu);
             let others_s = if unseen.contains(&cpu) { (time.busy_s - own_s).max(0.0) } else { 0.0 };
             others.unplaced_s.insert(cpu, others_s + time.steal_s);
         }

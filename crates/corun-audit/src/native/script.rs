@@ -5,7 +5,7 @@ use std::thread::{self, Scope};
 
 use corun_machine::{Affinity, CpuSet};
 
-use super::clock::{cpu_time_ns, now_ns, sleep_until};
+use super::clock::{cpu_time_ns, now_ns, sleep_until, this_cpu};
 use crate::load::{Process, Step, Task};
 use crate::schedule::{TaskLog, Wake};
 
@@ -116,11 +116,6 @@ impl<'a> Troupe<'a> {
     fn now_ns(&self) -> u64 {
         now_ns().saturating_sub(self.start_ns)
     }
-}
-
-fn this_cpu() -> u32 {
-    // SAFETY: has no preconditions.
-    unsafe { libc::sched_getcpu() }.cast_unsigned()
 }
 
 /// Lets the calling thread run on these CPUs only.

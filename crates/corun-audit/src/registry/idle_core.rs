@@ -19,7 +19,7 @@ pub(super) const PROPERTY: Property = Property {
 /// Between two births.
 const APART_NS: u64 = 10 * MS;
 /// After the last birth.
-const TAIL_NS: u64 = 150 * MS;
+const TAIL_NS: u64 = 400 * MS;
 /// More threads than this show no more.
 const MOST_TASKS: usize = 8;
 /// The share of time that may be spent beside an idle core.

@@ -150,6 +150,15 @@ mod tests {
     }
 
     #[test]
+    fn workers_with_a_core_each_waste_nothing_however_many_cores_are_idle() {
+        let facts = machine(&[&[0, 1], &[2, 3], &[4, 5]]);
+        assert_eq!(wasted(&[Some(0), Some(2)], &facts), None);
+        assert_eq!(wasted(&[Some(0), Some(1)], &facts), Some(vec![1, 2]));
+        assert_eq!(wasted(&[Some(0), Some(1), Some(2), Some(4)], &facts), None);
+        assert_eq!(wasted(&[Some(0), None], &facts), None);
+    }
+
+    #[test]
     fn others_on_the_idle_core_excuse_the_sibling() {
         let stretches = vec![Stretch { cpu: 2, from_ns: 0, to_ns: 60 * MS }];
         let readings = readings(&[(1, 110)], Others { stretches, ..Others::default() });

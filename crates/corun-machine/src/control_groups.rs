@@ -58,6 +58,36 @@ impl Mount {
     }
 }
 
+/// What controls the CPU time of this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuControl {
+    /// Whether no control group weighs or limits its CPU time: it is in the root group.
+    pub is_root: bool,
+    /// The folders of its group of version 2, below the root of the file system, from its own up to
+    /// what is mounted; or why there is none with a CPU controller, as the end of a sentence.
+    pub folders: Result<Vec<String>, String>,
+}
+
+/// Reads what controls the CPU time of this process.
+pub fn cpu_control(files: &mut impl SystemFiles) -> CpuControl {
+    let mounts = mounts(files).unwrap_or_default();
+    let groups = files.read("proc/self/cgroup").unwrap_or_default().to_owned();
+    if mounts.iter().any(|mount| mount.is_version_1_of("cpu")) {
+        let is_root = group_of(&groups, Some("cpu")).is_none_or(|group| group == "/");
+        let why =
+            "it needs control groups of version 2, and here the CPU controller is one of version 1";
+        return CpuControl { is_root, folders: Err(why.to_owned()) };
+    }
+    let Some(mount) = mounts.iter().find(|mount| mount.is_version_2()) else {
+        let why = "it needs control groups of version 2, which are not mounted";
+        return CpuControl { is_root: true, folders: Err(why.to_owned()) };
+    };
+    let folders = mount.folders(group_of(&groups, None).unwrap_or("/"));
+    // Every group but the root has weights where the controller reaches it.
+    let is_root = !folders.iter().any(|folder| files.read(&format!("{folder}/cpu.weight")).is_ok());
+    CpuControl { is_root, folders: Ok(folders) }
+}
+
 /// The mounts that this process sees, those of other file systems left out.
 ///
 /// # Errors

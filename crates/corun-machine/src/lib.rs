@@ -21,6 +21,7 @@ mod smt;
 pub mod switch;
 
 pub use affinity::Affinity;
+pub use control_groups::{CpuControl, cpu_control};
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
 pub use drawing::{draw, draw_svg};
 pub use error::MachineError;

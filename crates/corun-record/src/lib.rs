@@ -4,6 +4,7 @@
 //! this model; tables, exports and comparisons read it and nothing else.
 
 mod actionable;
+mod audit;
 mod bench;
 mod json;
 mod observation;
@@ -15,6 +16,7 @@ mod smt_state;
 mod study;
 
 pub use actionable::{Actionable, Exit};
+pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, Witness};
 pub use bench::{Bench, Missing};
 pub use json::{Document, ReadError};
 pub use observation::{Estimate, Metric, Observation, Source};

@@ -56,6 +56,8 @@ pub enum Metric {
     Figure,
     /// Another count of the same work per second: bytes, messages delivered.
     Rate,
+    /// A share of time, or of the events of one kind.
+    TimeShare,
     /// How long parts of the work of one kind took: a quantile, the mean over the samples.
     Latency,
     /// Processor time in the program's own code, in seconds.
@@ -94,6 +96,7 @@ impl Metric {
             Self::LeastShare => "least share",
             Self::Figure => "figure",
             Self::Rate => "rate",
+            Self::TimeShare => "share",
             Self::Latency => "latency",
             Self::UserTime => "time in its own code",
             Self::Cycles => "cycles",

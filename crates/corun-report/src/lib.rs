@@ -3,6 +3,7 @@
 //! A [`Run`](corun_record::Run) is all that this room sees; what the terminal shows, what a file
 //! holds and what a later program prints of the same run are therefore the same.
 
+mod audit;
 mod bench;
 mod calibration;
 mod csv;
@@ -17,6 +18,7 @@ mod study;
 mod tables;
 mod terminal;
 
+pub use audit::{audit_to_csv, audit_to_terminal};
 pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};
 pub use calibration::MeasuredCore;
 pub use csv::{bench_to_csv, to_csv};

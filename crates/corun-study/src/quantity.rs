@@ -33,7 +33,7 @@ impl Quantity {
             },
             Metric::Throughput if unit.is_empty() => expected("what is counted in a second"),
             Metric::Throughput => Ok(Self::Rate(unit.to_owned())),
-            Metric::Figure | Metric::Rate | Metric::Latency => {
+            Metric::Figure | Metric::Rate | Metric::TimeShare | Metric::Latency => {
                 Err(format!("`metric`: expected another than {}, use throughput", metric.name()))
             }
             _ => match unit {

@@ -9,6 +9,7 @@ mod foreground;
 mod interruption;
 mod problem;
 mod progress;
+mod seed;
 mod terminal;
 mod values;
 

@@ -30,6 +30,11 @@ impl Problem {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::NotPossible }
     }
 
+    /// The user ended it before there was anything to keep.
+    pub fn interrupted(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Interrupted }
+    }
+
     /// The user was asked, and did not say yes.
     pub fn declined() -> Self {
         Self {

@@ -3,6 +3,7 @@
 mod allowed;
 mod builder;
 mod contradictions;
+mod cpu_control;
 mod damage;
 mod drawing;
 mod evidence;

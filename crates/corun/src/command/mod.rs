@@ -1,5 +1,7 @@
 //! The subcommands, a file each.
 
+mod audit;
+mod audit_load;
 mod bench;
 mod calibrate;
 mod doctor;
@@ -42,10 +44,15 @@ pub enum Command {
     Trace(Box<trace::Arguments>),
     /// Measure what this host's core does, with timed code
     Calibrate(calibrate::Arguments),
+    /// Show what the kernel's scheduler does with controlled loads, property by property
+    Audit(audit::Arguments),
     /// Say what would spoil a measurement here, with evidence and what to do
     Doctor(doctor::Arguments),
     /// Show and switch SMT, and bring everything back
     Smt(smt::Arguments),
+    /// Run a load for the corun that audits the scheduler (not for people)
+    #[command(hide = true)]
+    AuditLoad,
     /// Run a built-in workload's kernel for another corun (not for people)
     #[command(hide = true)]
     KernelWorker(kernel_worker::Arguments),
@@ -60,7 +67,10 @@ impl Command {
     /// # Errors
     /// What the user should be told.
     pub fn run(self) -> Result<ExitCode, Problem> {
-        if !matches!(self, Self::Smt(_) | Self::KernelWorker(_) | Self::SmtWatchdog(_)) {
+        if !matches!(
+            self,
+            Self::Smt(_) | Self::AuditLoad | Self::KernelWorker(_) | Self::SmtWatchdog(_)
+        ) {
             tell_what_is_left();
         }
         match self {
@@ -73,6 +83,8 @@ impl Command {
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),
+            Self::Audit(arguments) => audit::run(&arguments),
+            Self::AuditLoad => Ok(audit_load::run()),
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Smt(arguments) => smt::run(arguments),
             Self::SmtWatchdog(arguments) => Ok(smt_watchdog::run(&arguments)),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::Args;
 use corun_machine::Machine;
@@ -13,7 +13,7 @@ use corun_report::Destination;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::problem::{Problem, code};
-use crate::{interruption, terminal, values};
+use crate::{interruption, seed, terminal, values};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -85,19 +85,12 @@ impl Arguments {
     }
 
     fn probe(&self, machine: &Machine) -> Result<Probe, Problem> {
-        let seed = self.seed.unwrap_or_else(fresh_seed);
+        let seed = self.seed.unwrap_or_else(seed::fresh);
         let mut progress = Progress::new(interruption::on_signals()?);
         let probe = probe::probe(machine, seed, self.probe_time, &mut progress);
         progress.bar.finish_and_clear();
         Ok(probe?)
     }
-}
-
-/// A seed that differs from run to run, in the 53 bits that every reader of JSON keeps; from the
-/// time, since a machine just started may have no other chance to offer.
-fn fresh_seed() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.as_nanos() as u64 & ((1 << 53) - 1)
 }
 
 /// A line on a terminal that says which pair is measured.

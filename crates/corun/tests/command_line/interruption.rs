@@ -124,12 +124,12 @@ fn processes_about(scratch: &Scratch) -> usize {
         .count()
 }
 
-fn children_of(parent: u32) -> Vec<i32> {
+pub fn children_of(parent: u32) -> Vec<i32> {
     processes().filter(|&id| state(id).is_some_and(|(_, its)| its == parent)).collect()
 }
 
 /// Whether a process has ended; one that nobody has collected yet has ended too.
-fn is_gone(id: i32) -> bool {
+pub fn is_gone(id: i32) -> bool {
     state(id).is_none_or(|(state, _)| matches!(state, 'Z' | 'X'))
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Bench, Document, Prediction, ReadError, Run, StudyResult};
+use corun_record::{Audit, Bench, Document, Prediction, ReadError, Run, StudyResult};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
@@ -10,6 +10,7 @@ use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker
 #[test]
 fn the_published_schemas_are_those_of_the_data_model() {
     for (format, generated) in [
+        (Audit::FORMAT, Audit::schema()),
         (Run::FORMAT, Run::schema()),
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),

@@ -1,0 +1,107 @@
+//! What the properties need to know of the machine before anything is run.
+
+/// A machine, as far as loads are laid out on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The logical CPUs that may be used, core by core.
+    pub cores: Vec<Vec<u32>>,
+    /// Why no core has two of them, as the end of a sentence; not read where one has.
+    pub no_siblings: String,
+    /// Whether sessions are groups of their own (`sched_autogroup_enabled`); `None` where the kernel
+    /// does not know that.
+    pub autogroup: Option<bool>,
+    /// Whether corun is in the root group of the CPU controller: nowhere else do autogroups count.
+    pub is_in_root_group: bool,
+    /// The folder in which control groups with a quota can be made, or why there is none.
+    pub groups: Result<String, String>,
+    /// Where free loads are held although more CPUs may be used; `None` leaves them free.
+    pub held_on: Option<Vec<u32>>,
+}
+
+impl Facts {
+    /// The logical CPUs that may be used, ascending.
+    pub fn cpus(&self) -> Vec<u32> {
+        let mut cpus = self.cores.concat();
+        cpus.sort_unstable();
+        cpus
+    }
+
+    /// Where free loads may run.
+    pub fn free(&self) -> Vec<u32> {
+        self.held_on.clone().unwrap_or_else(|| self.cpus())
+    }
+
+    /// The first logical CPU, for loads that are held on one.
+    pub fn one_cpu(&self) -> u32 {
+        self.cores.first().and_then(|core| core.first()).copied().unwrap_or(0)
+    }
+
+    /// Two logical CPUs, of two cores if there are two.
+    ///
+    /// # Errors
+    /// If there is only one: why that is not enough.
+    pub fn two_cpus(&self) -> Result<[u32; 2], String> {
+        let [one, other] = match &self.cores[..] {
+            [one, other, ..] => [one.first(), other.first()],
+            [only] => [only.first(), only.get(1)],
+            [] => [None, None],
+        };
+        one.zip(other)
+            .map(|(one, other)| [*one, *other])
+            .ok_or_else(|| "it needs two logical CPUs, and only one may be used".to_owned())
+    }
+
+    /// The place of the first core that has two logical CPUs.
+    ///
+    /// # Errors
+    /// If none has.
+    pub fn core_with_siblings(&self) -> Result<usize, String> {
+        let has_siblings = |core: &Vec<u32>| core.len() > 1;
+        self.cores.iter().position(has_siblings).ok_or_else(|| self.no_siblings.clone())
+    }
+
+    /// The core that a logical CPU belongs to, by its place.
+    pub fn core_of(&self, cpu: u32) -> Option<usize> {
+        self.cores.iter().position(|core| core.contains(&cpu))
+    }
+
+    /// As [`Self::core_with_siblings`], where there is another core beside it.
+    ///
+    /// # Errors
+    /// If no core has two logical CPUs, or there is no other core.
+    pub fn core_beside_another(&self) -> Result<usize, String> {
+        let core = self.core_with_siblings()?;
+        match self.cores.len() {
+            1 => Err("it needs a second core, and only one may be used".to_owned()),
+            _ => Ok(core),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A machine of these cores.
+    pub(crate) fn machine(cores: &[&[u32]]) -> Facts {
+        Facts {
+            cores: cores.iter().map(|core| core.to_vec()).collect(),
+            no_siblings: "the kernel sees no siblings".to_owned(),
+            autogroup: Some(true),
+            is_in_root_group: true,
+            groups: Ok("/sys/fs/cgroup".to_owned()),
+            held_on: None,
+        }
+    }
+
+    #[test]
+    fn cpus_are_of_two_cores_where_there_are_two() {
+        assert_eq!(machine(&[&[0, 2], &[1, 3]]).two_cpus(), Ok([0, 1]));
+        assert_eq!(machine(&[&[0, 2]]).two_cpus(), Ok([0, 2]));
+        assert!(machine(&[&[7]]).two_cpus().is_err());
+        assert_eq!(machine(&[&[0], &[1, 3]]).core_beside_another(), Ok(1));
+        let alone = machine(&[&[0], &[1]]).core_beside_another();
+        assert_eq!(alone, Err("the kernel sees no siblings".to_owned()));
+        assert!(machine(&[&[0, 1]]).core_beside_another().is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! What the real kernel's scheduler does, property by property.
+//!
+//! A [`Property`] lays out a load, whose tasks note where they run ([`load`], [`schedule`]); what that
+//! says is judged without a clock. Only [`native`] touches the machine.
+
+mod audit;
+mod facts;
+mod judgement;
+pub mod load;
+pub mod native;
+mod property;
+mod registry;
+mod repairing;
+pub mod schedule;
+mod sharing;
+mod waking;
+
+pub use audit::{Conducted, Settings, System, Trouble, conduct};
+pub use facts::Facts;
+pub use judgement::FEWEST_ROUNDS;
+pub use property::{Figure, Plan, Property, Read, Reading};
+pub use registry::{ALL, find};

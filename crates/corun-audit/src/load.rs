@@ -1,0 +1,113 @@
+//! A controlled load: processes, their tasks, and what each task does when.
+//!
+//! Tasks follow a script by the clock, so that nobody has to run beside them to direct them: a
+//! conductor would need a CPU itself.
+
+use serde::{Deserialize, Serialize};
+
+/// A millisecond in the nanoseconds that all times here are given in.
+pub const MS: u64 = 1_000_000;
+
+/// Processes that run at the same time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    /// The processes, each in a session of its own.
+    pub processes: Vec<Process>,
+}
+
+/// A process with its tasks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// The logical CPUs that all its tasks are held on; `None` leaves them free.
+    pub cpus: Option<Vec<u32>>,
+    /// The control group that it is in while it runs.
+    pub group: Option<Group>,
+    /// Its tasks (threads).
+    pub tasks: Vec<Task>,
+}
+
+/// A control group of version 2, made for one process and taken away after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// The folder of the new group.
+    pub folder: String,
+    /// Its `cpu.max`: microseconds of CPU time, and the period that they are for.
+    pub cpu_max: [u64; 2],
+}
+
+/// A task: a thread and its script.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Whether another task begins it, by [`Step::Begin`].
+    pub is_begun_by_another: bool,
+    /// Its nice value.
+    pub nice: i32,
+    /// What it does.
+    pub steps: Vec<Step>,
+}
+
+/// One thing that a task does; times are nanoseconds from the common start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// Lets itself run on these logical CPUs only.
+    MayUse(Vec<u32>),
+    /// Computes until then, and notes where.
+    BusyUntil(u64),
+    /// Sleeps until then, and notes where it was woken and how late.
+    SleepUntil(u64),
+    /// Sleeps for so long, and notes the same.
+    SleepFor(u64),
+    /// Begins another task of its process, by its place.
+    Begin(usize),
+}
+
+impl Load {
+    /// One process of these tasks.
+    pub fn of(tasks: Vec<Task>) -> Self {
+        Self { processes: vec![Process { tasks, ..Process::default() }] }
+    }
+
+    /// Holds every process on these logical CPUs.
+    #[must_use]
+    pub fn held_on(mut self, cpus: Option<&[u32]>) -> Self {
+        for process in &mut self.processes {
+            process.cpus = cpus.map(<[u32]>::to_vec);
+        }
+        self
+    }
+
+    /// When the last step ends that has a time, in nanoseconds from the common start.
+    pub fn length_ns(&self) -> u64 {
+        self.processes.iter().map(Process::length_ns).max().unwrap_or(0)
+    }
+}
+
+impl Process {
+    /// As [`Load::length_ns`], of this process alone.
+    pub fn length_ns(&self) -> u64 {
+        let ends = self.tasks.iter().flat_map(|task| &task.steps).filter_map(|step| match step {
+            Step::BusyUntil(end) | Step::SleepUntil(end) => Some(*end),
+            Step::MayUse(_) | Step::SleepFor(_) | Step::Begin(_) => None,
+        });
+        ends.max().unwrap_or(0)
+    }
+}
+
+impl Task {
+    /// A task that follows these steps.
+    pub fn new(steps: Vec<Step>) -> Self {
+        Self { steps, ..Self::default() }
+    }
+
+    /// A task that computes from the common start until `end_ns`, and counts once it has settled.
+    pub fn busy(settled_ns: u64, end_ns: u64) -> Self {
+        let busy = [settled_ns, end_ns].map(Step::BusyUntil);
+        Self::new([Step::SleepUntil(0)].into_iter().chain(busy).collect())
+    }
+
+    /// The same task with a nice value.
+    #[must_use]
+    pub fn nice(self, nice: i32) -> Self {
+        Self { nice, ..self }
+    }
+}

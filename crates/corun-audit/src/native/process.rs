@@ -1,0 +1,140 @@
+//! A process of a load, seen from the corun that started it.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use corun_measure::execution::Interrupt;
+
+use super::groups;
+use super::server::{Answer, SUBCOMMAND};
+use crate::audit::Trouble;
+use crate::load::Process;
+use crate::schedule::TaskLog;
+
+/// How much longer than its load a process may take: on a crowded or emulated machine it waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take to end when it is told to.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// A running process; dropped, it ends and leaves nothing behind.
+pub(super) struct RunningProcess<'a> {
+    plan: &'a Process,
+    interrupt: &'a Interrupt,
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl<'a> RunningProcess<'a> {
+    /// Starts it and tells it what to prepare.
+    pub(super) fn start(plan: &'a Process, interrupt: &'a Interrupt) -> Result<Self, Trouble> {
+        let refused = |error| Trouble::Refused(format!("corun could not start itself: {error}"));
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("corun").arg(SUBCOMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // SAFETY: only an async-signal-safe call between fork and exec: a session of its own, which
+        // the terminal's signals do not reach.
+        unsafe {
+            command.pre_exec(|| match libc::setsid() {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
+        let mut child = command.spawn().map_err(refused)?;
+        let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(refused(io::ErrorKind::BrokenPipe.into()));
+        };
+        let answers = BufReader::new(answers);
+        let mut process = Self { plan, interrupt, child, orders: Some(orders), answers };
+        process.order(&serde_json::to_string(plan).unwrap_or_default())?;
+        Ok(process)
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it is ready for the common start.
+    pub(super) fn until_ready(&mut self) -> Result<(), Trouble> {
+        match self.answer(PATIENCE)? {
+            Answer::Ready => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Tells it the common start.
+    pub(super) fn go(&mut self, start_ns: u64) -> Result<(), Trouble> {
+        self.order(&start_ns.to_string())
+    }
+
+    /// What its tasks noted, at the end of a load of this length.
+    pub(super) fn logs(&mut self, length: Duration) -> Result<Vec<TaskLog>, Trouble> {
+        match self.answer(length + PATIENCE)? {
+            Answer::Logs(logs) => Ok(logs),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    fn order(&mut self, line: &str) -> Result<(), Trouble> {
+        // A process that is gone says why on its other end, or nothing at all.
+        if let Some(orders) = &mut self.orders {
+            let _ = orders.write_all(format!("{line}\n").as_bytes());
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, patience: Duration) -> Result<Answer, Trouble> {
+        let deadline = Instant::now() + patience;
+        let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        loop {
+            let mut polled = [
+                entry(self.interrupt.as_fd().as_raw_fd()),
+                entry(self.answers.get_ref().as_raw_fd()),
+            ];
+            let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+            // SAFETY: a valid array of descriptors.
+            unsafe { libc::poll(polled.as_mut_ptr(), 2, i32::try_from(left).unwrap_or(i32::MAX)) };
+            if polled[0].revents != 0 {
+                return Err(Trouble::Interrupted);
+            }
+            if polled[1].revents != 0 {
+                break;
+            }
+            if left == 0 {
+                return Err(Trouble::Refused("a load did not end in time".to_owned()));
+            }
+        }
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        read.ok()
+            .and_then(|_| serde_json::from_str(&line).ok())
+            .ok_or_else(|| Trouble::Refused("a load's process ended early".to_owned()))
+    }
+}
+
+fn unexpected(answer: Answer) -> Trouble {
+    Trouble::Refused(match answer {
+        Answer::Refused(why) => why,
+        Answer::Ready | Answer::Logs(_) => "a load's process answered out of turn".to_owned(),
+    })
+}
+
+impl Drop for RunningProcess<'_> {
+    fn drop(&mut self) {
+        // The end of its input is its order to leave.
+        self.orders.take();
+        let begun = Instant::now();
+        while begun.elapsed() < FAREWELL && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(group) = &self.plan.group {
+            groups::remove(Path::new(&group.folder));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Who ran on each CPU when, from the kernel's records of context switches.
+//!
+//! They hold what the tracepoint `sched:sched_switch` tells, need no tracefs, and are written into a
+//! buffer for each CPU (`perf_event_open(2)`, PERF_RECORD_SWITCH_CPU_WIDE). One event is opened once and
+//! stays: opening makes the kernel patch its own code.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+
+use super::clock::now_ns;
+use crate::schedule::Stretch;
+
+/// Room for the records of one load: six thousand switches of a CPU.
+const BUFFER: usize = 512 * 1024;
+/// `PERF_RECORD_SWITCH_CPU_WIDE`
+const SWITCH: u32 = 15;
+/// `PERF_RECORD_LOST`
+const LOST: u32 = 2;
+/// `PERF_RECORD_MISC_SWITCH_OUT`
+const OUT: u16 = 1 << 13;
+
+/// The events, one for each CPU.
+pub(super) struct Switches {
+    cpus: Vec<(u32, Sampler)>,
+    begun_ns: u64,
+    ended_ns: u64,
+}
+
+/// A process comes to a CPU or leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Switch {
+    at_ns: u64,
+    process: u32,
+    is_out: bool,
+}
+
+impl Switches {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// Why they cannot be opened, or would not tell idle CPUs from busy ones.
+    pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
+        // In a process namespace of its own every stranger looks like the idle task.
+        let kernel_thread = fs::read_to_string("/proc/2/comm").unwrap_or_default();
+        if kernel_thread.trim() != "kthreadd" {
+            return Err("this process sees only some of the machine's processes".to_owned());
+        }
+        let open = |&cpu: &u32| Ok((cpu, sampler(cpu)?));
+        let cpus = cpus.iter().map(open).collect::<io::Result<Vec<_>>>();
+        let cpus = cpus.map_err(|error| match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => {
+                "this user may not see the context switches of others (it takes root, CAP_PERFMON or \
+                 kernel.perf_event_paranoid below 1)"
+                    .to_owned()
+            }
+            _ => format!("the kernel does not tell its context switches ({error})"),
+        })?;
+        Ok(Self { cpus, begun_ns: 0, ended_ns: 0 })
+    }
+
+    /// Begins to record.
+    pub(super) fn begin(&mut self) {
+        self.begun_ns = now_ns();
+        for (_, sampler) in &mut self.cpus {
+            let _ = sampler.enable();
+        }
+    }
+
+    /// Ends recording.
+    pub(super) fn end(&mut self) {
+        self.ended_ns = now_ns();
+        for (_, sampler) in &mut self.cpus {
+            let _ = sampler.disable();
+        }
+    }
+
+    /// Adds what other processes than `own` ran, in times from `start_ns` on, and returns the CPUs that
+    /// were not seen: none of their tasks changed, or records were lost.
+    pub(super) fn finish(
+        &mut self,
+        own: &BTreeSet<u32>,
+        start_ns: u64,
+        stretches: &mut Vec<Stretch>,
+    ) -> Vec<u32> {
+        let mut unseen = Vec::new();
+        for (cpu, sampler) in &mut self.cpus {
+            let mut switches = Vec::new();
+            let mut is_whole = true;
+            while let Some(record) = sampler.next_record() {
+                match record.ty() {
+                    SWITCH => switches.extend(parse(&record.to_contiguous(), record.misc())),
+                    LOST => is_whole = false,
+                    _ => {}
+                }
+            }
+            if switches.is_empty() || !is_whole {
+                unseen.push(*cpu);
+                continue;
+            }
+            let others = foreign(&switches, own, [self.begun_ns, self.ended_ns]);
+            stretches.extend(others.into_iter().map(|[from_ns, to_ns]| Stretch {
+                cpu: *cpu,
+                from_ns: from_ns.saturating_sub(start_ns),
+                to_ns: to_ns.saturating_sub(start_ns),
+            }));
+        }
+        unseen
+    }
+}
+
+fn sampler(cpu: u32) -> io::Result<Sampler> {
+    let mut builder = Builder::new(Software::DUMMY);
+    builder
+        .any_pid()
+        .one_cpu(cpu as usize)
+        .context_switch(true)
+        .sample_id_all(true)
+        .sample(SampleFlag::TID | SampleFlag::TIME)
+        .clockid(Clock::MONOTONIC);
+    builder.build()?.sampled(BUFFER)
+}
+
+/// The fields behind the header: the other task's process and thread, then this one's, then the time.
+fn parse(bytes: &[u8], misc: u16) -> Option<Switch> {
+    let process = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);
+    let at_ns = u64::from_ne_bytes(bytes.get(16..24)?.try_into().ok()?);
+    Some(Switch { at_ns, process, is_out: misc & OUT != 0 })
+}
+
+/// When processes other than `own` and the idle task (0) had the CPU, in the span that was recorded.
+fn foreign(switches: &[Switch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -> Vec<[u64; 2]> {
+    let mut stretches = Vec::new();
+    let mut since = begun;
+    let mut last = None;
+    let is_foreign = |process: u32| process != 0 && !own.contains(&process);
+    for switch in switches {
+        match switch.is_out {
+            true => {
+                if is_foreign(switch.process) {
+                    stretches.push([since, switch.at_ns]);
+                }
+                last = None;
+            }
+            false => last = Some(switch.process),
+        }
+        since = switch.at_ns;
+    }
+    if last.is_some_and(is_foreign) {
+        stretches.push([since, ended]);
+    }
+    stretches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switch(at_ns: u64, process: u32, is_out: bool) -> Switch {
+        Switch { at_ns, process, is_out }
+    }
+
+    #[test]
+    fn strangers_are_neither_the_loads_own_nor_the_idle_task() {
+        let own = BTreeSet::from([7]);
+        let switches = [
+            switch(10, 5, true),
+            switch(11, 0, false),
+            switch(20, 0, true),
+            switch(20, 7, false),
+            switch(30, 7, true),
+            switch(31, 6, false),
+            switch(40, 6, true),
+            switch(40, 9, false),
+        ];
+        assert_eq!(foreign(&switches, &own, [2, 50]), [[2, 10], [31, 40], [40, 50]]);
+        assert_eq!(foreign(&switches[..6], &own, [2, 50]), [[2, 10], [31, 50]]);
+        assert_eq!(foreign(&[], &own, [0, 9]), [[0_u64; 2]; 0]);
+    }
+
+    #[test]
+    fn a_record_is_read_by_its_form() {
+        let mut bytes = Vec::new();
+        for field in [1_u32, 2, 3, 4] {
+            bytes.extend(field.to_ne_bytes());
+        }
+        bytes.extend(5_u64.to_ne_bytes());
+        assert_eq!(parse(&bytes, OUT), Some(switch(5, 3, true)));
+        assert_eq!(parse(&bytes, 0), Some(switch(5, 3, false)));
+        assert_eq!(parse(&bytes[..23], 0), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! A property of a scheduler: the load that shows it, what is read from the schedule, and the bound
+//! that it has to keep.
+
+use corun_record::{AuditBound, Metric, Observation};
+
+use crate::facts::Facts;
+use crate::load::Load;
+use crate::schedule::Schedule;
+
+/// Something that a scheduler is expected to do.
+#[derive(Debug)]
+pub struct Property {
+    /// Its name on the command line and in results.
+    pub name: &'static str,
+    /// The question that it answers, one line.
+    pub question: &'static str,
+    /// Where the expectation is from.
+    pub source: &'static str,
+    /// How it is shown on a machine, or why it cannot be, as the end of a sentence.
+    pub plan: fn(&Facts) -> Result<Plan, String>,
+}
+
+/// How a property is shown on a machine.
+pub struct Plan {
+    /// What is expected, in a few words.
+    pub expected: String,
+    /// What the first figure has to keep.
+    pub bound: AuditBound,
+    /// What is run, one after another, in each round.
+    pub loads: Vec<Load>,
+    /// The figures of one round, from what was seen of each load; the first one is judged.
+    pub read: Read,
+    /// What was observed, in a few words, from the figures of all rounds.
+    pub observed: fn(&[Observation]) -> String,
+}
+
+/// The figures of one round, from what was seen of each load.
+pub type Read = Box<dyn Fn(&[Schedule]) -> Vec<Reading>>;
+
+/// A figure of one round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it is.
+    pub figure: Figure,
+    /// Its value.
+    pub value: f64,
+    /// How much of a departure from the bound others' work could account for, in the same unit.
+    pub explained: f64,
+}
+
+/// What a figure is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// Its kind.
+    pub metric: Metric,
+    /// What is counted or timed.
+    pub of: &'static str,
+    /// The load, in the words of placements: `free@5` is five workers that the kernel places.
+    pub arm: String,
+    /// Its unit; `1` for shares.
+    pub unit: &'static str,
+}
+
+impl Figure {
+    /// A share of time, or of events.
+    pub fn share(of: &'static str, arm: impl Into<String>) -> Self {
+        Self { metric: Metric::TimeShare, of, arm: arm.into(), unit: "1" }
+    }
+
+    /// A time, in seconds.
+    pub fn time(of: &'static str, arm: impl Into<String>) -> Self {
+        Self { metric: Metric::Latency, of, arm: arm.into(), unit: "s" }
+    }
+
+    /// With a value, and what others could account for.
+    pub fn reads(self, value: f64, explained: f64) -> Reading {
+        Reading { figure: self, value, explained }
+    }
+}
+
+/// The estimate of the figure at this place; NaN where it was never read.
+pub(crate) fn value(seen: &[Observation], place: usize) -> f64 {
+    seen.get(place).map_or(f64::NAN, |it| it.estimate.value)
+}
+
+/// A share in per cent: `4.2 %`, `67 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        0.0 => "0 %".to_owned(),
+        size if size < 10.0 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// A time in the unit that suits it: `12 ms`, `40 µs`.
+pub(crate) fn time(seconds: f64) -> String {
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        0.01.. => format!("{:.0} ms", seconds * 1e3),
+        0.001.. => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{:.0} µs", seconds * 1e6),
+    }
+}

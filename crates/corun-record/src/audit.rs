@@ -1,0 +1,158 @@
+//! An audit: what the kernel's scheduler was expected to do with controlled loads, and what it did.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::json::Document;
+use crate::observation::Observation;
+use crate::run::{Caveat, MachineSummary};
+
+/// What `corun audit --json` writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Audit {
+    /// Always `corun-audit`.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// Start, UTC, RFC 3339.
+    pub started: String,
+    /// How long it took, in seconds.
+    pub elapsed_s: f64,
+    /// The time that it was given, in seconds.
+    pub budget_s: f64,
+    /// The seed of the order of properties in each round.
+    pub seed: u64,
+    /// Finished rounds: every property once, in a fresh random order.
+    pub rounds: u32,
+    /// Whether the user ended it before its time.
+    pub interrupted: bool,
+    /// The machine.
+    pub machine: MachineSummary,
+    /// The logical CPUs that free loads were held on, where that was asked for.
+    pub held_on: Option<Vec<u32>>,
+    /// How the work of others was told.
+    pub witness: Witness,
+    /// The properties.
+    pub rows: Vec<AuditRow>,
+    /// What limits trust, a sentence each.
+    pub caveats: Vec<Caveat>,
+}
+
+/// How the work of others was told while loads ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Witness {
+    /// By every context switch of every CPU.
+    ContextSwitches,
+    /// By the accounts of CPU time in `/proc`.
+    Accounts,
+}
+
+/// A property of the scheduler.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditRow {
+    /// Its name.
+    pub property: String,
+    /// The question that it answers.
+    pub question: String,
+    /// What is expected, in a few words; absent where it is not possible.
+    pub expected: Option<String>,
+    /// What the first observation has to keep.
+    pub bound: Option<AuditBound>,
+    /// What was observed, in a few words; absent where nothing was.
+    pub observed: Option<String>,
+    /// The answer.
+    pub verdict: AuditVerdict,
+    /// Why the answer is not clear, or why there is none.
+    pub reason: Option<String>,
+    /// The figures: the first one is judged.
+    pub observations: Vec<Observation>,
+    /// The figures of each round.
+    pub readings: Vec<AuditReading>,
+}
+
+/// What a figure has to keep, limits included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditBound {
+    /// Not below this.
+    pub at_least: Option<f64>,
+    /// Not above this.
+    pub at_most: Option<f64>,
+}
+
+/// A figure of one round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditReading {
+    /// The round, from 0.
+    pub round: u32,
+    /// The load, as in the observation that it belongs to.
+    pub arm: String,
+    /// What is counted or timed, as in that observation.
+    pub of: String,
+    /// The figure.
+    pub value: f64,
+    /// How much of a departure from the bound others' work could account for, in the same unit.
+    pub explained: f64,
+}
+
+/// The answers that an audit can give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditVerdict {
+    /// The property is shown to hold, within its bound.
+    Holds,
+    /// The property is shown not to hold, whatever others did meanwhile.
+    Violated,
+    /// What was seen does not decide.
+    Inconclusive,
+    /// It cannot be shown on this machine, or by this user.
+    NotPossible,
+}
+
+impl AuditBound {
+    /// At most this.
+    pub fn at_most(most: f64) -> Self {
+        Self { at_least: None, at_most: Some(most) }
+    }
+
+    /// At least this.
+    pub fn at_least(least: f64) -> Self {
+        Self { at_least: Some(least), at_most: None }
+    }
+
+    /// So close to a value.
+    pub fn within(value: f64, reach: f64) -> Self {
+        Self { at_least: Some(value - reach), at_most: Some(value + reach) }
+    }
+
+    /// Whether an interval lies within the bound.
+    pub fn holds(self, low: f64, high: f64) -> bool {
+        self.at_least.is_none_or(|least| low >= least)
+            && self.at_most.is_none_or(|most| high <= most)
+    }
+
+    /// Whether an interval lies beyond the bound.
+    pub fn excludes(self, low: f64, high: f64) -> bool {
+        self.at_least.is_some_and(|least| high < least)
+            || self.at_most.is_some_and(|most| low > most)
+    }
+}
+
+impl AuditVerdict {
+    /// The answer in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Violated => "violated",
+            Self::Inconclusive => "inconclusive",
+            Self::NotPossible => "not possible here",
+        }
+    }
+}
+
+impl Document for Audit {
+    const FORMAT: &str = "corun-audit";
+    const VERSION: u32 = 1;
+}

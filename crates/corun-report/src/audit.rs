@@ -1,0 +1,174 @@
+//! An audit for the terminal and as CSV: property, expected, observed, figure, verdict.
+
+use corun_record::{Audit, AuditRow, AuditVerdict, Metric, Observation, Witness};
+
+use crate::figures::seconds;
+use crate::prose::{machine, plural};
+use crate::tables::Table;
+use crate::terminal::{NO_BREAK, grid, section, wrap};
+
+/// The observations that are told for each number of tasks.
+const FREE: &str = "free@";
+
+/// The audit as text for a terminal of this many columns.
+pub fn audit_to_terminal(audit: &Audit, columns: u16) -> String {
+    let kernel = audit.machine.kernel.as_deref().unwrap_or("of unknown release");
+    let mut text = wrap(&format!("The scheduler of Linux {kernel}"), "", columns);
+    text += &wrap(&machine(&audit.machine), "", columns);
+    if let Some(held_on) = &audit.held_on {
+        let cpus: Vec<String> = held_on.iter().map(u32::to_string).collect();
+        text += &wrap(&format!("Free loads held on CPUs {}", cpus.join(",")), "", columns);
+    }
+    text.push('\n');
+    if audit.interrupted {
+        text += "PARTIAL RESULT: the audit was cut short.\n\n";
+    }
+    text += &format!("{}\n", grid(&properties(audit), columns));
+    let shares = shares(audit);
+    if !shares.rows.is_empty() {
+        text += &format!("\n{}\n", grid(&shares, columns));
+    }
+    let is_possible = |row: &&AuditRow| row.verdict != AuditVerdict::NotPossible;
+    let (possible, impossible): (Vec<_>, Vec<_>) = audit.rows.iter().partition(is_possible);
+    section(&mut text, "Not settled", reasons(&possible), columns);
+    section(&mut text, "Not possible here", reasons(&impossible), columns);
+    let caveats = audit.caveats.iter().map(|caveat| caveat.sentence.clone()).collect();
+    section(&mut text, "What limits trust", caveats, columns);
+    text.push('\n');
+    text + &wrap(&course(audit), "", columns)
+}
+
+fn properties(audit: &Audit) -> Table {
+    let row = |row: &AuditRow| {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        vec![
+            row.property.clone(),
+            text(&row.expected),
+            text(&row.observed),
+            row.observations.first().map_or_else(|| "-".to_owned(), figure),
+            row.verdict.name().replace(' ', NO_BREAK),
+        ]
+    };
+    let header = ["property", "expected", "observed", "figure (95 %)", "verdict"];
+    Table { header: header.map(str::to_owned).to_vec(), rows: audit.rows.iter().map(row).collect() }
+}
+
+/// Why rows are not clear, equal reasons joined.
+fn reasons(rows: &[&AuditRow]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let Some(reason) = row.reason.as_deref() else { continue };
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, properties)) => properties.push(&row.property),
+            None => reasons.push((reason, vec![&row.property])),
+        }
+    }
+    let line =
+        |(reason, properties): (&str, Vec<&str>)| format!("{}: {reason}", properties.join(", "));
+    reasons.into_iter().map(line).collect()
+}
+
+/// The value with its interval: `4.2 % (0.0 % to 9.1 %)`.
+fn figure(seen: &Observation) -> String {
+    let it = &seen.estimate;
+    let show = |value: f64| amount(seen, value);
+    format!("{} ({} to {})", show(it.value), show(it.low), show(it.high))
+}
+
+fn amount(seen: &Observation, value: f64) -> String {
+    match seen.metric {
+        Metric::TimeShare | Metric::LeastShare => share(value),
+        Metric::Latency => seconds(value),
+        Metric::Rate => format!("{value:.1}/s"),
+        _ => format!("{value:.2}"),
+    }
+    .replace(' ', NO_BREAK)
+}
+
+fn share(value: f64) -> String {
+    match value * 100.0 {
+        percent if percent == 0.0 || percent >= 99.95 => format!("{percent:.0} %"),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+/// What each of N tasks got of a CPU, and the one that got least: a row for each N.
+fn shares(audit: &Audit) -> Table {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let cpus = audit.held_on.as_ref().map_or(audit.machine.allowed_cpus as usize, Vec::len);
+    for row in &audit.rows {
+        // The figure that is judged is of the worst number of tasks; those of each number follow.
+        for seen in row.observations.iter().filter(|it| it.metric == Metric::LeastShare).skip(1) {
+            let Some(tasks) = seen.arm.strip_prefix(FREE).and_then(|it| it.parse::<usize>().ok())
+            else {
+                continue;
+            };
+            let is_mean = |it: &&Observation| it.metric == Metric::TimeShare && it.arm == seen.arm;
+            let Some(mean) = row.observations.iter().find(is_mean) else { continue };
+            let expected = (cpus as f64 / tasks as f64).min(1.0);
+            rows.push(vec![
+                format!("{tasks} on {cpus}"),
+                share(expected),
+                share(mean.estimate.value),
+                share(mean.estimate.value * seen.estimate.value),
+                figure(seen),
+            ]);
+        }
+    }
+    let header = ["busy tasks", "of a CPU each", "mean", "least", "least of the mean (95 %)"];
+    Table { header: header.map(str::to_owned).to_vec(), rows }
+}
+
+/// How the audit went, one line.
+fn course(audit: &Audit) -> String {
+    let witness = match audit.witness {
+        Witness::ContextSwitches => "others' work told by every context switch",
+        Witness::Accounts => "others' work told by the accounts of CPU time",
+    };
+    let (elapsed, seed) = (seconds(audit.elapsed_s), audit.seed);
+    format!("{} in {elapsed}, seed {seed}; {witness}.", plural(audit.rounds as usize, "round"))
+}
+
+const HEADER: [&str; 14] = [
+    "property", "expected", "observed", "verdict", "figure", "arm", "unit", "value", "low", "high",
+    "level", "rounds", "kernel", "reason",
+];
+
+/// The audit as CSV with a header line: a row for each figure, the one that is judged first.
+pub fn audit_to_csv(audit: &Audit) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail, and every row has the header's length.
+    let _ = writer.write_record(HEADER);
+    for row in &audit.rows {
+        let figures = row.observations.iter().map(Some);
+        let none = row.observations.is_empty().then_some(None);
+        for seen in figures.chain(none) {
+            let _ = writer.write_record(record(audit, row, seen));
+        }
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn record(audit: &Audit, row: &AuditRow, seen: Option<&Observation>) -> [String; 14] {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let of = |part: fn(&Observation) -> String| seen.map(part).unwrap_or_default();
+    [
+        row.property.clone(),
+        text(&row.expected),
+        text(&row.observed),
+        row.verdict.name().to_owned(),
+        of(|it| it.of.clone().unwrap_or_default()),
+        of(|it| it.arm.clone()),
+        of(|it| it.unit.clone()),
+        of(|it| it.estimate.value.to_string()),
+        of(|it| it.estimate.low.to_string()),
+        of(|it| it.estimate.high.to_string()),
+        of(|it| it.estimate.level.to_string()),
+        of(|it| it.estimate.blocks.to_string()),
+        text(&audit.machine.kernel),
+        text(&row.reason),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

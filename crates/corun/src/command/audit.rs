@@ -1,0 +1,195 @@
+//! `corun audit`: what the kernel's scheduler does with controlled loads, property by property.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use corun_audit::native::{Native, facts};
+use corun_audit::{FEWEST_ROUNDS, Facts, Property, Settings, conduct};
+use corun_machine::{CpuSet, Machine};
+use corun_measure::machine_summary;
+use corun_record::{Audit, AuditRow, AuditVerdict, Caveat, Document, Exit, Witness};
+use corun_report::{audit_to_csv, audit_to_terminal};
+
+use crate::exports::{Exports, Form};
+use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
+use crate::{interruption, seed, terminal, values};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Audit these properties only (`corun audit --list`)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    /// List the properties, and say which cannot be shown here
+    #[arg(long, conflicts_with_all = ["only", "budget", "seed", "json", "csv"])]
+    list: bool,
+    /// Take about this long; two rounds of all properties are run in any case
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
+    budget: Duration,
+    /// Hold free loads on these logical CPUs, such as 0-1,4, as a wrong mask would
+    #[arg(long, value_name = "CPUS")]
+    held_on: Option<CpuSet>,
+    /// Tell what others do from /proc alone, and open no performance events
+    #[arg(long)]
+    no_events: bool,
+    /// The seed of the order of properties in each round (default: a fresh one, recorded)
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write the audit as JSON to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the figures as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let properties = arguments.properties()?;
+    let machine = Machine::read(Path::new("/"))?;
+    let facts = facts(&machine, arguments.held_on(&machine)?);
+    if arguments.list {
+        terminal::show(&list(&properties, &facts))?;
+        return Ok(code(Exit::Done));
+    }
+    let exports = Exports::open([
+        (arguments.json.as_deref(), Audit::to_json as Form<Audit>),
+        (arguments.csv.as_deref(), audit_to_csv),
+    ])?;
+    let started = SystemTime::now();
+    let settings =
+        Settings { budget: arguments.budget, seed: arguments.seed.unwrap_or_else(seed::fresh) };
+    let interrupt = interruption::on_signals()?;
+    let mut native = Native::new(interrupt, facts.cpus(), !arguments.no_events);
+    let line = StepProgress::new(arguments.quiet);
+    let conducted = conduct(&properties, &facts, &mut native, settings, &mut |round, property| {
+        line.show(format!("round {}: {}", round + 1, property.name));
+    });
+    line.finish();
+    let elapsed_s = started.elapsed().unwrap_or_default().as_secs_f64();
+    let audit = Audit {
+        format: Audit::FORMAT.to_owned(),
+        version: Audit::VERSION,
+        corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: humantime::format_rfc3339_seconds(started).to_string(),
+        elapsed_s,
+        budget_s: settings.budget.as_secs_f64(),
+        seed: settings.seed,
+        rounds: conducted.rounds,
+        interrupted: conducted.interrupted,
+        machine: machine_summary(&machine),
+        held_on: facts.held_on,
+        witness: native.witness(),
+        caveats: caveats(&machine, &native, &conducted.rows),
+        rows: conducted.rows,
+    };
+    if audit.interrupted && audit.rounds == 0 {
+        return Err(Problem::interrupted(
+            "interrupted before the first round was finished; nothing to report",
+            "Let at least one round finish, or audit fewer properties with --only.",
+        ));
+    }
+    let shown = |audit: &Audit| audit_to_terminal(audit, terminal::width());
+    exports.write(&audit, shown, Audit::to_json)?;
+    let is_possible = |row: &AuditRow| row.verdict != AuditVerdict::NotPossible;
+    Ok(code(match (audit.interrupted, audit.rows.iter().any(is_possible)) {
+        (true, _) => Exit::Interrupted,
+        (false, false) => Exit::NotPossible,
+        (false, true) => Exit::Done,
+    }))
+}
+
+impl Arguments {
+    /// The properties asked for, in the order of the table.
+    fn properties(&self) -> Result<Vec<&'static Property>, Problem> {
+        for name in &self.only {
+            corun_audit::find(name).map_err(|nearest| {
+                let next_step = match nearest {
+                    Some(nearest) => format!("Did you mean `{nearest}`?"),
+                    None => "`corun audit --list` has them.".to_owned(),
+                };
+                Problem::usage(format!("expected a property, found \"{name}\""), next_step)
+            })?;
+        }
+        let is_meant = |property: &&Property| {
+            self.only.is_empty() || self.only.iter().any(|name| name == property.name)
+        };
+        Ok(corun_audit::ALL.iter().filter(is_meant).collect())
+    }
+
+    /// The CPUs to hold free loads on, all of which may be used.
+    fn held_on(&self, machine: &Machine) -> Result<Option<&CpuSet>, Problem> {
+        let Some(cpus) = &self.held_on else { return Ok(None) };
+        let allowed = machine.allowed();
+        if cpus.is_empty() || !cpus.is_subset(&allowed) {
+            return Err(Problem::usage(
+                format!("expected logical CPUs that may be used, found {:?}", cpus.to_string()),
+                format!("Allowed are: {allowed}."),
+            ));
+        }
+        Ok(Some(cpus))
+    }
+}
+
+fn list(properties: &[&Property], facts: &Facts) -> String {
+    let widest = properties.iter().map(|property| property.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for property in properties {
+        text += &format!("{:widest$}  {}\n", property.name, property.question);
+        if let Err(why) = (property.plan)(facts) {
+            text += &format!("{:widest$}  not possible here: {why}\n", "");
+        }
+    }
+    text
+}
+
+/// Others who had more than this share of the CPUs are told of.
+const BUSY: f64 = 0.02;
+
+/// What limits trust.
+fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat> {
+    let caveat = |kind: &str, sentence: String| Caveat { kind: kind.to_owned(), sentence };
+    let mut caveats = Vec::new();
+    if let Some(name) = &machine.hypervisor {
+        caveats.push(caveat(
+            "virtual-machine",
+            format!(
+                "This is a virtual machine ({name}): a logical CPU that its host stops for a while looks \
+                 to the kernel as if it ran."
+            ),
+        ));
+    }
+    if let (Witness::Accounts, Some(why)) = (native.witness(), native.why_no_switches()) {
+        caveats.push(caveat(
+            "accounts",
+            format!(
+                "When others ran is not known, only how long: {why}. What they could account for is \
+                 therefore taken to be more than it was."
+            ),
+        ));
+    }
+    let others = native.others_share();
+    if others > BUSY {
+        caveats.push(caveat(
+            "foreign-work",
+            format!("Others had {:.0} % of these CPUs' time while loads ran.", others * 100.0),
+        ));
+    }
+    let rounds = |row: &AuditRow| row.observations.first().map_or(0, |it| it.estimate.blocks);
+    let is_short = |row: &AuditRow| {
+        row.verdict != AuditVerdict::NotPossible && (rounds(row) as usize) < FEWEST_ROUNDS
+    };
+    if rows.iter().any(is_short) {
+        caveats.push(caveat(
+            "few-rounds",
+            format!(
+                "Fewer than {FEWEST_ROUNDS} rounds settle nothing; give it more time (--budget)."
+            ),
+        ));
+    }
+    caveats
+}

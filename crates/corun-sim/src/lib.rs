@@ -10,6 +10,7 @@ mod machine;
 mod memory;
 pub mod model;
 mod recorded;
+pub mod schedule;
 mod simulate;
 mod steady;
 pub mod timing;

@@ -4,14 +4,16 @@ mod gantt;
 #[cfg(test)]
 mod tests;
 
-use corun_record::{Document, Schedule, ScheduledCost, ScheduledMachine, ScheduledRun};
+use corun_record::{
+    Document, Schedule, ScheduledCost, ScheduledMachine, ScheduledRun, ScheduledTimes,
+};
 use corun_sim::schedule::Settings;
 use corun_sim::schedule::load::{ALL as LOADS, Make};
 use corun_sim::schedule::policy::ALL as POLICIES;
 
 use crate::figures::{percent, seconds, three_digits};
 use crate::tables::Table;
-use crate::terminal::{grid, wrap};
+use crate::terminal::{NO_BREAK, grid, wrap};
 
 pub use gantt::{Chart, gantt};
 
@@ -50,13 +52,10 @@ impl Cell<'_> {
         self.runs.iter().map(|run| of(run)).sum::<f64>() / self.runs.len() as f64
     }
 
-    /// The mean, and the range where seeds differ.
-    fn shown(&self, of: impl Fn(&ScheduledRun) -> f64, form: impl Fn(f64) -> String) -> String {
-        let values = || self.runs.iter().map(|run| of(run));
-        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        let mean = form(self.mean(&of));
-        let [low, high] = [low, high].map(form);
-        if low == high { mean } else { format!("{mean} ({low} to {high})") }
+    /// The least and the most makespan in seconds.
+    fn range(&self) -> [f64; 2] {
+        let times = || self.runs.iter().map(|run| run.makespan_s);
+        [times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max)]
     }
 }
 
@@ -124,54 +123,52 @@ fn overview(cells: &[Cell<'_>], loads: &[&str]) -> Table {
 
 fn time(cell: &Cell<'_>) -> String {
     let mark = if cell.runs.iter().all(|run| run.finished) { "" } else { " *" };
-    cell.shown(|run| run.makespan_s, seconds) + mark
+    short(cell.mean(|run| run.makespan_s)) + mark
+}
+
+/// A time that is not broken, and nothing as 0.
+fn short(time: f64) -> String {
+    if time == 0.0 { "0".to_owned() } else { seconds(time).replace(' ', NO_BREAK) }
 }
 
 fn details(cells: &[&Cell<'_>]) -> Table {
     let operation = cells.first().map_or("", |cell| cell.runs[0].operation.as_str());
     let rate = if operation.is_empty() { "ended/s".to_owned() } else { format!("{operation}/s") };
-    let has_latency = cells.iter().any(|cell| cell.runs.iter().any(|run| run.latency.is_some()));
-    let first = cells.first().map_or(1.0, |cell| cell.mean(|run| run.throughput));
-    let row = |cell: &&Cell<'_>| {
-        let migrations = |run: &ScheduledRun| {
-            let it = run.migrations;
-            (it.same_core + it.same_cache + it.elsewhere) as f64
-        };
-        let whole = |number: f64| format!("{number:.0}");
-        let mut row = vec![
-            cell.policy.to_owned(),
-            time(cell),
-            three_digits(cell.mean(|run| run.throughput)),
-            format!("{:.3}", cell.mean(|run| run.throughput) / first),
-            percent(cell.mean(|run| run.utilization)),
-            format!("{:.3}", cell.mean(|run| run.fairness)),
-            whole(cell.mean(|run| run.switches as f64)),
-            whole(cell.mean(migrations)),
-            seconds(cell.mean(|run| run.longest_wait_s)),
-        ];
-        if has_latency {
-            let of = |part: fn(&corun_record::ScheduledTimes) -> f64| {
-                seconds(cell.mean(|run| run.latency.as_ref().map_or(0.0, part)))
-            };
-            row.extend([of(|it| it.p50_s), of(|it| it.p99_s)]);
-        }
-        row
-    };
     let to_first = format!("to {}", cells.first().map_or("", |cell| cell.policy));
-    let mut header = vec![
-        "policy",
-        "time",
-        &rate,
-        &to_first,
-        "used",
-        "fairness",
-        "switches",
-        "migrations",
-        "longest wait",
-    ];
+    let has_latency = cells.iter().any(|cell| cell.runs.iter().any(|run| run.latency.is_some()));
+    let has_range = cells.iter().any(|cell| cell.runs.len() > 1);
+    let first = cells.first().map_or(1.0, |cell| cell.mean(|run| run.throughput));
+    let whole = |number: f64| format!("{number:.0}");
+    let latency = |cell: &Cell<'_>, part: fn(&ScheduledTimes) -> f64| {
+        short(cell.mean(|run| run.latency.as_ref().map_or(0.0, part)))
+    };
+    let mut header = vec!["policy", "time"];
+    if has_range {
+        header.push("range");
+    }
+    header.extend([&rate, &to_first, "used", "fairness", "switches", "moves", "longest wait"]);
     if has_latency {
         header.extend(["p50", "p99"]);
     }
+    let row = |cell: &&Cell<'_>| {
+        let mut row = vec![cell.policy.to_owned(), time(cell)];
+        if has_range {
+            row.push(cell.range().map(short).join(" to "));
+        }
+        row.extend([
+            three_digits(cell.mean(|run| run.throughput)),
+            format!("{:.3}", cell.mean(|run| run.throughput) / first),
+            percent(cell.mean(|run| run.utilization)).replace(' ', NO_BREAK),
+            format!("{:.3}", cell.mean(|run| run.fairness)),
+            whole(cell.mean(|run| run.switches as f64)),
+            whole(cell.mean(|run| run.migrations.all() as f64)),
+            short(cell.mean(|run| run.longest_wait_s)),
+        ]);
+        if has_latency {
+            row.extend([latency(cell, |it| it.p50_s), latency(cell, |it| it.p99_s)]);
+        }
+        row
+    };
     let header = header.into_iter().map(str::to_owned).collect();
     Table { header, rows: cells.iter().map(row).collect() }
 }

@@ -5,6 +5,7 @@
 mod batch;
 mod chat;
 mod dbench;
+mod loops;
 mod make;
 mod perf_sched;
 mod rt_app;
@@ -54,6 +55,7 @@ pub struct Parameter {
 pub const ALL: &[LoadEntry] = &[
     batch::ENTRY,
     make::ENTRY,
+    loops::ENTRY,
     chat::ENTRY,
     dbench::ENTRY,
     tbench::ENTRY,

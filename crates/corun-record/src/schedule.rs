@@ -145,6 +145,13 @@ pub struct ScheduledCore {
     pub shared_s: f64,
 }
 
+impl ScheduledMigrations {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.same_core + self.same_cache + self.elsewhere
+    }
+}
+
 impl Document for Schedule {
     const FORMAT: &str = "corun-schedule";
     const VERSION: u32 = 1;

@@ -118,7 +118,8 @@ impl FileModel {
         let mut modelled = Vec::new();
         for file in &self.figure {
             let before = modelled.len();
-            for figure in figures {
+            // A mean follows from its members.
+            for figure in figures.iter().filter(|it| it.geometric_mean_of.is_empty()) {
                 if let Some(row) = row(&file.figure, &figure.id) {
                     modelled.push(file.read(&figure.id, row)?);
                 }

@@ -15,7 +15,7 @@ struct Pair {
     published: f64,
     modelled: f64,
     error: f64,
-    /// Of who guesses the mean of the fitted figures of this study.
+    /// Of who guesses the mean of the fitted figures of its column or experiment.
     error_of_mean: f64,
 }
 
@@ -30,7 +30,17 @@ fn pairs(study: &Study) -> Vec<Pair> {
         .filter(|(id, _)| !model.left_out.contains_key(*id))
         .map(|(id, estimate)| (id, estimate.value))
         .collect();
-    let mean = model.fitted.iter().map(|id| number(id)).sum::<f64>() / model.fitted.len() as f64;
+    // Of a table the same column, else the same experiment, else the study.
+    let column = |id: &str| id.split_once('/').map(|(_, column)| column.to_owned());
+    let guess = |id: &str| {
+        let experiment = study.figure(id).unwrap().experiment;
+        let is_near = |fitted: &&String| match column(id) {
+            Some(of_id) => column(fitted) == Some(of_id),
+            None => study.figure(fitted).unwrap().experiment == experiment,
+        };
+        let near: Vec<f64> = model.fitted.iter().filter(is_near).map(|id| number(id)).collect();
+        near.iter().sum::<f64>() / near.len() as f64
+    };
     let pair = |(id, modelled): (&&String, &f64)| {
         let published = number(id);
         let is_gain = study.figure(id).unwrap().quantity == Quantity::Percent;
@@ -41,7 +51,7 @@ fn pairs(study: &Study) -> Vec<Pair> {
             published,
             modelled: *modelled,
             error: (modelled - published).abs() * scale,
-            error_of_mean: (mean - published).abs() * scale,
+            error_of_mean: (guess(id) - published).abs() * scale,
         }
     };
     typed.iter().map(pair).collect()
@@ -54,7 +64,7 @@ fn mean<'a>(pairs: impl Iterator<Item = &'a Pair>, of: impl Fn(&Pair) -> f64) ->
 
 /// The figures of docs/scheduling.md: `cargo test -p corun-study --test modelled -- --nocapture`.
 #[test]
-fn held_out_figures_are_nearer_than_the_mean_of_the_fitted_ones() {
+fn held_out_figures_are_within_five_points_on_average() {
     let mut all = Vec::new();
     for name in STUDIES {
         let pairs = pairs(&corun_study::find(name).unwrap());
@@ -80,5 +90,5 @@ fn held_out_figures_are_nearer_than_the_mean_of_the_fitted_ones() {
     let (error, of_mean) =
         (mean(held_out(), |it| it.error), mean(held_out(), |it| it.error_of_mean));
     println!("all held out: {error:.1} points, the mean of the fitted {of_mean:.1}");
-    assert!(error < of_mean, "{error} against {of_mean}");
+    assert!(error < 5.0 && error < of_mean, "{error} against {of_mean}");
 }

@@ -1,5 +1,7 @@
 //! What the kernel's own work costs: parameters, measured by `corun bench` or given by hand.
 
+use corun_record::{Bench, Metric, Observation};
+
 /// Costs in nanoseconds of work alone on a core. Without any, hand calculations come out exactly.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Costs {
@@ -40,6 +42,36 @@ impl Costs {
             "search" => &mut self.search,
             _ => return None,
         })
+    }
+
+    /// Takes the costs that a bench measured; whether there were any. Of `lmbench/context-switch` of one
+    /// worker: a switch without data, and with the most data that it has, what filling the caches takes;
+    /// of `lmbench/pipe-latency`, a round trip, half of it less a switch: waking the other.
+    pub fn learn(&mut self, bench: &Bench) -> bool {
+        let figures = |workload: &'static str| {
+            let runs = bench.runs.iter().filter(move |run| run.workload.name == workload);
+            runs.filter_map(|run| {
+                let is_figure = |seen: &&Observation| {
+                    seen.metric == Metric::Figure && seen.arm == "single" && seen.unit == "us"
+                };
+                let figure = run.observations.iter().find(is_figure)?.estimate.value;
+                let has_data = run.workload.parameters.get("size").is_some_and(|size| size != "0");
+                Some((has_data, (figure.max(0.0) * 1e3).round() as u64))
+            })
+        };
+        let mut has_any = false;
+        let switches = || figures("lmbench/context-switch");
+        if let Some((_, switch)) = switches().find(|(has_data, _)| !has_data) {
+            (self.switch, has_any) = (switch, true);
+        }
+        if let Some(filled) = switches().filter(|it| it.0).map(|(_, time)| time).max() {
+            let refill = filled.saturating_sub(self.switch);
+            (self.refill, self.refill_far, has_any) = (refill, refill, true);
+        }
+        if let Some((_, round_trip)) = figures("lmbench/pipe-latency").next() {
+            (self.wake_up, has_any) = ((round_trip / 2).saturating_sub(self.switch), true);
+        }
+        has_any
     }
 
     /// The names and values of all.

@@ -126,6 +126,11 @@ pub struct Load {
     pub until: Option<u64>,
 }
 
+/// Tasks, or messages of a queue, at the start; more are refused.
+const MOST: usize = 10_000_000;
+/// Repetitions of what takes no time; more are refused.
+const MOST_AT_ONCE: u64 = 1_000;
+
 impl Amount {
     /// Whether it is never nothing.
     fn takes_time(self) -> bool {
@@ -207,23 +212,52 @@ impl Load {
                 why: format!("program \"{}\": {why}", program.name),
             })?;
         }
-        let wrong =
-            |why: &str| Err(ScheduleError::Load { load: self.name.clone(), why: why.to_owned() });
-        if self.tasks.is_empty() {
-            return wrong("expected a task at least, found none");
+        let wrong = |why: String| Err(ScheduleError::Load { load: self.name.clone(), why });
+        if !(1..=MOST).contains(&self.tasks.len()) {
+            return wrong(format!("expected 1 to {MOST} tasks, found {}", self.tasks.len()));
         }
         if self.tasks.iter().any(|task| task.program >= self.programs.len()) {
-            return wrong("expected a program for every task, found one without");
+            return wrong("expected a program for every task, found one without".to_owned());
         }
         if self.sources.iter().any(|source| source.queue >= self.queues.len()) {
-            return wrong("expected a queue for every source, found one without");
+            return wrong("expected a queue for every source, found one without".to_owned());
         }
-        Ok(())
+        if let Some(queue) = self.queues.iter().find(|queue| queue.initial as usize > MOST) {
+            return wrong(format!(
+                "expected {MOST} messages at the start at most, found {}",
+                queue.initial
+            ));
+        }
+        match self.endless_fork() {
+            Some(program) => wrong(format!("program \"{program}\" starts itself, over and over")),
+            None => Ok(()),
+        }
+    }
+
+    /// A program that starts itself, perhaps by others (Kahn's algorithm leaves only such).
+    fn endless_fork(&self) -> Option<&str> {
+        let forks = |program: usize| {
+            let steps = self.programs[program].steps.iter();
+            steps.filter_map(|step| if let Step::Fork(child) = step { Some(*child) } else { None })
+        };
+        let mut parents = vec![0_usize; self.programs.len()];
+        (0..parents.len()).flat_map(forks).for_each(|child| parents[child] += 1);
+        let mut free: Vec<usize> = (0..parents.len()).filter(|&it| parents[it] == 0).collect();
+        while let Some(program) = free.pop() {
+            for child in forks(program) {
+                parents[child] -= 1;
+                if parents[child] == 0 {
+                    free.push(child);
+                }
+            }
+        }
+        let endless = parents.iter().position(|&left| left > 0)?;
+        Some(&self.programs[endless].name)
     }
 
     fn check_program(&self, program: &Program) -> Result<(), String> {
-        // For each repetition around: whether it is without end, and whether anything in it takes time.
-        let mut around: Vec<(bool, bool)> = Vec::new();
+        // For each repetition around: how often, and whether anything in it takes time.
+        let mut around: Vec<(Option<u64>, bool)> = Vec::new();
         for step in &program.steps {
             let (place, count, what) = match *step {
                 Step::Lock(place) | Step::Unlock(place) => (place, self.locks, "lock"),
@@ -236,18 +270,19 @@ impl Load {
                 return Err(format!("expected {what} 0 to {}, found {place}", count as isize - 1));
             }
             match *step {
-                Step::Repeat(times) => around.push((times.is_none(), false)),
-                Step::End => match around.pop() {
-                    None => return Err("expected a repetition before its end".to_owned()),
-                    Some((true, false)) => {
-                        return Err(
-                            "a repetition without end must run or sleep each time".to_owned()
-                        );
+                Step::Repeat(times) => around.push((times, false)),
+                Step::End => {
+                    let (times, takes_time) =
+                        around.pop().ok_or("expected a repetition before its end")?;
+                    if !takes_time && times.is_none_or(|times| times > MOST_AT_ONCE) {
+                        return Err(format!(
+                            "what is repeated without end, or more than {MOST_AT_ONCE} times, must run \
+                             or sleep"
+                        ));
                     }
-                    Some((_, takes_time)) => {
-                        around.iter_mut().for_each(|it| it.1 |= takes_time);
-                    }
-                },
+                    let is_done = times != Some(0);
+                    around.iter_mut().for_each(|it| it.1 |= takes_time && is_done);
+                }
                 Step::Period(_) => around.iter_mut().for_each(|it| it.1 = true),
                 Step::Run(amount) | Step::Sleep(amount) if amount.takes_time() => {
                     around.iter_mut().for_each(|it| it.1 = true);
@@ -293,8 +328,11 @@ mod tests {
             vec![Step::Repeat(None), Step::Run(Amount::Fixed(0)), Step::End],
             vec![Step::Repeat(Some(1)), run],
             vec![Step::End],
+            vec![Step::Repeat(None), Step::Repeat(Some(0)), run, Step::End, Step::End],
             vec![Step::Lock(0)],
             vec![Step::Fork(1)],
+            vec![Step::Fork(0)],
+            vec![Step::Repeat(Some(1_000_000)), Step::Begin, Step::End],
         ] {
             assert!(check(wrong.clone()).is_err(), "{wrong:?}");
         }

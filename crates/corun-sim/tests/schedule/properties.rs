@@ -141,15 +141,7 @@ proptest! {
         let busy: u64 = outcome.cpus.iter().map(|cpu| cpu.busy).sum();
         prop_assert_eq!(busy, stretches.iter().map(|it| it.end - it.begin).sum::<u64>());
 
-        // Masks are kept.
         let topology = policy.topology(&settings.topology);
-        for stretch in &stretches {
-            let of_its_own = load.tasks.iter().filter(|task| task.affinity.is_some()).count();
-            if of_its_own == load.tasks.len() {
-                prop_assert!(topology.cpus[stretch.cpu].number <= 1, "{}", policy.title());
-            }
-        }
-
         // No siblings run tasks of different cookies.
         if policy.name == "core" {
             for runs in by(&stretches, |it| topology.cpus[it.cpu].core).values() {
@@ -158,6 +150,35 @@ proptest! {
                     prop_assert!(mixed.is_none(), "{one:?} beside {mixed:?}");
                 }
             }
+        }
+    }
+
+    /// Tasks that all begin at once are numbered as they stand in the load.
+    #[test]
+    fn masks_are_kept(
+        masks in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 8), 1..14),
+        settings in machines(),
+        policy in policies(),
+    ) {
+        let topology = policy.topology(&settings.topology);
+        let mut load = Load::default();
+        let [run, sleep] = [Step::Run, Step::Sleep].map(|step| step(Amount::Fixed(7 * MILLISECOND)));
+        let program = load.program("it", "it", vec![Step::Repeat(Some(5)), run, sleep, Step::End]);
+        load.tasks = masks
+            .iter()
+            .map(|mask| {
+                // CPU 0 is there on every machine.
+                let cpus = (0..8).filter(|&cpu| cpu == 0 || mask[cpu as usize]).collect::<CpuSet>();
+                TaskSpec { affinity: Some(Arc::new(cpus)), ..TaskSpec::of(program) }
+            })
+            .collect();
+        let mut stretches = Vec::new();
+        let outcome = schedule(&policy, &load, &settings, &mut stretches).unwrap();
+        prop_assert!(outcome.is_finished, "{}", policy.title());
+        for stretch in stretches {
+            let number = topology.cpus[stretch.cpu].number;
+            let mask = load.tasks[stretch.task as usize].affinity.as_ref().unwrap();
+            prop_assert!(mask.contains(number), "{}: {stretch:?}", policy.title());
         }
     }
 

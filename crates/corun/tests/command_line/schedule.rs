@@ -62,6 +62,26 @@ fn files_and_pictures_are_written() {
 }
 
 #[test]
+fn costs_come_from_a_bench_of_this_machine() {
+    let scratch = Scratch::new();
+    let bench = scratch.file("switch.json");
+    let run = Outcome::of(
+        corun(["bench", "run", "lmbench/context-switch", "--placement=single", "--blocks=2"])
+            .args(["--sample-time=1ms", "--json"])
+            .arg(&bench),
+    );
+    assert!(bench.exists(), "{}", run.errors);
+    let mut command =
+        corun(["schedule", "--topology=1x1x1", "--load=tbench", "--policy=cfs", "--json=-"]);
+    let outcome = Outcome::of(command.arg("--costs").arg(&bench));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let costs = Schedule::from_json(&outcome.output).unwrap().costs;
+    assert!(costs.iter().any(|cost| cost.name == "switch" && cost.nanoseconds > 0), "{costs:?}");
+    std::fs::write(&bench, "{}").unwrap();
+    assert_eq!(Outcome::of(&mut command).exit, Some(1));
+}
+
+#[test]
 fn this_machine_and_the_list_are_shown() {
     let outcome = of(&["--slowdown=1.5", "--load=batch:jobs=1,work=1s", "--policy=flat"]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));

@@ -19,6 +19,6 @@ fn make(values: &Values) -> Result<Load, String> {
     let mut load = Load { operation: "jobs".to_owned(), ..Load::default() };
     let work = Amount::Fixed(values.time("work")?);
     let job = load.program("job", "batch", vec![Step::Run(work)]);
-    load.tasks(job, values.count("jobs")? as usize);
+    load.tasks(job, values.tasks("jobs")?);
     Ok(load)
 }

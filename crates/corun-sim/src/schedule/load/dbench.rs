@@ -35,7 +35,7 @@ pub(super) const ENTRY: LoadEntry = LoadEntry {
 
 fn make(values: &Values) -> Result<Load, String> {
     let mut load = Load { operation: "requests".to_owned(), locks: 1, disks: 1, ..Load::default() };
-    let clients = values.count("clients")?;
+    let clients = values.tasks("clients")? as u64;
     let requests = values.count("requests")?;
     let work = values.time("work")? as f64;
     let locked = (work * values.share("locked")?).round();

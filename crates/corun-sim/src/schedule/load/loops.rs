@@ -27,6 +27,6 @@ fn make(values: &Values) -> Result<Load, String> {
         Step::End,
     ];
     let shell = load.program("loop", "compile", again);
-    load.tasks(shell, values.count("loops")? as usize);
+    load.tasks(shell, values.tasks("loops")?);
     Ok(load)
 }

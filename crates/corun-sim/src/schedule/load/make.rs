@@ -27,7 +27,7 @@ pub(super) const ENTRY: LoadEntry = LoadEntry {
 
 fn make(values: &Values) -> Result<Load, String> {
     let mut load = Load { operation: "files".to_owned(), ..Load::default() };
-    let initial = u32::try_from(values.count("jobs")?).unwrap_or(u32::MAX);
+    let initial = u32::try_from(values.tasks("jobs")?).unwrap_or(u32::MAX);
     let tokens = load.queue(QueueSpec { initial, ..QueueSpec::default() });
     let work = values.time("compile")? as f64;
     let assemble = values.share("assemble")?;

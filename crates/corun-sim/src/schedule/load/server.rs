@@ -34,10 +34,10 @@ fn make(values: &Values) -> Result<Load, String> {
     let steps =
         vec![Step::Repeat(None), Step::Receive(queue), Step::Run(work), Step::Done, Step::End];
     let thread = load.daemon("thread", "server", steps);
-    load.tasks(thread, values.count("threads")? as usize);
+    load.tasks(thread, values.tasks("threads")?);
     let endless = vec![Step::Repeat(None), Step::Run(Amount::Fixed(1_000_000_000)), Step::End];
     let batch = load.daemon("batch", "batch", endless);
-    load.tasks(batch, values.number("batch")? as usize);
+    load.tasks(batch, values.number("batch")?.min(1_000_000) as usize);
     let interval = Amount::Exponential((1_000_000_000 / values.count("rate")?).max(1));
     load.sources.push(Source { queue, interval, count: values.count("requests")? });
     Ok(load)

@@ -26,7 +26,7 @@ fn make(values: &Values) -> Result<Load, String> {
     let requests = Some(values.count("requests")?);
     let [client, server] = ["client", "server"].map(|name| values.time(name));
     let (client, server) = (Step::Run(Amount::Fixed(client?)), Step::Run(Amount::Fixed(server?)));
-    for _ in 0..values.count("clients")? {
+    for _ in 0..values.tasks("clients")? {
         let [request, answer] = [(); 2].map(|()| load.queue(QueueSpec::default()));
         let steps = vec![
             Step::Repeat(requests),

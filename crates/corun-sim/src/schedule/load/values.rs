@@ -10,6 +10,7 @@ pub struct Values(BTreeMap<&'static str, String>);
 
 /// Counts beyond this are refused.
 const MOST: u64 = 1_000_000_000;
+const MOST_TASKS: u64 = 1_000_000;
 
 impl Values {
     /// `jobs=8,work=10s`, and the defaults of what is not named.
@@ -41,6 +42,19 @@ impl Values {
         match self.number(name)? {
             0 => Err(format!("{name}: expected a whole number from 1, found 0")),
             count => Ok(count),
+        }
+    }
+
+    /// A number of tasks, from 1 to a million.
+    ///
+    /// # Errors
+    /// What was expected and found.
+    pub fn tasks(&self, name: &str) -> Result<usize, String> {
+        match self.number(name)? {
+            count @ 1..=MOST_TASKS => Ok(count as usize),
+            count => Err(format!(
+                "{name}: expected a whole number from 1 to {MOST_TASKS}, found {count}"
+            )),
         }
     }
 

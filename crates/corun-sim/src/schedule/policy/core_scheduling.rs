@@ -92,8 +92,8 @@ impl CoreScheduling {
 }
 
 impl Policy for CoreScheduling {
-    /// Where it ran if it may begin there at once; else the core with the fewest tasks, an idle CPU of
-    /// it first.
+    /// Where it ran if it may begin there at once, or nothing is idle; else the core with the fewest
+    /// tasks, an idle CPU of it first.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
         let cookie = state.task(task).cookie;
         let fits = |cpu: usize| {
@@ -107,6 +107,9 @@ impl Policy for CoreScheduling {
         let home = home.filter(|&cpu| state.may_run(task, cpu));
         let is_woken = matches!(arrival, Arrival::Woken(_));
         if let Some(home) = home.filter(|&cpu| is_woken && fits(cpu)) {
+            return home;
+        }
+        if let Some(home) = home.filter(|_| state.idle_cpus() == 0) {
             return home;
         }
         let key = |cpu| {

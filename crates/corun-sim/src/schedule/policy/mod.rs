@@ -167,6 +167,13 @@ pub const ALL: &[PolicyEntry] = &[
 /// What follows a policy's name for a machine with SMT off.
 const SMT_OFF: &str = "/smt-off";
 
+/// A policy is its name, and whether siblings are used.
+impl PartialEq for PolicyEntry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.is_without_siblings) == (other.name, other.is_without_siblings)
+    }
+}
+
 impl PolicyEntry {
     /// The policy of this name; with `/smt-off` behind it, on a machine with SMT off.
     ///

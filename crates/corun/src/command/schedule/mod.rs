@@ -56,6 +56,9 @@ struct Request {
     /// Slowdowns by pairs of kinds of work, as JSON; --yield or --slowdown is that of other pairs
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
+    /// Costs that `corun bench run --json` measured of lmbench/context-switch and lmbench/pipe-latency
+    #[arg(long = "costs", value_name = "FILE")]
+    cost_files: Vec<PathBuf>,
     /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` tells all
     #[arg(long = "cost", value_name = "NAME=TIME", value_parser = values::assignment)]
     costs: Vec<(String, String)>,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use corun_machine::Machine;
+use corun_record::{Bench, Document};
 use corun_sim::schedule::{Costs, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
@@ -70,6 +71,9 @@ impl Request {
 
     fn costs(&self) -> Result<Costs, Problem> {
         let mut costs = Costs::default();
+        for path in &self.cost_files {
+            learn(&mut costs, path)?;
+        }
         for (name, text) in &self.costs {
             let known: Vec<&str> = Costs::NAMES.iter().map(|(name, _)| *name).collect();
             let Some(cost) = costs.get_mut(name) else {
@@ -104,5 +108,24 @@ impl Request {
             None => general,
             Some(path) => format!("slowdowns by pairs from {}; else {general}", path.display()),
         }
+    }
+}
+
+fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
+    let next_step = "Measure them: corun bench run lmbench/context-switch --param size=0,32K \
+                     --placement single --json costs.json.";
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Problem::failed(format!("{}: {error}", path.display()), next_step))?;
+    let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).about(path))?;
+    match costs.learn(&bench) {
+        true => Ok(()),
+        false => Err(Problem::failed(
+            format!(
+                "{}: expected figures of lmbench/context-switch or lmbench/pipe-latency with one \
+                 worker, found none",
+                path.display()
+            ),
+            next_step,
+        )),
     }
 }

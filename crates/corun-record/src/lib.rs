@@ -12,6 +12,7 @@ mod placement;
 mod prediction;
 mod run;
 mod sample;
+mod schedule;
 mod smt_state;
 mod study;
 
@@ -29,5 +30,9 @@ pub use run::{
     Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,
 };
 pub use sample::{ClockProbe, Evidence, Latency, Pinning, Sample, WorkerSample};
+pub use schedule::{
+    Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,
+    ScheduledRun, ScheduledTimes,
+};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, Published, StudyFigure, StudyFinding, StudyResult};

@@ -13,6 +13,7 @@ mod markdown;
 mod model;
 mod prediction;
 mod prose;
+mod schedule;
 mod simulation;
 mod study;
 mod tables;
@@ -30,6 +31,9 @@ pub use model::{
     validation,
 };
 pub use prediction::prediction_to_terminal;
+pub use schedule::{
+    Chart, gantt, list_schedules, new_schedule, schedule_to_csv, schedule_to_terminal,
+};
 pub use simulation::{BlockPrediction, BlockPredictions, Simulation, Together, Varied};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;

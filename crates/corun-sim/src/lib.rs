@@ -14,6 +14,7 @@ mod order;
 mod outcome;
 mod parallel;
 mod recorded;
+pub mod schedule;
 pub mod seating;
 mod simulate;
 mod sliced;

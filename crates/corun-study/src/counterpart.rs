@@ -32,6 +32,7 @@ type Measured = Result<(Estimate, Option<usize>), String>;
 /// Every figure of the study with its counterpart.
 pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<StudyFigure> {
     let counterparts = Counterparts { study, outcomes, runs };
+    let predicted = study.model.as_ref().map(|model| model.estimates(study)).unwrap_or_default();
     let figure = |figure: &Figure| {
         let published = study.published(figure);
         let measured = counterparts.of(figure);
@@ -46,7 +47,7 @@ pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<
             measured: estimate,
             ratio: estimate.zip(published.as_ref()).map(|(it, by)| it.scaled(1.0 / by.value)),
             published,
-            predicted: None,
+            predicted: predicted.get(&figure.id).copied(),
             run: measured.as_ref().ok().and_then(|(_, run)| run.map(|run| run as u32)),
             not_possible: measured.err(),
         }

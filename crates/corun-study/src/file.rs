@@ -11,6 +11,7 @@ use toml::Spanned;
 use crate::arm::StudyArm;
 use crate::computation::RatioOf;
 use crate::confinement::Fraction;
+use crate::modelled::FileModel;
 use crate::study::{Citation, Finding, PublishedMachine, SmtNeed};
 
 /// The `format` of a study file.
@@ -38,6 +39,7 @@ pub(crate) struct File {
     pub figure: Vec<Spanned<FileFigure>>,
     #[serde(default)]
     pub finding: Vec<Spanned<Finding>>,
+    pub model: Option<Spanned<FileModel>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::arm::StudyArm;
 use crate::computation::{By, Computation, RatioOf};
 use crate::confinement::Fraction;
+use crate::modelled::Model;
 use crate::quantity::Quantity;
 use crate::range::Range;
 
@@ -34,6 +35,8 @@ pub struct Study {
     pub figures: Vec<Figure>,
     /// What was concluded and does not follow, or has another name.
     pub findings: Vec<Finding>,
+    /// How its figures are modelled, if they are.
+    pub model: Option<Model>,
 }
 
 /// Where figures were published.

@@ -84,6 +84,11 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
         figure_references(figure, &figures).map_err(|sentence| (place, sentence))?;
     }
     let findings = each(file.finding, |finding| checked(finding, &figures))?;
+    let model = file.model.map(|model| {
+        let place = model.span().start;
+        let model = model.into_inner().read(&figures);
+        model.map_err(|sentence| (place, format!("model: {sentence}")))
+    });
     Ok(Study {
         name: file.name.into_inner(),
         title: file.title,
@@ -94,6 +99,7 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
         experiments,
         figures,
         findings,
+        model: model.transpose()?,
     })
 }
 

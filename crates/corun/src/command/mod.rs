@@ -9,6 +9,7 @@ mod kernel_worker;
 mod measure;
 mod models;
 mod predict;
+mod schedule;
 mod simulate;
 mod smt;
 mod smt_watchdog;
@@ -38,6 +39,8 @@ pub enum Command {
     Simulate(simulate::Arguments),
     /// Predict what a program takes alone on a core, beside what it takes here, and say where cycles go
     Predict(Box<predict::Arguments>),
+    /// Say how loads do under scheduling policies, where siblings slow each other down
+    Schedule(Box<schedule::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
     /// Record what a program executes, and look into what was recorded
@@ -80,6 +83,7 @@ impl Command {
             Self::Models(arguments) => models::run(&arguments),
             Self::Simulate(arguments) => simulate::run(&arguments),
             Self::Predict(arguments) => predict::run(&arguments),
+            Self::Schedule(arguments) => schedule::run(&arguments),
             Self::Topo(arguments) => topo::run(&arguments),
             Self::Trace(arguments) => trace::run(&arguments),
             Self::Calibrate(arguments) => calibrate::run(&arguments),

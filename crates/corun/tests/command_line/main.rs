@@ -15,6 +15,7 @@ mod models;
 mod one_cpu;
 mod placement;
 mod predict;
+mod schedule;
 mod schema;
 mod simulate;
 mod smt;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Audit, Bench, Document, Prediction, ReadError, Run, StudyResult};
+use corun_record::{Audit, Bench, Document, Prediction, ReadError, Run, Schedule, StudyResult};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
@@ -15,6 +15,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
+        (Schedule::FORMAT, Schedule::schema()),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

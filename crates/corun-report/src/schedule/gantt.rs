@@ -1,0 +1,175 @@
+//! Who ran where: a line for each logical CPU, siblings together, a colour for each task.
+//!
+//! Many short stretches are drawn by the pixel, each in the colour of the task that had most of it.
+
+use corun_sim::schedule::{Load, Stretch, Topology};
+use svg::Document;
+use svg::node::element::{Element, Group, Rectangle, Style, Title};
+
+/// A run to be drawn.
+#[derive(Debug, Clone)]
+pub struct Chart<'a> {
+    /// Policy and load.
+    pub title: String,
+    /// The machine as the policy saw it.
+    pub topology: &'a Topology,
+    /// The load.
+    pub load: &'a Load,
+    /// Who ran where.
+    pub stretches: &'a [Stretch],
+    /// The whole time in nanoseconds.
+    pub makespan: u64,
+}
+
+const MARGIN: f64 = 20.0;
+const LABEL: f64 = 70.0;
+/// Pixels of the whole time.
+const WIDTH: f64 = 1000.0;
+const LINE: f64 = 16.0;
+/// Between cores.
+const GAP: f64 = 6.0;
+const TITLE: f64 = 26.0;
+/// More stretches than this are drawn by the pixel.
+const MANY: usize = 4_000;
+/// Colours that follow each other far apart on the wheel.
+const GOLDEN_ANGLE: f64 = 137.508;
+
+const STYLE: &str = "
+.page { fill: #ffffff; }
+.idle { fill: #eeeeee; }
+text { font: 12px sans-serif; fill: #222222; }
+.title { font-weight: bold; }
+@media (prefers-color-scheme: dark) {
+  .page { fill: #16181c; }
+  .idle { fill: #2a2d33; }
+  text { fill: #dddddd; }
+}
+";
+
+/// The runs as an SVG document, one below the other, each over its own time.
+pub fn gantt(charts: &[Chart<'_>]) -> String {
+    let mut page = Group::new();
+    let mut top = MARGIN;
+    for chart in charts {
+        let (group, height) = draw(chart);
+        page = page.add(group.set("transform", format!("translate({MARGIN} {top})")));
+        top += height + MARGIN;
+    }
+    let width = WIDTH + LABEL + 2.0 * MARGIN;
+    let document = Document::new()
+        .set("viewBox", (0, 0, width.ceil() as i64, top.ceil() as i64))
+        .set("width", width)
+        .set("height", top)
+        .set("role", "img")
+        .add(Title::new("Which task ran where"))
+        .add(Style::new(STYLE))
+        .add(rectangle(0.0, 0.0, width, top).set("class", "page"))
+        .add(page);
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}\n")
+}
+
+fn draw(chart: &Chart<'_>) -> (Group, f64) {
+    let seconds = crate::figures::seconds(chart.makespan as f64 * 1e-9);
+    let mut group =
+        Group::new().add(text(&format!("{}: {seconds}", chart.title), 0.0, 12.0, "title"));
+    let mut top = TITLE;
+    let mut tops = vec![0.0; chart.topology.cpus.len()];
+    for core in &chart.topology.cores {
+        for &cpu in core {
+            tops[cpu] = top;
+            let number = chart.topology.cpus[cpu].number;
+            group = group
+                .add(text(&format!("CPU {number}"), 0.0, top + 12.0, ""))
+                .add(rectangle(LABEL, top, WIDTH, LINE - 2.0).set("class", "idle"));
+            top += LINE;
+        }
+        top += GAP;
+    }
+    let shown =
+        if chart.stretches.len() > MANY { by_pixel(chart) } else { chart.stretches.to_vec() };
+    let scale = WIDTH / chart.makespan.max(1) as f64;
+    for stretch in shown {
+        let [begin, end] = [stretch.begin, stretch.end].map(|time| time as f64 * scale);
+        let program = &chart.load.programs[stretch.program].name;
+        let hue = (stretch.task as f64 * GOLDEN_ANGLE) % 360.0;
+        let bar = rectangle(LABEL + begin, tops[stretch.cpu], end - begin, LINE - 2.0)
+            .set("fill", format!("hsl({hue:.0} 60% 55%)"));
+        let words = format!(
+            "task {}, {program}: {} to {}",
+            stretch.task,
+            crate::figures::seconds(stretch.begin as f64 * 1e-9),
+            crate::figures::seconds(stretch.end as f64 * 1e-9)
+        );
+        group = group.add(bar.add(Title::new(words)));
+    }
+    (group, top)
+}
+
+/// The stretches as a picture of this width can show them.
+fn by_pixel(chart: &Chart<'_>) -> Vec<Stretch> {
+    let pixels = WIDTH as u64;
+    let edge =
+        |pixel: u64| (u128::from(chart.makespan) * u128::from(pixel) / u128::from(pixels)) as u64;
+    let pixel_of = |time: u64| {
+        (u128::from(time) * u128::from(pixels) / u128::from(chart.makespan.max(1))) as u64
+    };
+    let mut most: Vec<Option<(u64, Stretch)>> =
+        vec![None; chart.topology.cpus.len() * WIDTH as usize];
+    for stretch in chart.stretches {
+        for pixel in pixel_of(stretch.begin)..=pixel_of(stretch.end).min(pixels - 1) {
+            let part =
+                stretch.end.min(edge(pixel + 1)).saturating_sub(stretch.begin.max(edge(pixel)));
+            let place = &mut most[stretch.cpu * WIDTH as usize + pixel as usize];
+            if part > place.map_or(0, |(part, _)| part) {
+                *place =
+                    Some((part, Stretch { begin: edge(pixel), end: edge(pixel + 1), ..*stretch }));
+            }
+        }
+    }
+    let mut shown: Vec<Stretch> = Vec::new();
+    for (_, stretch) in most.into_iter().flatten() {
+        match shown.last_mut() {
+            Some(last)
+                if (last.cpu, last.task, last.end)
+                    == (stretch.cpu, stretch.task, stretch.begin) =>
+            {
+                last.end = stretch.end;
+            }
+            _ => shown.push(stretch),
+        }
+    }
+    shown
+}
+
+fn rectangle(left: f64, top: f64, width: f64, height: f64) -> Rectangle {
+    let round = |it: f64| (it * 100.0).round() / 100.0;
+    Rectangle::new()
+        .set("x", round(left))
+        .set("y", round(top))
+        .set("width", round(width))
+        .set("height", round(height))
+}
+
+fn text(content: &str, left: f64, base: f64, class: &str) -> Element {
+    let mut text = Element::new("text");
+    let is_allowed = |character: &char| !character.is_control();
+    let content: String = content.chars().filter(is_allowed).collect();
+    text.add_text(content, left, base, class);
+    text
+}
+
+/// The library's own text element puts line ends around what it holds.
+trait AddText {
+    fn add_text(&mut self, content: String, left: f64, base: f64, class: &str);
+}
+
+impl AddText for Element {
+    fn add_text(&mut self, content: String, left: f64, base: f64, class: &str) {
+        svg::Node::append(self, svg::node::Text::new(content));
+        svg::Node::assign(self, "x", left);
+        svg::Node::assign(self, "y", base);
+        if !class.is_empty() {
+            svg::Node::assign(self, "class", class);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+use corun_record::Schedule;
+use corun_sim::schedule::policy::PolicyEntry;
+use corun_sim::schedule::{
+    Costs, Scheduled, Settings, Slowdowns, Stretch, Topology, load, schedule,
+};
+
+use super::*;
+
+fn settings() -> Settings {
+    Settings {
+        topology: Topology::parse("1x2x2").unwrap(),
+        slowdowns: Slowdowns::uniform("1.6".parse().unwrap()),
+        costs: Costs { switch: 1_500, ..Costs::default() },
+        seed: 1,
+        until: None,
+    }
+}
+
+fn of(loads: &[&str], policies: &[&str]) -> (Schedule, Vec<Stretch>) {
+    let settings = settings();
+    let mut stretches = Vec::new();
+    let mut runs = Vec::new();
+    for text in loads {
+        let load = load::find(text, |path| std::fs::read_to_string(path)).unwrap();
+        for name in policies {
+            let policy = PolicyEntry::find(name).unwrap();
+            let outcome = schedule(&policy, &load, &settings, &mut stretches).unwrap();
+            let topology = policy.topology(&settings.topology);
+            let of =
+                Scheduled { policy: policy.title(), load: &load, topology: &topology, seed: 1 };
+            runs.push(outcome.record(&of));
+        }
+    }
+    let schedule = corun_record::Schedule {
+        siblings: "each takes 1.6 times as long beside a sibling".to_owned(),
+        runs,
+        ..super::new_schedule("test".to_owned(), &settings)
+    };
+    (schedule, stretches)
+}
+
+#[test]
+fn policies_stand_beside_each_other_for_each_load() {
+    let loads = ["batch:jobs=3,work=1s", "tbench:clients=2,requests=50"];
+    let (schedule, _) = of(&loads, &["cfs", "pinned", "smt-off"]);
+    let text = schedule_to_terminal(&schedule, 120);
+    assert!(text.starts_with("test: 1 package, 2 cores, 4 logical CPUs; each takes 1.6 times"));
+    assert!(text.contains("Costs: switch 1.50 µs."), "{text}");
+    // Of each policy a line in the overview, and one for each load.
+    for policy in ["cfs", "pinned", "smt-off"] {
+        let begins = |line: &&str| line.trim_start().starts_with(policy);
+        assert_eq!(text.lines().filter(begins).count(), 3, "{policy}:\n{text}");
+    }
+    let csv = schedule_to_csv(&schedule);
+    assert_eq!(csv.lines().count(), 7);
+    assert!(csv.lines().all(|line| line.matches(',').count() >= 23), "{csv}");
+}
+
+#[test]
+fn a_picture_has_a_line_a_cpu_and_a_bar_a_stretch() {
+    let (_, stretches) = of(&["batch:jobs=3,work=1s"], &["cfs"]);
+    let settings = settings();
+    let load = load::find("batch:jobs=3,work=1s", |path| std::fs::read_to_string(path)).unwrap();
+    let mut chart = Chart {
+        title: "cfs".to_owned(),
+        topology: &settings.topology,
+        load: &load,
+        stretches: &stretches,
+        makespan: 1_600_000_000,
+    };
+    let picture = gantt(&[chart.clone()]);
+    assert_eq!(picture.matches("CPU ").count(), 4);
+    assert_eq!(picture.matches("hsl(").count(), stretches.len());
+    // Ten thousand slices of a CPU are no more than its pixels.
+    let slice = |number: u64| Stretch {
+        begin: number * 100,
+        end: number * 100 + 100,
+        task: number % 2,
+        ..stretches[0]
+    };
+    let many: Vec<Stretch> = (0..10_000).map(slice).collect();
+    (chart.stretches, chart.makespan) = (&many, 1_000_000);
+    assert!(gantt(&[chart]).matches("hsl(").count() <= 1_000);
+}

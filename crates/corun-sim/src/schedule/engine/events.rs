@@ -1,0 +1,130 @@
+//! What is to happen next: at most one event for each place, by time and then by order of setting.
+//!
+//! An indexed heap, so that a changed event leaves nothing behind, and memory goes with places.
+
+/// A heap of four children a node, with the place of each event's node.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// Time, sequence, place.
+    heap: Vec<(u64, u64, u32)>,
+    /// The node of each place; [`NONE`] without event.
+    nodes: Vec<u32>,
+    sequence: u64,
+}
+
+const NONE: u32 = u32::MAX;
+const CHILDREN: usize = 4;
+
+impl Events {
+    /// Sets the event of a place to this time.
+    pub(super) fn set(&mut self, place: usize, time: u64) {
+        if self.nodes.len() <= place {
+            self.nodes.resize(place + 1, NONE);
+        }
+        let entry = (time, self.sequence, place as u32);
+        self.sequence += 1;
+        let node = self.nodes[place];
+        if node == NONE {
+            self.heap.push(entry);
+            self.up(self.heap.len() - 1);
+        } else {
+            let node = node as usize;
+            let is_earlier = entry < self.heap[node];
+            self.heap[node] = entry;
+            if is_earlier { self.up(node) } else { self.down(node) }
+        }
+    }
+
+    /// Takes the event of a place away, if there is one.
+    pub(super) fn cancel(&mut self, place: usize) {
+        let Some(&node) = self.nodes.get(place).filter(|&&node| node != NONE) else { return };
+        self.remove(node as usize);
+    }
+
+    /// Time and place of the next event, which is taken away.
+    pub(super) fn pop(&mut self) -> Option<(u64, usize)> {
+        let &(time, _, place) = self.heap.first()?;
+        self.remove(0);
+        Some((time, place as usize))
+    }
+
+    fn remove(&mut self, node: usize) {
+        self.nodes[self.heap[node].2 as usize] = NONE;
+        let last = self.heap.len() - 1;
+        self.heap.swap_remove(node);
+        if node < last {
+            self.up(node);
+            self.down(self.nodes[self.heap[node].2 as usize] as usize);
+        }
+    }
+
+    fn up(&mut self, mut node: usize) {
+        let entry = self.heap[node];
+        while node > 0 {
+            let parent = (node - 1) / CHILDREN;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.put(node, self.heap[parent]);
+            node = parent;
+        }
+        self.put(node, entry);
+    }
+
+    fn down(&mut self, mut node: usize) {
+        let entry = self.heap[node];
+        loop {
+            let first = node * CHILDREN + 1;
+            let children = first..(first + CHILDREN).min(self.heap.len());
+            let Some(least) = children.min_by_key(|&child| self.heap[child]) else { break };
+            if self.heap[least] >= entry {
+                break;
+            }
+            self.put(node, self.heap[least]);
+            node = least;
+        }
+        self.put(node, entry);
+    }
+
+    fn put(&mut self, node: usize, entry: (u64, u64, u32)) {
+        self.heap[node] = entry;
+        self.nodes[entry.2 as usize] = node as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn events_come_by_time_and_those_of_one_time_as_they_were_set(
+            changes in proptest::collection::vec((0_usize..20, proptest::option::of(0_u64..50)), 0..200),
+        ) {
+            let mut events = Events::default();
+            let mut expected = BTreeMap::new();
+            for (sequence, (place, time)) in changes.into_iter().enumerate() {
+                match time {
+                    Some(time) => {
+                        events.set(place, time);
+                        expected.insert(place, (time, sequence));
+                    }
+                    None => {
+                        events.cancel(place);
+                        expected.remove(&place);
+                    }
+                }
+            }
+            let mut expected: Vec<_> = expected.into_iter().map(|(place, (time, sequence))| (time, sequence, place)).collect();
+            expected.sort_unstable();
+            for (time, _, place) in expected {
+                prop_assert_eq!(events.pop(), Some((time, place)));
+            }
+            prop_assert_eq!(events.pop(), None);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The engine: discrete events in whole nanoseconds. It owns time, tasks, what they share, and how fast
+//! they run beside their siblings; where they run is the policy's decision.
+
+mod cpus;
+mod events;
+mod shared;
+mod state;
+mod steps;
+mod tasks;
+
+use std::collections::VecDeque;
+
+use self::cpus::Cpu;
+use self::events::Events;
+use self::shared::Shared;
+pub(super) use self::state::Record;
+pub use self::state::{State, Task, TaskId};
+use super::ScheduleError;
+use super::costs::Costs;
+use super::outcome::{Outcome, Tally};
+use super::policy::{Policy, PolicyEntry};
+use super::program::Load;
+use super::slowdowns::{Slowdowns, Speeds};
+use super::topology::Topology;
+
+/// What a load is scheduled with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The machine, with all its siblings.
+    pub topology: Topology,
+    /// What siblings do to each other.
+    pub slowdowns: Slowdowns,
+    /// What the kernel's work costs.
+    pub costs: Costs,
+    /// Of all that is random.
+    pub seed: u64,
+    /// Nanoseconds after which it ends, done or not.
+    pub until: Option<u64>,
+}
+
+/// A stretch of time that a task had a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The CPU.
+    pub cpu: usize,
+    /// The task, by how many were born before it.
+    pub task: u64,
+    /// Its program.
+    pub program: usize,
+    /// Its core-scheduling cookie.
+    pub cookie: u32,
+    /// When it began and ended, in nanoseconds.
+    pub begin: u64,
+    /// The end.
+    pub end: u64,
+}
+
+/// Is told what ran where.
+pub trait Observer {
+    /// A task had a CPU, and has left it.
+    fn ran(&mut self, stretch: Stretch);
+}
+
+/// Sees nothing.
+impl Observer for () {
+    fn ran(&mut self, _stretch: Stretch) {}
+}
+
+/// Keeps all.
+impl Observer for Vec<Stretch> {
+    fn ran(&mut self, stretch: Stretch) {
+        self.push(stretch);
+    }
+}
+
+/// Schedules a load under a policy.
+///
+/// # Errors
+/// If the load cannot be simulated, or has a task that no CPU may run.
+pub fn schedule(
+    policy: &PolicyEntry,
+    load: &Load,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, ScheduleError> {
+    load.check()?;
+    let topology = policy.topology(&settings.topology);
+    check_affinity(policy, load, &topology)?;
+    let mut engine = Engine::new(policy, load, settings, topology, observer);
+    engine.begin();
+    engine.run();
+    Ok(engine.outcome())
+}
+
+fn check_affinity(
+    policy: &PolicyEntry,
+    load: &Load,
+    topology: &Topology,
+) -> Result<(), ScheduleError> {
+    for cpus in load.tasks.iter().filter_map(|task| task.affinity.as_ref()) {
+        if !topology.cpus.iter().any(|cpu| cpus.contains(cpu.number)) {
+            return Err(ScheduleError::Affinity {
+                load: load.name.clone(),
+                affinity: cpus.to_string(),
+                policy: policy.title(),
+            });
+        }
+    }
+    Ok(())
+}
+
+struct Engine<'a> {
+    load: &'a Load,
+    costs: Costs,
+    seed: u64,
+    until: u64,
+    speeds: Speeds,
+    policy: Box<dyn Policy>,
+    observer: &'a mut dyn Observer,
+    state: State,
+    events: Events,
+    shared: Shared,
+    cpus: Vec<Cpu>,
+    /// When each lock of the policy is free, by its number.
+    policy_locks: Vec<u64>,
+    /// CPUs that are to look for their next task, now.
+    called: VecDeque<usize>,
+    /// Cores on which something changed now, so that speeds may differ.
+    changed: Vec<usize>,
+    /// Idle CPUs whose timer is off, since there is nothing to balance.
+    parked: Vec<usize>,
+    /// Whether a core has several running tasks, and how many cores have.
+    is_shared: Vec<bool>,
+    shared_cores: usize,
+    free: Vec<TaskId>,
+    /// Places in the load's tasks, by start, the next last.
+    starts: Vec<usize>,
+    /// Tasks that the run waits for.
+    foreground: usize,
+    tally: Tally,
+}
+
+/// Places of events: the CPUs' own timers, their balancing timers, starts, sources, tasks.
+impl Engine<'_> {
+    fn balance_place(&self, cpu: usize) -> usize {
+        self.cpus.len() + cpu
+    }
+
+    fn start_place(&self) -> usize {
+        2 * self.cpus.len()
+    }
+
+    fn source_place(&self, source: usize) -> usize {
+        self.start_place() + 1 + source
+    }
+
+    fn task_place(&self, task: TaskId) -> usize {
+        self.start_place() + 1 + self.load.sources.len() + task.0 as usize
+    }
+}
+
+impl<'a> Engine<'a> {
+    fn new(
+        policy: &PolicyEntry,
+        load: &'a Load,
+        settings: &Settings,
+        topology: Topology,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let mut starts: Vec<usize> = (0..load.tasks.len()).collect();
+        starts.sort_by_key(|&place| (load.tasks[place].start, place));
+        starts.reverse();
+        let count = topology.cpus.len();
+        let cores = topology.cores.len();
+        Self {
+            load,
+            costs: settings.costs,
+            seed: settings.seed,
+            until: settings.until.into_iter().chain(load.until).min().unwrap_or(u64::MAX),
+            speeds: settings.slowdowns.speeds(&load.kinds, topology.smt_width()),
+            policy: policy.make(&topology, settings.seed),
+            observer,
+            state: State::new(topology),
+            events: Events::default(),
+            shared: Shared::new(load, settings.seed),
+            cpus: vec![Cpu::default(); count],
+            policy_locks: Vec::new(),
+            called: VecDeque::new(),
+            changed: Vec::new(),
+            parked: Vec::new(),
+            is_shared: vec![false; cores],
+            shared_cores: 0,
+            free: Vec::new(),
+            starts,
+            foreground: load.tasks.iter().filter(|it| !load.programs[it.program].is_daemon).count(),
+            tally: Tally::new(cores),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.set_phases();
+        if let Some(&first) = self.starts.last() {
+            self.events.set(self.start_place(), self.load.tasks[first].start);
+        }
+        for source in 0..self.load.sources.len() {
+            self.expect_message(source);
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some((time, place)) = self.events.pop() {
+            if time > self.until {
+                self.state.now = self.until;
+                break;
+            }
+            self.state.now = time;
+            self.tally.events += 1;
+            self.happen(place);
+            self.settle_instant();
+            if self.is_over() {
+                break;
+            }
+        }
+        self.finish();
+    }
+
+    fn happen(&mut self, place: usize) {
+        let count = self.cpus.len();
+        if place < count {
+            self.cpu_timer(place);
+        } else if place < 2 * count {
+            self.balance_timer(place - count);
+        } else if place == self.start_place() {
+            self.start_tasks();
+        } else if place < self.source_place(self.load.sources.len()) {
+            self.message_comes(place - self.source_place(0));
+        } else {
+            let task = TaskId((place - self.source_place(self.load.sources.len())) as u32);
+            self.wake(task, None);
+        }
+    }
+
+    /// Lets called CPUs find their tasks, then sets speeds and timers where something changed.
+    fn settle_instant(&mut self) {
+        while let Some(cpu) = self.called.pop_front() {
+            self.cpus[cpu].is_called = false;
+            self.find_next(cpu);
+        }
+        while let Some(core) = self.changed.pop() {
+            self.set_speeds(core);
+        }
+    }
+
+    /// Whether all that the run waits for has ended.
+    fn is_over(&self) -> bool {
+        self.foreground == 0 && self.shared.is_served()
+    }
+
+    fn finish(&mut self) {
+        for cpu in 0..self.cpus.len() {
+            if self.state.running(cpu).is_some() {
+                self.settle(cpu);
+                self.tell(cpu);
+            }
+        }
+        for core in 0..self.state.busy.len() {
+            self.count_core(core);
+        }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let is_finished = self.is_over();
+        let tasks = std::mem::take(&mut self.state.tasks);
+        let left: Vec<Task> = tasks.into_iter().flatten().collect();
+        for task in &left {
+            self.tally.task_leaves(task, self.state.now, self.speeds.unit);
+        }
+        let cpus = self.cpus.iter().map(|cpu| cpu.used).collect();
+        let unit = self.speeds.unit;
+        self.tally.outcome(self.load, &self.state, unit, cpus, left.len(), is_finished)
+    }
+}

@@ -1,0 +1,169 @@
+//! The priority arrays of Linux 2.5's O(1) scheduler: tasks in order of priority, and behind them those
+//! whose slice is over.
+//!
+//! A task that sleeps much gains up to five levels, one that never sleeps loses five (Linux 2.5.31,
+//! `kernel/sched.c`: `effective_prio`, `MAX_SLEEP_AVG`). An expired task is never put back among the
+//! active ones, so that none starves.
+
+use std::collections::VecDeque;
+
+use crate::schedule::engine::{State, TaskId};
+use crate::schedule::policy::Why;
+
+/// A full slice at nice 0, in nanoseconds.
+const SLICE: u64 = 100_000_000;
+/// Slept or run time beyond this is forgotten, in nanoseconds.
+const MOST_SLEEP: u64 = 2_000_000_000;
+/// Levels of priority by sleeping, the first runs first.
+const LEVELS: usize = 11;
+
+/// What the arrays remember of a task.
+#[derive(Debug, Clone, Copy)]
+struct Memory {
+    number: u64,
+    slice_left: u64,
+    slept: u64,
+    /// The queue that it was put into.
+    queue: usize,
+}
+
+/// One queue: tasks by level, active and expired.
+#[derive(Debug, Default)]
+struct Queue {
+    active: [VecDeque<TaskId>; LEVELS],
+    expired: [VecDeque<TaskId>; LEVELS],
+    length: usize,
+}
+
+/// Queues, and what is remembered of tasks.
+#[derive(Debug)]
+pub(super) struct Arrays {
+    queues: Vec<Queue>,
+    tasks: Vec<Memory>,
+}
+
+impl Arrays {
+    pub(super) fn new(count: usize) -> Self {
+        Self { queues: (0..count).map(|_| Queue::default()).collect(), tasks: Vec::new() }
+    }
+
+    /// Waiting tasks of a queue.
+    pub(super) fn len(&self, queue: usize) -> usize {
+        self.queues[queue].length
+    }
+
+    pub(super) fn enqueue(&mut self, state: &State, task: TaskId, queue: usize, why: Why) {
+        let memory = self.memory(state, task);
+        if why == Why::Woken {
+            let slept = state.now() - state.task(task).blocked_since;
+            memory.slept = (memory.slept + slept).min(MOST_SLEEP);
+        }
+        memory.queue = queue;
+        let is_expired = why == Why::Expired;
+        let level = self.level(task);
+        let queue = &mut self.queues[queue];
+        queue.length += 1;
+        let array = if is_expired { &mut queue.expired } else { &mut queue.active };
+        match why {
+            // It goes on first when its turn comes.
+            Why::Preempted => array[level].push_front(task),
+            _ => array[level].push_back(task),
+        }
+    }
+
+    /// Takes the first task that may run on a CPU; when no active one may, the arrays change places.
+    pub(super) fn pick(&mut self, state: &State, queue: usize, cpu: usize) -> Option<TaskId> {
+        let held = &mut self.queues[queue];
+        if held.length == 0 {
+            return None;
+        }
+        if held.active.iter().all(VecDeque::is_empty) {
+            std::mem::swap(&mut held.active, &mut held.expired);
+        }
+        let arrays = [&mut held.active, &mut held.expired];
+        let found = arrays.into_iter().flatten().find_map(|level| {
+            let place = level.iter().position(|&task| state.may_run(task, cpu))?;
+            level.remove(place)
+        });
+        held.length -= usize::from(found.is_some());
+        found
+    }
+
+    /// Takes a task from the end of a queue for another CPU: an expired one first, since it would wait
+    /// longest.
+    pub(super) fn steal(
+        &mut self,
+        state: &State,
+        queue: usize,
+        to: usize,
+        is_wanted: impl Fn(TaskId) -> bool,
+    ) -> Option<TaskId> {
+        let held = &mut self.queues[queue];
+        let arrays = [&mut held.expired, &mut held.active];
+        let found = arrays.into_iter().flatten().find_map(|level| {
+            let may = |&task: &TaskId| state.may_run(task, to) && is_wanted(task);
+            let place = level.iter().rposition(may)?;
+            level.remove(place)
+        });
+        held.length -= usize::from(found.is_some());
+        found
+    }
+
+    /// Puts a stolen task into its new queue, expired where it was.
+    pub(super) fn put(&mut self, state: &State, task: TaskId, queue: usize) {
+        self.enqueue(state, task, queue, Why::Pushed);
+    }
+
+    pub(super) fn charge(&mut self, state: &State, task: TaskId, ran: u64) {
+        let memory = self.memory(state, task);
+        memory.slice_left = memory.slice_left.saturating_sub(ran);
+        memory.slept = memory.slept.saturating_sub(ran);
+    }
+
+    /// What is left of a task's slice, in nanoseconds.
+    pub(super) fn slice(&mut self, state: &State, task: TaskId) -> u64 {
+        self.memory(state, task).slice_left
+    }
+
+    /// Gives a task a new slice where its old one is over; whether it was.
+    pub(super) fn renew(&mut self, state: &State, task: TaskId) -> bool {
+        let memory = self.memory(state, task);
+        let is_over = memory.slice_left == 0;
+        if is_over {
+            memory.slice_left = full_slice(state, task);
+        }
+        is_over
+    }
+
+    /// Whether one task is of better priority than another.
+    pub(super) fn is_better(&mut self, state: &State, one: TaskId, other: TaskId) -> bool {
+        self.memory(state, one);
+        self.memory(state, other);
+        self.level(one) < self.level(other)
+    }
+
+    /// The level by sleeping: 0 for a task that always slept, the last for one that never did.
+    fn level(&self, task: TaskId) -> usize {
+        let slept = self.tasks[task.0 as usize].slept;
+        (LEVELS - 1) - (slept * (LEVELS as u64 - 1) / MOST_SLEEP) as usize
+    }
+
+    fn memory(&mut self, state: &State, task: TaskId) -> &mut Memory {
+        let place = task.0 as usize;
+        let number = state.task(task).number;
+        if self.tasks.len() <= place {
+            let none = Memory { number: u64::MAX, slice_left: 0, slept: 0, queue: 0 };
+            self.tasks.resize(place + 1, none);
+        }
+        if self.tasks[place].number != number {
+            let slice_left = full_slice(state, task);
+            self.tasks[place] = Memory { number, slice_left, slept: 0, queue: 0 };
+        }
+        &mut self.tasks[place]
+    }
+}
+
+/// A slice in proportion to the task's weight, from a tenth to three times the usual.
+fn full_slice(state: &State, task: TaskId) -> u64 {
+    (SLICE * state.task(task).weight / 1024).clamp(SLICE / 10, 3 * SLICE)
+}

@@ -1,0 +1,234 @@
+//! Scheduling policies: what decides which task runs where. A new one is a file here, its `mod` line and
+//! its line in [`ALL`].
+
+mod array;
+mod core_scheduling;
+mod fair;
+mod flat;
+mod global;
+mod ht_24;
+mod ht_25;
+mod pinned;
+
+use super::ScheduleError;
+use super::costs::Costs;
+use super::engine::{State, TaskId};
+use super::topology::Topology;
+
+/// Decides which task runs where. The engine owns time, tasks and speed; a policy owns the queues of
+/// runnable tasks that wait. A running task is in no queue.
+pub trait Policy {
+    /// The CPU for a task that becomes runnable; it must be one that the task may run on. If it is
+    /// idle it is told to look for a task.
+    fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize;
+
+    /// Puts a task into the queue of a CPU.
+    fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why);
+
+    /// Takes the task that a CPU runs next out of its queue.
+    fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId>;
+
+    /// The task ran on the CPU for so many nanoseconds more.
+    fn charge(&mut self, _state: &State, _task: TaskId, _cpu: usize, _ran: u64) {}
+
+    /// The task that ran on the CPU blocks, or ends.
+    fn leave(&mut self, _state: &State, _task: TaskId, _cpu: usize) {}
+
+    /// Nanoseconds until the policy is asked again whether the running task may go on; `None`: not
+    /// before another is enqueued.
+    fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64>;
+
+    /// What comes after the slice of the running task.
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn;
+
+    /// Whether a task that was enqueued at the CPU runs before the one that runs there.
+    fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
+
+    /// Moves waiting tasks between queues so that this CPU, or all, are better used.
+    fn balance(&mut self, _state: &State, _cpu: usize, _when: Balance) -> Balanced {
+        Balanced::Nothing
+    }
+
+    /// Nanoseconds between two balancings of a CPU by the timer; `None`: there is none.
+    fn balance_interval(&self, _state: &State, _is_idle: bool) -> Option<u64> {
+        None
+    }
+
+    /// Whether [`balance`](Self::balance) also moves tasks that run, when cores have several.
+    fn moves_running(&self) -> bool {
+        false
+    }
+
+    /// Whether idle siblings are to look for a task when a CPU has found one: what they may run can
+    /// depend on it.
+    fn calls_siblings(&self) -> bool {
+        false
+    }
+
+    /// What a decision of the CPU looks at, and which lock it holds meanwhile.
+    fn decision(&self, _state: &State, _cpu: usize) -> Decision {
+        Decision { looked_at: 0, lock: 0 }
+    }
+}
+
+/// How a task becomes runnable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is new; its parent runs on this CPU, if it has one.
+    New(Option<usize>),
+    /// It was woken from this CPU; `None`: by a timer or a device.
+    Woken(Option<usize>),
+}
+
+/// Why a task is put into a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It is new.
+    New,
+    /// It was woken.
+    Woken,
+    /// Its slice is over.
+    Expired,
+    /// Another runs before it.
+    Preempted,
+    /// It ran on another CPU, and is moved.
+    Pushed,
+}
+
+/// What comes after a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The same task goes on.
+    Keep,
+    /// The CPU looks for the next.
+    Next,
+    /// All CPUs of the core look for their next.
+    WholeCore,
+}
+
+/// When queues are balanced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Balance {
+    /// The CPU has just found its queue empty.
+    NewlyIdle,
+    /// The timer of an idle CPU.
+    Idle,
+    /// The timer of a busy CPU.
+    Busy,
+}
+
+/// What balancing came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Balanced {
+    /// Nothing was moved.
+    Nothing,
+    /// The CPU's queue has got tasks.
+    Pulled,
+    /// The task that runs on this CPU is to be moved to the one that balances.
+    Push(usize),
+}
+
+/// The cost of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// Tasks that are looked at.
+    pub looked_at: usize,
+    /// The lock, by a number of the policy's own.
+    pub lock: usize,
+}
+
+/// A policy of the registry.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyEntry {
+    /// The name that users type.
+    pub name: &'static str,
+    /// What it does, one line.
+    pub summary: &'static str,
+    /// What it is modelled on.
+    pub source: &'static str,
+    /// Whether it schedules on a machine with SMT off.
+    pub is_without_siblings: bool,
+    make: fn(&Topology, u64) -> Box<dyn Policy>,
+}
+
+/// Every policy.
+pub const ALL: &[PolicyEntry] = &[
+    flat::ENTRY,
+    ht_24::ENTRY,
+    ht_25::ENTRY,
+    global::ENTRY,
+    fair::CFS,
+    fair::EEVDF,
+    core_scheduling::ENTRY,
+    pinned::ENTRY,
+    fair::SMT_OFF,
+];
+
+/// What follows a policy's name for a machine with SMT off.
+const SMT_OFF: &str = "/smt-off";
+
+/// A policy is its name, and whether siblings are used.
+impl PartialEq for PolicyEntry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.name, self.is_without_siblings) == (other.name, other.is_without_siblings)
+    }
+}
+
+impl PolicyEntry {
+    /// The policy of this name; with `/smt-off` behind it, on a machine with SMT off.
+    ///
+    /// # Errors
+    /// With the names that there are, the nearest first.
+    pub fn find(name: &str) -> Result<Self, ScheduleError> {
+        let plain = name.strip_suffix(SMT_OFF).unwrap_or(name);
+        let found = ALL.iter().find(|entry| entry.name == plain).copied();
+        let found = found.map(|entry| match plain == name {
+            true => entry,
+            false => Self { is_without_siblings: true, ..entry },
+        });
+        found.ok_or_else(|| {
+            let mut known: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
+            known.sort_by_key(|known| strsim::osa_distance(known, plain));
+            ScheduleError::Policy { found: name.to_owned(), known }
+        })
+    }
+
+    /// The name, with `/smt-off` where SMT is off and the name does not say it.
+    pub fn title(&self) -> String {
+        let says = self.name == fair::SMT_OFF.name;
+        let suffix = if self.is_without_siblings && !says { SMT_OFF } else { "" };
+        format!("{}{suffix}", self.name)
+    }
+
+    /// The machine that it schedules on.
+    pub fn topology(&self, machine: &Topology) -> Topology {
+        if self.is_without_siblings { machine.without_siblings() } else { machine.clone() }
+    }
+
+    pub(super) fn make(&self, topology: &Topology, seed: u64) -> Box<dyn Policy> {
+        (self.make)(topology, seed)
+    }
+}
+
+impl Decision {
+    /// Nanoseconds that the lock is held.
+    pub(super) fn hold(&self, costs: &Costs) -> u64 {
+        costs.search * self.looked_at as u64
+    }
+}
+
+/// The CPU with the least of something among those that a task may run on, the first of equals.
+fn least<K: Ord>(
+    state: &State,
+    task: TaskId,
+    cpus: impl IntoIterator<Item = usize>,
+    key: impl Fn(usize) -> K,
+) -> Option<usize> {
+    cpus.into_iter().filter(|&cpu| state.may_run(task, cpu)).min_by_key(|&cpu| key(cpu))
+}
+
+/// All CPUs, from a CPU on and around.
+fn around(state: &State, from: usize) -> impl Iterator<Item = usize> {
+    let count = state.topology().cpus.len();
+    (from..count).chain(0..from.min(count))
+}

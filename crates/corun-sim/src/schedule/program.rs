@@ -1,0 +1,341 @@
+//! What tasks do: run, sleep, lock, pass messages, fork. A [`Load`] is programs and what they share.
+//!
+//! All times are nanoseconds; of work, as it takes alone on a core.
+
+use std::sync::Arc;
+
+use super::ScheduleError;
+
+/// A length of work or of time in nanoseconds, drawn anew at each use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// Always the same.
+    Fixed(u64),
+    /// With an exponential distribution of this mean.
+    Exponential(u64),
+    /// Anything from the first to the second.
+    Uniform(u64, u64),
+}
+
+/// One thing that a task does. Only running takes time on a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Works.
+    Run(Amount),
+    /// Waits for a time.
+    Sleep(Amount),
+    /// Waits until the next whole multiple of so many nanoseconds since its birth.
+    Period(u64),
+    /// Waits until it has this disk to itself, and then for as long as the transfer takes.
+    Disk(usize, Amount),
+    /// Takes a lock, or waits for it in the order of arrival.
+    Lock(usize),
+    /// Gives a lock to the first that waits for it.
+    Unlock(usize),
+    /// Puts a message into a queue; waits while the queue is full.
+    Send(usize),
+    /// Takes a message from a queue; waits while it is empty.
+    Receive(usize),
+    /// Starts a task with this program.
+    Fork(usize),
+    /// Waits until all tasks that it started have ended.
+    Join,
+    /// An operation begins: its latency counts from here.
+    Begin,
+    /// An operation is done. Its latency counts from [`Begin`](Self::Begin), or from when the last
+    /// message that was taken had been sent.
+    Done,
+    /// Does the steps up to the matching [`End`](Self::End) so many times; `None` is without end.
+    Repeat(Option<u64>),
+    /// The end of what is repeated.
+    End,
+}
+
+/// What tasks of one kind do, from birth to exit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its name in answers.
+    pub name: String,
+    /// Its kind of work, as a place in [`Load::kinds`].
+    pub kind: usize,
+    /// Whether the run ends without waiting for it.
+    pub is_daemon: bool,
+    /// What it does.
+    pub steps: Vec<Step>,
+}
+
+/// A task that is there from its start time on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSpec {
+    /// What it does.
+    pub program: usize,
+    /// When it begins.
+    pub start: u64,
+    /// The CPU that its parent runs on; `None`: it comes from outside.
+    pub from: Option<usize>,
+    /// The kernel's numbers of the CPUs that it may run on; `None`: all.
+    pub affinity: Option<Arc<corun_machine::CpuSet>>,
+    /// The core-scheduling cookie: only tasks with the same share a core. 0 is that of all without.
+    pub cookie: u32,
+    /// From -20, which gets most, to 19.
+    pub nice: i8,
+}
+
+/// Messages on their way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueSpec {
+    /// Messages that it holds at most; `None`: any number.
+    pub capacity: Option<u32>,
+    /// Messages that it holds at the start.
+    pub initial: u32,
+}
+
+/// Messages that come from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// The queue that they come to.
+    pub queue: usize,
+    /// The time between two.
+    pub interval: Amount,
+    /// How many come.
+    pub count: u64,
+}
+
+/// What is to be scheduled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Its name with its parameters.
+    pub name: String,
+    /// What an operation is, for throughput.
+    pub operation: String,
+    /// The kinds of work, by which slowdowns differ.
+    pub kinds: Vec<String>,
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The tasks at the start.
+    pub tasks: Vec<TaskSpec>,
+    /// Queues of messages.
+    pub queues: Vec<QueueSpec>,
+    /// How many locks there are.
+    pub locks: usize,
+    /// How many disks there are.
+    pub disks: usize,
+    /// What comes from outside.
+    pub sources: Vec<Source>,
+    /// Nanoseconds after which all of it ends.
+    pub until: Option<u64>,
+}
+
+/// Tasks, or messages of a queue, at the start; more are refused.
+const MOST: usize = 10_000_000;
+/// Repetitions of what takes no time; more are refused.
+const MOST_AT_ONCE: u64 = 1_000;
+
+impl Amount {
+    /// Whether it is never nothing.
+    fn takes_time(self) -> bool {
+        match self {
+            Self::Fixed(time) | Self::Uniform(time, _) => time > 0,
+            Self::Exponential(_) => true,
+        }
+    }
+
+    /// Whether it differs from use to use.
+    fn is_random(self) -> bool {
+        !matches!(self, Self::Fixed(_))
+    }
+}
+
+impl TaskSpec {
+    /// A task like any other, from the start on.
+    pub fn of(program: usize) -> Self {
+        Self { program, start: 0, from: None, affinity: None, cookie: 0, nice: 0 }
+    }
+}
+
+impl Load {
+    /// Adds a program of a kind of work and says its place.
+    pub fn program(&mut self, name: &str, kind: &str, steps: Vec<Step>) -> usize {
+        let kind = self.kind(kind);
+        self.programs.push(Program { name: name.to_owned(), kind, is_daemon: false, steps });
+        self.programs.len() - 1
+    }
+
+    /// Adds a program that the run does not wait for, and says its place.
+    pub fn daemon(&mut self, name: &str, kind: &str, steps: Vec<Step>) -> usize {
+        let place = self.program(name, kind, steps);
+        self.programs[place].is_daemon = true;
+        place
+    }
+
+    /// Adds a queue of any length and says its place.
+    pub fn queue(&mut self, spec: QueueSpec) -> usize {
+        self.queues.push(spec);
+        self.queues.len() - 1
+    }
+
+    /// Adds so many tasks of a program.
+    pub fn tasks(&mut self, program: usize, count: usize) {
+        self.tasks.extend(std::iter::repeat_n(TaskSpec::of(program), count));
+    }
+
+    fn kind(&mut self, name: &str) -> usize {
+        self.kinds.iter().position(|kind| kind == name).unwrap_or_else(|| {
+            self.kinds.push(name.to_owned());
+            self.kinds.len() - 1
+        })
+    }
+
+    /// Whether runs with different seeds can differ by what the tasks do.
+    pub fn is_random(&self) -> bool {
+        let is_random = |step: &Step| match step {
+            Step::Run(amount) | Step::Sleep(amount) | Step::Disk(_, amount) => amount.is_random(),
+            _ => false,
+        };
+        self.programs.iter().flat_map(|program| &program.steps).any(is_random)
+            || self.sources.iter().any(|source| source.interval.is_random())
+    }
+
+    /// Whether its programs say when an operation is done.
+    pub fn has_operations(&self) -> bool {
+        self.programs.iter().any(|program| program.steps.contains(&Step::Done))
+    }
+
+    /// Looks for what could not be simulated.
+    ///
+    /// # Errors
+    /// What is wrong, in which program.
+    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+        for program in &self.programs {
+            self.check_program(program).map_err(|why| ScheduleError::Load {
+                load: self.name.clone(),
+                why: format!("program \"{}\": {why}", program.name),
+            })?;
+        }
+        let wrong = |why: String| Err(ScheduleError::Load { load: self.name.clone(), why });
+        if !(1..=MOST).contains(&self.tasks.len()) {
+            return wrong(format!("expected 1 to {MOST} tasks, found {}", self.tasks.len()));
+        }
+        if self.tasks.iter().any(|task| task.program >= self.programs.len()) {
+            return wrong("expected a program for every task, found one without".to_owned());
+        }
+        if self.sources.iter().any(|source| source.queue >= self.queues.len()) {
+            return wrong("expected a queue for every source, found one without".to_owned());
+        }
+        if let Some(queue) = self.queues.iter().find(|queue| queue.initial as usize > MOST) {
+            return wrong(format!(
+                "expected {MOST} messages at the start at most, found {}",
+                queue.initial
+            ));
+        }
+        match self.endless_fork() {
+            Some(program) => wrong(format!("program \"{program}\" starts itself, over and over")),
+            None => Ok(()),
+        }
+    }
+
+    /// A program that starts itself, perhaps by others (Kahn's algorithm leaves only such).
+    fn endless_fork(&self) -> Option<&str> {
+        let forks = |program: usize| {
+            let steps = self.programs[program].steps.iter();
+            steps.filter_map(|step| if let Step::Fork(child) = step { Some(*child) } else { None })
+        };
+        let mut parents = vec![0_usize; self.programs.len()];
+        (0..parents.len()).flat_map(forks).for_each(|child| parents[child] += 1);
+        let mut free: Vec<usize> = (0..parents.len()).filter(|&it| parents[it] == 0).collect();
+        while let Some(program) = free.pop() {
+            for child in forks(program) {
+                parents[child] -= 1;
+                if parents[child] == 0 {
+                    free.push(child);
+                }
+            }
+        }
+        let endless = parents.iter().position(|&left| left > 0)?;
+        Some(&self.programs[endless].name)
+    }
+
+    fn check_program(&self, program: &Program) -> Result<(), String> {
+        // For each repetition around: how often, and whether anything in it takes time.
+        let mut around: Vec<(Option<u64>, bool)> = Vec::new();
+        for step in &program.steps {
+            let (place, count, what) = match *step {
+                Step::Lock(place) | Step::Unlock(place) => (place, self.locks, "lock"),
+                Step::Send(place) | Step::Receive(place) => (place, self.queues.len(), "queue"),
+                Step::Fork(place) => (place, self.programs.len(), "program"),
+                Step::Disk(place, _) => (place, self.disks, "disk"),
+                _ => (0, 1, ""),
+            };
+            if place >= count {
+                return Err(format!("expected {what} 0 to {}, found {place}", count as isize - 1));
+            }
+            match *step {
+                Step::Repeat(times) => around.push((times, false)),
+                Step::End => {
+                    let (times, takes_time) =
+                        around.pop().ok_or("expected a repetition before its end")?;
+                    if !takes_time && times.is_none_or(|times| times > MOST_AT_ONCE) {
+                        return Err(format!(
+                            "what is repeated without end, or more than {MOST_AT_ONCE} times, must run \
+                             or sleep"
+                        ));
+                    }
+                    let is_done = times != Some(0);
+                    around.iter_mut().for_each(|it| it.1 |= takes_time && is_done);
+                }
+                Step::Period(_) => around.iter_mut().for_each(|it| it.1 = true),
+                Step::Run(amount) | Step::Sleep(amount) if amount.takes_time() => {
+                    around.iter_mut().for_each(|it| it.1 = true);
+                }
+                _ => {}
+            }
+        }
+        match around.is_empty() {
+            true => Ok(()),
+            false => Err("expected an end of every repetition".to_owned()),
+        }
+    }
+}
+
+/// What a task of this nice value weighs; 1024 at 0, and 1.25 times as much for each step down (the
+/// kernel's `sched_prio_to_weight`).
+pub(super) fn weight(nice: i8) -> u64 {
+    const WEIGHTS: [u64; 40] = [
+        88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100,
+        4904, 3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172,
+        137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+    ];
+    WEIGHTS[(i16::from(nice) + 20).clamp(0, 39) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_never_end_or_never_begin_is_refused() {
+        let check = |steps: Vec<Step>| {
+            let mut load = Load::default();
+            let program = load.program("it", "it", steps);
+            load.tasks(program, 1);
+            load.check()
+        };
+        let run = Step::Run(Amount::Fixed(1));
+        assert!(check(vec![run]).is_ok());
+        assert!(check(vec![Step::Repeat(None), run, Step::End]).is_ok());
+        for wrong in [
+            vec![Step::Repeat(None), Step::Begin, Step::End],
+            vec![Step::Repeat(None), Step::Run(Amount::Fixed(0)), Step::End],
+            vec![Step::Repeat(Some(1)), run],
+            vec![Step::End],
+            vec![Step::Repeat(None), Step::Repeat(Some(0)), run, Step::End, Step::End],
+            vec![Step::Lock(0)],
+            vec![Step::Fork(1)],
+            vec![Step::Fork(0)],
+            vec![Step::Repeat(Some(1_000_000)), Step::Begin, Step::End],
+        ] {
+            assert!(check(wrong.clone()).is_err(), "{wrong:?}");
+        }
+        assert!(Load::default().check().is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! The scheduler model against hand calculation, against what must hold of any schedule, and against
+//! what was published.
+
+mod exact;
+mod properties;
+
+use corun_sim::schedule::policy::PolicyEntry;
+use corun_sim::schedule::{
+    Costs, Load, Outcome, Ratio, Settings, Slowdowns, Stretch, Topology, load, schedule,
+};
+
+/// Without costs, with this sibling slowdown.
+fn settings(topology: &str, slowdown: &str) -> Settings {
+    Settings {
+        topology: Topology::parse(topology).unwrap(),
+        slowdowns: Slowdowns::uniform(slowdown.parse::<Ratio>().unwrap()),
+        costs: Costs::default(),
+        seed: 1,
+        until: None,
+    }
+}
+
+fn load(text: &str) -> Load {
+    load::find(text, |path| std::fs::read_to_string(path)).unwrap()
+}
+
+fn run(policy: &str, load: &Load, settings: &Settings) -> (Outcome, Vec<Stretch>) {
+    let mut stretches = Vec::new();
+    let policy = PolicyEntry::find(policy).unwrap();
+    let outcome = schedule(&policy, load, settings, &mut stretches).unwrap();
+    (outcome, stretches)
+}

@@ -1,0 +1,189 @@
+//! `corun schedule`: loads under scheduling policies, on this machine or one that is not at hand.
+
+mod request;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use corun_record::{Document, Exit, Schedule};
+use corun_report::{Chart, Destination};
+use corun_sim::schedule::policy::PolicyEntry;
+use corun_sim::schedule::{
+    Load, Observer, Ratio, Scheduled, Settings, Stretch, Topology, load, schedule,
+};
+
+use crate::exports::{Exports, Form};
+use crate::problem::{Problem, code};
+use crate::{terminal, values};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    request: Request,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the policies with their sources, and the loads with their parameters
+    List,
+}
+
+#[derive(Debug, Args)]
+struct Request {
+    /// What is scheduled: NAME, NAME:PARAMETER=VALUE,... or NAME:FILE; several are compared
+    #[arg(long = "load", value_name = "LOAD")]
+    loads: Vec<String>,
+    /// The policies, the first as the base of comparisons [default: all]
+    #[arg(long = "policy", value_name = "NAME,...", value_delimiter = ',')]
+    policies: Vec<String>,
+    /// A machine such as 2x4x2 (packages, cores in each, siblings in each) [default: this one]
+    #[arg(long, value_name = "PxCxS")]
+    topology: Option<String>,
+    /// The machine whose captured /sys and /proc lie below DIR
+    #[arg(long, value_name = "DIR", conflicts_with = "topology")]
+    root: Option<PathBuf>,
+    /// The SMT yield of a core with all siblings busy, as `corun measure` tells it
+    #[arg(long = "yield", value_name = "Y")]
+    smt_yield: Option<Ratio>,
+    /// How much longer work takes beside a busy sibling, for instance 1.6 or 4.6/2.55
+    #[arg(long, value_name = "S", conflicts_with = "smt_yield")]
+    slowdown: Option<Ratio>,
+    /// Slowdowns by pairs of kinds of work, as JSON; --yield or --slowdown is that of other pairs
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+    /// Costs that `corun bench run --json` measured of lmbench/context-switch and lmbench/pipe-latency
+    #[arg(long = "costs", value_name = "FILE")]
+    cost_files: Vec<PathBuf>,
+    /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` tells all
+    #[arg(long = "cost", value_name = "NAME=TIME", value_parser = values::assignment)]
+    costs: Vec<(String, String)>,
+    /// The seed of all that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Run each with so many seeds, from --seed on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    runs: u64,
+    /// End after this time of the simulated machine
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    until: Option<Duration>,
+    /// Write all runs as JSON to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a row a run as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw who ran where, of the first seed, as SVG to FILE
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match arguments.action {
+        Some(Action::List) => {
+            terminal::show(&corun_report::list_schedules(terminal::width()))?;
+            Ok(code(Exit::Done))
+        }
+        None => arguments.request.run(),
+    }
+}
+
+/// A run that is to be drawn.
+struct Drawn<'a> {
+    title: String,
+    topology: Topology,
+    load: &'a Load,
+    stretches: Vec<Stretch>,
+    makespan: u64,
+}
+
+impl Request {
+    fn run(&self) -> Result<ExitCode, Problem> {
+        let loads = self.loads()?;
+        let policies = self.policies()?;
+        let (machine, settings) = self.settings()?;
+        let exports = Exports::open([
+            (self.json.as_deref(), Schedule::to_json as Form<Schedule>),
+            (self.csv.as_deref(), corun_report::schedule_to_csv),
+        ])?;
+        let picture = self.svg.as_deref().map(Destination::open).transpose()?;
+        let mut schedule = corun_report::new_schedule(machine, &settings);
+        schedule.siblings = self.siblings();
+        let mut drawn = Vec::new();
+        for load in &loads {
+            for policy in &policies {
+                for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
+                    let is_drawn = picture.is_some() && seed == self.seed;
+                    let settings = Settings { seed, ..settings.clone() };
+                    schedule.runs.push(one(
+                        policy,
+                        load,
+                        &settings,
+                        is_drawn.then_some(&mut drawn),
+                    )?);
+                }
+            }
+        }
+        if let Some(picture) = picture {
+            picture.write(&corun_report::gantt(&charts(&drawn)))?;
+        }
+        let shown =
+            |schedule: &Schedule| corun_report::schedule_to_terminal(schedule, terminal::width());
+        exports.write(&schedule, shown, Schedule::to_json)?;
+        Ok(code(Exit::Done))
+    }
+
+    fn loads(&self) -> Result<Vec<Load>, Problem> {
+        if self.loads.is_empty() {
+            return Err(Problem::usage(
+                "expected a load, found none",
+                "For instance: corun schedule --topology 2x4x2 --yield 1.25 --load make:jobs=8; `corun \
+                 schedule list` tells all.",
+            ));
+        }
+        let find = |text: &String| load::find(text, |path| std::fs::read_to_string(path));
+        self.loads.iter().map(|text| Ok(find(text)?)).collect()
+    }
+
+    fn policies(&self) -> Result<Vec<PolicyEntry>, Problem> {
+        if self.policies.is_empty() {
+            return Ok(corun_sim::schedule::policy::ALL.to_vec());
+        }
+        self.policies.iter().map(|name| Ok(PolicyEntry::find(name)?)).collect()
+    }
+}
+
+fn one<'a>(
+    policy: &PolicyEntry,
+    load: &'a Load,
+    settings: &Settings,
+    drawn: Option<&mut Vec<Drawn<'a>>>,
+) -> Result<corun_record::ScheduledRun, Problem> {
+    let mut stretches = Vec::new();
+    let observer: &mut dyn Observer = if drawn.is_some() { &mut stretches } else { &mut () };
+    let outcome = schedule(policy, load, settings, observer)?;
+    let topology = policy.topology(&settings.topology);
+    let of = Scheduled { policy: policy.title(), load, topology: &topology, seed: settings.seed };
+    let record = outcome.record(&of);
+    if let Some(drawn) = drawn {
+        let title = format!("{}, {}", load.name, policy.title());
+        drawn.push(Drawn { title, topology, load, stretches, makespan: outcome.makespan });
+    }
+    Ok(record)
+}
+
+fn charts<'a>(drawn: &'a [Drawn<'_>]) -> Vec<Chart<'a>> {
+    let chart = |it: &'a Drawn<'_>| Chart {
+        title: it.title.clone(),
+        topology: &it.topology,
+        load: it.load,
+        stretches: &it.stretches,
+        makespan: it.makespan,
+    };
+    drawn.iter().map(chart).collect()
+}

@@ -1,0 +1,131 @@
+//! From what a user types to what a load is scheduled with.
+
+use std::path::Path;
+
+use corun_machine::Machine;
+use corun_record::{Bench, Document};
+use corun_sim::schedule::{Costs, Ratio, Settings, Slowdowns, Topology};
+
+use super::Request;
+use crate::problem::Problem;
+use crate::values;
+
+impl Request {
+    /// The machine's name, and the settings of the first run.
+    pub(super) fn settings(&self) -> Result<(String, Settings), Problem> {
+        let (name, topology) = self.machine()?;
+        let slowdowns = self.slowdowns(&topology)?;
+        let until = self.until.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
+        let settings =
+            Settings { topology, slowdowns, costs: self.costs()?, seed: self.seed, until };
+        Ok((name, settings))
+    }
+
+    fn machine(&self) -> Result<(String, Topology), Problem> {
+        if let Some(text) = &self.topology {
+            return Ok((text.clone(), Topology::parse(text)?));
+        }
+        let machine = Machine::read(self.root.as_deref().unwrap_or(Path::new("/")))?;
+        let name = machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
+        Ok((name, Topology::of_machine(&machine)))
+    }
+
+    fn slowdowns(&self, topology: &Topology) -> Result<Slowdowns, Problem> {
+        let width = topology.smt_width();
+        let default = match (self.slowdown, self.smt_yield) {
+            (Some(slowdown), _) => Some(slowdown),
+            (None, Some(_)) if width == 1 => Some(Ratio::ONE),
+            (None, Some(smt_yield)) => {
+                let slowdown = Ratio::of_yield(smt_yield, width as u64);
+                Some(slowdown.ok_or_else(|| {
+                    Problem::usage(
+                        format!(
+                            "expected a yield that {width} siblings can have, found {}",
+                            smt_yield.value()
+                        ),
+                        "An SMT yield lies between 0.5 and the number of siblings.",
+                    )
+                })?)
+            }
+            (None, None) => None,
+        };
+        match (&self.pairs, default) {
+            (Some(path), default) => {
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    Problem::failed(format!("{}: {error}", path.display()), "Name a file of pairs.")
+                })?;
+                let read = Slowdowns::from_json(&text, default.unwrap_or(Ratio::ONE));
+                read.map_err(|error| Problem::from(error).about(path))
+            }
+            (None, Some(slowdown)) => Ok(Slowdowns::uniform(slowdown)),
+            (None, None) if width == 1 => Ok(Slowdowns::none()),
+            (None, None) => Err(Problem::usage(
+                format!(
+                    "expected --yield, --slowdown or --pairs on a machine of {width} siblings a core"
+                ),
+                "`corun measure --arms spread,full -- PROGRAM` measures a yield where there are \
+                 siblings; --slowdown 1 is without any loss.",
+            )),
+        }
+    }
+
+    fn costs(&self) -> Result<Costs, Problem> {
+        let mut costs = Costs::default();
+        for path in &self.cost_files {
+            learn(&mut costs, path)?;
+        }
+        for (name, text) in &self.costs {
+            let known: Vec<&str> = Costs::NAMES.iter().map(|(name, _)| *name).collect();
+            let Some(cost) = costs.get_mut(name) else {
+                return Err(Problem::usage(
+                    format!("--cost: expected a name of {}, found \"{name}\"", known.join(", ")),
+                    "For instance: --cost switch=2us.",
+                ));
+            };
+            let time =
+                if text == "0" { Ok(std::time::Duration::ZERO) } else { values::duration(text) };
+            let time = time.map_err(|error| {
+                Problem::usage(
+                    format!("--cost {name}: {error}"),
+                    "For instance: --cost switch=2us.",
+                )
+            })?;
+            *cost = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(1_000_000_000);
+        }
+        Ok(costs)
+    }
+
+    /// What siblings do to each other, in words.
+    pub(super) fn siblings(&self) -> String {
+        let general = match (self.slowdown, self.smt_yield) {
+            (Some(slowdown), _) => {
+                format!("work takes {:.3} times as long beside a busy sibling", slowdown.value())
+            }
+            (None, Some(smt_yield)) => format!("SMT yield {:.3}", smt_yield.value()),
+            (None, None) => "siblings do not slow each other down".to_owned(),
+        };
+        match &self.pairs {
+            None => general,
+            Some(path) => format!("slowdowns by pairs from {}; else {general}", path.display()),
+        }
+    }
+}
+
+fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
+    let next_step = "Measure them: corun bench run lmbench/context-switch --param size=0,32K \
+                     --placement single --json costs.json.";
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Problem::failed(format!("{}: {error}", path.display()), next_step))?;
+    let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).about(path))?;
+    match costs.learn(&bench) {
+        true => Ok(()),
+        false => Err(Problem::failed(
+            format!(
+                "{}: expected figures of lmbench/context-switch or lmbench/pipe-latency with one \
+                 worker, found none",
+                path.display()
+            ),
+            next_step,
+        )),
+    }
+}

@@ -1,0 +1,115 @@
+//! `corun schedule`: loads under policies, as a user asks for them.
+
+use corun_record::{Document, Schedule};
+use serde_json::Value;
+
+use crate::common::{Outcome, Scratch, corun};
+
+fn of(arguments: &[&str]) -> Outcome {
+    Outcome::of(corun(["schedule"]).args(arguments))
+}
+
+#[test]
+fn policies_are_compared_on_a_machine_that_is_not_at_hand() {
+    let outcome = of(&[
+        "--topology=1x4x2",
+        "--yield=1.25",
+        "--policy=cfs,smt-off,ht-2.5/smt-off",
+        "--load=batch:jobs=8,work=10s",
+        "--load=make:jobs=4,files=20",
+    ]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(outcome.output);
+}
+
+#[test]
+fn json_fits_its_schema_and_reads_back_the_same() {
+    let outcome = of(&[
+        "--topology=2x2x2",
+        "--slowdown=1.6",
+        "--cost=switch=2us",
+        "--cost=refill-far=50us",
+        "--load=server:requests=500",
+        "--load=chat:rooms=1,users=4,messages=2",
+        "--runs=2",
+        "--json=-",
+    ]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let json: Value = serde_json::from_str(&outcome.output).unwrap();
+    let validator = crate::schema::validator(Schedule::FORMAT);
+    let faults: Vec<String> = validator.iter_errors(&json).map(|it| it.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new());
+    let schedule = Schedule::from_json(&outcome.output).unwrap();
+    assert_eq!(schedule.to_json(), outcome.output);
+    assert_eq!(schedule.runs.len(), 2 * 2 * corun_sim::schedule::policy::ALL.len());
+    assert!(schedule.runs.iter().all(|run| run.finished));
+}
+
+#[test]
+fn files_and_pictures_are_written() {
+    let scratch = Scratch::new();
+    let [pairs, csv, svg] = ["pairs.json", "runs.csv", "gantt.svg"].map(|name| scratch.file(name));
+    let text = r#"{"format":"corun-pairs","version":1,"kinds":["batch"],"slowdowns":[[1.6]]}"#;
+    std::fs::write(&pairs, text).unwrap();
+    let mut command =
+        corun(["schedule", "--topology=1x1x2", "--policy=cfs", "--load=batch:jobs=2"]);
+    command.arg("--pairs").arg(&pairs).arg("--csv").arg(&csv).arg("--svg").arg(&svg);
+    let outcome = Outcome::of(&mut command);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    assert!(outcome.output.contains("16.0 s"), "{}", outcome.output);
+    assert!(scratch.read("runs.csv").contains(",16,"), "{}", scratch.read("runs.csv"));
+    assert!(scratch.read("gantt.svg").contains("CPU 1"));
+}
+
+#[test]
+fn costs_come_from_a_bench_of_this_machine() {
+    let scratch = Scratch::new();
+    let bench = scratch.file("switch.json");
+    let run = Outcome::of(
+        corun(["bench", "run", "lmbench/context-switch", "--placement=single", "--blocks=2"])
+            .args(["--sample-time=1ms", "--json"])
+            .arg(&bench),
+    );
+    assert!(bench.exists(), "{}", run.errors);
+    let mut command =
+        corun(["schedule", "--topology=1x1x1", "--load=tbench", "--policy=cfs", "--json=-"]);
+    let outcome = Outcome::of(command.arg("--costs").arg(&bench));
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let costs = Schedule::from_json(&outcome.output).unwrap().costs;
+    assert!(costs.iter().any(|cost| cost.name == "switch" && cost.nanoseconds > 0), "{costs:?}");
+    std::fs::write(&bench, "{}").unwrap();
+    assert_eq!(Outcome::of(&mut command).exit, Some(1));
+}
+
+#[test]
+fn this_machine_and_the_list_are_shown() {
+    let outcome = of(&["--slowdown=1.5", "--load=batch:jobs=1,work=1s", "--policy=flat"]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    assert!(outcome.output.contains("1.00 s"), "{}", outcome.output);
+    let list = of(&["list"]);
+    assert_eq!(list.exit, Some(0));
+    for policy in corun_sim::schedule::policy::ALL {
+        assert!(list.output.contains(policy.name), "{}", policy.name);
+    }
+}
+
+#[test]
+fn wrong_requests_say_what_is_expected() {
+    for (arguments, exit, expected) in [
+        (&["--topology=1x1x2"][..], 2, "expected a load, found none"),
+        (&["--topology=1x1x2", "--load=batch"], 2, "expected --yield, --slowdown or --pairs"),
+        (&["--topology=1x1", "--load=batch"], 2, "found \"1x1\""),
+        (&["--topology=1x1x1", "--load=bach"], 2, "expected a load (batch"),
+        (&["--topology=1x1x1", "--load=batch:job=1"], 2, "with a name of jobs, work"),
+        (&["--topology=1x1x1", "--load=batch:jobs=0"], 2, "jobs: expected a whole number from 1"),
+        (&["--topology=1x1x1", "--load=batch", "--policy=cfq"], 2, "Did you mean `cfs`?"),
+        (&["--topology=1x1x1", "--load=batch", "--cost=swich=1us"], 2, "expected a name of switch"),
+        (&["--topology=1x1x2", "--load=batch", "--slowdown=0"], 2, "expected a number above 0"),
+        (&["--topology=1x1x1", "--load=tasks:/nowhere"], 2, "No such file"),
+        (&["--topology=1x1x1", "--load=tasks"], 2, "expected a file, as in tasks:FILE"),
+    ] {
+        let outcome = of(arguments);
+        assert_eq!(outcome.exit, Some(exit), "{arguments:?}: {}", outcome.errors);
+        assert!(outcome.errors.contains(expected), "{arguments:?}: {}", outcome.errors);
+    }
+}

@@ -259,7 +259,10 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
         let process = &setup.processes[place.process];
         let instance = (place.process, place.copy);
         let next = numbers.len() as u32;
-        let pages = Pages::of(*numbers.entry(instance).or_insert(next), setup.seed, false);
+        let own = Pages::of(*numbers.entry(instance).or_insert(next), setup.seed, false);
+        let first = numbers.iter().filter(|((process, _), _)| *process == place.process);
+        let first = first.map(|(_, number)| *number).min().unwrap_or(next);
+        let pages = own.with_code_of(Pages::of(first, setup.seed, false));
         let course = if process.is_ordered() {
             if !orders.contains_key(&instance) {
                 let threads = [&process.workers[..], &process.others].concat();

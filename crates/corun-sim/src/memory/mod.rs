@@ -159,7 +159,7 @@ impl Memory {
     pub(crate) fn fetch(&mut self, request: Request, now: u64) -> Reply {
         let translation = self.translate(&request, true, now);
         let start = now + translation;
-        let line = request.pages.physical(request.linear) >> LINE_SHIFT;
+        let line = request.pages.code(request.linear) >> LINE_SHIFT;
         let core = &mut self.cores[request.core];
         if let Some(held) = core.l1i.of(request.user).find(line) {
             let ready = held.ready.max(start);
@@ -175,7 +175,7 @@ impl Memory {
     /// Brings a line of code that is going to be asked for.
     pub(crate) fn fetch_ahead(&mut self, request: Request, now: u64) {
         let Request { core, user, pages, linear, .. } = request;
-        let line = pages.physical(linear) >> LINE_SHIFT;
+        let line = pages.code(linear) >> LINE_SHIFT;
         if self.cores[core].l1i.of(user).peek(line).is_none() {
             let (ready, _, _) = self.beyond(core, user, line, false, now, self.latencies.code);
             self.cores[core].l1i.of(user).insert(line, ready, State::Shared);

@@ -11,6 +11,8 @@ const PHYSICAL_BITS: u32 = 52;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pages {
     key: u64,
+    /// That of the pages which hold its code.
+    text: u64,
     /// Bits of an offset in its pages.
     shift: u32,
     /// Whether all of them are one page of memory.
@@ -24,12 +26,18 @@ impl Pages {
     pub(crate) fn of(process: u32, seed: u64, are_huge: bool) -> Self {
         let key = mixed(seed ^ u64::from(process).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let space = if process == 0 { 0 } else { mixed(process.into()) };
-        Self { key, shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT }, are_one: false, space }
+        Self {
+            key,
+            text: key,
+            shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT },
+            are_one: false,
+            space,
+        }
     }
 
     /// Pages of which each is the same page of memory.
     pub(crate) fn one() -> Self {
-        Self { key: 0, shift: PAGE_SHIFT, are_one: true, space: 0 }
+        Self { key: 0, text: 0, shift: PAGE_SHIFT, are_one: true, space: 0 }
     }
 
     /// A number that only threads of this process have; 0 if that does not matter.
@@ -40,6 +48,17 @@ impl Pages {
     /// Whether two addresses may be one place in memory.
     pub(crate) fn are_one(self) -> bool {
         self.are_one
+    }
+
+    /// With the code of another process, as the copies of a program have it: it is mapped from one file.
+    pub(crate) fn with_code_of(self, other: Self) -> Self {
+        Self { text: other.text, ..self }
+    }
+
+    /// Where the code at a linear address lies.
+    #[inline]
+    pub(crate) fn code(self, linear: u64) -> u64 {
+        Self { key: self.text, ..self }.physical(linear)
     }
 
     /// Where a linear address lies. Two pages of one frame are as rare as one in 2^40.
@@ -88,6 +107,15 @@ mod tests {
             }
         }
         assert_ne!(Pages::of(0, 1, false).physical(0), Pages::of(0, 2, false).physical(0));
+    }
+
+    #[test]
+    fn copies_of_a_program_have_its_code_and_their_own_data() {
+        let first = Pages::of(0, 7, false);
+        let copy = Pages::of(1, 7, false).with_code_of(first);
+        assert_eq!(copy.code(0x1234), first.code(0x1234));
+        assert_ne!(copy.physical(0x1234), first.physical(0x1234));
+        assert_eq!(first.code(0x1234), first.physical(0x1234));
     }
 
     #[test]

@@ -281,11 +281,11 @@ impl Load {
                         ));
                     }
                     let is_done = times != Some(0);
-                    around.iter_mut().for_each(|it| it.1 |= takes_time && is_done);
+                    around.last_mut().into_iter().for_each(|it| it.1 |= takes_time && is_done);
                 }
-                Step::Period(_) => around.iter_mut().for_each(|it| it.1 = true),
+                Step::Period(_) => around.last_mut().into_iter().for_each(|it| it.1 = true),
                 Step::Run(amount) | Step::Sleep(amount) if amount.takes_time() => {
-                    around.iter_mut().for_each(|it| it.1 = true);
+                    around.last_mut().into_iter().for_each(|it| it.1 = true);
                 }
                 _ => {}
             }

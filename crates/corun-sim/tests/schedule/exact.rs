@@ -47,6 +47,19 @@ fn two_tasks_on_one_of_two_packages() {
     }
 }
 
+/// Four jobs of a make on four cores of two siblings: who wakes and starts tasks sits on a core for a
+/// moment only, and whatever began beside another in that moment is moved to an idle core.
+#[test]
+fn no_core_stays_idle_beside_a_shared_one() {
+    let load = load("make:jobs=4,files=40,spread=0,read=0");
+    for policy in ["ht-2.5", "cfs", "eevdf"] {
+        let (outcome, _) = run(policy, &load, &settings("1x4x2", "1.6"));
+        // 40 files of 500 ms, four at a time; a few milliseconds pass until a tick moves one.
+        assert!(outcome.makespan >= 5 * SECOND, "{policy}: {}", outcome.makespan);
+        assert!(outcome.makespan < 5 * SECOND + SECOND / 4, "{policy}: {}", outcome.makespan);
+    }
+}
+
 /// The lecture's five jobs on four CPUs: each has a CPU for four fifths of the time.
 #[test]
 fn five_tasks_on_four_cpus_share_equally() {

@@ -16,7 +16,7 @@ fn policies_are_compared_on_a_machine_that_is_not_at_hand() {
         "--yield=1.25",
         "--policy=cfs,smt-off,ht-2.5/smt-off",
         "--load=batch:jobs=8,work=10s",
-        "--load=make:jobs=4,files=20",
+        "--load=batch:jobs=4,work=10s",
     ]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     insta::assert_snapshot!(outcome.output);

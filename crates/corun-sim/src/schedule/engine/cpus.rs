@@ -377,6 +377,8 @@ impl Engine<'_> {
                 let Some(task) = self.take_off(from) else { return false };
                 self.wait(task);
                 self.policy.enqueue(&self.state, task, cpu, Why::Pushed);
+                // In this order, or the CPU that lost the task would take it back.
+                self.call(cpu);
                 self.call(from);
                 true
             }

@@ -50,9 +50,8 @@ fn make(values: &Values) -> Result<Load, String> {
     let waiting = requests * uncached / clients;
     let transfer = Step::Disk(0, Amount::Fixed(values.time("disk")?));
     let mut steps = Vec::new();
-    if waiting > 0 {
-        // As many requests between two transfers as there are on average.
-        let each = requests / waiting;
+    // As many requests between two transfers as there are on average.
+    if let Some(each) = requests.checked_div(waiting) {
         steps.push(Step::Repeat(Some(waiting)));
         steps.push(Step::Repeat(Some(each)));
         steps.extend(request.iter().copied());

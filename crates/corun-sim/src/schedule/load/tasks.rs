@@ -262,9 +262,9 @@ nice = -5
             ("corun-tasks", "corun-task", 2, "expected format"),
             ("250us", "250", 7, "expected a time"),
             ("receive = \"work\"", "receive = \"play\"", 7, "expected a queue (work)"),
-            ("copies = 2", "copies = 0", 19, "expected 1 to"),
-            ("nice = -5", "mice = 5", 23, "unknown field"),
-            ("program = \"worker\"", "program = \"walker\"", 19, "expected a program (worker)"),
+            ("copies = 2", "copies = 0", 18, "expected 1 to"),
+            ("nice = -5", "mice = 5", 22, "unknown field"),
+            ("program = \"worker\"", "program = \"walker\"", 18, "expected a program (worker)"),
         ] {
             let error = read(&FILE.replace(from, to)).unwrap_err();
             let ScheduleError::File { line: found, why } = &error else { panic!("{error}") };

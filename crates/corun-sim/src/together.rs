@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use corun_trace::ThreadId;
@@ -264,12 +265,15 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
         let first = first.map(|(_, number)| *number).min().unwrap_or(next);
         let pages = own.with_code_of(Pages::of(first, setup.seed, false));
         let course = if process.is_ordered() {
-            if !orders.contains_key(&instance) {
-                let threads = [&process.workers[..], &process.others].concat();
-                let order = Order::of(process.trace, &threads)?;
-                orders.insert(instance, Rc::new(RefCell::new(order)));
-            }
-            Course::Ordered(orders[&instance].clone())
+            let order = match orders.entry(instance) {
+                Entry::Occupied(known) => known.get().clone(),
+                Entry::Vacant(place) => {
+                    let threads = [&process.workers[..], &process.others].concat();
+                    let order = Order::of(process.trace, &threads)?;
+                    place.insert(Rc::new(RefCell::new(order))).clone()
+                }
+            };
+            Course::Ordered(order)
         } else {
             let offset = match number {
                 0 => 0.0,

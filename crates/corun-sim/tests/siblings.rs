@@ -178,28 +178,15 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
     // mov r8d, edi; ...: renaming alone. imul r8, rdi, 3; ...: one port.
     let moves = [0x41, 0x89, 0xf8].repeat(24);
     let products: Vec<u8> =
-        (0..24).flat_map(|place: u8| [0x4c, 0x6b, 0xc7 | place % 8 << 3, 0x03]).collect();
+        (0..24).flat_map(|place: u8| [0x4c, 0x6b, 0xc7 | (place % 8) << 3, 0x03]).collect();
+    let all_of_renaming =
+        ["dispatch.policy", "fetch.policy", "retire.policy"].map(|field| (field, "replicated"));
     for name in ["zen2", "zen3", "zen4"] {
         let model = model::find(name).unwrap();
-        let cases: [(&str, &[u8], &[(&str, &str)]); 2] = [
-            (
-                "renaming",
-                &moves,
-                &[
-                    ("dispatch.policy", "replicated"),
-                    ("fetch.policy", "replicated"),
-                    ("retire.policy", "replicated"),
-                ],
-            ),
-            ("a port", &products, &[("schedulers.policy", "replicated")]),
-        ];
-        for (what, code, own) in cases {
-            let (claimed, won) = taken(&model, code, own);
-            println!("{name}, {what}: {claimed} claimed, {won} won back");
-            assert!(
-                (claimed - won).abs() < 0.2 * won,
-                "{name}, {what}: {claimed} claimed, {won} won"
-            );
+        let renaming = taken(&model, &moves, &all_of_renaming);
+        let a_port = taken(&model, &products, &[("schedulers.policy", "replicated")]);
+        for (claimed, won) in [renaming, a_port] {
+            assert!((claimed - won).abs() < 0.2 * won, "{name}: {claimed} claimed, {won} won back");
         }
     }
 }

@@ -221,7 +221,7 @@ impl Model {
             until: None,
         };
         let outcome = schedule(policy, load, &settings, &mut ()).ok()?;
-        outcome.is_finished.then(|| outcome.makespan as f64 * 1e-9)
+        outcome.is_finished.then_some(outcome.makespan as f64 * 1e-9)
     }
 }
 

@@ -34,9 +34,9 @@ impl<F: Feed> Machine<F> {
         State { requests, ..self.cores[core].state(thread) }
     }
 
-    /// The cycle in which a thread of a core last retired something.
-    pub(crate) fn last_retired(&self, core: usize, thread: usize) -> u64 {
-        self.cores[core].last_retired(thread)
+    /// The cycles in which a thread of a core first and last retired something.
+    pub(crate) fn retired_within(&self, core: usize, thread: usize) -> (u64, u64) {
+        self.cores[core].retired_within(thread)
     }
 
     /// Gives this thread of each core the first turn wherever they alternate.
@@ -176,7 +176,7 @@ mod tests {
                 let feeds = [TIMES].iter().chain(siblings).map(feed).collect();
                 let mut machine = Machine::new(&model, vec![(lowering.stack_update(), feeds)]);
                 machine.run(&[vec![u64::MAX; 1 + siblings.len()]]);
-                machine.last_retired(0, 0)
+                machine.retired_within(0, 0).1
             };
             assert_eq!(end(&[0]), end(&[]), "{}", model.name);
         }

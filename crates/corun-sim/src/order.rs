@@ -1,5 +1,7 @@
 //! The order of a process's threads at system calls and hand-overs, as it was when they were recorded.
 
+use std::collections::HashSet;
+
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, ThreadId};
 
@@ -9,6 +11,7 @@ pub(crate) struct Order {
     /// The thread of each marker, in their order.
     threads: Vec<ThreadId>,
     next: usize,
+    with_markers: HashSet<ThreadId>,
 }
 
 impl Order {
@@ -27,7 +30,20 @@ impl Order {
             }
         }
         all.sort_unstable_by_key(|(order, thread)| (*order, thread.0));
-        Ok(Self { threads: all.into_iter().map(|(_, thread)| thread).collect(), next: 0 })
+        let threads: Vec<ThreadId> = all.into_iter().map(|(_, thread)| thread).collect();
+        let with_markers = threads.iter().copied().collect();
+        Ok(Self { threads, next: 0, with_markers })
+    }
+
+    /// Keeps nobody back any more, since a thread could not be read to its end.
+    pub(crate) fn give_up(&mut self) {
+        self.next = self.threads.len();
+    }
+
+    /// Whether a thread may begin: everything that was recorded before its first marker is done.
+    pub(crate) fn begins(&self, thread: ThreadId) -> bool {
+        self.threads.get(self.next).is_none_or(|next| *next == thread)
+            || !self.with_markers.contains(&thread)
     }
 
     /// Whether the next marker is this thread's; if so, it is passed.
@@ -57,6 +73,7 @@ mod tests {
         }
         let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
         let mut order = Order::of(&trace, &threads).unwrap();
+        assert!(order.begins(threads[0]) && !order.begins(threads[1]));
         let passed = [1, 0, 0, 1, 0, 1, 0, 1].map(|thread| order.pass(threads[thread]));
         assert_eq!(passed, [false, true, false, true, false, true, true, true]);
     }

@@ -24,6 +24,7 @@ pub(crate) struct Recorded<'t> {
     blocks: Vec<u32>,
     pages: Pages,
     course: Course,
+    has_begun: bool,
     error: Option<FormatError>,
 }
 
@@ -52,7 +53,9 @@ impl<'t> Recorded<'t> {
             _ => trace.events(thread)?,
         };
         let blocks = vec![NOWHERE; trace.blocks().len()];
-        Ok(Self { trace, thread, events, lowering, blocks, pages, course, error: None })
+        let has_begun = !matches!(course, Course::Ordered(_));
+        let error = None;
+        Ok(Self { trace, thread, events, lowering, blocks, pages, course, has_begun, error })
     }
 
     /// What could not be read, if anything.
@@ -72,6 +75,9 @@ impl<'t> Recorded<'t> {
         code: &mut Vec<CodeBlock>,
         values: &mut Vec<u64>,
     ) -> Result<Next, FormatError> {
+        if !self.has_begun {
+            return Ok(Next::Gate);
+        }
         let mut is_anew = false;
         loop {
             let is_over = match self.course {
@@ -118,13 +124,22 @@ impl Feed for Recorded<'_> {
     fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
         self.step(code, values).unwrap_or_else(|error| {
             self.error = Some(error);
+            if let Course::Ordered(order) = &self.course {
+                order.borrow_mut().give_up();
+            }
             Next::End
         })
     }
 
     fn pass(&mut self, now: u64) -> Option<u64> {
         match &self.course {
-            Course::Ordered(order) => order.borrow_mut().pass(self.thread).then_some(now),
+            Course::Ordered(order) if self.has_begun => {
+                order.borrow_mut().pass(self.thread).then_some(now)
+            }
+            Course::Ordered(order) => {
+                self.has_begun = order.borrow().begins(self.thread);
+                self.has_begun.then_some(now)
+            }
             _ => Some(now),
         }
     }

@@ -35,7 +35,7 @@ pub struct Process<'t> {
 }
 
 /// Of the busiest thread's instructions, what a thread executes at least that is a worker.
-const LEAST_WORK: f64 = 0.01;
+const LEAST_WORK: f64 = 0.2;
 
 impl<'t> Process<'t> {
     /// All threads of a trace; those that execute next to nothing are no workers.
@@ -99,7 +99,8 @@ pub struct Seated {
     pub cpu: usize,
     /// Counted instructions of its program.
     pub instructions: u64,
-    /// Cycles in which it executes them; of an ordered process, until its last worker has ended.
+    /// Cycles in which it executes them; of an ordered process, from the beginning of its first worker
+    /// to the end of its last.
     pub cycles: f64,
     /// What its logical CPU did meanwhile.
     pub simulated: Simulated,
@@ -318,12 +319,13 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
 
 /// What became of the workers.
 fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seated> {
-    // An ordered process has ended when its last worker has.
-    let mut ends: HashMap<(usize, usize), u64> = HashMap::new();
+    // An ordered process goes from the beginning of its first worker to the end of its last.
+    let mut spans: HashMap<(usize, usize), (u64, u64)> = HashMap::new();
     for cpu in cpus {
+        let (first, last) = machine.retired_within(cpu.core, cpu.cpu);
         for place in &cpu.workers {
-            let end = ends.entry((place.process, place.copy)).or_insert(0);
-            *end = (*end).max(machine.last_retired(cpu.core, cpu.cpu));
+            let span = spans.entry((place.process, place.copy)).or_insert((first, last));
+            *span = (span.0.min(first), span.1.max(last));
         }
     }
     let mut all = Vec::new();
@@ -334,7 +336,8 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seat
         for (turn, place) in cpu.workers.iter().enumerate() {
             let instructions = recorded(setup, *place);
             let cycles = if setup.processes[place.process].is_ordered() {
-                ends[&(place.process, place.copy)] as f64
+                let (first, last) = spans[&(place.process, place.copy)];
+                (last - first) as f64
             } else if cpu.workers.len() > 1 {
                 let slices = &feed.done()[cpu.workers.len().min(feed.done().len())..];
                 let own = slices.iter().filter(|slice| slice.program == turn);

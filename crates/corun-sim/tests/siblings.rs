@@ -190,3 +190,11 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
         }
     }
 }
+
+#[test]
+fn a_thread_never_begins_before_another_one_let_it_in() {
+    let model = model::find("zen4").unwrap();
+    let time = |is_after| made::on_two_cores(&model, &made::handed_over(&chain(), 500, is_after));
+    let ratio = time(true) / time(false);
+    assert!((1.9..=2.1).contains(&ratio), "{ratio}");
+}

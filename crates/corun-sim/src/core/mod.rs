@@ -244,9 +244,10 @@ impl<F: Feed> Core<F> {
         &self.threads[thread].feed
     }
 
-    /// The cycle in which a thread last retired something.
-    pub(crate) fn last_retired(&self, thread: usize) -> u64 {
-        self.threads[thread].last_retired
+    /// The cycles in which a thread first and last retired something.
+    pub(crate) fn retired_within(&self, thread: usize) -> (u64, u64) {
+        let thread = &self.threads[thread];
+        (thread.first_retired, thread.last_retired)
     }
 
     /// Goes on until cycle `until`, or until some thread has retired as many instructions as its target

@@ -120,6 +120,9 @@ impl<F: Feed> Core<F> {
                 }
                 thread.loads_used -= u32::from(oldest.loads);
                 thread.stores.retire(oldest.stores);
+                if thread.retired == 0 {
+                    thread.first_retired = self.now;
+                }
                 thread.retired += u64::from(oldest.instructions);
                 thread.last_retired = self.now;
                 thread.is_held &= !oldest.is_serializing;

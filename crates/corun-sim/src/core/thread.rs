@@ -58,6 +58,7 @@ pub(super) struct Thread<F> {
     /// Since when siblings have left it no entry of something.
     pub(super) starved: Option<u64>,
     pub(super) retired: u64,
+    pub(super) first_retired: u64,
     pub(super) last_retired: u64,
     pub(super) mispredicts: u64,
     pub(super) stack: CycleStack,
@@ -129,6 +130,7 @@ impl<F: Feed> Thread<F> {
             cleared: 0,
             starved: None,
             retired: 0,
+            first_retired: 0,
             last_retired: 0,
             mispredicts: 0,
             occupancy: Occupancy::default(),

@@ -5,7 +5,7 @@ use corun_sim::seating::{Seating, Wanted, seat};
 use corun_sim::timing::TimingTable;
 use corun_sim::{Outcome, Phase, Process, Setup, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
-use corun_trace::{Sink, decode};
+use corun_trace::{Marker, OrderedMarker, Sink, decode};
 
 /// A loop: its body, what each round touches in memory, how often it goes round, and where it lies.
 pub struct Loop<'a> {
@@ -134,4 +134,39 @@ pub fn guesses(rounds: u64) -> Trace {
         writer.execute(thread, blocks[way], 1, &[]).unwrap();
     }
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+}
+
+/// A body over and over in two threads, the second of which was let in by the first when that had done
+/// its rounds, or before.
+pub fn handed_over(body: &[u8], rounds: u64, is_after: bool) -> Trace {
+    let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+    let block = decode(0x1000, &[body, &back(body.len())].concat()).unwrap();
+    let count = block.instructions.len() as u32;
+    let block = writer.define(block).unwrap();
+    let threads = [1, 2].map(|number| writer.thread(number).unwrap());
+    let mark = |writer: &mut Writer<Vec<u8>>, thread, order| {
+        let marker = Marker::SystemCall(202);
+        writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+    };
+    for (place, thread) in threads.into_iter().enumerate() {
+        if place == 1 || !is_after {
+            mark(&mut writer, thread, 1 + place as u64);
+        }
+        for _ in 0..rounds {
+            writer.execute(thread, block, count, &[]).unwrap();
+        }
+        if place == 0 && is_after {
+            mark(&mut writer, thread, 1);
+        }
+    }
+    Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+}
+
+/// Cycles of a process with two workers on two cores, from the beginning of the first to the end of both.
+pub fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
+    let processes = [Process::of(trace)];
+    let seating = vec![vec![vec![0]], vec![vec![1]]];
+    let workers = phase_of(model, &processes, &seating, 0, (0, 1)).workers;
+    assert_eq!(workers[0].cycles, workers[1].cycles, "the process's time");
+    workers[0].cycles
 }

@@ -159,6 +159,7 @@ fn plans(
         let seating = seat(placement, wanted).map_err(|error| {
             Problem::usage(error.to_string(), "Give another placement, --cores, or a wider model.")
         })?;
+        fits(&seating, processes, workers)?;
         let is_alone = seating.iter().flatten().flatten().count() == 1;
         let takes_turns = seating.iter().flatten().any(|queue| queue.len() > 1);
         // Where workers take turns, each slice meets all of the programs.
@@ -168,6 +169,27 @@ fn plans(
         }
     }
     Ok(plans)
+}
+
+/// Whether there are not too many cores, and all workers are there that wait for each other.
+fn fits(seating: &Seating, processes: &[Process<'_>], workers: usize) -> Result<(), Problem> {
+    let ordered = || processes.iter().filter(|process| process.is_ordered());
+    let seated = seating.iter().flatten().flatten().count();
+    if ordered().next().is_some() && seated < workers {
+        return Err(Problem::usage(
+            format!("expected room for all {workers} workers, found room for {seated}"),
+            "Threads of one program wait for each other: give more cores, or a placement without @.",
+        ));
+    }
+    let own: usize = ordered().map(|process| process.others.len()).sum();
+    let cores = seating.len() + own;
+    if cores > super::MOST_CORES as usize {
+        return Err(Problem::usage(
+            format!("expected at most {} cores, found {cores}", super::MOST_CORES),
+            "Give fewer traces, or --cores.",
+        ));
+    }
+    Ok(())
 }
 
 fn simulated(

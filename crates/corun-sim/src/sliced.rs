@@ -13,7 +13,9 @@ pub(crate) struct Sliced<F> {
     have_ended: Vec<bool>,
     /// Instructions that the running one has been given in this slice.
     given: u64,
+    /// When its slice began, the change to it included, and when it is over.
     begin: u64,
+    over: u64,
     slices: Slices,
     done: Vec<Slice>,
 }
@@ -50,6 +52,7 @@ impl<F: Feed> Sliced<F> {
             have_ended: none,
             given: 0,
             begin: 0,
+            over: slices.cycles,
             slices,
             done: Vec::new(),
         }
@@ -75,7 +78,7 @@ impl<F: Feed> Sliced<F> {
     }
 
     fn is_over(&self, now: u64) -> bool {
-        now >= self.begin + self.slices.cycles
+        now >= self.over
     }
 
     /// Whether a program can go on now.
@@ -120,7 +123,9 @@ impl<F: Feed> Feed for Sliced<F> {
         self.done.push(Slice { program: running, instructions, begin, end: now });
         self.running = next;
         (self.given, self.begin) = (0, now);
-        Some(if next == running { now } else { now + self.slices.switch })
+        let from = if next == running { now } else { now + self.slices.switch };
+        self.over = from + self.slices.cycles;
+        Some(from)
     }
 
     fn pages(&self) -> Pages {
@@ -190,10 +195,11 @@ mod tests {
         assert_eq!(sliced.pass(110), Some(117));
         assert_eq!(sliced.pages().space(), Pages::of(1, 0, false).space());
         assert_eq!(program(&mut sliced, 117), Some(1));
-        assert_eq!(next(&mut sliced, 210), Next::Gate);
-        assert_eq!(sliced.pass(210), Some(217));
+        assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins behind the change to it");
+        assert_eq!(next(&mut sliced, 217), Next::Gate);
+        assert_eq!(sliced.pass(217), Some(224));
         let slices: Vec<_> = sliced.done().iter().map(|it| (it.program, it.instructions)).collect();
-        assert_eq!(slices, [(0, 20), (1, 10)]);
+        assert_eq!(slices, [(0, 20), (1, 20)]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod ports;
 mod predecoder;
 mod rename;
 mod retire;
+mod seats;
 mod stack;
 mod store_queue;
 mod thread;
@@ -154,7 +155,7 @@ pub(crate) struct Core<F> {
     /// Whether anything happened in this cycle.
     is_active: bool,
     due: Vec<Handle>,
-    seats: rename::Seats,
+    seats: seats::Seats,
     tags: LinearTags,
     predictor: Predictor,
 }
@@ -197,7 +198,7 @@ impl<F: Feed> Core<F> {
             active: count as u32,
             is_active: false,
             due: Vec::new(),
-            seats: rename::Seats::new(parameters.schedulers.len()),
+            seats: seats::Seats::new(parameters.schedulers.len()),
             tags: LinearTags::of(model),
             predictor,
             front: Front::of(model, count),

@@ -1,0 +1,222 @@
+//! Places for what is renamed: entries of buffers and schedulers beside those that siblings have, and the
+//! port of each operation.
+
+use super::flight::CAPACITY;
+use super::limit::Limit;
+use super::stack::{Component, Shared};
+use super::thread::Thread;
+use super::{Core, Feed};
+use crate::code::{CodeInstruction, Operation, PortSet};
+use crate::model::Binding;
+
+/// Ports given to an instruction's operations, and what of each scheduler that takes.
+#[derive(Debug)]
+pub(super) struct Seats {
+    pub(super) ports: Vec<u8>,
+    taken: Vec<u32>,
+    /// Whose turn it is of a pair of load ports.
+    pub(super) turn: bool,
+    /// The turn before this instruction.
+    pub(super) turn_before: bool,
+    /// Whether it found no place because siblings have what the thread may have.
+    pub(super) is_crowded: bool,
+}
+
+impl Seats {
+    pub(super) fn new(schedulers: usize) -> Self {
+        Self {
+            ports: Vec::new(),
+            taken: vec![0; schedulers],
+            turn: false,
+            turn_before: false,
+            is_crowded: false,
+        }
+    }
+}
+
+/// Bits of the number of a port.
+const PORT_BITS: u32 = PortSet::BITS.ilog2();
+
+/// Cycles without an entry from which on a thread is let in first.
+const STARVED: u64 = 100;
+
+impl<F: Feed> Core<F> {
+    /// A thread that siblings have left no entry for so long that it must have the next: no buffer lets
+    /// one thread starve another.
+    pub(super) fn starving(&self) -> Option<usize> {
+        let is_long = |thread: &Thread<F>| thread.starved.is_some_and(|at| at + STARVED < self.now);
+        if self.threads.len() == 1 { None } else { self.threads.iter().position(is_long) }
+    }
+
+    /// The sum over all threads.
+    pub(super) fn all(&self, used: impl Fn(&Thread<F>) -> u32) -> u32 {
+        self.threads.iter().map(used).sum()
+    }
+
+    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
+    /// slots are lost to.
+    fn check(
+        &mut self,
+        index: usize,
+        limit: Limit,
+        wanted: u32,
+        used: impl Fn(&Thread<F>) -> u32,
+        (buffer, shared): (Component, Shared),
+    ) -> Result<(), Result<Component, Component>> {
+        let own = used(&self.threads[index]);
+        let all = if self.threads.len() == 1 { own } else { self.all(used) };
+        // What needs more than there is goes when nothing else is there.
+        let never_fits = wanted > limit.own.min(limit.all);
+        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
+            return Ok(());
+        }
+        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
+        self.seats.is_crowded = own + wanted <= limit.own;
+        Err(if is_taken { Ok(Component::Sibling(shared)) } else { Err(buffer) })
+    }
+
+    /// Finds a place for everything that the instruction needs, or says what is full: what the slots are
+    /// lost to, or else what they are lost to unless the oldest operation is to blame.
+    pub(super) fn seat(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        place: u32,
+    ) -> Result<(), Result<Component, Component>> {
+        self.seats.is_crowded = false;
+        let thread = &self.threads[index];
+        let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
+        let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
+        if in_flight > CAPACITY && !is_alone {
+            return Err(Err(Component::ReorderBuffer));
+        }
+        let slots = u32::from(lowered.renamed.max(1));
+        let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
+        self.check(index, self.parameters.rob, slots, |thread| thread.rob_used, rob)?;
+        for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
+            let used = |thread: &Thread<F>| thread.registers_used[file];
+            let registers = (Component::Registers, Shared::Registers);
+            self.check(index, self.parameters.registers[file], wanted.into(), used, registers)?;
+        }
+        if lowered.loads > 0 {
+            let queue = (Component::LoadQueue, Shared::LoadQueue);
+            let used = |thread: &Thread<F>| thread.loads_used;
+            self.check(index, self.parameters.load_queue, lowered.loads.into(), used, queue)?;
+        }
+        if lowered.stores > 0 {
+            let queue = (Component::StoreQueue, Shared::StoreQueue);
+            let used = |thread: &Thread<F>| thread.stores.len();
+            self.check(index, self.parameters.store_queue, lowered.stores.into(), used, queue)?;
+        }
+        self.seats.ports.clear();
+        self.seats.turn = self.seats.turn_before;
+        let mut full = Ok(());
+        for operation in &lowered.operations {
+            full = self.take_port(index, operation, place);
+            if full.is_err() {
+                break;
+            }
+        }
+        for &port in &self.seats.ports {
+            let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
+            self.seats.taken[scheduler] = 0;
+        }
+        if full.is_err() {
+            self.leave_seat(index, lowered);
+        }
+        full
+    }
+
+    /// Gives the ports of an instruction back that is not renamed after all.
+    pub(super) fn leave_seat(&mut self, index: usize, lowered: &CodeInstruction) {
+        for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
+            let port = usize::from(port);
+            if operation.ports != 0 {
+                let set = self.parameters.set_of(index, port);
+                self.ports[set].assigned[port] -= 1;
+            }
+        }
+    }
+
+    /// Gives the instruction's next operation one of its ports, if a scheduler has room. The instruction
+    /// begins at `place` of what is renamed in this cycle.
+    fn take_port(
+        &mut self,
+        index: usize,
+        operation: &Operation,
+        place: u32,
+    ) -> Result<(), Result<Component, Component>> {
+        let ports = operation.ports;
+        if ports == 0 {
+            self.seats.ports.push(0);
+            return Ok(());
+        }
+        let lowest = ports.trailing_zeros() as usize;
+        let set = self.parameters.set_of(index, lowest);
+        let port = match self.ports[set].counts.binding {
+            Binding::Fewest => self.best_port(index, ports),
+            _ => self.bound_port(index, set, ports, place + u32::from(operation.slot)),
+        };
+        let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
+        self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
+        let set = self.parameters.set_of(index, port);
+        self.ports[set].assigned[port] += 1;
+        self.seats.ports.push(port as u8);
+        Ok(())
+    }
+
+    /// What slots are lost to when the scheduler of a port has no room.
+    fn full_scheduler(&mut self, index: usize, port: usize) -> Result<Component, Component> {
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        let limit = self.parameters.schedulers[scheduler];
+        let taken = self.seats.taken[scheduler];
+        let own = self.threads[index].scheduler_used[scheduler] + taken;
+        if self.threads.len() > 1 && limit.is_taken(own, 1) {
+            self.seats.is_crowded = own < limit.own;
+            return Ok(self.blocked(index, Component::Sibling(Shared::Scheduler)));
+        }
+        Err(Component::Scheduler)
+    }
+
+    /// Whether a scheduler has no room for one more operation of a thread. An empty one takes an
+    /// instruction that needs more than it has.
+    #[inline]
+    fn is_full(&self, index: usize, scheduler: usize) -> bool {
+        let taken = self.seats.taken[scheduler];
+        let limit = self.parameters.schedulers[scheduler];
+        let own = self.threads[index].scheduler_used[scheduler];
+        let all = self.scheduler_used[scheduler];
+        ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
+    }
+
+    /// The port that is given by the place among what is renamed in a cycle, if its scheduler has room.
+    fn bound_port(
+        &mut self,
+        index: usize,
+        set: usize,
+        ports: PortSet,
+        place: u32,
+    ) -> Option<usize> {
+        let place = place % self.parameters.dispatch;
+        let port = self.ports[set].counts.choose(ports, place, &mut self.seats.turn);
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        (self.parameters.whole_groups || !self.is_full(index, scheduler)).then_some(port)
+    }
+
+    /// Of these ports the one that fewest operations were given to, in a scheduler with room.
+    fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
+        // Chosen without branches, which the simulating core would predict badly.
+        let mut best = u64::MAX;
+        while ports != 0 {
+            let port = ports.trailing_zeros() as usize;
+            ports &= ports - 1;
+            let scheduler = usize::from(self.parameters.ports[port].scheduler);
+            let set = &self.ports[self.parameters.set_of(index, port)];
+            let busy = set.free[port].saturating_sub(self.now);
+            let load = u64::from(set.assigned[port]) + busy;
+            let is_full = self.is_full(index, scheduler);
+            best = best.min(if is_full { u64::MAX } else { load << PORT_BITS | port as u64 });
+        }
+        (best != u64::MAX).then_some(best as usize % (1 << PORT_BITS))
+    }
+}

@@ -9,6 +9,7 @@ mod error;
 pub mod load;
 mod outcome;
 pub mod policy;
+mod predicted;
 pub mod program;
 mod slowdowns;
 mod topology;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use super::ScheduleError;
+use super::{ScheduleError, predicted};
 
 /// A positive number as a fraction of whole numbers, as exact as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,12 @@ pub struct Slowdowns {
     default: Ratio,
     /// How much longer the first kind takes beside the second.
     pairs: BTreeMap<(String, String), Ratio>,
+}
+
+/// What a file says that it is.
+#[derive(Debug, Deserialize)]
+struct Kind {
+    format: String,
 }
 
 /// A file of pairs, measured or predicted.
@@ -121,12 +127,17 @@ impl Slowdowns {
     }
 
     /// Reads a file of pairs, measured or predicted: `kinds`, and in `slowdowns` a row for each of how
-    /// much longer it takes beside each of them. Pairs that it does not have get `default`.
+    /// much longer it takes beside each of them; or what `corun simulate` writes of the placements
+    /// spread and full, where the kinds are the traces without their extension. Pairs that it does not have get `default`.
     ///
     /// # Errors
     /// If it is not of that form.
     pub fn from_json(text: &str, default: Ratio) -> Result<Self, ScheduleError> {
         let wrong = |why: String| ScheduleError::Pairs { why };
+        let kind: Kind = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if kind.format == predicted::FORMAT {
+            return Self::from_simulation(text, default).map_err(wrong);
+        }
         let file: File = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if (file.format.as_str(), file.version) != (FORMAT, 1) {
             let found = format!("\"{}\" of version {}", file.format, file.version);
@@ -144,6 +155,17 @@ impl Slowdowns {
             }
         }
         Ok(Self { default, pairs })
+    }
+
+    /// From workers simulated as siblings, and with a core each.
+    fn from_simulation(text: &str, default: Ratio) -> Result<Self, String> {
+        let simulated: predicted::Simulated =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let ratio = |(pair, slowdown): ((String, String), f64)| {
+            Ok((pair, format!("{slowdown:.6}").parse()?))
+        };
+        let pairs: Result<_, String> = simulated.slowdowns()?.into_iter().map(ratio).collect();
+        Ok(Self { default, pairs: pairs? })
     }
 
     /// How much longer one kind of work takes beside another.
@@ -253,6 +275,30 @@ mod tests {
 
     fn ratio(text: &str) -> Ratio {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn siblings_that_were_simulated_are_pairs() {
+        let worker = |worker: u32, core: u32, cycles: &str| {
+            format!(r#"{{"worker": {worker}, "core": {core}, "cycles": {cycles}}}"#)
+        };
+        let document = |full: &str| {
+            format!(
+                r#"{{"format": "corun-placements", "workers": ["a.trace", "b"], "placements": [
+                {{"placement": "spread", "workers": [{}, {}]}},
+                {{"placement": "{full}", "workers": [{}, {}]}}]}}"#,
+                worker(0, 0, "[100]"),
+                worker(1, 1, "[50, 70]"),
+                worker(0, 0, "[150, 170]"),
+                worker(1, 0, "[90]"),
+            )
+        };
+        let pairs = Slowdowns::from_json(&document("full"), Ratio::ONE).unwrap();
+        assert_eq!(pairs.of("a", "b"), ratio("1.6"));
+        assert_eq!(pairs.of("b", "a"), ratio("1.5"));
+        assert_eq!(pairs.of("a", "a"), Ratio::ONE);
+        let error = Slowdowns::from_json(&document("packed"), Ratio::ONE).unwrap_err();
+        assert!(error.to_string().contains("found no full"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The memory of a routine: what it holds, and on pages of which size.
 
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// What a routine finds at `r14`.
@@ -21,11 +21,6 @@ pub enum Memory {
         /// Whether small pages hold it.
         on_small_pages: bool,
     },
-    /// Random words, so many bytes.
-    Random {
-        /// A power of two.
-        bytes: usize,
-    },
 }
 
 /// Bytes of a page.
@@ -39,7 +34,6 @@ impl Memory {
         match self {
             Self::Page => PAGE,
             Self::Circle { places, apart, circles, .. } => PAGE + places * apart * circles,
-            Self::Random { bytes } => bytes,
         }
     }
 
@@ -71,10 +65,6 @@ impl Memory {
                     })
                     .collect();
                 [starts[0], starts.get(1).copied().unwrap_or(3)]
-            }
-            Self::Random { bytes } => {
-                words[..bytes / 8].fill_with(|| random.next_u64());
-                [address, 3]
             }
         }
     }

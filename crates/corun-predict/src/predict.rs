@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use corun_machine::Machine;
 use corun_measure::machine_summary;
 use corun_record::{
     Caveat, ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    PredictedCore, PredictedWindow, Prediction, Source, StackShare, TracedPart,
+    PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare, TracedPart,
 };
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
@@ -20,10 +20,12 @@ use corun_trace::{
     Chosen, Conducted, Ending, Native, Part, Plan, Recording, Target, ThreadId, TraceError, Traced,
     Wish, conduct,
 };
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use tempfile::NamedTempFile;
 
 use crate::estimate::{extrapolated, over, repeated};
-use crate::native::measure;
+use crate::native::{MOST_CROWDED, measure};
 use crate::silent::Silence;
 use crate::{PredictError, Sampling};
 
@@ -43,8 +45,8 @@ pub struct Job<'a> {
     pub tracer: Chosen<'a>,
     /// What is simulated.
     pub sampling: Sampling,
-    /// Whether the program is measured, too.
-    pub is_measured: bool,
+    /// How long the program is measured, too; none for not at all.
+    pub measure_for: Option<Duration>,
     /// Where the trace is to stay.
     pub keep: Option<PathBuf>,
     /// This machine.
@@ -60,7 +62,7 @@ pub enum Progress {
     Tracing(Option<u64>),
     /// So many of all recorded instructions are simulated.
     Simulating(u64, u64),
-    /// This run of at most so many is measured.
+    /// The program is measured; so many runs of those that are wanted had the core to themselves so far.
     Measuring(usize, usize),
 }
 
@@ -91,17 +93,20 @@ pub fn predict(
         progress(Progress::Simulating(done, all));
         !stop.load(Ordering::Relaxed)
     };
+    let before = Usage::now();
     let simulated = simulate_windows(job.model, job.timings, &trace, thread, goes_on)
         .map_err(PredictError::Format)?
         .ok_or(PredictError::Interrupted { during: "simulated" })?;
+    let recorded_instructions = trace.threads()[thread.0 as usize].instructions;
+    let cost = Usage::now().since(before, recorded_instructions);
     if simulated.together.instructions == 0 {
         return Err(PredictError::TooShort { total: recorded.instructions });
     }
     let mut caveats = job.caveats.clone();
     let mut measured = None;
-    if job.is_measured {
+    if let Some(budget) = job.measure_for {
         let told = |run, runs| progress(Progress::Measuring(run, runs));
-        match measure(&job.target, thread.0 as usize, recorded.ending, told, stop) {
+        match measure(&job.target, thread.0 as usize, recorded.ending, budget, told, stop) {
             Ok(Some(runs)) => measured = Some(runs),
             Ok(None) => return Err(PredictError::Interrupted { during: "measured" }),
             Err(trouble) => {
@@ -127,6 +132,7 @@ pub fn predict(
             thread: thread.0,
             instructions,
             simulated: simulated.together.instructions,
+            cost,
             windows: said.windows(),
         },
         not_predicted,
@@ -255,6 +261,28 @@ fn place(keep: Option<&Path>) -> Result<NamedTempFile, PredictError> {
 
 fn trail(path: &Path, source: io::Error) -> PredictError {
     PredictError::Trail { path: path.to_owned(), source }
+}
+
+/// What this process has used so far.
+struct Usage {
+    processor_s: f64,
+    peak_bytes: u64,
+}
+
+impl Usage {
+    fn now() -> Self {
+        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("every process may ask of itself");
+        let seconds = |time: TimeVal| time.num_microseconds() as f64 * 1e-6;
+        Self {
+            processor_s: seconds(usage.user_time()) + seconds(usage.system_time()),
+            peak_bytes: usage.max_rss() as u64 * 1024,
+        }
+    }
+
+    fn since(&self, before: Self, instructions: u64) -> SimulationCost {
+        let processor_s = self.processor_s - before.processor_s;
+        SimulationCost { instructions, processor_s, peak_bytes: self.peak_bytes }
+    }
 }
 
 /// The thread with most recorded instructions, and how many it has in the whole run.
@@ -441,6 +469,18 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
             format!(
                 "In {stolen} of {} measured runs the hypervisor took the CPU away for a while.",
                 runs.len()
+            ),
+        ));
+    }
+    let crowded = runs.iter().filter_map(|run| run.crowded).fold(0.0, f64::max);
+    if crowded > MOST_CROWDED {
+        caveats.push(caveat(
+            "shared-core",
+            format!(
+                "Somebody else, such as a sibling that the virtual machine hides, took slots of the core in up \
+                 to {:.0} % of the probes of a run that counts: alone the program takes less than what was \
+                 measured.",
+                100.0 * crowded
             ),
         ));
     }

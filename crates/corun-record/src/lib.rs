@@ -23,8 +23,8 @@ pub use json::{Document, ReadError};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use prediction::{
-    ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction, StackShare,
-    TracedPart,
+    ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction,
+    SimulationCost, StackShare, TracedPart,
 };
 pub use run::{
     Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,

@@ -80,8 +80,21 @@ pub struct TracedPart {
     pub instructions: u64,
     /// Simulated instructions that count.
     pub simulated: u64,
+    /// What simulating took.
+    pub cost: SimulationCost,
     /// The windows that they lie in; one for a run that was simulated whole.
     pub windows: Vec<PredictedWindow>,
+}
+
+/// What a simulation took of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulationCost {
+    /// Simulated instructions, those that warm up included.
+    pub instructions: u64,
+    /// Processor time of all threads, in seconds; reading the trace is in it.
+    pub processor_s: f64,
+    /// The most memory that the process had so far, in bytes.
+    pub peak_bytes: u64,
 }
 
 /// A simulated stretch of a run.
@@ -113,6 +126,8 @@ pub struct MeasuredRuns {
     pub warm_up: u32,
     /// How time in the program's own code was told from time in the kernel, as one sentence.
     pub method: String,
+    /// Runs that were tried behind it; those that had the core to themselves, or most nearly, count.
+    pub tried: u32,
     /// The runs that count.
     pub runs: Vec<MeasuredRun>,
 }
@@ -130,6 +145,9 @@ pub struct MeasuredRun {
     pub ghz: f64,
     /// How often the clock was probed.
     pub probes: u32,
+    /// The share of probes, from 0 to 1, in which somebody else took slots of the core, such as a sibling that a virtual
+    /// machine hides; absent where it cannot be told.
+    pub crowded: Option<f64>,
     /// Time that the hypervisor took from the CPU, in seconds; absent where it does not tell.
     pub steal_s: Option<f64>,
 }

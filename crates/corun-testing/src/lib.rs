@@ -1,11 +1,15 @@
-//! What corun's own tests share: a skip that is counted, never silent.
+//! What corun's own tests and benchmarks share: a skip that is counted, never silent, and a text.
 //!
 //! A test that cannot run on this machine calls [`skip`] and returns. `scripts/test` names a file
 //! in `CORUN_SKIPS`, prints what was written there, and fails a CI run on a skip that is not in
 //! `tests/allowed-skips.txt`.
 
+mod text;
+
 use std::io::Write;
 use std::path::PathBuf;
+
+pub use text::text;
 
 /// Records that test `name` did not run, and why; the caller then returns.
 ///

@@ -18,7 +18,7 @@ const CYCLES: &str = "cycles";
 
 /// Latencies and sizes of what lies between the core and memory.
 pub(crate) fn caches(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
-    let mut figures = levels(bench)?;
+    let mut figures = levels(bench, base)?;
     figures.extend(translations(bench, base)?);
     Ok(figures)
 }
@@ -31,7 +31,7 @@ fn walk(bench: &mut dyn Bench, places: usize, apart: usize, small: bool) -> Resu
     bench.time(&Routine::new(name, body, LOADS).with_memory(memory))
 }
 
-fn levels(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+fn levels(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
     let mut of_kib = |kib: usize| walk(bench, kib * KIB / LINE, LINE, false);
     let first = of_kib(8)?;
     let second = of_kib(160)?;
@@ -43,6 +43,14 @@ fn levels(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
         Figure::beside("latency of the third-level cache (4 MiB)", CYCLES, third),
         Figure::beside("latency of memory (192 MiB)", CYCLES, memory),
     ];
+    if let Some(last) = &base.hierarchy.l3 {
+        let miss = third.map(|it| it - second.median);
+        figures.push(Figure::field("hierarchy.l2.miss", CYCLES, miss));
+        // By the base's clock, so that the model's memory takes as many cycles as this one.
+        let behind = memory.map(|it| it - third.median - f64::from(last.miss));
+        let nanoseconds = behind.map(|it| it / base.gigahertz);
+        figures.push(Figure::field("hierarchy.main.nanoseconds", "ns", nanoseconds));
+    }
     let mut size = |places: &[u32], resolution: u32| {
         find_step(places, resolution, 1.3, |kib| Ok(of_kib(kib as usize)?.median))
     };
@@ -86,7 +94,11 @@ fn translations(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, 
         figures.push(Figure::beside("second-level translations of data", "entries", entries));
     }
     figures.push(Figure::field("memory.dtlb.miss", CYCLES, more(256)?));
-    figures.push(Figure::beside("walking the page tables", CYCLES, more(12_288)?));
+    let walk = more(12_288)?;
+    figures.push(Figure::beside("walking the page tables", CYCLES, walk));
+    // The last table's lines are in the second-level cache then, and reading them is simulated.
+    let read = f64::from(base.memory.loads.latency + base.memory.l1d.miss);
+    figures.push(Figure::field("hierarchy.walk.cycles", CYCLES, walk.map(|it| it - read)));
     Ok(figures)
 }
 

@@ -1,15 +1,15 @@
 //! Widths, cached operations, and branches.
 
 use corun_sim::model::CoreModel;
-use iced_x86::Code::{Add_rm64_imm8, And_rm64_imm32, Mov_r64_rm64, Or_rm64_imm32, Shr_rm64_1};
-use iced_x86::Register::{R14, RAX, RSI};
-use iced_x86::{Instruction, MemoryOperand};
+use iced_x86::Code;
+use iced_x86::Code::{Shl_rm64_imm8, Shr_rm64_imm8, Test_rm8_imm8, Xor_r64_rm64};
+use iced_x86::Register::{AL, RAX, RCX};
 
 use crate::assembly::{encode, encode_all};
-use crate::code::{constant, nop};
+use crate::code::{constant, copy, nop, two};
 use crate::curve::{Step, edge, find_step, median};
 use crate::figure::Figure;
-use crate::{Bench, Cannot, Memory, Routine, Spread};
+use crate::{Bench, Cannot, Routine, Spread};
 
 const RATE: &str = "a cycle";
 const CYCLES: &str = "cycles";
@@ -73,34 +73,30 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
     Ok(figures)
 }
 
-/// Branches on random bits against branches on bits in turn: half of the first are mispredicted.
+/// Branches on random bits against branches on none: half of the first are mispredicted. The bits come from registers
+/// alone (xorshift, Marsaglia 2003), since loads would wait for memory where a misprediction keeps them late.
 fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
-    const BITS: usize = 32;
-    const BYTES: usize = 1 << 22;
-    // rsi goes through the memory in words and begins again.
-    let word = MemoryOperand::with_base_index(R14, RSI);
-    let load = Instruction::with2(Mov_r64_rm64, RAX, word).expect("operands that fit");
-    let next = constant(Add_rm64_imm8, RSI, 8);
-    let again = constant(And_rm64_imm32, RSI, BYTES as i32 - 1);
-    let begin = encode_all(&[load, next, again]);
-    // shr rax, 1; jc over a no-operation
-    let branch = |shift: &Instruction| [encode(shift), vec![0x72, 1], nop(1)].concat();
-    let shift = Instruction::with2(Shr_rm64_1, RAX, 1).expect("operands that fit");
-    let random = [begin, branch(&shift).repeat(BITS)].concat();
-    // The same branches on bits in turn: the word is replaced behind its load.
-    let (load, branches) = random.split_at(random.len() - branch(&shift).len() * BITS);
-    let turn = [constant(And_rm64_imm32, RAX, 0), constant(Or_rm64_imm32, RAX, 0x5555_5555)];
-    let turns = [load, &encode_all(&turn), branches].concat();
-    let memory = Memory::Random { bytes: BYTES };
-    let mut time =
-        |name: &str, body: Vec<u8>| bench.time(&Routine::new(name, body, BITS).with_memory(memory));
-    let unknown = time("branches on random bits", random.clone())?;
-    let known = time("branches on bits in turn", turns)?;
-    // Half of them are wrong; from renaming to the end of execution are two cycles.
+    const BRANCHES: usize = 32;
+    /// Behind fetch, to be renamed, to start and to be executed: a cycle each.
+    const AROUND: f64 = 4.0;
+    let step = |shift: Code, places: i32| {
+        [copy(RCX, RAX), constant(shift, RCX, places), two(Xor_r64_rm64, RAX, RCX)]
+    };
+    let next = [step(Shl_rm64_imm8, 13), step(Shr_rm64_imm8, 7), step(Shl_rm64_imm8, 17)].concat();
+    // test al, bits; jz over a no-operation
+    let branch = |bits: i32| {
+        let test = encode(&constant(Test_rm8_imm8, AL, bits));
+        [encode_all(&next), test, vec![0x74, 1], nop(1)].concat()
+    };
+    let mut time = |name: &str, bits: i32| {
+        bench.time(&Routine::new(name, branch(bits).repeat(BRANCHES), BRANCHES))
+    };
+    let unknown = time("branches on random bits", 1)?;
+    let known = time("branches on no bits", 0)?;
     let whole = unknown.map(|it| 2.0 * (it - known.median));
     Ok(vec![
         Figure::beside("from a mispredicted branch to the next branch", CYCLES, whole),
-        Figure::field("front.prediction.mispredict", CYCLES, whole.map(|it| it - 2.0)),
+        Figure::field("front.prediction.mispredict", CYCLES, whole.map(|it| it - AROUND)),
     ])
 }
 

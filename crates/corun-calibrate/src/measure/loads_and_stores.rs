@@ -6,7 +6,7 @@ use iced_x86::Code::{
     Movaps_xmmm128_xmm, Movq_rm64_xmm,
 };
 use iced_x86::Instruction;
-use iced_x86::Register::{self, EAX, R8, R14, RAX, RBP, RBX, RCX, RDX, RSI, XMM0, XMM2};
+use iced_x86::Register::{self, EAX, R8, R14, RAX, RBP, RBX, RCX, RDX, RSI, RSP, XMM0, XMM2};
 
 use crate::assembly::{encode, encode_all};
 use crate::code::{load, load_as, load_indexed, store, store_as, two};
@@ -101,6 +101,8 @@ fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     };
     let other = through("forwarding", &[store(R14, 64, RAX), load(RAX, RBX, 0)])?;
     let same = through("forwarding, same base", &[store(R14, 64, RAX), load(RAX, R14, 64)])?;
+    // Below the stack pointer is nobody's.
+    let stack = through("forwarding, stack", &[store(RSP, -8, RAX), load(RAX, RSP, -8)])?;
     let vector = through(
         "forwarding, vector",
         &[store_as(Movaps_xmmm128_xmm, R14, 64, XMM2), load_as(Movaps_xmm_xmmm128, XMM2, RBX, 0)],
@@ -118,6 +120,7 @@ fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
         Figure::field("memory.forwarding.latency", CYCLES, other),
         Figure::field("memory.forwarding.vector_latency", CYCLES, vector),
         Figure::beside("forwarding to the same base and displacement", CYCLES, same),
+        Figure::beside("forwarding by the stack pointer", CYCLES, stack),
         Figure::beside(
             "from a store to a load that it covers in part",
             CYCLES,
@@ -130,8 +133,5 @@ fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
         CYCLES,
         part.map(|it| it - 1.0 - other.median),
     ));
-    if same.median < other.median - 1.5 {
-        figures.push(Figure::field("memory.forwarding.renamed", CYCLES, same));
-    }
     Ok(figures)
 }

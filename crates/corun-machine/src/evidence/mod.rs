@@ -9,6 +9,7 @@ mod cycles;
 mod energy;
 mod frequency;
 mod pressure;
+mod slots;
 
 pub use busy::{CpuTime, CpuTimes, run_times_ns};
 pub use clock::multiplication_rate;
@@ -16,3 +17,4 @@ pub use cycles::{CycleCounters, Cycles};
 pub use energy::{EnergyCounter, EnergyReading, PackageEnergy};
 pub use frequency::FrequencyControl;
 pub use pressure::CpuPressure;
+pub use slots::slot_rate;

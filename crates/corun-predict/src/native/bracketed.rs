@@ -20,7 +20,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::companion::beside;
+use super::companion::{Probe, beside};
 use super::trouble::MeasureTrouble;
 
 /// What was seen of a run.
@@ -30,8 +30,8 @@ pub(super) struct Bracketed {
     pub(super) wall_s: f64,
     /// In the order in which they began.
     pub(super) threads: Vec<ThreadTime>,
-    /// Clocks of the CPU meanwhile, in GHz.
-    pub(super) clocks: Vec<f64>,
+    /// What the CPU was like meanwhile.
+    pub(super) probes: Vec<Probe>,
 }
 
 /// A thread's times.
@@ -75,7 +75,7 @@ impl Bracketed {
         let begin = Instant::now();
         let mut child = command.spawn().map_err(MeasureTrouble::Program)?;
         let leader = Pid::from_raw(child.id() as i32);
-        let (watched, clocks) = rustix::process::Pid::from_raw(leader.as_raw())
+        let (watched, probes) = rustix::process::Pid::from_raw(leader.as_raw())
             .map(|id| pidfd_open(id, PidfdFlags::empty()))
             .expect("a child has a number")
             .map(|process| beside(&process, stop, || watch(leader)))
@@ -89,7 +89,7 @@ impl Bracketed {
         if was_replaced {
             return Err(MeasureTrouble::Replaced);
         }
-        Ok(Self { ending, wall_s, threads, clocks })
+        Ok(Self { ending, wall_s, threads, probes })
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
         let ThreadTime { user, kernel, faults } = run.threads[0];
         assert!(user.ns > kernel.ns && kernel.ns > 0, "{run:?}");
         assert!(user.count > 10 && kernel.count > 10 && faults > 10, "{run:?}");
-        assert!(run.clocks.len() >= 2 && run.clocks.iter().all(|ghz| *ghz > 0.0), "{run:?}");
+        assert!(run.probes.len() >= 2 && run.probes.iter().all(|it| it.ghz > 0.0), "{run:?}");
         assert!(run.wall_s * 1e9 >= user.ns as f64);
     }
 

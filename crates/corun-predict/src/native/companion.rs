@@ -1,32 +1,44 @@
-//! The clock of a CPU while a program runs on it: a short probe now and then, in between.
+//! The clock of a CPU while a program runs on it, and whether its core was its own: a short probe now and then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use corun_machine::evidence::multiplication_rate;
+use corun_machine::evidence::{multiplication_rate, slot_rate};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
 
-/// Time between two probes; a probe takes 20 microseconds, and is in nobody's run time.
+/// Time between two probes; a probe takes 25 microseconds, and is in nobody's run time.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Cycles of a multiplication on x86-64.
 const MULTIPLICATION: f64 = 3.0;
 
-/// The clock of this thread's CPU, in GHz.
-pub(super) fn clock_ghz() -> f64 {
-    MULTIPLICATION * multiplication_rate()
+/// What a CPU was like at a moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Probe {
+    /// The clock.
+    pub(super) ghz: f64,
+    /// Slots of renaming that were to be had in a cycle; less where a sibling takes some.
+    pub(super) slots: Option<f64>,
 }
 
-/// Does this while the clock is probed on this thread's CPU, and ends the process when `stop` is set.
-/// Tells the clocks seen, in GHz: before, in between, and after.
+impl Probe {
+    /// Of this thread's CPU, now.
+    pub(super) fn take() -> Self {
+        let ghz = MULTIPLICATION * multiplication_rate();
+        Self { ghz, slots: slot_rate().map(|rate| rate / ghz) }
+    }
+}
+
+/// Does this while this thread's CPU is probed, and ends the process when `stop` is set. Tells the probes:
+/// before, in between, and after.
 pub(super) fn beside<Result>(
     process: &OwnedFd,
     stop: &AtomicBool,
     run: impl FnOnce() -> Result,
-) -> (Result, Vec<f64>) {
+) -> (Result, Vec<Probe>) {
     let over = AtomicBool::new(false);
-    let mut clocks = vec![clock_ghz()];
+    let mut probes = vec![Probe::take()];
     let result = thread::scope(|scope| {
         // It inherits the mask of CPUs.
         let companion = scope.spawn(|| {
@@ -38,16 +50,16 @@ pub(super) fn beside<Result>(
                     break;
                 }
                 thread::park_timeout(PAUSE);
-                seen.push(clock_ghz());
+                seen.push(Probe::take());
             }
             seen
         });
         let result = run();
         over.store(true, Ordering::Release);
         companion.thread().unpark();
-        clocks.extend(companion.join().expect("probing does not panic"));
+        probes.extend(companion.join().expect("probing does not panic"));
         result
     });
-    clocks.push(clock_ghz());
-    (result, clocks)
+    probes.push(Probe::take());
+    (result, probes)
 }

@@ -9,6 +9,8 @@ mod bracketed;
 #[cfg(target_os = "linux")]
 mod companion;
 #[cfg(target_os = "linux")]
+mod crowding;
+#[cfg(target_os = "linux")]
 mod overhead;
 mod trouble;
 
@@ -23,22 +25,31 @@ use corun_record::{MeasuredRun, MeasuredRuns};
 use corun_trace::{Ending, Target};
 
 use bracketed::Bracketed;
+use companion::Probe;
+pub(crate) use crowding::MOST_CROWDED;
 use overhead::Overhead;
 pub use trouble::MeasureTrouble;
 
-/// Runs that count, at most.
+/// Runs that count, at most, and at least where there is time for them.
 const RUNS: usize = 7;
+const LEAST_RUNS: usize = 3;
+/// Runs that are tried at most, so that those with a core of their own can count.
+const MOST_TRIED: usize = 200;
 /// Runs before them.
 const WARM_UP: u32 = 1;
-/// No further run begins after this time; one counts in any case.
-const BUDGET: Duration = Duration::from_secs(20);
+/// CPUs of which the one with the quietest core is taken, and how often each is looked at.
+const CPUS: usize = 16;
+const LOOKS: usize = 40;
+/// Time between two looks.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// How it was done, for people.
 const METHOD: &str = "run time of the thread between its system calls, read where it stops at them, \
                       without what the stops themselves and its page faults cost here";
 
 /// Measures a thread of a program, counted from 0 as they begin: runs of the whole program, pinned to one
-/// CPU, after one that warms caches. None if `stop` was set. `progress` is told of each run.
+/// CPU, after one that warms caches; none begins after `budget`, but one counts in any case. Of all runs those
+/// count that had the core to themselves, or most nearly. None if `stop` was set. `progress` is told of each run.
 ///
 /// # Errors
 /// If the program cannot be watched, or does not end as `ending` says.
@@ -46,26 +57,25 @@ pub fn measure(
     target: &Target,
     thread: usize,
     ending: Ending,
+    budget: Duration,
     mut progress: impl FnMut(usize, usize) + Send,
     stop: &AtomicBool,
 ) -> Result<Option<MeasuredRuns>, MeasureTrouble> {
     let allowed = Affinity::of(0).map_err(MeasureTrouble::Pinning)?.cpus();
-    // The last CPU: the first takes most interrupts.
-    let cpu = allowed.iter().next_back().unwrap_or(0);
     let begun = Instant::now();
     // A thread of its own is pinned, and traces what it started.
-    let measured = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let pinned = scope.spawn(|| {
-            let only = Affinity::new(&CpuSet::from_iter([cpu]));
-            only.apply(0).map_err(MeasureTrouble::Pinning)?;
+            let cpu = quietest(&allowed)?;
+            pin(cpu)?;
             let overhead = Overhead::measure().map_err(MeasureTrouble::Watching)?;
-            let mut runs = Vec::new();
-            for index in 0..WARM_UP as usize + RUNS {
-                let counted = index >= WARM_UP as usize;
-                if counted && !runs.is_empty() && begun.elapsed() > BUDGET {
+            let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
+            for index in 0..WARM_UP as usize + MOST_TRIED {
+                let is_counted = index >= WARM_UP as usize;
+                if is_counted && !tried.is_empty() && begun.elapsed() > budget {
                     break;
                 }
-                progress(index, WARM_UP as usize + RUNS);
+                progress(alone(&tried), RUNS);
                 let steal = steal_s(cpu);
                 let run = Bracketed::run(target, stop)?;
                 if stop.load(Ordering::Relaxed) {
@@ -76,16 +86,64 @@ pub fn measure(
                 }
                 let taken =
                     steal.zip(steal_s(cpu)).map(|(before, after)| (after - before).max(0.0));
-                if counted {
-                    runs.push(measured_run(&run, thread, &overhead, taken)?);
+                if is_counted {
+                    let measured = measured_run(&run, thread, &overhead, taken)?;
+                    tried.push((measured, run.probes));
+                    tell_crowding(&mut tried);
+                }
+                if alone(&tried) >= RUNS {
+                    break;
                 }
             }
-            Ok(Some(runs))
+            let crowded: Vec<_> = tried.iter().map(|(run, _)| run.crowded).collect();
+            let counted = crowding::counted(&crowded, LEAST_RUNS, RUNS);
+            Ok(Some(MeasuredRuns {
+                cpu,
+                warm_up: WARM_UP,
+                method: METHOD.to_owned(),
+                tried: tried.len() as u32,
+                runs: counted.into_iter().map(|place| tried[place].0).collect(),
+            }))
         });
         pinned.join().expect("measuring does not panic")
-    });
-    let told = |runs| MeasuredRuns { cpu, warm_up: WARM_UP, method: METHOD.to_owned(), runs };
-    Ok(measured?.map(told))
+    })
+}
+
+/// The CPU whose core is shared least at the moment; of equals the last, since the first takes most interrupts.
+fn quietest(allowed: &CpuSet) -> Result<u32, MeasureTrouble> {
+    let cpus: Vec<u32> = allowed.iter().rev().take(CPUS).collect();
+    let mut seen = Vec::new();
+    for &cpu in &cpus {
+        pin(cpu)?;
+        let look = || {
+            std::thread::sleep(PAUSE);
+            Probe::take()
+        };
+        seen.push(std::iter::repeat_with(look).take(LOOKS).collect::<Vec<_>>());
+    }
+    let best = crowding::best(seen.iter().flatten()).unwrap_or_default();
+    let crowded = |probes: &[Probe]| crowding::crowded(probes, best).unwrap_or_default();
+    let shares = seen.iter().map(|probes| crowded(probes));
+    let quietest = shares.enumerate().min_by(|one, other| one.1.total_cmp(&other.1));
+    Ok(quietest.map_or(0, |(place, _)| cpus[place]))
+}
+
+fn pin(cpu: u32) -> Result<(), MeasureTrouble> {
+    Affinity::new(&CpuSet::from_iter([cpu])).apply(0).map_err(MeasureTrouble::Pinning)
+}
+
+/// What is best is known from all runs together, so each run's share is told anew.
+fn tell_crowding(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
+    let Some(best) = crowding::best(tried.iter().flat_map(|(_, probes)| probes)) else { return };
+    for (run, probes) in tried {
+        run.crowded = crowding::crowded(probes, best);
+    }
+}
+
+/// Runs that had the core to themselves.
+fn alone(tried: &[(MeasuredRun, Vec<Probe>)]) -> usize {
+    let is_alone = |run: &MeasuredRun| run.crowded.is_none_or(|it| it <= crowding::MOST_CROWDED);
+    tried.iter().filter(|(run, _)| is_alone(run)).count()
 }
 
 fn measured_run(
@@ -105,8 +163,10 @@ fn measured_run(
         wall_s: run.wall_s,
         user_s: user.max(0.0),
         kernel_s: kernel,
-        ghz: median(&run.clocks).unwrap_or_default(),
-        probes: run.clocks.len() as u32,
+        ghz: median(&run.probes.iter().map(|probe| probe.ghz).collect::<Vec<_>>())
+            .unwrap_or_default(),
+        probes: run.probes.len() as u32,
+        crowded: None,
         steal_s,
     })
 }

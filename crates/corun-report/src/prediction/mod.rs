@@ -85,10 +85,13 @@ fn course(prediction: &Prediction) -> Vec<String> {
         ClockSource::Measured => format!("at the {:.2} GHz measured here", prediction.core.ghz),
         ClockSource::Model => format!("at the model's {:.2} GHz", prediction.core.ghz),
     };
+    let cost = &traced.cost;
     let mut lines = vec![format!(
-        "Simulated: {part}, recorded by {}; times {clock}; {:.1} mispredicted branches in 1000 \
-         instructions.",
-        traced.tracer, prediction.mispredicts_per_thousand
+        "Simulated: {part}, recorded by {}, at {:.1} million instructions a second; times {clock}; {:.1} \
+         mispredicted branches in 1000 instructions.",
+        traced.tracer,
+        cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9),
+        prediction.mispredicts_per_thousand
     )];
     lines.extend(prediction.measured.as_ref().map(|measured| how_measured(prediction, measured)));
     lines
@@ -99,9 +102,10 @@ fn how_measured(prediction: &Prediction, measured: &MeasuredRuns) -> String {
     let kernel = kernel.map_or_else(String::new, |share| {
         format!("; {} of its time in the kernel", percent(share.value))
     });
-    let runs = match measured.runs.len() {
-        1 => "1 run".to_owned(),
-        runs => format!("{runs} runs"),
+    let runs = match (measured.runs.len(), measured.tried) {
+        (1, 1) => "1 run".to_owned(),
+        (runs, tried) if runs as u32 == tried => format!("{runs} runs"),
+        (runs, tried) => format!("the {runs} of {tried} runs that were disturbed least"),
     };
     format!("Measured: {runs} on CPU {}{kernel}; {}.", measured.cpu, measured.method)
 }

@@ -2,7 +2,7 @@
 
 use corun_record::{
     Caveat, Document, MachineSummary, MeasuredRun, Observation, PredictedCore, PredictedWindow,
-    StackShare, TracedPart,
+    SimulationCost, StackShare, TracedPart,
 };
 
 use super::*;
@@ -30,6 +30,7 @@ fn prediction() -> Prediction {
         kernel_s: 0.01,
         ghz: 3.5,
         probes: 40,
+        crowded: Some(0.0),
         steal_s: Some(0.0),
     };
     Prediction {
@@ -64,6 +65,11 @@ fn prediction() -> Prediction {
             thread: 0,
             instructions: 2_000_000_000,
             simulated: 10_000_000,
+            cost: SimulationCost {
+                instructions: 20_000_000,
+                processor_s: 5.0,
+                peak_bytes: 300 << 20,
+            },
             windows: vec![window; 2],
         },
         not_predicted: None,
@@ -83,6 +89,7 @@ fn prediction() -> Prediction {
             cpu: 1,
             warm_up: 1,
             method: "brackets".to_owned(),
+            tried: 9,
             runs: vec![run; 5],
         }),
         caveats: vec![Caveat {

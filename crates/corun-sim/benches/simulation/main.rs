@@ -7,7 +7,6 @@
 mod accuracy;
 mod programs;
 mod speed;
-mod text;
 
 use std::path::PathBuf;
 

@@ -4,10 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use corun_testing::text;
 use corun_trace::format::{Closing, Opening, Options, Trace, Writer};
 use corun_trace::{Plan, Target, TraceError, choose};
-
-use crate::text::text;
 
 /// What a program compresses.
 const BYTES: usize = 8 << 20;

@@ -286,6 +286,9 @@ impl<'m> Lowering<'m> {
             name,
             registers,
             is_near,
+            is_on_stack: place.is_some_and(|place| {
+                place.index() == Register::None && place.base() == Register::RSP
+            }),
             may_be_renamed: is_whole
                 && (is_plain_load || operand.direction == Direction::ReadWrite),
         }
@@ -596,6 +599,7 @@ fn unused(operand: MemoryOperand) -> Memory {
         name: u32::MAX,
         registers: [None; 2],
         is_near: false,
+        is_on_stack: false,
         may_be_renamed: false,
     }
 }

@@ -13,6 +13,13 @@ pub(crate) struct CodeBlock {
     pub(crate) instructions: Vec<CodeInstruction>,
 }
 
+impl CodeBlock {
+    /// Bytes of all its instructions.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.instructions.iter().map(|instruction| u64::from(instruction.length)).sum()
+    }
+}
+
 /// An instruction as this core does it.
 #[derive(Debug, Clone)]
 pub(crate) struct CodeInstruction {
@@ -91,6 +98,8 @@ pub(crate) struct Memory {
     pub(crate) registers: [Option<RegisterId>; 2],
     /// Whether its address is one register and less than 2048 bytes behind that.
     pub(crate) is_near: bool,
+    /// Whether its address is the stack pointer and a displacement.
+    pub(crate) is_on_stack: bool,
     /// Whether a load of it may be renamed to the register of the store before.
     pub(crate) may_be_renamed: bool,
 }

@@ -27,11 +27,14 @@ pub(super) struct Fetcher {
     /// The operation that must be executed before it goes on, once that is known.
     branch: Option<u64>,
     awaits_branch: bool,
+    /// From when on what follows the last mispredicted branch can be renamed.
+    refilled: u64,
     /// Operations on their way into the op cache.
     filling: Filling,
     predecoder: Option<Predecoder>,
-    /// The line that was fetched last.
+    /// The line that was fetched last, and when it can be decoded.
     line: u64,
+    line_ready: u64,
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
@@ -73,12 +76,14 @@ impl Fetcher {
             resume: 0,
             branch: None,
             awaits_branch: false,
+            refilled: 0,
             filling: Filling::default(),
             predecoder: model.front.predecoder.as_ref().map(|one| {
                 let fetch = &model.front.fetch;
                 Predecoder::new(one, fetch.bytes, fetch.length_changing_prefix)
             }),
             line: u64::MAX,
+            line_ready: 0,
             is_decoding: true,
             fetched_to: 0,
             values: Vec::new(),
@@ -103,8 +108,9 @@ impl Fetcher {
         self.was_kept_out
     }
 
-    pub(super) fn awaits_branch(&self) -> bool {
-        self.awaits_branch
+    /// Whether what is renamed next lies behind a wrongly predicted branch, and has not been fetched yet.
+    pub(super) fn recovers(&self, now: u64) -> bool {
+        self.awaits_branch || now < self.refilled
     }
 
     /// The operation that decides where to go on.
@@ -204,7 +210,8 @@ impl<F: Feed> Core<F> {
             if !self.parameters.queue.has_room(own, all, lowered.slots.into()) && own > 0 {
                 break;
             }
-            let mut code = Code { memory: &mut *memory, request, now: self.now };
+            let lines_ahead = self.front.fetch.lines_ahead;
+            let mut code = Code { memory: &mut *memory, request, now: self.now, lines_ahead };
             if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
                 break;
             }
@@ -214,7 +221,31 @@ impl<F: Feed> Core<F> {
                 break;
             }
         }
+        if budget.bytes > 0 {
+            self.fetch_ahead(index, budget, memory);
+        }
         is_used
+    }
+
+    /// Fetches what lies straight on up to the next branch, if the decoders needed no fetch in this cycle.
+    fn fetch_ahead(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) {
+        let request = self.request(index, 0, 0);
+        let fetch = &self.front.fetch;
+        let fetcher = &mut self.threads[index].fetcher;
+        let Some(Place { step, address, .. }) = fetcher.current.filter(|_| fetcher.is_decoding)
+        else {
+            return;
+        };
+        let ahead = address + u64::from(fetch.ahead);
+        if fetcher.predecoder.is_some() || !(address..ahead).contains(&fetcher.fetched_to) {
+            return;
+        }
+        let end = step.address + self.code[step.block as usize].bytes();
+        if fetcher.fetched_to < end {
+            let mut code = Code { memory, request, now: self.now, lines_ahead: fetch.lines_ahead };
+            budget.bytes = 0;
+            self.is_active |= fetcher.fetch_block(fetch.bytes.into(), &mut code).is_ok();
+        }
     }
 
     fn may_fetch(&mut self, index: usize) -> bool {
@@ -248,6 +279,8 @@ impl<F: Feed> Core<F> {
             thread.fetcher.branch = None;
             thread.fetcher.restart();
             thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
+            // What is fetched then can be renamed in the next cycle.
+            thread.fetcher.refilled = thread.fetcher.resume + 1;
         }
         thread.fetcher.resume <= self.now && thread.fetcher.current.is_some()
     }
@@ -296,6 +329,7 @@ impl<F: Feed> Core<F> {
         let outcome = self.predictor.branch(index, place.address, length, kind, target);
         let fetcher = &mut thread.fetcher;
         if !is_straight {
+            fetcher.fetched_to = 0;
             if let Some(cache) = &mut self.front.decoded {
                 cache.of(thread.user).finish(&mut fetcher.filling);
             }
@@ -425,8 +459,24 @@ impl Fetcher {
         true
     }
 
+    /// Fetches the next so many bytes, or tells when their line will be there.
+    fn fetch_block(&mut self, bytes: u64, code: &mut Code<'_>) -> Result<(), u64> {
+        let last = self.fetched_to + bytes - 1;
+        let line = last / u64::from(LINE);
+        if line != self.line {
+            self.line = line;
+            self.line_ready = code.line(last);
+        }
+        if self.line_ready > code.now {
+            return Err(self.line_ready);
+        }
+        self.fetched_to += bytes;
+        Ok(())
+    }
+
     /// Fetch goes on elsewhere.
     fn restart(&mut self) {
+        self.fetched_to = 0;
         if let Some(predecoder) = &mut self.predecoder {
             predecoder.restart();
         }
@@ -500,7 +550,7 @@ impl Fetcher {
         let Decoder { first, others, operations: most, .. } = front.decoder;
         let slots = u32::from(lowered.slots);
         let limit = if budget.is_first { first } else { others };
-        if budget.instructions == 0
+        if (budget.instructions == 0 && slots > 0)
             || (slots > limit && !budget.is_first)
             || (budget.operations + slots > most && !budget.is_first)
         {
@@ -508,27 +558,21 @@ impl Fetcher {
         }
         let end = address + u64::from(lowered.length);
         let bytes = u64::from(front.fetch.bytes);
-        if address >= self.fetched_to || self.fetched_to > address + 4 * bytes {
+        if address >= self.fetched_to {
             self.fetched_to = if front.fetch.aligned { address / bytes * bytes } else { address };
         }
         while end > self.fetched_to {
             if budget.bytes == 0 {
                 return false;
             }
-            let wanted = end - 1;
-            let line = wanted / u64::from(LINE);
-            if line != self.line {
-                self.line = line;
-                let there = code.line(wanted);
-                if there > code.now {
-                    self.resume = there;
-                    return false;
-                }
-            }
             budget.bytes = 0;
-            self.fetched_to += bytes;
+            if let Err(there) = self.fetch_block(bytes, code) {
+                self.resume = there;
+                return false;
+            }
         }
-        budget.instructions -= 1;
+        // The second half of what the decoders see as one takes none of them.
+        budget.instructions -= u32::from(slots > 0);
         budget.operations += slots;
         budget.is_first = false;
         let longer = front.fetch.length_changing_prefix;
@@ -545,15 +589,20 @@ struct Code<'m> {
     memory: &'m mut Memory,
     request: Request,
     now: u64,
+    lines_ahead: u32,
 }
 
 impl Code<'_> {
-    /// When the line of a linear address can be decoded. The line behind it is asked for, too.
+    /// When the line of a linear address can be decoded. Lines behind it are asked for, too.
     fn line(&mut self, linear: u64) -> u64 {
         let request = Request { linear, ..self.request };
         let ready = self.memory.fetch(request, self.now).ready;
-        let next = linear.wrapping_add(LINE.into());
-        if next >> 12 == linear >> 12 {
+        let lines = if ready > self.now { self.lines_ahead } else { 1 };
+        for ahead in 1..=lines {
+            let next = linear.wrapping_add(u64::from(ahead * LINE));
+            if next >> 12 != linear >> 12 {
+                break;
+            }
             self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
         }
         ready

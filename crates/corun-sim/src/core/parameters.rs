@@ -2,7 +2,7 @@
 
 use super::limit::Limit;
 use crate::code::PortSet;
-use crate::model::{Choice, CoreModel, Policy};
+use crate::model::{Choice, CoreModel, MemoryRenaming, Policy};
 
 /// What the pipeline asks every cycle.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ pub(super) struct Parameters {
     pub(super) store_split: u32,
     pub(super) forwarding: u32,
     pub(super) vector_forwarding: u32,
-    pub(super) renamed: Option<u32>,
+    pub(super) renamed: Option<MemoryRenaming>,
     pub(super) forwarding_failure: u32,
     pub(super) load_latency: u32,
     pub(super) vector_load_latency: u32,

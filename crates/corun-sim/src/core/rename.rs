@@ -11,7 +11,7 @@ use super::thread::{Queued, Renamed, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Operation, Source};
 use crate::memory::Origin;
-use crate::model::Policy;
+use crate::model::{MemoryRenaming, Policy};
 
 /// Bytes of a repeated access of which the lines are asked for one by one.
 const LONGEST_SPAN: u64 = 1 << 14;
@@ -162,7 +162,7 @@ impl<F: Feed> Core<F> {
     /// Why there is nothing to rename.
     fn starved(&self, index: usize) -> Component {
         let thread = &self.threads[index];
-        if thread.fetcher.awaits_branch() {
+        if thread.fetcher.recovers(self.now) {
             Component::Mispredict
         } else if thread.fetcher.was_kept_out() {
             Component::Sibling(Shared::FrontEnd)
@@ -412,6 +412,7 @@ impl<F: Feed> Core<F> {
         };
         let line = self.parameters.line_shift;
         thread.flights.get_mut(Handle::new(index, sequence)).touch(address, span);
+        let linear = address;
         let address = thread.pages.physical(address);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
             let flight = thread.flights.get_mut(Handle::new(index, sequence));
@@ -431,11 +432,17 @@ impl<F: Feed> Core<F> {
             Overlap::Whole(store) => {
                 let store = thread.stores.get(store);
                 let versions = versions(&thread.registers, place.registers);
-                let is_same_place = store.name == place.name
-                    && store.versions == versions
-                    && u64::from(store.size) == bytes;
+                let is_same_place = store.name == place.name && store.versions == versions;
+                // The front end follows the stack pointer, however it is moved.
+                let is_same_on_stack =
+                    store.is_on_stack && place.is_on_stack && store.linear == linear;
+                let is_renamed = match self.parameters.renamed {
+                    None => false,
+                    Some(MemoryRenaming::Any) => is_same_place,
+                    Some(MemoryRenaming::Stack) => is_same_on_stack,
+                };
                 let data = store.data;
-                if place.may_be_renamed && is_same_place && self.parameters.renamed.is_some() {
+                if place.may_be_renamed && is_renamed && u64::from(store.size) == bytes {
                     return Some(data);
                 }
                 let parameters = &self.parameters;
@@ -501,6 +508,7 @@ impl<F: Feed> Core<F> {
             linear,
             size: place.size,
             name: place.name,
+            is_on_stack: place.is_on_stack,
             versions,
             // The operation behind that of the address hands it over.
             data: sequence + 1,

@@ -28,6 +28,8 @@ pub(super) struct Store {
     /// The place's name, and the versions of its registers.
     pub(super) name: u32,
     pub(super) versions: [u64; 2],
+    /// Whether its address was the stack pointer and a displacement.
+    pub(super) is_on_stack: bool,
     /// The operation that hands its data over.
     pub(super) data: u64,
     /// From when on its line can be written, once it was asked for.

@@ -41,6 +41,13 @@ pub struct Fetch {
     pub bytes: u32,
     /// Whether a fetch begins at a multiple of `bytes`, so that a jump into its middle wastes the rest.
     pub aligned: bool,
+    /// Bytes that may have been fetched and not been decoded.
+    #[serde(default)]
+    pub ahead: u32,
+    /// Lines behind one that is missing that are asked for with it, since prediction runs ahead of fetch; behind one that
+    /// is there, the next.
+    #[serde(default = "one_line")]
+    pub lines_ahead: u32,
     /// Extra cycles for an instruction whose prefixes change its length (`66` before an immediate).
     #[serde(default)]
     pub length_changing_prefix: u32,
@@ -49,6 +56,10 @@ pub struct Fetch {
     pub choice: Choice,
     /// How siblings share it.
     pub sharing: Sharing,
+}
+
+fn one_line() -> u32 {
+    1
 }
 
 /// Which of several threads that could fetch does.

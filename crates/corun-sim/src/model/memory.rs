@@ -91,6 +91,16 @@ pub struct Stores {
     pub sharing: Sharing,
 }
 
+/// Loads that are renamed to a store's register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryRenaming {
+    /// Those with the same registers, unchanged since, and the same displacement.
+    Any,
+    /// Those by the stack pointer, which may have been moved.
+    Stack,
+}
+
 /// From a store to a load of the same bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,9 +109,8 @@ pub struct Forwarding {
     pub latency: u32,
     /// The same for vectors.
     pub vector_latency: u32,
-    /// Cycles when the load is renamed to the store's register (same base, same displacement); none if
-    /// the core does not do that.
-    pub renamed: Option<u32>,
+    /// Which loads are renamed to the store's register, and take no time; none if the core does not do that.
+    pub renamed: Option<MemoryRenaming>,
     /// More cycles than the store needs to reach the cache, if it covers the load in part only.
     pub failure: u32,
     /// More cycles for a load behind a store to another page at the same offset in it.

@@ -34,7 +34,9 @@ pub use hierarchy::{
     Replacement, SecondTlb, Walk, WalkBegins,
 };
 pub use library::{FORMAT, VERSION, all, find, names};
-pub use memory::{Cache, Forwarding, LinearTags, Loads, MemoryPipeline, Stores, Tlb};
+pub use memory::{
+    Cache, Forwarding, LinearTags, Loads, MemoryPipeline, MemoryRenaming, Stores, Tlb,
+};
 pub use published::{
     Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
     published_figure,

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use corun_machine::Machine;
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// host's own]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// Set a field of the model otherwise, for instance main.nanoseconds=120; can be given several times
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
+    set: Vec<(String, String)>,
     /// Simulate K windows of N instructions (5M, 300k, ...), spread evenly over the run [default: the
     /// whole of a short run, 30 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
@@ -38,8 +42,11 @@ pub struct Arguments {
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
+    /// Begin no further measured run after this time; one is measured in any case
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::duration)]
+    budget: Duration,
     /// Do not measure the program on this machine
-    #[arg(long)]
+    #[arg(long, conflicts_with = "budget")]
     no_measure: bool,
     /// Keep the trace in FILE
     #[arg(long, value_name = "FILE")]
@@ -58,7 +65,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
-    let core = arguments.core(host_core().as_ref())?;
+    let mut core = arguments.core(host_core().as_ref())?;
+    core.model = core.model.with(&arguments.set)?;
+    core.caveats.extend(set_otherwise(&arguments.set));
     let timings = timings(&core.model)?;
     let mut caveats = core.caveats;
     caveats.extend(warning(&core.model)?.map(|sentence| caveat("unvalidated-model", sentence)));
@@ -85,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         caveats,
         tracer,
         sampling,
-        is_measured: !arguments.no_measure,
+        measure_for: (!arguments.no_measure).then_some(arguments.budget),
         keep: arguments.keep.clone(),
         machine: &machine,
     };
@@ -96,6 +105,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let shown = |prediction: &Prediction| prediction_to_terminal(prediction, terminal::width());
     exports.write(&prediction, shown, form)?;
     Ok(code(Exit::Done))
+}
+
+/// What says that the model is not as it comes.
+fn set_otherwise(set: &[(String, String)]) -> Option<Caveat> {
+    let settings: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    (!set.is_empty())
+        .then(|| caveat("set", format!("Of the model was set otherwise: {}.", settings.join(", "))))
 }
 
 /// A core to simulate.
@@ -179,7 +195,7 @@ fn describe(step: &Progress) -> String {
         Progress::Simulating(done, all) => {
             format!("simulating: {} of {} instructions", grouped(done), grouped(all))
         }
-        Progress::Measuring(run, runs) => format!("measuring: run {} of {runs}", run + 1),
+        Progress::Measuring(runs, wanted) => format!("measuring: {runs} of {wanted} runs"),
     }
 }
 

@@ -70,9 +70,6 @@ fn stores(stores: &Stores, faults: &mut Faults) {
 fn forwarding(forwarding: &Forwarding, faults: &mut Faults) {
     faults.cycles("memory.forwarding.latency", forwarding.latency);
     faults.cycles("memory.forwarding.vector_latency", forwarding.vector_latency);
-    if let Some(renamed) = forwarding.renamed {
-        faults.within("memory.forwarding.renamed", renamed, 0, forwarding.latency);
-    }
     faults.cycles("memory.forwarding.failure", forwarding.failure);
     faults.cycles("memory.forwarding.alias", forwarding.alias);
 }

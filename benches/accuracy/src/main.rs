@@ -1,0 +1,94 @@
+//! How good corun's predictions of whole programs are, beside how fast they are made; makes docs/accuracy.md:
+//! `cargo run --release -p corun-accuracy -- --output docs/accuracy.md`.
+//!
+//! Each program is predicted on this host's core and measured here by `corun predict`.
+
+mod inputs;
+mod memory;
+mod page;
+mod predicted;
+mod programs;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::inputs::Inputs;
+use crate::memory::settings;
+use crate::page::page;
+use crate::predicted::{Row, predict};
+use crate::programs::programs;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Write the page to FILE rather than to standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Predict only these programs (repeatable)
+    #[arg(long = "program", value_name = "NAME")]
+    names: Vec<String>,
+    /// The core, as `corun predict --model` takes it; by default this host's own
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Take memory from the model, too, instead of measuring this machine's first
+    #[arg(long)]
+    memory_of_model: bool,
+    /// Seconds in which each program is measured
+    #[arg(long, default_value_t = 30)]
+    seconds: u32,
+    /// corun itself; by default what scripts/corun builds
+    #[arg(long, value_name = "FILE")]
+    corun: Option<PathBuf>,
+    /// Keep each prediction as JSON in this folder
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/corun");
+    let corun = arguments.corun.clone().unwrap_or(script);
+    let settings = match arguments.memory_of_model {
+        false => settings(&corun, arguments.model.as_deref())?,
+        true => Vec::new(),
+    };
+    let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
+    let all = programs(&inputs, &corun);
+    if let Some(unknown) = arguments.names.iter().find(|it| all.iter().all(|one| one.name != **it))
+    {
+        let known: Vec<&str> = all.iter().map(|one| one.name).collect();
+        return Err(format!("expected a program among {}, found `{unknown}`", known.join(", ")));
+    }
+    let is_asked =
+        |name: &str| arguments.names.is_empty() || arguments.names.iter().any(|it| it == name);
+    let mut rows = Vec::new();
+    for program in all.into_iter().filter(|program| is_asked(program.name)) {
+        eprintln!("{}", program.name);
+        let outcome = predict(&corun, &program, &settings, arguments);
+        if let Err(reason) = &outcome {
+            eprintln!("  {reason}");
+        }
+        rows.push(Row { program, outcome });
+    }
+    let text = page(&rows, &settings);
+    match &arguments.output {
+        Some(path) => {
+            std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+        }
+        None => {
+            print!("{text}");
+            Ok(())
+        }
+    }
+}

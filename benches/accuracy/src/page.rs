@@ -1,0 +1,152 @@
+//! The page: every program predicted beside measured, tuned and held out apart.
+
+use std::fmt::Write;
+
+use corun_record::{Metric, Prediction, Source};
+
+use crate::predicted::Row;
+use crate::programs::Side;
+
+/// What is asked of the mean error, and of the largest, as shares.
+const TUNED: (f64, f64) = (0.08, f64::INFINITY);
+const HELD_OUT: (f64, f64) = (0.12, 0.30);
+/// A run that shared its core with somebody in more of its probes than this says less.
+const MOST_CROWDED: f64 = 0.05;
+
+/// The page in Markdown.
+pub fn page(rows: &[Row], settings: &[String]) -> String {
+    let mut text = String::from(
+        "# How good predictions are\n\n\
+         \x20   cargo run --release -p corun-accuracy -- --output docs/accuracy.md\n\n\
+         makes this page: it [predicts](prediction.md) each program on the core of the machine that it runs on, \
+         measures it\nthere, and puts both beside each other. The programs, and which of them models may be tuned \
+         with, stand in\n`benches/accuracy/src/programs.rs`, which was written before the first was looked at.\n\n",
+    );
+    if let Some(first) = rows.iter().find_map(|row| row.outcome.as_ref().ok()) {
+        text += &machine(first, settings);
+    }
+    for (side, title, limits) in
+        [(Side::Tuned, "Used for tuning", TUNED), (Side::HeldOut, "Held out", HELD_OUT)]
+    {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.program.side == side).collect();
+        if !rows.is_empty() {
+            write!(text, "\n## {title}\n\n{}\n{}\n", table(&rows), summary(&rows, limits))
+                .expect("a string takes everything");
+        }
+    }
+    text += LEGEND;
+    text
+}
+
+const LEGEND: &str = "
+## What the columns say
+
+*Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows and the \
+spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine \
+hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was \
+measured. *Speed* is in million simulated instructions a second of processor time, reading the trace included; \
+*memory* is the most that the whole process had.
+";
+
+fn machine(prediction: &Prediction, settings: &[String]) -> String {
+    let hypervisor = match &prediction.machine.hypervisor {
+        Some(name) => format!(", a virtual machine ({name})"),
+        None => String::new(),
+    };
+    let cpu = prediction.machine.cpu_model.as_deref().unwrap_or("an unknown processor");
+    let memory = match settings {
+        [] => "the model's".to_owned(),
+        settings => format!(
+            "this machine's, as `corun calibrate` found it just before: `{}`",
+            settings.join("`, `")
+        ),
+    };
+    format!(
+        "The machine: {cpu}{hypervisor}. The model: `{}`, {}. Its memory: {memory}. {}\n",
+        prediction.core.model,
+        prediction.core.reason,
+        &prediction.started[..10]
+    )
+}
+
+fn table(rows: &[&Row]) -> String {
+    let mut text = String::from(
+        "| program | million instructions | predicted cycles (M) | measured | predicted / measured | IPC measured | \
+         crowded | speed | memory (MB) |\n|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let name = row.program.name;
+        match &row.outcome {
+            Ok(prediction) => writeln!(text, "| `{name}` | {} |", cells(row, prediction)),
+            Err(reason) => {
+                let first = reason.lines().next().unwrap_or_default();
+                writeln!(text, "| `{name}` | not predicted: {first} | | | | | | | |")
+            }
+        }
+        .expect("a string takes everything");
+    }
+    text
+}
+
+fn cells(row: &Row, prediction: &Prediction) -> String {
+    let millions = |metric, source| {
+        let found = prediction.estimate(metric, source);
+        found.map_or("-".to_owned(), |it| format!("{:.0}", it.value * 1e-6))
+    };
+    let ratio = row.ratio().map_or("-".to_owned(), |it| {
+        format!("**{:.2}** ({:.2} to {:.2})", it.value, it.low, it.high)
+    });
+    let ratio = match &prediction.not_predicted {
+        Some(_) => {
+            let share = prediction.estimate(Metric::KernelShare, Source::Measured);
+            let share = share.map_or(0.0, |it| 100.0 * it.value);
+            format!("not predicted: {share:.0} % of its time in the kernel")
+        }
+        None => ratio,
+    };
+    let per_cycle = prediction.estimate(Metric::InstructionsPerCycle, Source::Measured);
+    let cost = &prediction.traced.cost;
+    [
+        millions(Metric::Instructions, Source::Measured),
+        millions(Metric::Cycles, Source::Predicted),
+        millions(Metric::Cycles, Source::Measured),
+        ratio,
+        per_cycle.map_or("-".to_owned(), |it| format!("{:.2}", it.value)),
+        crowded(prediction).map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
+        format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
+        format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
+    ]
+    .join(" | ")
+}
+
+/// Of the run that counts and shared its core most.
+fn crowded(prediction: &Prediction) -> Option<f64> {
+    let runs = prediction.measured.iter().flat_map(|measured| &measured.runs);
+    runs.filter_map(|run| run.crowded).max_by(f64::total_cmp)
+}
+
+fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
+    let errors: Vec<f64> = rows.iter().filter_map(|row| row.error()).collect();
+    if errors.is_empty() {
+        return "None was predicted.\n".to_owned();
+    }
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    let most = errors.iter().copied().fold(0.0, f64::max);
+    let limit = match most_limit {
+        limit if limit.is_finite() => format!(" and {:.0} % for each", 100.0 * limit),
+        _ => String::new(),
+    };
+    let alone = rows.iter().filter(|row| {
+        let prediction = row.outcome.as_ref().ok();
+        row.error().is_some() && prediction.and_then(crowded).is_none_or(|it| it <= MOST_CROWDED)
+    });
+    format!(
+        "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \
+         themselves.\n",
+        100.0 * mean,
+        100.0 * most,
+        errors.len(),
+        100.0 * mean_limit,
+        alone.count()
+    )
+}

@@ -1,0 +1,55 @@
+//! A row: what `corun predict` says of a program.
+
+use std::path::Path;
+use std::process::Command;
+
+use corun_record::{Document, Estimate, Metric, Prediction, Source};
+
+use crate::Arguments;
+use crate::programs::Program;
+
+/// A program and what came of it.
+pub struct Row {
+    pub program: Program,
+    pub outcome: Result<Prediction, String>,
+}
+
+impl Row {
+    /// Predicted over measured cycles, where the program is both.
+    pub fn ratio(&self) -> Option<Estimate> {
+        let prediction = self.outcome.as_ref().ok()?;
+        prediction.estimate(Metric::PredictedToMeasured, Source::Predicted).copied()
+    }
+
+    /// How far the prediction is off, as a share of what was measured.
+    pub fn error(&self) -> Option<f64> {
+        self.ratio().map(|ratio| (ratio.value - 1.0).abs())
+    }
+}
+
+/// Predicts and measures a program.
+pub fn predict(
+    corun: &Path,
+    program: &Program,
+    settings: &[String],
+    arguments: &Arguments,
+) -> Result<Prediction, String> {
+    let mut command = Command::new(corun);
+    command.args(["predict", "--quiet", "--json=-"]);
+    command.arg(format!("--budget={}s", arguments.seconds));
+    command.args(arguments.model.iter().map(|model| format!("--model={model}")));
+    command.args(settings.iter().map(|setting| format!("--set={setting}")));
+    command.arg("--").args(&program.command);
+    let told = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
+    if !told.status.success() {
+        return Err(String::from_utf8_lossy(&told.stderr).trim().to_owned());
+    }
+    let text = String::from_utf8_lossy(&told.stdout);
+    if let Some(folder) = &arguments.keep {
+        let path = folder.join(format!("{}.json", program.name));
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&path, text.as_bytes()))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Prediction::from_json(&text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,41 @@
+//! What a sibling leaves of a core: how fast instructions go through that need nothing but a slot of renaming.
+//!
+//! Virtual machines hide siblings, those of other tenants too; whatever one of them executes takes slots.
+
+/// Copies in one step of the loop.
+#[cfg(target_arch = "x86_64")]
+const STEP: u32 = 24;
+/// Copies in one timed loop: a few microseconds.
+#[cfg(target_arch = "x86_64")]
+const COPIES: u32 = 2000 * STEP;
+
+/// Copies of a register per nanosecond, none of which waits for another, on the CPU that this thread is on. What
+/// it is alone differs from core to core (four to eight a cycle): only rates of one core can be compared.
+/// None where it cannot be told.
+#[cfg(target_arch = "x86_64")]
+pub fn slot_rate() -> Option<f64> {
+    let begin = std::time::Instant::now();
+    // SAFETY: registers only.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            ".rept {step}",
+            "mov {copy}, {value}",
+            ".endr",
+            "dec {left:e}",
+            "jnz 2b",
+            step = const STEP,
+            copy = out(reg) _,
+            value = in(reg) 3_u64,
+            left = inout(reg) COPIES / STEP => _,
+            options(nomem, nostack)
+        );
+    }
+    Some(f64::from(COPIES) / (begin.elapsed().as_nanos().max(1) as f64))
+}
+
+/// Copies of a register per nanosecond; not known for this architecture.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn slot_rate() -> Option<f64> {
+    None
+}

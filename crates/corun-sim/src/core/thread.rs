@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Feed;
 use super::copies::Copies;
 use super::fetch::Fetcher;
-use super::flight::{Flights, NEVER};
+use super::flight::{Flights, NEVER, filled};
 use super::occupancy::Occupancy;
 use super::parameters::Parameters;
 use super::stack::CycleStack;
@@ -26,7 +26,7 @@ pub(super) struct Thread<F> {
     /// Slots of the queue that are taken.
     pub(super) queue_used: u32,
     /// Values of the queue's instructions, a ring.
-    pub(super) values: Vec<u64>,
+    pub(super) values: Box<[u64; VALUES]>,
     pub(super) next_value: u32,
     /// For each register the operation that gives it; one before `head` is done.
     pub(super) registers: [u64; REGISTERS],
@@ -110,7 +110,7 @@ impl<F: Feed> Thread<F> {
             fetcher: Fetcher::new(model),
             queue: VecDeque::new(),
             queue_used: 0,
-            values: vec![0; VALUES],
+            values: filled(0),
             next_value: 0,
             registers: [0; REGISTERS],
             flights: Flights::default(),
@@ -165,8 +165,8 @@ impl<F: Feed> Thread<F> {
         [head, queued, fetch, stores].into_iter().flatten().filter(ahead).min()
     }
 
-    /// The value of a place in memory of a queued instruction.
-    pub(super) fn value(&self, queued: &Queued, at: usize) -> u64 {
-        self.values[(queued.values as usize + at) % VALUES]
+    /// A value in the ring.
+    pub(super) fn value(&self, at: u32) -> u64 {
+        self.values[at as usize % VALUES]
     }
 }

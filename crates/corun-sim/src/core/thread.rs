@@ -8,6 +8,7 @@ use super::fetch::Fetcher;
 use super::flight::{Flights, NEVER, filled};
 use super::occupancy::Occupancy;
 use super::parameters::Parameters;
+use super::ports::MOST_PORTS;
 use super::stack::CycleStack;
 use super::store_queue::StoreQueue;
 use crate::code::REGISTERS;
@@ -45,7 +46,7 @@ pub(super) struct Thread<F> {
     pub(super) registers_used: [u32; 3],
     pub(super) loads_used: u32,
     /// Its entries of each scheduler.
-    pub(super) scheduler_used: Vec<u32>,
+    pub(super) scheduler_used: [u32; MOST_PORTS],
     pub(super) stores: StoreQueue,
     /// Whether the stack engine's pointer differs from the back end's.
     pub(super) stack_moved: bool,
@@ -122,7 +123,7 @@ impl<F: Feed> Thread<F> {
             copies: Copies::new(model.back.elimination.copy_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
-            scheduler_used: vec![0; parameters.schedulers.len()],
+            scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
             stack_moved: false,
             is_held: false,

@@ -76,6 +76,8 @@ pub(super) struct Flight {
     used_edges: u8,
 }
 
+const _: () = assert!(size_of::<Flight>() == 64);
+
 impl Flight {
     /// Says which bytes it loads or is going to store.
     pub(super) fn touch(&mut self, address: u64, span: u64) {

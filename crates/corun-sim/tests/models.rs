@@ -124,6 +124,13 @@ fn all_mistakes_are_told_at_once_from_the_top() {
 }
 
 #[test]
+fn a_core_with_more_ports_than_a_set_can_name_is_refused() {
+    let more: String = (0..32).map(|port| format!(", \"P{port}\"")).collect();
+    let told = told("ports = [\"ALU0\"]", &format!("ports = [\"ALU0\"{more}]"));
+    assert!(told.contains("at most 32 ports"), "{told}");
+}
+
+#[test]
 fn an_unknown_name_brings_the_nearest() {
     let Err(ModelError::Unknown { known, .. }) = model::find("zen5") else {
         panic!("there is none");

@@ -19,7 +19,7 @@ pub(super) struct Direction {
     /// Of one table after the other, from the shortest history to the longest.
     entries: Vec<Entry>,
     table_bits: u32,
-    tag: u32,
+    tag: u16,
     lengths: Vec<Length>,
     /// Where each table would hold the branch at hand.
     places: Vec<Place>,
@@ -32,7 +32,7 @@ pub(super) struct Direction {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
-    tag: u32,
+    tag: u16,
     /// Of three bits: taken from 0 on.
     counter: i8,
     /// Of two bits; 0: it gives way.
@@ -42,7 +42,7 @@ struct Entry {
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     index: usize,
-    tag: u32,
+    tag: u16,
 }
 
 impl Entry {
@@ -68,7 +68,7 @@ impl Direction {
             base: vec![1; 1 << model.base.max(1).ilog2()],
             entries: vec![Entry::default(); tables << table_bits],
             table_bits,
-            tag: u32::MAX >> (32 - model.tag.clamp(1, 32)),
+            tag: u16::MAX >> (u16::BITS - model.tag.clamp(1, u16::BITS)),
             lengths: model.histories.iter().copied().map(Length::new).collect(),
             places: vec![Place::default(); tables],
             alternative: 0,
@@ -147,7 +147,7 @@ impl Direction {
         for (table, (place, folded)) in self.places.iter_mut().zip(folded).enumerate() {
             let mixed = mix(at, folded);
             let index = (table << self.table_bits) | ((mixed >> 44) as usize & mask);
-            let tag = (mixed >> 12) as u32 & self.tag;
+            let tag = (mixed >> 12) as u16 & self.tag;
             *place = Place { index, tag };
             if self.entries[index].tag == tag {
                 below = provider.map(|(_, place)| place);

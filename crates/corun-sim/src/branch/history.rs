@@ -26,11 +26,17 @@ pub(super) struct Length {
     branches: u32,
     /// What an outcome is in the folded history when it leaves.
     leaving: u32,
+    /// The bits of the path that belong to it.
+    path: u64,
 }
 
 impl Length {
     pub(super) fn new(branches: u32) -> Self {
-        Self { branches, leaving: (0..branches).fold(1, |power, _| times_x(power)) }
+        Self {
+            branches,
+            leaving: (0..branches).fold(1, |power, _| times_x(power)),
+            path: (1 << branches.min(PATH)) - 1,
+        }
     }
 }
 
@@ -90,10 +96,10 @@ impl History {
     /// Folded outcomes and path, of each length.
     #[inline]
     pub(super) fn folded<'a>(&'a self, lengths: &'a [Length]) -> impl Iterator<Item = u64> + 'a {
-        self.folded.iter().zip(lengths).map(|(&folded, length)| {
-            let path = self.path & ((1 << length.branches.min(PATH)) - 1);
-            u64::from(folded) | path << 32
-        })
+        self.folded
+            .iter()
+            .zip(lengths)
+            .map(|(&folded, length)| u64::from(folded) | (self.path & length.path) << 32)
     }
 
     /// The last 64 outcomes, the youngest lowest.

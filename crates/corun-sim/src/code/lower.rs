@@ -7,10 +7,11 @@ use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register, RflagsBits, UsedMemory, UsedRegister,
 };
+use smallvec::smallvec;
 
 use super::idiom::{Idiom, idiom};
 use super::operation::{
-    CodeBlock, CodeInstruction, Effect, Kind, Memory, Operation, PortSet, Source,
+    CodeBlock, CodeInstruction, Effect, Kind, Memory, Operation, PortSet, Results, Source, Sources,
 };
 use super::register::{File, RegisterId};
 use super::slots;
@@ -242,11 +243,11 @@ impl<'m> Lowering<'m> {
                 busy: 0,
                 latency: timing.latency.max(1),
                 sources: used.sources.iter().map(|&source| Source::Register(source, 0)).collect(),
-                results: Vec::new(),
+                results: Results::new(),
             });
         }
         let producer = last.unwrap_or_else(|| loaded.last().copied().unwrap_or(0));
-        lowered.operations[usize::from(producer)].results.clone_from(&used.results);
+        lowered.operations[usize::from(producer)].results = Results::from_slice(&used.results);
     }
 
     fn memory(&mut self, decoded: &Instruction, operand: MemoryOperand, timing: &Timing) -> Memory {
@@ -312,7 +313,7 @@ impl<'m> Lowering<'m> {
             busy: accesses(memory.size, loads.width),
             latency: latency as u16,
             sources: address_sources(memory),
-            results: Vec::new(),
+            results: Results::new(),
         }
     }
 
@@ -327,7 +328,7 @@ impl<'m> Lowering<'m> {
     ) -> Option<u8> {
         let first = lowered.operations.len();
         let late = |register: RegisterId| late(decoded, register, timing);
-        let mut sources: Vec<Source> = used
+        let mut sources: Sources = used
             .sources
             .iter()
             .map(|&register| Source::Register(register, late(register)))
@@ -355,7 +356,7 @@ impl<'m> Lowering<'m> {
                 busy: operation.busy.max(1),
                 latency: own,
                 sources,
-                results: Vec::new(),
+                results: Results::new(),
             });
         }
         (count > 0).then(|| (lowered.operations.len() - 1) as u8)
@@ -386,7 +387,7 @@ impl<'m> Lowering<'m> {
             busy: 1,
             latency: 1,
             sources: address_sources(memory),
-            results: Vec::new(),
+            results: Results::new(),
         });
         let data_ports = if is_vector && !stores.vector_data_ports.is_empty() {
             &stores.vector_data_ports
@@ -394,8 +395,8 @@ impl<'m> Lowering<'m> {
             &stores.data_ports
         };
         let sources = match (computed, loaded.last()) {
-            (Some(computed), _) => vec![Source::Own(computed)],
-            (None, Some(&load)) => vec![Source::Own(load)],
+            (Some(computed), _) => smallvec![Source::Own(computed)],
+            (None, Some(&load)) => smallvec![Source::Own(load)],
             (None, None) => {
                 used.sources.iter().map(|&source| Source::Register(source, 0)).collect()
             }
@@ -408,7 +409,7 @@ impl<'m> Lowering<'m> {
             busy: accesses(memory.size, stores.width),
             latency: 0,
             sources,
-            results: Vec::new(),
+            results: Results::new(),
         });
     }
 
@@ -532,7 +533,7 @@ fn accesses(size: u16, width: u32) -> u16 {
     (u32::from(size).div_ceil(width.max(1))).max(1) as u16
 }
 
-fn address_sources(memory: &Memory) -> Vec<Source> {
+fn address_sources(memory: &Memory) -> Sources {
     memory.registers.iter().flatten().map(|&register| Source::Register(register, 0)).collect()
 }
 

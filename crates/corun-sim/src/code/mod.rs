@@ -9,5 +9,7 @@ mod register;
 mod slots;
 
 pub use lower::{Lowering, Unknown};
-pub(crate) use operation::{CodeBlock, CodeInstruction, Effect, Kind, Operation, PortSet, Source};
+pub(crate) use operation::{
+    CodeBlock, CodeInstruction, Effect, Kind, Memory, Operation, PortSet, Source,
+};
 pub(crate) use register::{REGISTERS, RegisterId};

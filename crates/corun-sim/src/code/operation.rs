@@ -1,6 +1,7 @@
 //! What lowering makes: blocks of instructions, each of a few operations.
 
 use corun_trace::Direction;
+use smallvec::SmallVec;
 
 use super::register::RegisterId;
 
@@ -104,6 +105,11 @@ pub(crate) struct Memory {
     pub(crate) may_be_renamed: bool,
 }
 
+/// What operations wait for and give lies in them, so that it is there when they are: as much as takes no
+/// more room than a vector elsewhere would.
+pub(crate) type Sources = SmallVec<[Source; 5]>;
+pub(crate) type Results = SmallVec<[RegisterId; 16]>;
+
 /// One step of an instruction.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
@@ -117,8 +123,8 @@ pub(crate) struct Operation {
     pub(crate) busy: u16,
     /// Cycles from its start to its results.
     pub(crate) latency: u16,
-    pub(crate) sources: Vec<Source>,
-    pub(crate) results: Vec<RegisterId>,
+    pub(crate) sources: Sources,
+    pub(crate) results: Results,
 }
 
 /// What an operation does.

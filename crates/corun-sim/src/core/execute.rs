@@ -87,7 +87,7 @@ impl<F: Feed> Core<F> {
             next += 1;
             self.is_active = true;
             let flight = self.flight(handle);
-            if flight.ports == 0 {
+            if !flight.has_port {
                 let done = self.now + u64::from(flight.latency);
                 self.finish(handle, done, Some(&mut due));
                 continue;
@@ -102,9 +102,18 @@ impl<F: Feed> Core<F> {
 
     fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
         let (now, index) = (self.now, handle.thread());
-        let flight = self.threads[index].flights.get_mut(handle);
-        flight.waited = now.saturating_sub(flight.ready) as u32;
+        let thread = &mut self.threads[index];
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        self.scheduler_used[scheduler] -= 1;
+        thread.scheduler_used[scheduler] -= 1;
+        let flight = thread.flights.get_mut(handle);
+        flight.waited = now.saturating_sub(flight.ready).min(u16::MAX.into()) as u16;
         let (kind, latency) = (flight.kind, u64::from(flight.latency) + u64::from(flight.extra));
+        let ports = &mut self.ports[set];
+        ports.free[port] = now + u64::from(flight.busy.max(1));
+        ports.user[port] = index as u8;
+        ports.assigned[port] -= 1;
+        ports.counts.start(now, port);
         let done = match kind {
             Kind::Compute | Kind::StoreData(_) => now + latency,
             Kind::Load(_) => self.load_now(handle, latency, memory),
@@ -113,15 +122,6 @@ impl<F: Feed> Core<F> {
                 now + latency
             }
         };
-        let busy = self.flight(handle).busy.max(1);
-        let ports = &mut self.ports[set];
-        ports.free[port] = now + u64::from(busy);
-        ports.user[port] = index as u8;
-        ports.assigned[port] -= 1;
-        ports.counts.start(now, port);
-        let scheduler = usize::from(self.parameters.ports[port].scheduler);
-        self.scheduler_used[scheduler] -= 1;
-        self.threads[index].scheduler_used[scheduler] -= 1;
         self.is_active = true;
         self.finish(handle, done, None);
     }

@@ -195,23 +195,20 @@ impl<F: Feed> Core<F> {
             return false;
         }
         let mut is_used = false;
+        let lines_ahead = self.front.fetch.lines_ahead;
+        let request = self.request(index, 0, 0);
+        let mut code = Code { memory, request, now: self.now, lines_ahead };
+        let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
         loop {
-            let thread = &self.threads[index];
-            let own = thread.queue_used;
-            let all = match self.threads.len() {
-                1 => own,
-                _ => self.threads.iter().map(|thread| thread.queue_used).sum(),
-            };
-            let request = self.request(index, 0, 0);
             let thread = &mut self.threads[index];
+            let own = thread.queue_used;
             let Some(place) = &thread.fetcher.current else { break };
             let lowered =
                 &self.code[place.step.block as usize].instructions[place.instruction as usize];
-            if !self.parameters.queue.has_room(own, all, lowered.slots.into()) && own > 0 {
+            let slots = u32::from(lowered.slots);
+            if !self.parameters.queue.has_room(own, siblings + own, slots) && own > 0 {
                 break;
             }
-            let lines_ahead = self.front.fetch.lines_ahead;
-            let mut code = Code { memory: &mut *memory, request, now: self.now, lines_ahead };
             if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
                 break;
             }
@@ -222,14 +219,13 @@ impl<F: Feed> Core<F> {
             }
         }
         if budget.bytes > 0 {
-            self.fetch_ahead(index, budget, memory);
+            self.fetch_ahead(index, budget, &mut code);
         }
         is_used
     }
 
     /// Fetches what lies straight on up to the next branch, if the decoders needed no fetch in this cycle.
-    fn fetch_ahead(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) {
-        let request = self.request(index, 0, 0);
+    fn fetch_ahead(&mut self, index: usize, budget: &mut Budget, code: &mut Code<'_>) {
         let fetch = &self.front.fetch;
         let fetcher = &mut self.threads[index].fetcher;
         let Some(Place { step, address, .. }) = fetcher.current.filter(|_| fetcher.is_decoding)
@@ -242,9 +238,8 @@ impl<F: Feed> Core<F> {
         }
         let end = step.address + self.code[step.block as usize].bytes();
         if fetcher.fetched_to < end {
-            let mut code = Code { memory, request, now: self.now, lines_ahead: fetch.lines_ahead };
             budget.bytes = 0;
-            self.is_active |= fetcher.fetch_block(fetch.bytes.into(), &mut code).is_ok();
+            self.is_active |= fetcher.fetch_block(fetch.bytes.into(), code).is_ok();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Operations between renaming and retirement.
 
-use crate::code::{Kind, PortSet};
+use crate::code::Kind;
 use crate::memory::Origin;
 
 /// Which operation of which thread.
@@ -19,7 +19,7 @@ impl Handle {
     }
 
     fn index(self) -> usize {
-        (self.0 & ((1 << THREAD_SHIFT) - 1)) as usize
+        self.0 as usize % CAPACITY
     }
 }
 
@@ -33,8 +33,9 @@ const NONE: u16 = u16::MAX;
 /// Not started.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// An operation in flight.
+/// An operation in flight: as much as a line of the simulating machine's cache.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub(super) struct Flight {
     /// The cycle from which its result can be used; `NEVER` before it has started.
     pub(super) done: u64,
@@ -44,16 +45,19 @@ pub(super) struct Flight {
     pub(super) age: u64,
     /// The first byte of memory that it loads or is going to store, by its linear address.
     pub(super) address: u64,
-    /// How many bytes.
-    pub(super) span: u32,
     /// A number for its instruction.
     pub(super) instruction: u32,
+    /// Bytes that it loads or is going to store.
+    pub(super) span: u16,
+    /// Cycles for which it had its operands and no port, as far as can be counted.
+    pub(super) waited: u16,
     /// Where the bytes came from.
     pub(super) origin: Origin,
     pub(super) kind: Kind,
     /// Whether it moves a vector.
     pub(super) is_vector: bool,
-    pub(super) ports: PortSet,
+    /// Whether it needs a port.
+    pub(super) has_port: bool,
     /// The port it was given.
     pub(super) port: u8,
     /// Operands that nobody can say the time of.
@@ -66,27 +70,28 @@ pub(super) struct Flight {
     pub(super) is_forwarded: bool,
     /// Whether it is a plain load of a general-purpose register.
     pub(super) is_pointer: bool,
-    /// Cycles for which it had its operands and no port.
-    pub(super) waited: u32,
     /// The first of those that wait for it: an edge.
     waiters: u16,
-    /// For each of its sources the next edge of the same producer, and the cycles it adds.
-    edges: [(u16, i16); MOST_SOURCES],
+    /// Sources that it waits for, or has waited for.
     used_edges: u8,
 }
+
+const _: () = assert!(size_of::<Flight>() == 64);
 
 impl Flight {
     /// Says which bytes it loads or is going to store.
     pub(super) fn touch(&mut self, address: u64, span: u64) {
         self.address = address;
-        self.span = span.min(u32::MAX.into()) as u32;
+        self.span = span.min(u16::MAX.into()) as u16;
     }
 }
 
 /// The operations in flight of one thread, a ring by sequence number.
 #[derive(Debug)]
 pub(super) struct Flights {
-    ring: Vec<Flight>,
+    ring: Box<[Flight; CAPACITY]>,
+    /// For each source of each operation the next edge of the same producer, and the cycles it adds.
+    edges: Box<[[(u16, i16); MOST_SOURCES]; CAPACITY]>,
 }
 
 impl Default for Flights {
@@ -101,7 +106,7 @@ impl Default for Flights {
             origin: Origin::L1,
             kind: Kind::Compute,
             is_vector: false,
-            ports: 0,
+            has_port: false,
             port: 0,
             pending: 0,
             busy: 0,
@@ -111,11 +116,16 @@ impl Default for Flights {
             is_pointer: false,
             waited: 0,
             waiters: NONE,
-            edges: [(NONE, 0); MOST_SOURCES],
             used_edges: 0,
         };
-        Self { ring: vec![empty; CAPACITY] }
+        Self { ring: filled(empty), edges: filled([(NONE, 0); MOST_SOURCES]) }
     }
+}
+
+/// The places of a ring, made where they stay.
+pub(super) fn filled<T: Clone, const PLACES: usize>(with: T) -> Box<[T; PLACES]> {
+    let places = vec![with; PLACES].into_boxed_slice();
+    places.try_into().unwrap_or_else(|_| unreachable!("it has this length"))
 }
 
 impl Flights {
@@ -129,6 +139,10 @@ impl Flights {
 
     pub(super) fn at(&self, sequence: u64) -> &Flight {
         &self.ring[sequence as usize % CAPACITY]
+    }
+
+    pub(super) fn at_mut(&mut self, sequence: u64) -> &mut Flight {
+        &mut self.ring[sequence as usize % CAPACITY]
     }
 
     /// Puts a new operation in its place.
@@ -163,7 +177,7 @@ impl Flights {
         if slot == MOST_SOURCES {
             return;
         }
-        flight.edges[slot] = (waiters, extra);
+        self.edges[consumer][slot] = (waiters, extra);
         flight.used_edges += 1;
         flight.pending += 1;
         self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u16;
@@ -176,9 +190,11 @@ impl Flights {
         flight.done = done;
         let mut edge = std::mem::replace(&mut flight.waiters, NONE);
         while edge != NONE {
-            let (consumer, slot) = (edge as usize / MOST_SOURCES, edge as usize % MOST_SOURCES);
+            let (consumer, slot) =
+                (usize::from(edge) / MOST_SOURCES, usize::from(edge) % MOST_SOURCES);
+            let consumer = consumer % CAPACITY;
             let flight = &mut self.ring[consumer];
-            let (next, extra) = flight.edges[slot];
+            let (next, extra) = self.edges[consumer][slot];
             flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
             flight.pending -= 1;
             if flight.pending == 0 {

@@ -30,7 +30,7 @@ impl Limit {
     /// Whether a thread that holds `own` of the `all` taken entries gets `wanted` more.
     #[inline]
     pub(super) fn has_room(self, own: u32, all: u32, wanted: u32) -> bool {
-        own + wanted <= self.own && all.saturating_add(wanted) <= self.all
+        own + wanted <= self.own && u64::from(all) + u64::from(wanted) <= u64::from(self.all)
     }
 
     /// Whether it would get them if its siblings were halted.

@@ -142,7 +142,7 @@ pub(crate) struct Core<F> {
     /// The ports of all threads, and those of single ones behind them.
     ports: Vec<Ports>,
     /// Occupied entries of each scheduler.
-    scheduler_used: Vec<u32>,
+    scheduler_used: [u32; ports::MOST_PORTS],
     /// Whose turn it is to fetch, to rename, to retire, and to write to the cache.
     fetch_turn: Turn,
     rename_turn: Turn,
@@ -193,12 +193,12 @@ impl<F: Feed> Core<F> {
             rename_turn: turn,
             retire_turn: turn,
             commit_turn: turn,
-            scheduler_used: vec![0; parameters.schedulers.len()],
+            scheduler_used: [0; ports::MOST_PORTS],
             age: 0,
             active: count as u32,
             is_active: false,
             due: Vec::new(),
-            seats: seats::Seats::new(parameters.schedulers.len()),
+            seats: seats::Seats::new(),
             tags: LinearTags::of(model),
             predictor,
             front: Front::of(model, count),

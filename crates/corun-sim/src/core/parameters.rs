@@ -1,6 +1,7 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
 use super::limit::Limit;
+use super::ports::MOST_PORTS;
 use crate::code::PortSet;
 use crate::model::{Choice, CoreModel, MemoryRenaming, Policy};
 
@@ -29,7 +30,7 @@ pub(super) struct Parameters {
     pub(super) own_loads: bool,
     pub(super) own_stores: bool,
     /// Of each port: its scheduler and its group.
-    pub(super) ports: Vec<Port>,
+    pub(super) ports: [Port; MOST_PORTS],
     /// Ports that each thread has for itself.
     pub(super) own_ports: PortSet,
     pub(super) schedulers: Vec<Limit>,
@@ -64,7 +65,7 @@ pub(super) struct Parameters {
 }
 
 /// A port of the back end.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Port {
     pub(super) scheduler: u8,
     pub(super) group: u8,
@@ -146,7 +147,7 @@ impl Parameters {
             own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,
             own_stores: threads > 1 && memory.stores.sharing.policy == Policy::Replicated,
             own_ports,
-            ports,
+            ports: std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default()),
             schedulers,
             groups,
             load_ports: load_ports(model),

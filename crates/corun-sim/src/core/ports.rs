@@ -8,34 +8,46 @@ use super::parameters::Parameters;
 use crate::code::PortSet;
 use crate::model::Binding;
 
+/// As many ports as a set of them can name, and no fewer than a core has schedulers.
+pub(super) const MOST_PORTS: usize = PortSet::BITS as usize;
+
+/// The ports of a set, the lowest first.
+#[inline]
+pub(super) fn members(mut ports: PortSet) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (ports != 0).then(|| ports.trailing_zeros() as usize)?;
+        ports &= ports - 1;
+        Some(lowest)
+    })
+}
+
 /// One set of ports.
 #[derive(Debug)]
 pub(super) struct Ports {
     /// Operations that have their operands, of each port, the oldest first.
-    pub(super) waiting: Vec<VecDeque<(u64, Handle)>>,
+    pub(super) waiting: [VecDeque<(u64, Handle)>; MOST_PORTS],
     /// The ports that any wait for.
     pub(super) ready: PortSet,
     /// Operations that were given each port and have not started.
-    pub(super) assigned: Vec<u32>,
+    pub(super) assigned: [u32; MOST_PORTS],
     /// The same as the renamer knows it.
     pub(super) counts: Counts,
     /// From when on each port takes another operation.
-    pub(super) free: Vec<u64>,
+    pub(super) free: [u64; MOST_PORTS],
     /// The thread whose operation each port took last.
-    pub(super) user: Vec<u8>,
+    pub(super) user: [u8; MOST_PORTS],
 }
 
 impl Ports {
     /// Idle ones.
     pub(super) fn new(binding: Binding, parameters: &Parameters) -> Self {
-        let ports = parameters.ports.len();
         Self {
-            waiting: vec![VecDeque::new(); ports],
+            waiting: std::array::from_fn(|_| VecDeque::new()),
             ready: 0,
-            assigned: vec![0; ports],
-            counts: Counts::new(binding, parameters.load_ports, ports),
-            free: vec![0; ports],
-            user: vec![0; ports],
+            assigned: [0; MOST_PORTS],
+            counts: Counts::new(binding, parameters.load_ports, MOST_PORTS),
+            free: [0; MOST_PORTS],
+            user: [0; MOST_PORTS],
         }
     }
 
@@ -52,6 +64,12 @@ impl Ports {
         self.ready |= 1 << port;
     }
 
+    /// Operations that a port has to start, and cycles before it starts any.
+    #[inline]
+    pub(super) fn load(&self, port: usize, now: u64) -> u64 {
+        u64::from(self.assigned[port]) + self.free[port].saturating_sub(now)
+    }
+
     /// Takes the oldest that waits for a port.
     pub(super) fn take(&mut self, port: usize) {
         self.waiting[port].pop_front();
@@ -62,8 +80,7 @@ impl Ports {
 
     /// The next cycle in which a port takes something that waits for it.
     pub(super) fn next_event(&self) -> Option<u64> {
-        let waited_for = self.waiting.iter().zip(&self.free);
-        waited_for.filter(|(waiting, _)| !waiting.is_empty()).map(|(_, free)| *free).min()
+        members(self.ready).map(|port| self.free[port]).min()
     }
 }
 
@@ -76,6 +93,6 @@ impl Parameters {
     /// The set in which a thread uses a port.
     #[inline]
     pub(super) fn set_of(&self, thread: usize, port: usize) -> usize {
-        if self.own_ports >> port & 1 == 0 { 0 } else { 1 + thread }
+        if self.own_ports == 0 || self.own_ports >> port & 1 == 0 { 0 } else { 1 + thread }
     }
 }

@@ -9,7 +9,7 @@ use super::stack::{Component, Shared};
 use super::store_queue::{Overlap, Store};
 use super::thread::{Queued, Renamed, Thread};
 use super::{Core, Feed};
-use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Operation, Source};
+use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Memory as Place, Operation, Source};
 use crate::memory::Origin;
 use crate::model::{MemoryRenaming, Policy};
 
@@ -91,13 +91,13 @@ impl<F: Feed> Core<F> {
                 // What was one operation until now is not torn apart over two cycles.
                 return (used, Component::FrontEnd);
             }
-            let seat = self.seat(index, lowered, used);
-            let since = self.threads[index].starved.unwrap_or(self.now);
-            let is_starved = seat.is_err() && self.seats.is_crowded && used == 0;
-            self.threads[index].starved = is_starved.then_some(since);
-            if let Err(full) = seat {
+            if let Err(full) = self.seat(index, lowered, used) {
+                let thread = &mut self.threads[index];
+                let since = thread.starved.unwrap_or(self.now);
+                thread.starved = (self.seats.is_crowded && used == 0).then_some(since);
                 return (used, full.unwrap_or_else(|full| self.cause(index, full)));
             }
+            self.threads[index].starved = None;
             if width == 0 {
                 self.leave_seat(index, lowered);
                 return (0, Component::Sibling(Shared::Dispatch));
@@ -207,11 +207,11 @@ impl<F: Feed> Core<F> {
         };
         if oldest.done == NEVER {
             match (has_operands, oldest.is_forwarded) {
-                (true, _) if oldest.ports != 0 => group(),
+                (true, _) if oldest.has_port => group(),
                 (_, true) => Component::Forwarding,
                 _ => Component::Dependency,
             }
-        } else if oldest.waited >= u32::from(oldest.latency) && oldest.ports != 0 {
+        } else if oldest.waited >= oldest.latency && oldest.has_port {
             group()
         } else {
             data
@@ -225,34 +225,21 @@ impl<F: Feed> Core<F> {
         queued: &Queued,
         is_update: bool,
     ) {
-        self.seats.turn_before = self.seats.turn;
-        let first = self.threads[index].next;
+        let Self { parameters, threads, seats, wheel, now, .. } = self;
+        let (now, thread) = (*now, &mut threads[index]);
+        seats.turn_before = seats.turn;
+        let first = thread.next;
         let mut replaced: Option<(u8, u64)> = None;
-        let mut place = 0;
-        let values = |thread: &Thread<F>, memory: u8| {
-            let mut at = 0;
-            for before in &lowered.memory[..usize::from(memory)] {
-                at += match before.form {
-                    Form::Single => 1,
-                    Form::Repeated => 2,
-                    Form::Lanes => 1 + thread.value(queued, at) as usize,
-                };
-            }
-            at
-        };
-        for (own, operation) in (0u8..).zip(&lowered.operations) {
-            let sequence = self.threads[index].next;
+        for (own, operation) in lowered.operations.iter().enumerate() {
+            let (own, port) = (own as u8, seats.ports[own]);
+            let sequence = thread.next;
             self.age += 1;
-            let port = self.seats.ports[place];
-            place += 1;
-            let thread = &mut self.threads[index];
             thread.next += 1;
-            let earliest = self.now + self.parameters.issue_delay;
-            let flight = thread.flights.begin(sequence, self.age, earliest);
+            let flight = thread.flights.begin(sequence, self.age, now + parameters.issue_delay);
             flight.kind = operation.kind;
             flight.instruction = queued.block << 6 ^ queued.instruction;
             flight.is_vector = operation.is_vector;
-            flight.ports = operation.ports;
+            flight.has_port = operation.ports != 0;
             flight.port = port;
             flight.busy = operation.busy;
             flight.latency = operation.latency;
@@ -278,32 +265,30 @@ impl<F: Feed> Core<F> {
             match operation.kind {
                 Kind::Compute | Kind::StoreData(_) => {}
                 Kind::Load(memory) => {
-                    let at = values(&self.threads[index], memory);
-                    self.note_pointer(index, lowered, operation, memory, sequence);
-                    if let Some(data) = self.load(index, lowered, queued, memory, at, sequence) {
+                    let at = thread.first_value(lowered, queued, memory);
+                    let place = &lowered.memory[usize::from(memory)];
+                    thread.note_pointer(parameters, place, operation, sequence);
+                    if let Some(data) = thread.load(parameters, lowered, place, at, sequence) {
                         replaced = Some((own, data));
                     }
                 }
                 Kind::StoreAddress(memory) => {
-                    let at = values(&self.threads[index], memory);
-                    self.store(index, lowered, queued, memory, at, sequence);
+                    let at = thread.first_value(lowered, queued, memory);
+                    thread.store(&lowered.memory[usize::from(memory)], at, sequence);
                 }
             }
             if operation.ports != 0 {
-                let set = self.parameters.set_of(index, port.into());
+                let set = parameters.set_of(index, port.into());
                 self.ports[set].counts.give(port);
-                let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
+                let scheduler = usize::from(parameters.ports[usize::from(port)].scheduler);
                 self.scheduler_used[scheduler] += 1;
-                self.threads[index].scheduler_used[scheduler] += 1;
+                thread.scheduler_used[scheduler] += 1;
             }
-            let thread = &mut self.threads[index];
             let flight = thread.flights.at(sequence);
             if flight.pending == 0 {
-                let at = flight.ready.max(self.now + 1);
-                self.wheel.call(self.now, at, Handle::new(index, sequence));
+                wheel.call(now, flight.ready.max(now + 1), Handle::new(index, sequence));
             }
         }
-        let thread = &mut self.threads[index];
         match lowered.effect {
             Effect::Nothing => {}
             Effect::Zero(registers) => {
@@ -317,10 +302,10 @@ impl<F: Feed> Core<F> {
                 thread.copies.share(to, from);
             }
             Effect::Operations => {
-                for (own, operation) in (0u8..).zip(&lowered.operations) {
+                for (own, operation) in lowered.operations.iter().enumerate() {
                     let producer = match replaced {
-                        Some((load, data)) if load == own => data,
-                        _ => first + u64::from(own),
+                        Some((load, data)) if usize::from(load) == own => data,
+                        _ => first + own as u64,
                     };
                     for register in &operation.results {
                         thread.registers[register.index()] = producer;
@@ -333,7 +318,7 @@ impl<F: Feed> Core<F> {
             thread.fetcher.await_branch(thread.next - 1);
         }
         if lowered.pauses > 0 {
-            thread.paused = self.now + u64::from(lowered.pauses);
+            thread.paused = now + u64::from(lowered.pauses);
         }
         thread.stack_moved |= lowered.moves_stack_pointer;
         thread.is_held |= lowered.is_serializing && !is_update;
@@ -352,28 +337,38 @@ impl<F: Feed> Core<F> {
             is_serializing: lowered.is_serializing,
         });
     }
+}
+
+impl<F: Feed> Thread<F> {
+    /// Where the values of an instruction's place in memory begin.
+    fn first_value(&self, lowered: &CodeInstruction, queued: &Queued, memory: u8) -> u32 {
+        lowered.memory[..usize::from(memory)].iter().fold(queued.values, |at, before| {
+            at.wrapping_add(match before.form {
+                Form::Single => 1,
+                Form::Repeated => 2,
+                Form::Lanes => 1 + self.value(at) as u32,
+            })
+        })
+    }
 
     /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
     fn note_pointer(
         &mut self,
-        index: usize,
-        lowered: &CodeInstruction,
+        parameters: &Parameters,
+        place: &Place,
         operation: &Operation,
-        memory: u8,
         sequence: u64,
     ) {
-        if self.parameters.chased == 0 || operation.is_vector {
+        if parameters.chased == 0 || operation.is_vector {
             return;
         }
-        let place = lowered.memory[usize::from(memory)];
-        let thread = &mut self.threads[index];
         let base = place.registers[0].filter(|_| place.is_near);
-        let producer = base.map_or(0, |base| thread.registers[base.index()]);
-        let is_chased = producer >= thread.head && thread.flights.at(producer).is_pointer;
-        let flight = thread.flights.get_mut(Handle::new(index, sequence));
+        let producer = base.map_or(0, |base| self.registers[base.index()]);
+        let is_chased = producer >= self.head && self.flights.at(producer).is_pointer;
+        let flight = self.flights.at_mut(sequence);
         flight.is_pointer = place.size >= 4 && !operation.results.is_empty();
         if is_chased {
-            flight.latency -= self.parameters.chased.min(flight.latency);
+            flight.latency -= parameters.chased.min(flight.latency);
         }
     }
 
@@ -381,72 +376,62 @@ impl<F: Feed> Core<F> {
     /// place, if the load is renamed to a store's data.
     fn load(
         &mut self,
-        index: usize,
+        parameters: &Parameters,
         lowered: &CodeInstruction,
-        queued: &Queued,
-        memory: u8,
-        at: usize,
+        place: &Place,
+        at: u32,
         sequence: u64,
     ) -> Option<u64> {
-        let place = lowered.memory[usize::from(memory)];
-        let thread = &mut self.threads[index];
-        let mut span = u64::from(place.size);
-        let (address, bytes) = match place.form {
-            Form::Single => (thread.value(queued, at), u64::from(place.size)),
+        let bytes = u64::from(place.size);
+        let (first, second) = (self.value(at), self.value(at.wrapping_add(1)));
+        let flight = self.flights.at_mut(sequence);
+        let (linear, span) = match place.form {
+            Form::Single => (first, bytes),
             Form::Lanes => {
-                let lanes = thread.value(queued, at);
-                let handle = Handle::new(index, sequence);
-                thread.flights.get_mut(handle).busy = lanes.clamp(1, 64) as u16;
-                if lanes == 0 {
+                flight.busy = first.clamp(1, 64) as u16;
+                if first == 0 {
                     return None;
                 }
-                (thread.value(queued, at + 1), u64::from(place.size))
+                (second, bytes)
             }
             Form::Repeated => {
-                let count = thread.value(queued, at) >> 1;
-                span = count.saturating_mul(place.size.into()).min(LONGEST_SPAN);
-                let cycles = (count.saturating_mul(place.size.into()) / 32).min(1 << 14);
-                thread.flights.get_mut(Handle::new(index, sequence)).extra = cycles as u16;
-                (thread.value(queued, at + 1), u64::from(place.size))
+                let all = (first >> 1).saturating_mul(bytes);
+                flight.extra = (all / 32).min(1 << 14) as u16;
+                (second, all.min(LONGEST_SPAN))
             }
         };
-        let line = self.parameters.line_shift;
-        thread.flights.get_mut(Handle::new(index, sequence)).touch(address, span);
-        let linear = address;
-        let address = thread.pages.physical(address);
+        flight.touch(linear, span);
+        let line = parameters.line_shift;
+        let address = self.pages.physical(linear);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
-            let flight = thread.flights.get_mut(Handle::new(index, sequence));
-            flight.extra += self.parameters.load_split as u16;
+            flight.extra += parameters.load_split as u16;
         }
         if lowered.is_locked {
-            let youngest = thread.stores.youngest()?;
-            Self::wait_for_cache(thread, youngest, Handle::new(index, sequence), 0);
+            let youngest = self.stores.youngest()?;
+            self.wait_for_cache(youngest, sequence, 0);
             return None;
         }
-        match thread.stores.overlap(address, bytes as u16)? {
+        match self.stores.overlap(address, place.size)? {
             Overlap::Part(store) => {
-                let failure = self.parameters.forwarding_failure;
-                Self::wait_for_cache(thread, store, Handle::new(index, sequence), failure);
+                self.wait_for_cache(store, sequence, parameters.forwarding_failure);
                 None
             }
             Overlap::Whole(store) => {
-                let store = thread.stores.get(store);
-                let versions = versions(&thread.registers, place.registers);
+                let store = self.stores.get(store);
+                let versions = versions(&self.registers, place.registers);
                 let is_same_place = store.name == place.name && store.versions == versions;
                 // The front end follows the stack pointer, however it is moved.
                 let is_same_on_stack =
                     store.is_on_stack && place.is_on_stack && store.linear == linear;
-                let is_renamed = match self.parameters.renamed {
+                let is_renamed = match parameters.renamed {
                     None => false,
                     Some(MemoryRenaming::Any) => is_same_place,
                     Some(MemoryRenaming::Stack) => is_same_on_stack,
                 };
                 let data = store.data;
-                if place.may_be_renamed && is_renamed && u64::from(store.size) == bytes {
+                if place.may_be_renamed && is_renamed && store.size == place.size {
                     return Some(data);
                 }
-                let parameters = &self.parameters;
-                let flight = thread.flights.get_mut(Handle::new(index, sequence));
                 let (forwarding, plain) = if flight.is_vector {
                     (parameters.vector_forwarding, parameters.vector_load_latency)
                 } else {
@@ -458,53 +443,40 @@ impl<F: Feed> Core<F> {
                     (parameters.forwarding, plain)
                 };
                 flight.is_forwarded = true;
-                if data >= thread.head {
+                if data >= self.head {
                     let mut later = forwarding as i16 - plain as i16;
-                    if later <= 0 && parameters.chased > 0 && thread.flights.at(data).done == NEVER
-                    {
+                    if later <= 0 && parameters.chased > 0 && self.flights.at(data).done == NEVER {
                         // It starts behind the store's data at the earliest.
-                        let flight = thread.flights.get_mut(Handle::new(index, sequence));
-                        flight.latency = forwarding as u16 - 1;
+                        self.flights.at_mut(sequence).latency = forwarding as u16 - 1;
                         later = 1;
                     }
-                    thread.flights.wait(sequence, data, later);
+                    self.flights.wait(sequence, data, later);
                 }
                 None
             }
         }
     }
 
-    fn wait_for_cache(thread: &mut Thread<F>, store: u64, handle: Handle, longer: u32) {
-        let flight = thread.flights.get_mut(handle);
+    fn wait_for_cache(&mut self, store: u64, sequence: u64, longer: u32) {
+        let flight = self.flights.at_mut(sequence);
         flight.pending += 1;
         flight.is_forwarded = true;
-        thread.stores.get_mut(store).waiting.push((handle, longer));
+        let handle = Handle::new(self.user.thread.into(), sequence);
+        self.stores.get_mut(store).waiting.push((handle, longer));
     }
 
-    fn store(
-        &mut self,
-        index: usize,
-        lowered: &CodeInstruction,
-        queued: &Queued,
-        memory: u8,
-        at: usize,
-        sequence: u64,
-    ) {
-        let place = lowered.memory[usize::from(memory)];
-        let thread = &mut self.threads[index];
+    fn store(&mut self, place: &Place, at: u32, sequence: u64) {
         let size = u64::from(place.size);
+        let (first, second) = (self.value(at), self.value(at.wrapping_add(1)));
         let (linear, span) = match place.form {
-            Form::Single => (thread.value(queued, at), size),
-            Form::Lanes => (thread.value(queued, at + 1), size),
-            Form::Repeated => {
-                let count = thread.value(queued, at) >> 1;
-                (thread.value(queued, at + 1), count.saturating_mul(size).min(LONGEST_SPAN))
-            }
+            Form::Single => (first, size),
+            Form::Lanes => (second, size),
+            Form::Repeated => (second, (first >> 1).saturating_mul(size).min(LONGEST_SPAN)),
         };
-        thread.flights.get_mut(Handle::new(index, sequence)).touch(linear, span);
-        let versions = versions(&thread.registers, place.registers);
-        thread.stores.push(Store {
-            address: thread.pages.physical(linear),
+        self.flights.at_mut(sequence).touch(linear, span);
+        let versions = versions(&self.registers, place.registers);
+        self.stores.push(Store {
+            address: self.pages.physical(linear),
             linear,
             size: place.size,
             name: place.name,

@@ -3,6 +3,8 @@
 
 use super::flight::CAPACITY;
 use super::limit::Limit;
+use super::parameters::Parameters;
+use super::ports::{MOST_PORTS, members};
 use super::stack::{Component, Shared};
 use super::thread::Thread;
 use super::{Core, Feed};
@@ -13,7 +15,7 @@ use crate::model::Binding;
 #[derive(Debug)]
 pub(super) struct Seats {
     pub(super) ports: Vec<u8>,
-    taken: Vec<u32>,
+    taken: [u16; MOST_PORTS],
     /// Whose turn it is of a pair of load ports.
     pub(super) turn: bool,
     /// The turn before this instruction.
@@ -23,10 +25,10 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    pub(super) fn new(schedulers: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             ports: Vec::new(),
-            taken: vec![0; schedulers],
+            taken: [0; MOST_PORTS],
             turn: false,
             turn_before: false,
             is_crowded: false,
@@ -90,6 +92,57 @@ impl<F: Feed> Core<F> {
         if in_flight > CAPACITY && !is_alone {
             return Err(Err(Component::ReorderBuffer));
         }
+        if !self.fits(index, lowered) {
+            self.check_all(index, lowered)?;
+        }
+        self.seats.ports.clear();
+        self.seats.taken = [0; MOST_PORTS];
+        self.seats.turn = self.seats.turn_before;
+        let mut full = Ok(());
+        for operation in &lowered.operations {
+            full = self.take_port(index, operation, place);
+            if full.is_err() {
+                break;
+            }
+        }
+        if full.is_err() {
+            self.leave_seat(index, lowered);
+        }
+        full
+    }
+
+    /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
+    fn fits(&self, index: usize, lowered: &CodeInstruction) -> bool {
+        let Parameters { rob, registers, load_queue, store_queue, .. } = &self.parameters;
+        let [integer, vector, mask] = lowered.registers;
+        self.has_room(index, rob, lowered.renamed.max(1), |thread| thread.rob_used)
+            && self.has_room(index, &registers[0], integer, |thread| thread.registers_used[0])
+            && self.has_room(index, &registers[1], vector, |thread| thread.registers_used[1])
+            && self.has_room(index, &registers[2], mask, |thread| thread.registers_used[2])
+            && self.has_room(index, load_queue, lowered.loads, |thread| thread.loads_used)
+            && self.has_room(index, store_queue, lowered.stores, |thread| thread.stores.len())
+    }
+
+    #[inline]
+    fn has_room(
+        &self,
+        index: usize,
+        limit: &Limit,
+        wanted: u8,
+        used: impl Fn(&Thread<F>) -> u32,
+    ) -> bool {
+        let own = used(&self.threads[index]);
+        let all = || if self.threads.len() == 1 { own } else { self.all(used) };
+        wanted == 0 || limit.has_room(own, all(), wanted.into())
+    }
+
+    /// The same one by one, to say which of them is full.
+    #[cold]
+    fn check_all(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+    ) -> Result<(), Result<Component, Component>> {
         let slots = u32::from(lowered.renamed.max(1));
         let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
         self.check(index, self.parameters.rob, slots, |thread| thread.rob_used, rob)?;
@@ -108,23 +161,7 @@ impl<F: Feed> Core<F> {
             let used = |thread: &Thread<F>| thread.stores.len();
             self.check(index, self.parameters.store_queue, lowered.stores.into(), used, queue)?;
         }
-        self.seats.ports.clear();
-        self.seats.turn = self.seats.turn_before;
-        let mut full = Ok(());
-        for operation in &lowered.operations {
-            full = self.take_port(index, operation, place);
-            if full.is_err() {
-                break;
-            }
-        }
-        for &port in &self.seats.ports {
-            let scheduler = usize::from(self.parameters.ports[usize::from(port)].scheduler);
-            self.seats.taken[scheduler] = 0;
-        }
-        if full.is_err() {
-            self.leave_seat(index, lowered);
-        }
-        full
+        Ok(())
     }
 
     /// Gives the ports of an instruction back that is not renamed after all.
@@ -169,7 +206,7 @@ impl<F: Feed> Core<F> {
     fn full_scheduler(&mut self, index: usize, port: usize) -> Result<Component, Component> {
         let scheduler = usize::from(self.parameters.ports[port].scheduler);
         let limit = self.parameters.schedulers[scheduler];
-        let taken = self.seats.taken[scheduler];
+        let taken = u32::from(self.seats.taken[scheduler]);
         let own = self.threads[index].scheduler_used[scheduler] + taken;
         if self.threads.len() > 1 && limit.is_taken(own, 1) {
             self.seats.is_crowded = own < limit.own;
@@ -182,7 +219,7 @@ impl<F: Feed> Core<F> {
     /// instruction that needs more than it has.
     #[inline]
     fn is_full(&self, index: usize, scheduler: usize) -> bool {
-        let taken = self.seats.taken[scheduler];
+        let taken = u32::from(self.seats.taken[scheduler]);
         let limit = self.parameters.schedulers[scheduler];
         let own = self.threads[index].scheduler_used[scheduler];
         let all = self.scheduler_used[scheduler];
@@ -205,18 +242,24 @@ impl<F: Feed> Core<F> {
 
     /// Of these ports the one that fewest operations were given to, in a scheduler with room.
     fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
-        // Chosen without branches, which the simulating core would predict badly.
-        let mut best = u64::MAX;
+        let own_ports = self.parameters.own_ports;
+        let shared = &self.ports[0];
+        let own = if own_ports == 0 { shared } else { &self.ports[1 + index] };
         while ports != 0 {
-            let port = ports.trailing_zeros() as usize;
-            ports &= ports - 1;
-            let scheduler = usize::from(self.parameters.ports[port].scheduler);
-            let set = &self.ports[self.parameters.set_of(index, port)];
-            let busy = set.free[port].saturating_sub(self.now);
-            let load = u64::from(set.assigned[port]) + busy;
-            let is_full = self.is_full(index, scheduler);
-            best = best.min(if is_full { u64::MAX } else { load << PORT_BITS | port as u64 });
+            let mut best = ports.trailing_zeros() as usize;
+            if !ports.is_power_of_two() {
+                // Chosen without branches, which the simulating core would predict badly.
+                let load = |port: usize| {
+                    let set = if own_ports >> port & 1 == 0 { shared } else { own };
+                    set.load(port, self.now) << PORT_BITS | port as u64
+                };
+                best = members(ports).map(load).min()? as usize % MOST_PORTS;
+            }
+            if !self.is_full(index, usize::from(self.parameters.ports[best].scheduler)) {
+                return Some(best);
+            }
+            ports &= !(1 << best);
         }
-        (best != u64::MAX).then_some(best as usize % (1 << PORT_BITS))
+        None
     }
 }

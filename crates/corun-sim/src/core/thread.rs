@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use super::Feed;
 use super::copies::Copies;
 use super::fetch::Fetcher;
-use super::flight::{Flights, NEVER};
+use super::flight::{Flights, NEVER, filled};
 use super::occupancy::Occupancy;
 use super::parameters::Parameters;
+use super::ports::MOST_PORTS;
 use super::stack::CycleStack;
 use super::store_queue::StoreQueue;
 use crate::code::REGISTERS;
@@ -26,7 +27,7 @@ pub(super) struct Thread<F> {
     /// Slots of the queue that are taken.
     pub(super) queue_used: u32,
     /// Values of the queue's instructions, a ring.
-    pub(super) values: Vec<u64>,
+    pub(super) values: Box<[u64; VALUES]>,
     pub(super) next_value: u32,
     /// For each register the operation that gives it; one before `head` is done.
     pub(super) registers: [u64; REGISTERS],
@@ -45,7 +46,7 @@ pub(super) struct Thread<F> {
     pub(super) registers_used: [u32; 3],
     pub(super) loads_used: u32,
     /// Its entries of each scheduler.
-    pub(super) scheduler_used: Vec<u32>,
+    pub(super) scheduler_used: [u32; MOST_PORTS],
     pub(super) stores: StoreQueue,
     /// Whether the stack engine's pointer differs from the back end's.
     pub(super) stack_moved: bool,
@@ -110,7 +111,7 @@ impl<F: Feed> Thread<F> {
             fetcher: Fetcher::new(model),
             queue: VecDeque::new(),
             queue_used: 0,
-            values: vec![0; VALUES],
+            values: filled(0),
             next_value: 0,
             registers: [0; REGISTERS],
             flights: Flights::default(),
@@ -122,7 +123,7 @@ impl<F: Feed> Thread<F> {
             copies: Copies::new(model.back.elimination.copy_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
-            scheduler_used: vec![0; parameters.schedulers.len()],
+            scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
             stack_moved: false,
             is_held: false,
@@ -165,8 +166,8 @@ impl<F: Feed> Thread<F> {
         [head, queued, fetch, stores].into_iter().flatten().filter(ahead).min()
     }
 
-    /// The value of a place in memory of a queued instruction.
-    pub(super) fn value(&self, queued: &Queued, at: usize) -> u64 {
-        self.values[(queued.values as usize + at) % VALUES]
+    /// A value in the ring.
+    pub(super) fn value(&self, at: u32) -> u64 {
+        self.values[at as usize % VALUES]
     }
 }

@@ -12,11 +12,11 @@ impl Turn {
         Self { last: (first + threads - 1) % threads.max(1) }
     }
 
-    /// The `place`-th of the threads, the one whose turn is longest ago first.
+    /// The `place`-th of the threads, from 0 on, the one whose turn is longest ago first.
     #[inline]
     pub(super) fn thread(self, place: usize, threads: usize) -> usize {
         let thread = self.last + 1 + place;
-        if threads == 1 { 0 } else { thread % threads }
+        if thread < threads { thread } else { thread - threads }
     }
 
     /// A thread had it.

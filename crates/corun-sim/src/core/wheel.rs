@@ -10,7 +10,7 @@ const SLOTS: usize = 256;
 /// A ring of the next cycles, and a heap for those behind it.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    slots: Vec<Vec<Handle>>,
+    slots: [Vec<Handle>; SLOTS],
     occupied: [u64; SLOTS / 64],
     far: BinaryHeap<Reverse<(u64, u32)>>,
     handles: Vec<Handle>,
@@ -19,7 +19,7 @@ pub(super) struct Wheel {
 impl Default for Wheel {
     fn default() -> Self {
         Self {
-            slots: vec![Vec::new(); SLOTS],
+            slots: std::array::from_fn(|_| Vec::new()),
             occupied: [0; SLOTS / 64],
             far: BinaryHeap::new(),
             handles: Vec::new(),
@@ -44,7 +44,7 @@ impl Wheel {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Moves the operations of cycle `now` to `due`.
+    /// Moves the operations of cycle `now` to `due`, which is empty.
     pub(super) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
         while let Some(&Reverse((at, index))) = self.far.peek() {
             if at - now >= SLOTS as u64 {
@@ -59,7 +59,7 @@ impl Wheel {
         let slot = now as usize % SLOTS;
         if self.occupied[slot / 64] & (1 << (slot % 64)) != 0 {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
-            due.append(&mut self.slots[slot]);
+            std::mem::swap(due, &mut self.slots[slot]);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Misses on their way: as many at once as there are buffers.
 
-/// Entries that are taken until a moment.
+/// Entries that are taken until a moment, the one that is free first in front.
 #[derive(Debug)]
 pub(super) struct Buffers {
     until: Vec<u64>,
@@ -11,30 +11,21 @@ impl Buffers {
         Self { until: vec![0; entries.max(1) as usize] }
     }
 
-    fn soonest(&self) -> usize {
-        let soonest = self.until.iter().enumerate().min_by_key(|(_, until)| **until);
-        soonest.map_or(0, |(entry, _)| entry)
-    }
-
     /// From when on one is free for a miss that comes at `now`.
     pub(super) fn free(&self, now: u64) -> u64 {
-        self.until[self.soonest()].max(now)
-    }
-
-    /// How many are taken at `now`.
-    pub(super) fn taken(&self, now: u64) -> usize {
-        self.until.iter().filter(|until| **until > now).count()
+        self.until[0].max(now)
     }
 
     /// Whether all are taken at `now`.
     pub(super) fn are_full(&self, now: u64) -> bool {
-        self.taken(now) == self.until.len()
+        self.until[0] > now
     }
 
     /// Takes the one that is free first, until `end`.
     pub(super) fn take(&mut self, end: u64) {
-        let entry = self.soonest();
-        self.until[entry] = end;
+        let later = self.until.iter().rposition(|until| *until <= end).unwrap_or(0);
+        self.until[..=later].rotate_left(1);
+        self.until[later] = end;
     }
 }
 
@@ -52,6 +43,6 @@ mod tests {
         assert_eq!(buffers.free(7), 50);
         buffers.take(120);
         assert_eq!(buffers.free(60), 100);
-        assert_eq!(buffers.taken(110), 1);
+        assert!(buffers.are_full(99) && !buffers.are_full(110));
     }
 }

@@ -43,8 +43,8 @@ impl Ways {
         let first = number as usize % sets * self.ways;
         let set = &mut self.entries[first..][..self.ways];
         let found = set.iter().position(|(known, used)| *known == number && *used > 0);
-        let oldest = (0..set.len()).min_by_key(|&way| set[way].1).unwrap_or(0);
-        let way = found.unwrap_or(oldest);
+        let oldest = || (0..set.len()).min_by_key(|&way| set[way].1);
+        let way = found.or_else(oldest).unwrap_or(0);
         set[way] = (number, self.clock);
         *seen = (first + way) as u32;
         found.is_some()

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::super::back::{BackEnd, Elimination};
 use super::front::{mnemonics, subset};
 use super::{Faults, MOST_ENTRIES};
+use crate::code::PortSet;
 
 /// Names of a thread's registers of one kind, which never are free.
 const ARCHITECTURAL: u32 = 8;
@@ -75,8 +76,8 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
             faults.add("back.units", "names that no port has", format_args!("\"{unit}\""));
         }
     }
-    if ports.len() > super::MOST_A_CYCLE as usize {
-        let expected = format!("at most {} ports", super::MOST_A_CYCLE);
+    if ports.len() > PortSet::BITS as usize {
+        let expected = format!("at most {} ports", PortSet::BITS);
         faults.add("back.schedulers", expected, ports.len());
     }
     for (index, queue) in back.waiting.iter().enumerate() {

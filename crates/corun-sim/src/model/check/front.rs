@@ -11,7 +11,7 @@ use super::{Faults, MOST_CYCLES, MOST_ENTRIES, memory};
 /// Branches back that the longest history of a predictor holds.
 const LONGEST_HISTORY: u32 = 1 << 12;
 /// Bits of the longest tag.
-const LONGEST_TAG: u32 = 32;
+const LONGEST_TAG: u32 = 16;
 /// Operations that one instruction can be before it is a program.
 const MOST_OPERATIONS: u32 = 8;
 /// Bytes of the largest fetch, and of the window of an op cache.

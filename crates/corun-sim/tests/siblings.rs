@@ -256,6 +256,62 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
 }
 
 #[test]
+fn what_a_sibling_displaced_is_won_back_by_a_cache_of_ones_own() {
+    let quiet = ["strides", "streams", "next_line", "adjacent"].map(|it| format!("prefetch.{it}"));
+    for name in ["zen3", "zen4", "ivy-bridge", "little-smt4"] {
+        let off = |field: &String| {
+            (field.clone(), if field.contains("str") { "0" } else { "false" }.to_owned())
+        };
+        let model = model::find(name).unwrap().with(&quiet.each_ref().map(off)).unwrap();
+        for (blamed, policy, kib) in [
+            ("sibling: L1D", "l1d.policy", model.memory.l1d.kib),
+            ("sibling: L2", "l2.policy", model.hierarchy.l2.kib),
+        ] {
+            // mov rax, [rax]: one line after the other, in an order without a pattern
+            let lines = u64::from(kib) * 16 * 5 / 8;
+            let touches = |round: u64| vec![0x100_0000 + round.wrapping_mul(7919) % lines * 64];
+            let rounds = if kib > 64 { 3 * lines } else { 12 * lines };
+            let body = [0x48, 0x8b, 0x00];
+            let chase = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
+            let of = |model: &CoreModel| simulated(model, &[&chase], "full@2", 1);
+            let (full, own) = (of(&model), of(&with(&model, &[(policy, "replicated")])));
+            let stack = &full.phases[0].workers[0].simulated.stack;
+            let claimed: f64 = stack.cycles().filter(|it| it.0 == blamed).map(|it| it.1).sum();
+            let won = full.cycles(0).unwrap() - own.cycles(0).unwrap();
+            assert!(
+                (claimed - won).abs() < 0.2 * won && won > 0.0,
+                "{name}, {blamed}: {claimed} claimed, {won} won back of {:?}",
+                stack.cycles().filter(|it| it.1 > 0.0).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+#[test]
+fn copies_of_a_program_gain_nothing_by_its_addresses() {
+    // add rax, rbx; mov rbx, rax: the loop of the Fibonacci numbers
+    let fib = body(&[0x48, 0x01, 0xd8, 0x48, 0x89, 0xc3].repeat(8));
+    let guesses = made::guesses(4000);
+    // mov r8d, edi: what half of an op cache holds.
+    let decoded = Loop { body: &[0x41, 0x89, 0xf8].repeat(600), rounds: 200, ..Loop::default() };
+    let decoded = decoded.trace();
+    for name in ["zen3", "zen4", "ivy-bridge", "coffee-lake"] {
+        let model = model::find(name).unwrap();
+        for (what, program) in [("fib", &fib), ("guesses", &guesses), ("decoded", &decoded)] {
+            let [common, own] =
+                [false, true].map(|own| made::yield_with_code(&model, program, own));
+            assert!((common / own - 1.0).abs() < 0.02, "{name}, {what}: {common} {own}");
+        }
+        // The first level holds the code once, and not twice: the copies of a real program have that, too.
+        let large = made::jumps(512 * 3 / 4, 12, |place| place * 64);
+        let [common, own] = [false, true].map(|own| made::yield_with_code(&model, &large, own));
+        // An op cache of 768 lines has no need of the first level here.
+        let least = if name == "zen4" { 0.98 } else { 1.5 };
+        assert!(common > least * own, "{name}: {common} {own}");
+    }
+}
+
+#[test]
 fn a_thread_never_begins_before_another_one_let_it_in() {
     let model = model::find("zen4").unwrap();
     let time = |is_after| made::on_two_cores(&model, &made::handed_over(&chain(), 500, is_after));

@@ -1,7 +1,7 @@
 //! Operations between renaming and retirement.
 
 use crate::code::{Kind, PortSet};
-use crate::memory::Origin;
+use crate::memory::{Displacement, Origin};
 
 /// Which operation of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub(super) struct Flight {
     pub(super) is_pointer: bool,
     /// Cycles for which it had its operands and no port.
     pub(super) waited: u32,
+    /// Of its last cycles those that a sibling costs it which displaced its line.
+    pub(super) displaced: Displacement,
     /// The first of those that wait for it: an edge.
     waiters: u16,
     /// For each of its sources the next edge of the same producer, and the cycles it adds.
@@ -110,6 +112,7 @@ impl Default for Flights {
             is_forwarded: false,
             is_pointer: false,
             waited: 0,
+            displaced: Displacement::default(),
             waiters: NONE,
             edges: [(NONE, 0); MOST_SOURCES],
             used_edges: 0,
@@ -144,6 +147,7 @@ impl Flights {
         flight.origin = Origin::L1;
         flight.is_forwarded = false;
         flight.waited = 0;
+        flight.displaced = Displacement::default();
         flight.waiters = NONE;
         flight.used_edges = 0;
         flight

@@ -79,6 +79,9 @@ pub struct Setup<'a, 't> {
     pub seed: u64,
     /// The logical CPU of each core that has the first turn.
     pub first_turn: usize,
+    /// Whether each copy of a program has pages of its own for its code, too, as two programs have that
+    /// differ in nothing but where they come from.
+    pub own_code: bool,
 }
 
 /// One phase.
@@ -264,7 +267,10 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
         let own = Pages::of(*numbers.entry(instance).or_insert(next), setup.seed, false);
         let first = numbers.iter().filter(|((process, _), _)| *process == place.process);
         let first = first.map(|(_, number)| *number).min().unwrap_or(next);
-        let pages = own.with_code_of(Pages::of(first, setup.seed, false));
+        let pages = match setup.own_code {
+            true => own,
+            false => own.with_code_of(Pages::of(first, setup.seed, false)),
+        };
         let course = if process.is_ordered() {
             let order = match orders.entry(instance) {
                 Entry::Occupied(known) => known.get().clone(),

@@ -33,12 +33,35 @@ impl CoreModel {
         resources
     }
 
-    /// The model with a resource shared by each of the other policies that it can be shared by.
+    /// The model with a resource shared by each of the other policies that it can be shared by, of those
+    /// that make a difference.
     pub fn variants(&self, resource: &Resource) -> Vec<(Policy, Self)> {
-        // What holds something cannot take turns.
-        let others = [Policy::Replicated, Policy::Partitioned, Policy::Shared];
-        let others = others.into_iter().filter(|policy| *policy != resource.policy);
+        let is_other = |policy: &Policy| {
+            *policy != resource.policy
+                && self.makes_no_difference(&resource.name, *policy).is_none()
+        };
+        let others = Policy::ALL.into_iter().filter(is_other);
         others.filter_map(|policy| Some((policy, self.sharing(resource, policy).ok()?))).collect()
+    }
+
+    /// Why siblings that share a resource by this policy take exactly as long as by the model's own, where
+    /// the simulated core makes no difference between the two.
+    pub fn makes_no_difference(&self, resource: &str, policy: Policy) -> Option<&'static str> {
+        let own = self.resources().into_iter().find(|own| own.name == resource)?.policy;
+        let takes_turns = |policy| matches!(policy, Policy::Shared | Policy::Alternating);
+        match resource {
+            _ if own == policy => None,
+            "front.loop_buffer" => {
+                Some("loops come from the op cache or the decoders, as other code does")
+            }
+            "front.microcode" if self.front.microcode.from_decoders.is_none() => {
+                Some("its operations come as those of any other instruction (no `from_decoders`)")
+            }
+            "front.predecoder" if takes_turns(own) && takes_turns(policy) => {
+                Some("who needs the next block first has it, which is the other one's turn then")
+            }
+            _ => None,
+        }
     }
 
     /// The model with a resource shared by another policy, and without a cap.

@@ -3,6 +3,7 @@
 mod made;
 
 use corun_sim::model::{self, CoreModel, Vendor};
+use corun_trace::format::Trace;
 use made::{Loop, body, simulated, smt_yield};
 
 fn models() -> Vec<CoreModel> {
@@ -28,15 +29,84 @@ fn two_chains_of_latency_do_not_notice_each_other() {
     }
 }
 
+/// imul r8, rdi, 3; imul r9, rdi, 3; ...: one port, no dependencies.
+fn products() -> Vec<u8> {
+    (0..24).flat_map(|place: u8| [0x4c, 0x6b, 0xc7 | (place % 8) << 3, 0x03]).collect()
+}
+
 #[test]
 fn two_streams_for_the_same_port_gain_nothing() {
-    // imul r8, rdi, 3; imul r9, rdi, 3; ...: one port, no dependencies.
-    let one = |register: u8| [0x4c, 0x6b, 0xc7 | register << 3, 0x03];
-    let stream = body(&(0..24).flat_map(|place| one(place % 8)).collect::<Vec<u8>>());
+    let stream = body(&products());
     for model in models() {
         let found = smt_yield(&model, &[&stream]);
         assert!((0.97..=1.05).contains(&found), "{}: {found}", model.name);
     }
+}
+
+/// The SMT yield of one program on all of a core's threads, or on so many.
+fn yield_of(model: &CoreModel, program: &Trace, placement: &str) -> f64 {
+    let [spread, full] = ["spread", placement].map(|it| simulated(model, &[program], it, 2));
+    assert_eq!(full.cores(), 1);
+    full.per_core(&spread).unwrap().mean
+}
+
+#[test]
+fn four_siblings_are_as_good_as_four_cores_or_as_one() {
+    let model = model::find("little-smt4").unwrap();
+    // mulsd xmm0, xmm0: five cycles of latency, one of a port.
+    let latency = body(&[0xf2, 0x0f, 0x59, 0xc0].repeat(20));
+    let port = body(&products());
+    for (placement, threads) in [("full", 4.0), ("full@3", 3.0), ("full@2", 2.0)] {
+        let found = yield_of(&model, &latency, placement);
+        assert!((0.985 * threads..=1.005 * threads).contains(&found), "{placement}: {found}");
+        let found = yield_of(&model, &port, placement);
+        assert!((0.97..=1.05).contains(&found), "{placement}: {found}");
+    }
+    // Three cycles of latency, each of which another thread can have: a fourth has none left.
+    let product = yield_of(&model, &body(&chain()), "full");
+    assert!((2.95..=3.05).contains(&product), "{product}");
+}
+
+#[test]
+fn four_siblings_have_a_quarter_of_what_is_partitioned() {
+    let model = model::find("little-smt4").unwrap();
+    let light = [0xf3, 0x90].repeat(8);
+    let light = Loop { body: &light, rounds: 1000, ..Loop::default() }.trace();
+    // Two misses are in half of the buffer together, and not in a quarter of it.
+    let misses = misses(model.back.rob.entries as usize * 7 / 20);
+    let beside = |policy, siblings: &[&Trace], placement| {
+        let model = with(&model, &[("rob.policy", policy)]);
+        let workers = [&[&misses], siblings].concat();
+        simulated(&model, &workers, placement, 1).cycles(0).unwrap()
+    };
+    let two = beside("partitioned", &[&light], "full@2");
+    let four = beside("partitioned", &[&light; 3], "full");
+    let shared = beside("shared", &[&light; 3], "full");
+    assert!(four > 1.3 * two && shared < 1.1 * two, "{two} {four} {shared}");
+}
+
+#[test]
+fn each_of_four_gets_a_turn() {
+    let model = model::find("little-smt4").unwrap();
+    // mov r8d, edi: renaming alone.
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
+    let four = simulated(&model, &[&moves], "full", 1);
+    let workers = &four.phases[0].workers;
+    let cycles: Vec<f64> = workers.iter().map(|one| one.cycles).collect();
+    let mean = cycles.iter().sum::<f64>() / 4.0;
+    assert_eq!(cycles.len(), 4);
+    assert!(cycles.iter().all(|it| (it - mean).abs() < 0.02 * mean), "{cycles:?}");
+}
+
+#[test]
+fn four_workers_of_a_process_are_packed_on_a_core_that_four_cores_had() {
+    let model = model::find("little-smt4").unwrap();
+    let port = body(&products());
+    let workers = [&port; 4];
+    let [spread, packed] = ["spread", "packed"].map(|it| simulated(&model, &workers, it, 1));
+    assert_eq!((spread.cores(), packed.cores()), (4, 1));
+    let longer = packed.time_against(&spread).unwrap().mean;
+    assert!((3.9..=4.1).contains(&longer), "{longer}");
 }
 
 #[test]
@@ -51,7 +121,7 @@ fn two_that_divide_share_the_divider() {
 }
 
 /// Loads of lines that nothing holds, each `fillers` instructions behind the one before.
-fn misses(fillers: usize) -> corun_trace::format::Trace {
+fn misses(fillers: usize) -> Trace {
     // mov rax, [rbx]; test edi, edi: again and again
     let body = [&[0x48, 0x8b, 0x03][..], &[0x85, 0xff].repeat(fillers)].concat();
     // Far apart, in no order that a prefetcher follows, and in few pages.
@@ -61,11 +131,7 @@ fn misses(fillers: usize) -> corun_trace::format::Trace {
 }
 
 /// Mean cycles of the first worker beside the second.
-fn beside(
-    model: &CoreModel,
-    first: &corun_trace::format::Trace,
-    second: &corun_trace::format::Trace,
-) -> f64 {
+fn beside(model: &CoreModel, first: &Trace, second: &Trace) -> f64 {
     simulated(model, &[first, second], "full@2", 1).cycles(0).unwrap()
 }
 
@@ -177,17 +243,71 @@ fn taken(model: &CoreModel, code: &[u8], own: &[(&str, &str)]) -> (f64, f64) {
 fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
     // mov r8d, edi; ...: renaming alone. imul r8, rdi, 3; ...: one port.
     let moves = [0x41, 0x89, 0xf8].repeat(24);
-    let products: Vec<u8> =
-        (0..24).flat_map(|place: u8| [0x4c, 0x6b, 0xc7 | (place % 8) << 3, 0x03]).collect();
     let all_of_renaming =
         ["dispatch.policy", "fetch.policy", "retire.policy"].map(|field| (field, "replicated"));
     for name in ["zen2", "zen3", "zen4"] {
         let model = model::find(name).unwrap();
         let renaming = taken(&model, &moves, &all_of_renaming);
-        let a_port = taken(&model, &products, &[("schedulers.policy", "replicated")]);
+        let a_port = taken(&model, &products(), &[("schedulers.policy", "replicated")]);
         for (claimed, won) in [renaming, a_port] {
             assert!((claimed - won).abs() < 0.2 * won, "{name}: {claimed} claimed, {won} won back");
         }
+    }
+}
+
+#[test]
+fn what_a_sibling_displaced_is_won_back_by_a_cache_of_ones_own() {
+    let quiet = ["strides", "streams", "next_line", "adjacent"].map(|it| format!("prefetch.{it}"));
+    for name in ["zen3", "zen4", "ivy-bridge", "little-smt4"] {
+        let off = |field: &String| {
+            (field.clone(), if field.contains("str") { "0" } else { "false" }.to_owned())
+        };
+        let model = model::find(name).unwrap().with(&quiet.each_ref().map(off)).unwrap();
+        for (blamed, policy, kib) in [
+            ("sibling: L1D", "l1d.policy", model.memory.l1d.kib),
+            ("sibling: L2", "l2.policy", model.hierarchy.l2.kib),
+        ] {
+            // mov rax, [rax]: one line after the other, in an order without a pattern
+            let lines = u64::from(kib) * 16 * 5 / 8;
+            let touches = |round: u64| vec![0x100_0000 + round.wrapping_mul(7919) % lines * 64];
+            let rounds = if kib > 64 { 3 * lines } else { 12 * lines };
+            let body = [0x48, 0x8b, 0x00];
+            let chase = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
+            let of = |model: &CoreModel| simulated(model, &[&chase], "full@2", 1);
+            let (full, own) = (of(&model), of(&with(&model, &[(policy, "replicated")])));
+            let stack = &full.phases[0].workers[0].simulated.stack;
+            let claimed: f64 = stack.cycles().filter(|it| it.0 == blamed).map(|it| it.1).sum();
+            let won = full.cycles(0).unwrap() - own.cycles(0).unwrap();
+            assert!(
+                (claimed - won).abs() < 0.2 * won && won > 0.0,
+                "{name}, {blamed}: {claimed} claimed, {won} won back of {:?}",
+                stack.cycles().filter(|it| it.1 > 0.0).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+#[test]
+fn copies_of_a_program_gain_nothing_by_its_addresses() {
+    // add rax, rbx; mov rbx, rax: the loop of the Fibonacci numbers
+    let fib = body(&[0x48, 0x01, 0xd8, 0x48, 0x89, 0xc3].repeat(8));
+    let guesses = made::guesses(4000);
+    // mov r8d, edi: what half of an op cache holds.
+    let decoded = Loop { body: &[0x41, 0x89, 0xf8].repeat(600), rounds: 200, ..Loop::default() };
+    let decoded = decoded.trace();
+    for name in ["zen3", "zen4", "ivy-bridge", "coffee-lake"] {
+        let model = model::find(name).unwrap();
+        for (what, program) in [("fib", &fib), ("guesses", &guesses), ("decoded", &decoded)] {
+            let [common, own] =
+                [false, true].map(|own| made::yield_with_code(&model, program, own));
+            assert!((common / own - 1.0).abs() < 0.02, "{name}, {what}: {common} {own}");
+        }
+        // The first level holds the code once, and not twice: the copies of a real program have that, too.
+        let large = made::jumps(512 * 3 / 4, 12, |place| place * 64);
+        let [common, own] = [false, true].map(|own| made::yield_with_code(&model, &large, own));
+        // An op cache of 768 lines has no need of the first level here.
+        let least = if name == "zen4" { 0.98 } else { 1.5 };
+        assert!(common > least * own, "{name}: {common} {own}");
     }
 }
 

@@ -155,7 +155,9 @@ impl<F: Feed> Core<F> {
             let reply = ask(memory, request, now);
             let flight = self.threads[handle.thread()].flights.get_mut(handle);
             flight.origin = flight.origin.max(reply.origin);
-            ready = ready.max(reply.ready);
+            if reply.ready > ready {
+                (ready, flight.displaced) = (reply.ready, reply.displaced);
+            }
             at = (at / line + 1).wrapping_mul(line);
         }
         ready

@@ -2,6 +2,7 @@
 //! program took. What would be fetched on a wrong path is not simulated, only the time until it ends.
 
 use super::flight::NEVER;
+use super::microcode::Sequencer;
 use super::op_cache::{Filling, OpCache};
 use super::predecoder::{Bytes, Claims, Predecoder};
 use super::thread::{Queued, VALUES};
@@ -9,7 +10,7 @@ use super::{Core, Feed, Next, Step};
 use crate::branch::Outcome;
 use crate::code::CodeInstruction;
 use crate::divided::Divided;
-use crate::memory::{Memory, Request};
+use crate::memory::{Displacement, Memory, Reply, Request};
 use crate::model::{Choice, CoreModel, Decoder, Fetch, LINE, Policy};
 
 /// Where a thread's next instructions come from.
@@ -35,6 +36,8 @@ pub(super) struct Fetcher {
     /// The line that was fetched last, and when it can be decoded.
     line: u64,
     line_ready: u64,
+    /// Until when it waits for a line that a sibling displaced, and for how long of that.
+    displaced: (u64, Displacement),
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
@@ -52,15 +55,24 @@ struct Place {
     line_end: u64,
 }
 
+/// Cycles from a line to the first of its operations that can be renamed.
+const DECODED: u64 = 1;
 /// Cycles until a thread that waits at a gate looks again.
 const GATE: u64 = 50;
 
 /// What one cycle of the front end can still bring.
+#[derive(Debug, Clone, Copy)]
 struct Budget {
+    /// Of the op cache: operations that it gave, how many it can give, and its lines.
     operations: u32,
+    width: u32,
     lines: u32,
+    /// Of the decoders: instructions that they still take, and operations that they made.
     instructions: u32,
+    decoded: u32,
+    /// Bytes of a fetch, as long as none was made, and always.
     bytes: u32,
+    each_fetch: u32,
     /// Whether nothing was taken from it yet.
     is_first: bool,
 }
@@ -84,6 +96,7 @@ impl Fetcher {
             }),
             line: u64::MAX,
             line_ready: 0,
+            displaced: (0, Displacement::default()),
             is_decoding: true,
             fetched_to: 0,
             values: Vec::new(),
@@ -104,6 +117,14 @@ impl Fetcher {
         self.is_at_gate && self.current.is_none()
     }
 
+    /// What it waits for, if that is a line that a sibling displaced.
+    pub(super) fn displaced(&self, now: u64) -> Option<Displacement> {
+        let (until, displaced) = self.displaced;
+        let begin = until.saturating_sub(displaced.cycles.into());
+        let is_late = displaced.cycles > 0 && begin <= now && now < until + DECODED;
+        is_late.then_some(displaced)
+    }
+
     pub(super) fn was_kept_out(&self) -> bool {
         self.was_kept_out
     }
@@ -122,7 +143,10 @@ impl Fetcher {
         if self.waits() {
             return Some(now + GATE);
         }
-        (!self.awaits_branch && self.current.is_some()).then_some(self.resume)
+        let (until, displaced) = self.displaced;
+        let blamed = until.saturating_sub(displaced.cycles.into());
+        let next = if blamed > now { self.resume.min(blamed) } else { self.resume };
+        (!self.awaits_branch && self.current.is_some()).then_some(next)
     }
 }
 
@@ -130,35 +154,39 @@ impl<F: Feed> Core<F> {
     pub(super) fn fetch(&mut self, memory: &mut Memory) {
         let count = self.threads.len();
         if count == 1 {
-            let mut budget = self.front.budget(1);
+            let mut budget = self.front.budget(1, 1);
             self.fetch_thread(0, &mut budget, memory);
             return;
         }
         let (fetching, decoding) = (self.parameters.fetching, self.parameters.decoding);
-        let parts = if fetching == Policy::Partitioned { self.active } else { 1 };
-        let mut budget = self.front.budget(parts);
+        let parts = |policy| if policy == Policy::Partitioned { self.active } else { 1 };
+        let whole = self.front.budget(parts(fetching), parts(decoding));
+        let mut budget = whole;
         let mut turn = self.fetch_turn;
         let mut is_taken = false;
         for place in 0..count {
             let index = self.turn_to_fetch(place);
-            if is_taken && fetching == Policy::Alternating {
-                let is_kept_out = self.may_fetch(index) && self.has_room_in_queue(index);
-                self.threads[index].fetcher.was_kept_out = is_kept_out;
-                continue;
-            }
             if matches!(fetching, Policy::Replicated | Policy::Partitioned) {
-                budget = self.front.budget(parts);
+                budget = Budget { instructions: budget.instructions, ..whole };
+            }
+            if matches!(decoding, Policy::Replicated | Policy::Partitioned) {
+                (budget.instructions, budget.decoded) = (whole.instructions, 0);
+            }
+            let is_kept_out = is_taken && fetching == Policy::Alternating;
+            if is_kept_out {
+                // What it fetched before can still be decoded, unless that is another one's turn, too.
+                (budget.lines, budget.width, budget.bytes) = (0, 0, 0);
             }
             budget.is_first = true;
-            let (before, bytes) = (budget.instructions, budget.bytes);
-            let is_used = self.fetch_thread(index, &mut budget, memory);
+            let before = (budget.instructions, budget.bytes);
+            let is_used = !(is_kept_out && decoding == Policy::Alternating)
+                && self.fetch_thread(index, &mut budget, memory);
             is_taken |= is_used;
-            if (budget.instructions, budget.bytes) != (before, bytes)
-                && decoding == Policy::Alternating
-            {
-                (budget.instructions, budget.bytes) = (0, 0);
+            if (budget.instructions, budget.bytes) != before && decoding == Policy::Alternating {
+                budget.instructions = 0;
             }
-            self.threads[index].fetcher.was_kept_out = false;
+            self.threads[index].fetcher.was_kept_out =
+                is_kept_out && !is_used && self.may_fetch(index) && self.has_room_in_queue(index);
             if is_used && place == 0 {
                 turn.take(index);
             }
@@ -239,7 +267,7 @@ impl<F: Feed> Core<F> {
         let end = step.address + self.code[step.block as usize].bytes();
         if fetcher.fetched_to < end {
             budget.bytes = 0;
-            self.is_active |= fetcher.fetch_block(fetch.bytes.into(), code).is_ok();
+            self.is_active |= fetcher.fetch_block(budget.each_fetch.into(), code).is_ok();
         }
     }
 
@@ -277,7 +305,10 @@ impl<F: Feed> Core<F> {
             // What is fetched then can be renamed in the next cycle.
             thread.fetcher.refilled = thread.fetcher.resume + 1;
         }
-        thread.fetcher.resume <= self.now && thread.fetcher.current.is_some()
+        // A sibling's program may have kept it back since.
+        let resume = thread.fetcher.resume.max(self.front.microcode.until(index));
+        thread.fetcher.resume = resume;
+        resume <= self.now && thread.fetcher.current.is_some()
     }
 
     /// Puts an instruction into the queue and goes to the next. Returns whether fetch ends for now.
@@ -431,7 +462,7 @@ impl Fetcher {
             }
             if !self.is_decoding {
                 let used = budget.operations + operations;
-                if used > model.width && budget.operations > 0 {
+                if used > budget.width && (budget.operations > 0 || budget.width == 0) {
                     return false;
                 }
                 budget.operations = used;
@@ -460,7 +491,11 @@ impl Fetcher {
         let line = last / u64::from(LINE);
         if line != self.line {
             self.line = line;
-            self.line_ready = code.line(last);
+            let reply = code.line(last);
+            self.line_ready = reply.ready;
+            if reply.ready > code.now && reply.displaced.cycles > 0 {
+                self.displaced = (reply.ready, reply.displaced);
+            }
         }
         if self.line_ready > code.now {
             return Err(self.line_ready);
@@ -486,12 +521,19 @@ impl Fetcher {
         front: &mut Front,
         code: &mut Code<'_>,
     ) -> bool {
-        let now = code.now;
+        let (now, user) = (code.now, code.request.user);
         let Some(predecoder) = &mut self.predecoder else { return true };
-        let last = &mut self.line;
+        let (last, displaced) = (&mut self.line, &mut self.displaced);
         let missed = |address: u64| {
             let line = address / u64::from(LINE);
-            if std::mem::replace(last, line) == line { 0 } else { code.line(address) - now }
+            if std::mem::replace(last, line) == line {
+                return 0;
+            }
+            let reply = code.line(address);
+            if reply.displaced.cycles > 0 {
+                *displaced = (reply.ready, reply.displaced);
+            }
+            reply.ready - now
         };
         let bytes = Bytes {
             address,
@@ -499,7 +541,7 @@ impl Fetcher {
             opcode_at: lowered.opcode_at,
             has_length_changing_prefix: lowered.has_length_changing_prefix,
         };
-        let ready = predecoder.ready(bytes, now, &mut front.claims, missed);
+        let ready = predecoder.ready(bytes, now, user, &mut front.claims, missed);
         if ready > now {
             self.resume = self.resume.max(ready);
             return false;
@@ -516,19 +558,20 @@ impl Fetcher {
         let is_last = budget.instructions == 1 && front.decoder.width > 1;
         if budget.instructions == 0
             || (!budget.is_first
-                && (slots > limit || lowered.first_only || budget.operations + slots > most))
+                && (slots > limit || lowered.first_only || budget.decoded + slots > most))
             || (is_last && lowered.may_fuse)
         {
             return false;
         }
         predecoder.take(now);
         budget.instructions = if lowered.alone { 0 } else { budget.instructions - 1 };
-        budget.operations += slots;
+        budget.decoded += slots;
         budget.is_first = false;
         if let Some(switch) = front.from_decoders.filter(|_| is_program) {
             budget.instructions = 0;
-            let cycles = slots.saturating_sub(first).div_ceil(front.microcode_width.max(1));
-            self.resume = now + 1 + u64::from(switch + cycles);
+            let beyond = slots.saturating_sub(first);
+            let end = front.microcode.run(user, now + 1 + u64::from(switch), beyond);
+            self.resume = end;
         }
         true
     }
@@ -547,12 +590,12 @@ impl Fetcher {
         let limit = if budget.is_first { first } else { others };
         if (budget.instructions == 0 && slots > 0)
             || (slots > limit && !budget.is_first)
-            || (budget.operations + slots > most && !budget.is_first)
+            || (budget.decoded + slots > most && !budget.is_first)
         {
             return false;
         }
         let end = address + u64::from(lowered.length);
-        let bytes = u64::from(front.fetch.bytes);
+        let bytes = u64::from(budget.each_fetch);
         if address >= self.fetched_to {
             self.fetched_to = if front.fetch.aligned { address / bytes * bytes } else { address };
         }
@@ -568,7 +611,7 @@ impl Fetcher {
         }
         // The second half of what the decoders see as one takes none of them.
         budget.instructions -= u32::from(slots > 0);
-        budget.operations += slots;
+        budget.decoded += slots;
         budget.is_first = false;
         let longer = front.fetch.length_changing_prefix;
         if lowered.has_length_changing_prefix && longer > 0 {
@@ -588,11 +631,11 @@ struct Code<'m> {
 }
 
 impl Code<'_> {
-    /// When the line of a linear address can be decoded. Lines behind it are asked for, too.
-    fn line(&mut self, linear: u64) -> u64 {
+    /// The line of a linear address, and when it can be decoded. Lines behind it are asked for, too.
+    fn line(&mut self, linear: u64) -> Reply {
         let request = Request { linear, ..self.request };
-        let ready = self.memory.fetch(request, self.now).ready;
-        let lines = if ready > self.now { self.lines_ahead } else { 1 };
+        let reply = self.memory.fetch(request, self.now);
+        let lines = if reply.ready > self.now { self.lines_ahead } else { 1 };
         for ahead in 1..=lines {
             let next = linear.wrapping_add(u64::from(ahead * LINE));
             if next >> 12 != linear >> 12 {
@@ -600,7 +643,7 @@ impl Code<'_> {
             }
             self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
         }
-        ready
+        reply
     }
 }
 
@@ -613,9 +656,9 @@ pub(super) struct Front {
     /// What it holds.
     decoded: Option<Divided<OpCache>>,
     claims: Claims,
-    /// Cycles lost to a microprogram of the decoders, and its operations a cycle.
+    /// Cycles lost on the way to a microprogram, where it takes any.
     from_decoders: Option<u32>,
-    microcode_width: u32,
+    microcode: Sequencer,
 }
 
 impl Front {
@@ -625,25 +668,28 @@ impl Front {
         let decoded = front.op_cache.as_ref().map(|cache| {
             Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
         });
-        let is_shared = threads > 1 && front.fetch.sharing.policy != Policy::Replicated;
         Self {
             decoded,
-            claims: Claims::new(is_shared),
+            claims: Claims::of(model, threads),
             fetch: front.fetch.clone(),
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),
             from_decoders: front.microcode.from_decoders,
-            microcode_width: front.microcode.width,
+            microcode: Sequencer::new(&front.microcode, threads),
         }
     }
 
-    /// What a cycle can bring, or one of so many parts of that.
-    fn budget(&self, parts: u32) -> Budget {
+    /// What a cycle can bring: one of so many parts of what is fetched, and of what is decoded.
+    fn budget(&self, fetched: u32, decoded: u32) -> Budget {
+        let op_cache = self.op_cache.as_ref();
         Budget {
             operations: 0,
-            lines: self.op_cache.as_ref().map_or(0, |cache| cache.lines.div_ceil(parts)),
-            instructions: self.decoder.width.div_ceil(parts),
-            bytes: self.fetch.bytes / parts,
+            width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
+            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
+            instructions: self.decoder.width.div_ceil(decoded),
+            decoded: 0,
+            bytes: (self.fetch.bytes / fetched).max(1),
+            each_fetch: (self.fetch.bytes / fetched).max(1),
             is_first: true,
         }
     }

@@ -1,7 +1,7 @@
 //! Operations between renaming and retirement.
 
 use crate::code::Kind;
-use crate::memory::Origin;
+use crate::memory::{Displacement, Origin};
 
 /// Which operation of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,8 @@ pub(super) struct Flight {
     pub(super) is_forwarded: bool,
     /// Whether it is a plain load of a general-purpose register.
     pub(super) is_pointer: bool,
+    /// Of its last cycles those that a sibling costs it which displaced its line.
+    pub(super) displaced: Displacement,
     /// The first of those that wait for it: an edge.
     waiters: u16,
     /// Sources that it waits for, or has waited for.
@@ -115,6 +117,7 @@ impl Default for Flights {
             is_forwarded: false,
             is_pointer: false,
             waited: 0,
+            displaced: Displacement::default(),
             waiters: NONE,
             used_edges: 0,
         };
@@ -158,6 +161,7 @@ impl Flights {
         flight.origin = Origin::L1;
         flight.is_forwarded = false;
         flight.waited = 0;
+        flight.displaced = Displacement::default();
         flight.waiters = NONE;
         flight.used_edges = 0;
         flight

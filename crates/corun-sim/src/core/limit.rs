@@ -27,6 +27,20 @@ impl Limit {
         Self { own, all, alone: entries }
     }
 
+    /// Of two buffers that so many active threads use as one.
+    pub(super) fn and(self, other: Self, active: u32) -> Self {
+        let all = |limit: Self| match limit.all {
+            u32::MAX => limit.own.saturating_mul(active),
+            all => all,
+        };
+        let is_common = self.all != u32::MAX || other.all != u32::MAX;
+        Self {
+            own: self.own + other.own,
+            all: if is_common { all(self).saturating_add(all(other)) } else { u32::MAX },
+            alone: self.alone + other.alone,
+        }
+    }
+
     /// Whether a thread that holds `own` of the `all` taken entries gets `wanted` more.
     #[inline]
     pub(super) fn has_room(self, own: u32, all: u32, wanted: u32) -> bool {
@@ -62,6 +76,16 @@ mod tests {
         assert!(common.has_room(47, 47, 1) && !common.has_room(48, 48, 1));
         assert!(!common.has_room(20, 64, 1), "the sibling has the others");
         assert!(limit(Policy::Shared, Some(48), 1).has_room(63, 63, 1), "no cap alone");
+    }
+
+    #[test]
+    fn two_buffers_in_a_row_keep_their_policies() {
+        let [common, parts, own] = [Policy::Shared, Policy::Partitioned, Policy::Replicated]
+            .map(|policy| limit(policy, None, 2));
+        assert_eq!(common.and(common, 2), Limit { own: 128, all: 128, alone: 128 });
+        assert_eq!(common.and(parts, 2), Limit { own: 96, all: 128, alone: 128 });
+        assert_eq!(common.and(own, 2), Limit { own: 128, all: 192, alone: 128 });
+        assert_eq!(parts.and(own, 2), Limit { own: 96, all: u32::MAX, alone: 128 });
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod fetch;
 mod flight;
 mod limit;
 mod linear_tags;
+mod microcode;
 mod occupancy;
 mod op_cache;
 mod parameters;

@@ -85,20 +85,17 @@ impl Parameters {
             ports.extend(one.ports.iter().map(|_| Port { scheduler, group: group as u8 }));
         }
         // Units behind the ports: operations wait in front of them without an entry anywhere.
-        let mut schedulers: Vec<u32> = back.schedulers.iter().map(|one| one.entries).collect();
+        let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
+        let mut schedulers: Vec<Limit> = own.collect();
         for queue in &back.waiting {
-            let behind = queue.schedulers.len().max(1) as u32;
-            for (entries, one) in schedulers.iter_mut().zip(&back.schedulers) {
+            let entries = queue.entries / queue.schedulers.len().max(1) as u32;
+            let waiting = Limit::of(entries, &queue.sharing, active);
+            for (limit, one) in schedulers.iter_mut().zip(&back.schedulers) {
                 if queue.schedulers.contains(&one.name) {
-                    *entries += queue.entries / behind;
+                    *limit = limit.and(waiting, active);
                 }
             }
         }
-        let mut schedulers: Vec<Limit> = schedulers
-            .into_iter()
-            .zip(&back.schedulers)
-            .map(|(entries, one)| Limit::of(entries, &one.sharing, active))
-            .collect();
         let is_own = |port: &Port| {
             let scheduler = back.schedulers.get(usize::from(port.scheduler));
             threads > 1 && scheduler.is_some_and(|it| it.sharing.policy == Policy::Replicated)

@@ -5,12 +5,16 @@
 
 use std::collections::VecDeque;
 
-use crate::model::Predecoder as Model;
+use crate::divided::User;
+use crate::model::{CoreModel, Policy, Predecoder as Model};
 
 /// What lies between fetch and decoders, of one thread.
 #[derive(Debug)]
 pub(super) struct Predecoder {
     model: Model,
+    /// Instructions a cycle and entries of the queue that are the thread's at the moment.
+    width: u32,
+    queue: u32,
     block_bytes: u64,
     /// Stall of a prefix that changes a length.
     stall: u64,
@@ -31,7 +35,11 @@ pub(super) struct Predecoder {
 /// The cycles in which threads that share the way to their predecoders have used it.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    is_shared: bool,
+    /// Whether they share the fetch of a block, and what takes its instructions apart.
+    fetch: bool,
+    predecoder: bool,
+    /// How many parts the predecoder and its queue are in while several threads are active.
+    parts: u32,
     last: VecDeque<u64>,
 }
 
@@ -39,14 +47,23 @@ pub(super) struct Claims {
 const CLAIMED: usize = 64;
 
 impl Claims {
-    /// Of threads that share it, or that need not care.
-    pub(super) fn new(is_shared: bool) -> Self {
-        Self { is_shared, last: VecDeque::new() }
+    /// Of so many threads of a core.
+    pub(super) fn of(core: &CoreModel, threads: usize) -> Self {
+        let front = &core.front;
+        let predecoder = front.predecoder.as_ref().map(|one| one.sharing.policy);
+        let is_partitioned = predecoder == Some(Policy::Partitioned);
+        Self {
+            fetch: threads > 1 && front.fetch.sharing.policy != Policy::Replicated,
+            predecoder: threads > 1
+                && matches!(predecoder, Some(Policy::Shared | Policy::Alternating)),
+            parts: if is_partitioned { threads as u32 } else { 1 },
+            last: VecDeque::new(),
+        }
     }
 
-    /// The first free cycle from this one on.
-    fn claim(&mut self, mut cycle: u64) -> u64 {
-        if !self.is_shared {
+    /// The first free cycle from this one on, for a block that is fetched or for more of the one at hand.
+    fn claim(&mut self, mut cycle: u64, is_fetched: bool) -> u64 {
+        if !(self.predecoder || (self.fetch && is_fetched)) {
             return cycle;
         }
         while self.last.contains(&cycle) {
@@ -72,6 +89,8 @@ pub(super) struct Bytes {
 impl Predecoder {
     pub(super) fn new(model: &Model, block_bytes: u32, stall: u32) -> Self {
         Self {
+            width: model.instructions,
+            queue: model.queue,
             model: model.clone(),
             block_bytes: block_bytes.into(),
             stall: stall.into(),
@@ -103,12 +122,16 @@ impl Predecoder {
         &mut self,
         bytes: Bytes,
         now: u64,
+        user: User,
         claims: &mut Claims,
         mut missed: impl FnMut(u64) -> u64,
     ) -> u64 {
         if let Some(ready) = self.ready {
             return ready;
         }
+        let parts = if user.is_alone { 1 } else { claims.parts.max(1) };
+        self.width = (self.model.instructions / parts).max(1);
+        self.queue = (self.model.queue / parts).max(self.width);
         let delay = u64::from(self.model.delay);
         let first = bytes.address / self.block_bytes;
         let last = (bytes.address + u64::from(bytes.length).max(1) - 1) / self.block_bytes;
@@ -124,12 +147,12 @@ impl Predecoder {
         }
         if last != first {
             let offset = bytes.address % self.block_bytes + u64::from(bytes.opcode_at);
-            if self.taken >= self.model.instructions && offset < self.block_bytes {
-                self.go_on(claims);
+            if self.taken >= self.width && offset < self.block_bytes {
+                self.go_on(claims, false);
             }
             self.begin(last, missed(last * self.block_bytes), claims);
-        } else if self.taken >= self.model.instructions {
-            self.go_on(claims);
+        } else if self.taken >= self.width {
+            self.go_on(claims, false);
         }
         self.taken += 1;
         if bytes.has_length_changing_prefix {
@@ -154,17 +177,17 @@ impl Predecoder {
         self.hidden = self.cycles_of_block.saturating_sub(1);
         self.cycles_of_block = 0;
         self.block = block;
-        self.go_on(claims);
+        self.go_on(claims, true);
         self.cycle += missed;
     }
 
     /// Another cycle, when the queue has room for what it may bring.
-    fn go_on(&mut self, claims: &mut Claims) {
+    fn go_on(&mut self, claims: &mut Claims, is_fetched: bool) {
         self.cycles_of_block += 1;
         self.taken = 0;
-        let behind = self.model.queue.saturating_sub(self.model.instructions) as usize + 1;
+        let behind = self.queue.saturating_sub(self.width) as usize + 1;
         let room = self.left.len().checked_sub(behind).map_or(0, |at| self.left[at] + 1);
-        self.cycle = claims.claim((self.cycle + 1).max(room));
+        self.cycle = claims.claim((self.cycle + 1).max(room), is_fetched);
     }
 }
 
@@ -187,7 +210,7 @@ mod tests {
             let has_length_changing_prefix = index == longer;
             let bytes = Bytes { address, length, opcode_at: 0, has_length_changing_prefix };
             address += u64::from(length);
-            let ready = predecoder.ready(bytes, 100, &mut Claims::default(), |_| 0);
+            let ready = predecoder.ready(bytes, 100, User::ALONE, &mut Claims::default(), |_| 0);
             predecoder.take(ready.max(100));
             ready
         };
@@ -224,7 +247,8 @@ mod tests {
                 opcode_at: 0,
                 has_length_changing_prefix: false,
             };
-            ready.push(predecoder.ready(bytes, 100, &mut Claims::default(), |_| 0));
+            let claims = &mut Claims::default();
+            ready.push(predecoder.ready(bytes, 100, User::ALONE, claims, |_| 0));
             // The decoders take nothing before cycle 200.
             predecoder.take(200);
         }
@@ -234,10 +258,11 @@ mod tests {
 
     #[test]
     fn who_shares_a_way_takes_turns() {
-        let mut claims = Claims::new(true);
-        let claimed: Vec<u64> = [5, 5, 6, 5, 20].map(|cycle| claims.claim(cycle)).to_vec();
+        let mut claims = Claims { fetch: true, ..Claims::default() };
+        let claimed: Vec<u64> = [5, 5, 6, 5, 20].map(|cycle| claims.claim(cycle, true)).to_vec();
         assert_eq!(claimed, [5, 6, 7, 8, 20]);
-        let mut own = Claims::new(false);
-        assert_eq!([5, 5].map(|cycle| own.claim(cycle)), [5, 5]);
+        assert_eq!(claims.claim(5, false), 5, "what was fetched is taken apart by its own");
+        let mut own = Claims::default();
+        assert_eq!([5, 5].map(|cycle| own.claim(cycle, true)), [5, 5]);
     }
 }

@@ -164,6 +164,9 @@ impl<F: Feed> Core<F> {
         let thread = &self.threads[index];
         if thread.fetcher.recovers(self.now) {
             Component::Mispredict
+        } else if let Some(displaced) = thread.fetcher.displaced(self.now) {
+            let is_second = displaced.is_second;
+            Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
         } else if thread.fetcher.was_kept_out() {
             Component::Sibling(Shared::FrontEnd)
         } else if thread.fetcher.has_nothing() {
@@ -171,6 +174,15 @@ impl<F: Feed> Core<F> {
             self.cause(index, if waits { Component::Waiting } else { Component::FrontEnd })
         } else {
             Component::FrontEnd
+        }
+    }
+
+    /// What slots are lost to when a thread would have room without its siblings: an oldest operation that
+    /// waits because of a sibling anyway keeps the others waiting, too.
+    pub(super) fn crowded(&self, index: usize, taken: Component) -> Component {
+        match self.cause(index, taken) {
+            line @ Component::Sibling(Shared::L1d | Shared::L2) => line,
+            _ => taken,
         }
     }
 
@@ -191,8 +203,14 @@ impl<F: Feed> Core<F> {
         }
         let oldest = thread.flights.at(thread.head);
         let is_load = matches!(oldest.kind, Kind::Load(_));
+        let is_displaced = oldest.displaced.cycles > 0
+            && self.now.saturating_add(oldest.displaced.cycles.into()) >= oldest.done;
         let data = match (is_load, oldest.is_forwarded) {
             (true, true) => Component::Forwarding,
+            (true, false) if is_displaced => Component::Sibling(match oldest.displaced.is_second {
+                true => Shared::L2,
+                false => Shared::L1d,
+            }),
             (true, false) => Component::Memory(oldest.origin),
             (false, _) => Component::Dependency,
         };

@@ -102,15 +102,19 @@ impl<F: Feed> Core<F> {
                 thread.head += 1;
                 self.is_active = true;
             }
-            let most = match self.parameters.retiring {
-                Policy::Replicated => self.parameters.retire,
+            // What is wider than a thread ever has is retired all the same.
+            let whole = match self.parameters.retiring {
                 Policy::Partitioned => (self.parameters.retire / self.active).max(1),
+                _ => self.parameters.retire,
+            };
+            let most = match self.parameters.retiring {
+                Policy::Replicated | Policy::Partitioned => whole,
                 Policy::Shared | Policy::Alternating => width,
             };
             let mut left = most;
             while let Some(oldest) = thread.rob.front() {
                 let slots = u32::from(oldest.slots);
-                if oldest.end > thread.head || slots > left && left < self.parameters.retire {
+                if oldest.end > thread.head || slots > left && left < whole {
                     break;
                 }
                 left = left.saturating_sub(slots);

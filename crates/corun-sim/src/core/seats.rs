@@ -74,7 +74,10 @@ impl<F: Feed> Core<F> {
         }
         let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
         self.seats.is_crowded = own + wanted <= limit.own;
-        Err(if is_taken { Ok(Component::Sibling(shared)) } else { Err(buffer) })
+        Err(match is_taken {
+            true => Ok(self.crowded(index, Component::Sibling(shared))),
+            false => Err(buffer),
+        })
     }
 
     /// Finds a place for everything that the instruction needs, or says what is full: what the slots are

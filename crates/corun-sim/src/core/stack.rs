@@ -67,6 +67,12 @@ pub enum Shared {
     Scheduler,
     /// Ports.
     Ports,
+    /// The place of a line of code in the first level.
+    L1i,
+    /// The place of a line of data in the first level.
+    L1d,
+    /// The place of a line in the second level.
+    L2,
 }
 
 const SIBLING: &[(Shared, &str)] = &[
@@ -78,6 +84,9 @@ const SIBLING: &[(Shared, &str)] = &[
     (Shared::Registers, "sibling: registers"),
     (Shared::Scheduler, "sibling: scheduler"),
     (Shared::Ports, "sibling: ports"),
+    (Shared::L1i, "sibling: L1I"),
+    (Shared::L1d, "sibling: L1D"),
+    (Shared::L2, "sibling: L2"),
 ];
 
 const FIXED: &[(Component, &str)] = &[

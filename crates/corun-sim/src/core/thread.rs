@@ -156,14 +156,16 @@ impl<F: Feed> Thread<F> {
 
     /// The next cycle in which this thread may go on by itself.
     pub(super) fn next_event(&self, now: u64) -> Option<u64> {
-        let head = (self.head < self.next)
-            .then(|| self.flights.at(self.head).done)
-            .filter(|done| *done != NEVER);
+        let oldest = (self.head < self.next).then(|| self.flights.at(self.head));
+        let oldest = oldest.filter(|oldest| oldest.done != NEVER);
+        let head = oldest.map(|oldest| oldest.done);
+        // From then on a sibling is to blame.
+        let displaced = oldest.map(|oldest| oldest.done - u64::from(oldest.displaced.cycles));
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
         let ahead = |at: &u64| *at > now;
         let stores = self.stores.next_event();
-        [head, queued, fetch, stores].into_iter().flatten().filter(ahead).min()
+        [head, displaced, queued, fetch, stores].into_iter().flatten().filter(ahead).min()
     }
 
     /// A value in the ring.

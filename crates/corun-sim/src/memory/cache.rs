@@ -1,5 +1,6 @@
 //! One cache: which lines it holds, in which state, and which one leaves for a new one.
 
+use super::displaced::Displaced;
 use crate::model::{CacheSize, Replacement};
 
 /// A line's number: its physical address without the bits inside the line.
@@ -26,6 +27,9 @@ pub(super) struct Held {
     pub(super) until: u64,
     /// What the replacement remembers.
     rank: u32,
+    /// The thread that it came for, and whether that would have had it without its siblings.
+    thread: u8,
+    pub(super) was_displaced: bool,
 }
 
 impl Held {
@@ -59,6 +63,8 @@ pub(super) struct Cache {
     groups: Vec<Group>,
     /// Counts uses, for the order of the last ones.
     clock: u32,
+    /// What threads lost to each other, where several share it.
+    displaced: Option<Displaced>,
 }
 
 /// Sets that get room together, so that a large cache of which little is used costs little.
@@ -83,12 +89,30 @@ impl Cache {
         let (sets, ways) = (u64::from(size.sets), size.ways as usize);
         let groups = vec![Group::default(); sets.div_ceil(GROUP) as usize];
         let mask = sets.is_power_of_two().then(|| sets - 1);
-        Self { sets, mask, ways, replacement: size.replacement, groups, clock: 0 }
+        let (replacement, displaced) = (size.replacement, None);
+        Self { sets, mask, ways, replacement, groups, clock: 0, displaced }
+    }
+
+    /// One that so many threads share.
+    pub(super) fn of_threads(size: CacheSize, threads: usize) -> Self {
+        let cache = Self::of(size);
+        let displaced = (threads > 1).then(|| Displaced::new(cache.sets, cache.ways, threads));
+        Self { displaced, ..cache }
+    }
+
+    fn number(&self, line: Line) -> u64 {
+        self.mask.map_or_else(|| line % self.sets, |mask| line & mask)
+    }
+
+    /// Whether a thread would find a line that is not there, if it had the cache for itself.
+    pub(super) fn was_displaced(&self, line: Line, thread: u8) -> bool {
+        let set = self.number(line);
+        self.displaced.as_ref().is_some_and(|displaced| displaced.has(set, thread, line))
     }
 
     #[inline]
     fn set(&self, line: Line) -> Set {
-        let set = self.mask.map_or_else(|| line % self.sets, |mask| line & mask);
+        let set = self.number(line);
         Set { group: (set / GROUP) as usize, first: (set % GROUP) as usize * self.ways }
     }
 
@@ -140,8 +164,14 @@ impl Cache {
         }
     }
 
-    /// Takes a line in; returns the one that left for it.
-    pub(super) fn insert(&mut self, line: Line, ready: u64, state: State) -> Option<Evicted> {
+    /// Takes a line in for a thread; returns the one that left for it.
+    pub(super) fn insert(
+        &mut self,
+        line: Line,
+        ready: u64,
+        state: State,
+        thread: u8,
+    ) -> Option<Evicted> {
         let set = self.set(line);
         self.make_room(set);
         let known = self.place(line, set);
@@ -152,18 +182,44 @@ impl Cache {
         let leaves = known.is_none() && before != EMPTY && held.until == u64::MAX;
         let evicted = leaves.then_some(Evicted { line: before, state: held.state });
         group.lines[place] = line;
-        group.held[place] = Held { ready, state, until: u64::MAX, rank: held.rank };
+        let rank = held.rank;
+        let (until, was_displaced) = (u64::MAX, false);
+        group.held[place] = Held { ready, state, until, rank, thread, was_displaced };
         self.touch(set, place);
+        if known.is_none() {
+            let left = evicted.map(|evicted| (held.thread, evicted.line));
+            self.note(set, place, left);
+        }
         if self.replacement == Replacement::ReReference {
             self.groups[set.group].held[place].rank = DISTANT - 1;
         }
         evicted
     }
 
+    /// Notes what it means to the threads that share the cache that a line came and another one left.
+    fn note(&mut self, set: Set, place: usize, left: Option<(u8, Line)>) {
+        let Some(displaced) = &mut self.displaced else { return };
+        let Group { lines, held } = &mut self.groups[set.group];
+        let ways = set.first..set.first + self.ways;
+        let number = set.group as u64 * GROUP + (set.first / self.ways) as u64;
+        let all = || lines[ways.clone()].iter().zip(&held[ways.clone()]);
+        let count =
+            |thread| all().filter(|(line, held)| **line != EMPTY && held.thread == thread).count();
+        let came = (held[place].thread, lines[place]);
+        held[place].was_displaced = displaced.fill(number, came, left, count);
+    }
+
     fn make_room(&mut self, set: Set) {
         let group = &mut self.groups[set.group];
         if group.lines.is_empty() {
-            let empty = Held { ready: 0, state: State::Shared, until: u64::MAX, rank: 0 };
+            let empty = Held {
+                ready: 0,
+                state: State::Shared,
+                until: u64::MAX,
+                rank: 0,
+                thread: 0,
+                was_displaced: false,
+            };
             let places = self.sets.min(GROUP) as usize * self.ways;
             *group = Group { lines: vec![EMPTY; places], held: vec![empty; places] };
         }
@@ -222,7 +278,7 @@ mod tests {
                 .filter(|line| {
                     let is_missed = cache.find(*line).is_none();
                     if is_missed {
-                        cache.insert(*line, 0, State::Exclusive);
+                        cache.insert(*line, 0, State::Exclusive, 0);
                     }
                     is_missed
                 })
@@ -246,7 +302,7 @@ mod tests {
         let mut cache = empty(1, 8, replacement);
         for line in [0, 1, 2, 3, 0, 1, 2, 3].into_iter().chain(100..107) {
             if cache.find(line).is_none() {
-                cache.insert(line, 0, State::Exclusive);
+                cache.insert(line, 0, State::Exclusive, 0);
             }
         }
         (0..4).filter(|line| cache.peek(*line).is_some()).count()
@@ -283,7 +339,7 @@ mod tests {
             for line in lines {
                 if cache.find(line).is_none() {
                     prop_assert!(!here.contains(&line));
-                    let evicted = cache.insert(line, 0, State::Shared);
+                    let evicted = cache.insert(line, 0, State::Shared, 0);
                     if let Some(evicted) = evicted {
                         prop_assert!(here.remove(&evicted.line));
                     }

@@ -7,6 +7,7 @@ mod buffers;
 mod cache;
 mod coherence;
 mod counts;
+mod displaced;
 mod link;
 mod pages;
 mod prefetch;
@@ -70,6 +71,36 @@ pub(crate) struct Reply {
     /// Cycles of them for the translation.
     pub(crate) translation: u64,
     pub(crate) origin: Origin,
+    /// Cycles of them that the line would not have taken if a sibling had not displaced it.
+    pub(crate) displaced: Displacement,
+}
+
+/// What a line takes longer because a sibling displaced it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Displacement {
+    pub(crate) cycles: u16,
+    /// Whether it was displaced from the second level, not from the first.
+    pub(crate) is_second: bool,
+}
+
+impl Displacement {
+    /// From the first level, if it was, or as from the second.
+    fn of(is_displaced: bool, cycles: u64, second: u64) -> Self {
+        match is_displaced {
+            true => Self { cycles: cycles.min(u16::MAX.into()) as u16, is_second: false },
+            false => Self { cycles: second.min(u16::MAX.into()) as u16, is_second: true },
+        }
+    }
+}
+
+/// A line from the second level or behind it.
+#[derive(Debug, Clone, Copy)]
+struct Beyond {
+    ready: u64,
+    origin: Origin,
+    state: State,
+    /// Cycles that the second level would have spared if a sibling had not displaced it there.
+    displaced: u64,
 }
 
 /// All that cores share, and what each has of its own.
@@ -163,13 +194,17 @@ impl Memory {
         let core = &mut self.cores[request.core];
         if let Some(held) = core.l1i.of(request.user).find(line) {
             let ready = held.ready.max(start);
-            return Reply { ready, translation, origin: Origin::L1 };
+            let displaced = Displacement::of(held.was_displaced, ready - start, 0);
+            return Reply { ready, translation, origin: Origin::L1, displaced };
         }
         core.asked(request.user).l1i_misses += 1;
+        let is_displaced = core.l1i.of(request.user).was_displaced(line, request.user.thread);
         let Request { core, user, .. } = request;
-        let (ready, origin, _) = self.beyond(core, user, line, false, start, self.latencies.code);
-        self.cores[core].l1i.of(user).insert(line, ready, State::Shared);
-        Reply { ready, translation, origin }
+        let found = self.beyond(core, user, line, false, start, self.latencies.code);
+        let (ready, origin) = (found.ready, found.origin);
+        self.cores[core].l1i.of(user).insert(line, ready, State::Shared, user.thread);
+        let displaced = Displacement::of(is_displaced, ready - start, found.displaced);
+        Reply { ready, translation, origin, displaced }
     }
 
     /// Brings a line of code that is going to be asked for.
@@ -177,8 +212,8 @@ impl Memory {
         let Request { core, user, pages, linear, .. } = request;
         let line = pages.code(linear) >> LINE_SHIFT;
         if self.cores[core].l1i.of(user).peek(line).is_none() {
-            let (ready, _, _) = self.beyond(core, user, line, false, now, self.latencies.code);
-            self.cores[core].l1i.of(user).insert(line, ready, State::Shared);
+            let ready = self.beyond(core, user, line, false, now, self.latencies.code).ready;
+            self.cores[core].l1i.of(user).insert(line, ready, State::Shared, user.thread);
         }
     }
 
@@ -206,17 +241,22 @@ impl Memory {
                 if is_write {
                     held.state = State::Modified;
                 }
-                Reply { ready: held.ready.max(start), translation, origin: Origin::L1 }
+                let ready = held.ready.max(start);
+                let displaced = Displacement::of(held.was_displaced, ready - start, 0);
+                Reply { ready, translation, origin: Origin::L1, displaced }
             }
             _ => {
                 core.asked(user).l1d_misses += 1;
+                let is_displaced = core.l1d.of(user).was_displaced(line, user.thread);
                 let begin = core.fills.of(user).free(start);
-                let (ready, origin) = self.bring(number, user, line, is_write, begin);
+                let Beyond { ready, origin, displaced, .. } =
+                    self.bring(number, user, line, is_write, begin);
+                let displaced = Displacement::of(is_displaced, ready - start, displaced);
                 self.cores[number].fills.of(user).take(ready);
                 if self.cores[number].next_line {
                     self.bring_ahead(number, user, line + 1, begin);
                 }
-                Reply { ready, translation, origin }
+                Reply { ready, translation, origin, displaced }
             }
         };
         if let Some(linear) = ahead {
@@ -238,27 +278,21 @@ impl Memory {
             return;
         }
         own.asked(user).prefetches += 1;
-        let (ready, _) = self.bring(core, user, line, false, now);
+        let ready = self.bring(core, user, line, false, now).ready;
         self.cores[core].fills.of(user).take(ready);
     }
 
     /// A line for the first-level data cache.
-    fn bring(
-        &mut self,
-        core: usize,
-        user: User,
-        line: Line,
-        is_write: bool,
-        now: u64,
-    ) -> (u64, Origin) {
+    fn bring(&mut self, core: usize, user: User, line: Line, is_write: bool, now: u64) -> Beyond {
         let to_l2 = self.latencies.l2;
-        let (ready, origin, state) = self.beyond(core, user, line, is_write, now, to_l2);
-        let state = if is_write { State::Modified } else { state };
-        let evicted = self.cores[core].l1d.of(user).insert(line, ready, state);
+        let found = self.beyond(core, user, line, is_write, now, to_l2);
+        let state = if is_write { State::Modified } else { found.state };
+        let l1d = self.cores[core].l1d.of(user);
+        let evicted = l1d.insert(line, found.ready, state, user.thread);
         if let Some(evicted) = evicted.filter(|evicted| evicted.state == State::Modified) {
             self.write_back(core, user, evicted.line, now);
         }
-        (ready, origin)
+        found
     }
 
     /// A line from the second level or behind it, which begins to be looked for `now`.
@@ -270,25 +304,30 @@ impl Memory {
         is_write: bool,
         now: u64,
         to_l2: u64,
-    ) -> (u64, Origin, State) {
+    ) -> Beyond {
         let own = &mut self.cores[core];
         let stream = own.prefetchers.of(user).stream(line);
-        let start = own.l2_link.take(now);
+        let start = own.l2_link.of(user).take(now);
         let found = own.l2.of(user).find(line).map(|held| *held);
         let reply = match found {
             Some(held) if held.serves(is_write, start) => {
-                (held.ready.max(start) + to_l2, Origin::L2, held.state)
+                let ready = held.ready.max(start);
+                let displaced = if held.was_displaced { ready - start } else { 0 };
+                let (origin, state) = (Origin::L2, held.state);
+                Beyond { ready: ready + to_l2, origin, state, displaced }
             }
             _ => {
                 own.asked(user).l2_misses += 1;
-                let begin = own.l2_misses.free(start);
+                let is_displaced = own.l2.of(user).was_displaced(line, user.thread);
+                let begin = own.l2_misses.of(user).free(start);
                 let (ready, origin, state) = self.outside(core, user, line, is_write, begin);
                 let own = &mut self.cores[core];
-                own.l2_misses.take(ready);
+                own.l2_misses.of(user).take(ready);
                 if own.adjacent {
                     self.fill_l2_ahead(core, user, line ^ 1, begin);
                 }
-                (ready + to_l2, origin, state)
+                let displaced = if is_displaced { ready - start } else { 0 };
+                Beyond { ready: ready + to_l2, origin, state, displaced }
             }
         };
         for line in stream {
@@ -299,10 +338,10 @@ impl Memory {
 
     fn fill_l2_ahead(&mut self, core: usize, user: User, line: Line, now: u64) {
         let own = &mut self.cores[core];
-        if own.l2.of(user).peek(line).is_none() && !own.l2_misses.are_full(now) {
+        if own.l2.of(user).peek(line).is_none() && !own.l2_misses.of(user).are_full(now) {
             own.asked(user).prefetches += 1;
             let (ready, _, _) = self.outside(core, user, line, false, now);
-            self.cores[core].l2_misses.take(ready);
+            self.cores[core].l2_misses.of(user).take(ready);
         }
     }
 
@@ -376,7 +415,7 @@ impl Memory {
     }
 
     fn fill_l2(&mut self, core: usize, user: User, line: Line, ready: u64, state: State) {
-        let evicted = self.cores[core].l2.of(user).insert(line, ready, state);
+        let evicted = self.cores[core].l2.of(user).insert(line, ready, state, user.thread);
         let Some(evicted) = evicted else { return };
         if self.holds == Holds::Victims || evicted.state == State::Modified {
             self.fill_l3(core, evicted.line, ready, evicted.state);
@@ -391,7 +430,7 @@ impl Memory {
             }
             return;
         };
-        let Some(evicted) = l3.insert(line, ready, state) else { return };
+        let Some(evicted) = l3.insert(line, ready, state, 0) else { return };
         let mut is_changed = evicted.state == State::Modified;
         if self.holds == Holds::Inclusive {
             let first = core / self.group_size * self.group_size;
@@ -441,10 +480,12 @@ impl Memory {
     fn table(&mut self, core: usize, user: User, line: Line, now: u64) -> u64 {
         let latencies = self.latencies;
         match latencies.walk_begins {
-            WalkBegins::L2 => self.beyond(core, user, line, false, now, latencies.l2).0,
+            WalkBegins::L2 => self.beyond(core, user, line, false, now, latencies.l2).ready,
             WalkBegins::L1d => match self.cores[core].l1d.of(user).find(line) {
                 Some(held) => held.ready.max(now) + self.cores[core].l1d_latency,
-                None => self.bring(core, user, line, false, now).0 + self.cores[core].l1d_latency,
+                None => {
+                    self.bring(core, user, line, false, now).ready + self.cores[core].l1d_latency
+                }
             },
         }
     }

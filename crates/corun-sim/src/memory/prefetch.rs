@@ -44,11 +44,12 @@ struct Stream {
 }
 
 impl Prefetchers {
-    pub(super) fn of(model: &Prefetch) -> Self {
+    /// One of so many equal parts.
+    pub(super) fn of(model: &Prefetch, parts: u32) -> Self {
         Self {
-            strides: vec![Stride::default(); model.strides as usize],
+            strides: vec![Stride::default(); (model.strides / parts) as usize],
             stride_ahead: model.stride_ahead.into(),
-            streams: vec![Stream::default(); model.streams as usize],
+            streams: vec![Stream::default(); (model.streams / parts) as usize],
             stream_ahead: model.stream_ahead.into(),
             clock: 0,
         }
@@ -133,15 +134,18 @@ mod tests {
     fn prefetchers() -> Prefetchers {
         let sharing =
             Sharing { policy: Policy::Shared, cap: None, source: "a test".into(), assumed: true };
-        Prefetchers::of(&Prefetch {
-            next_line: false,
-            strides: 64,
-            stride_ahead: 4,
-            streams: 16,
-            stream_ahead: 8,
-            adjacent: false,
-            sharing,
-        })
+        Prefetchers::of(
+            &Prefetch {
+                next_line: false,
+                strides: 64,
+                stride_ahead: 4,
+                streams: 16,
+                stream_ahead: 8,
+                adjacent: false,
+                sharing,
+            },
+            1,
+        )
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::link::Link;
 use super::prefetch::Prefetchers;
 use super::translation::Translations;
 use crate::divided::{Divided, User};
-use crate::model::{CacheSize, CoreModel, Sharing};
+use crate::model::{CacheSize, CoreModel, Policy, Sharing};
 
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]
@@ -17,8 +17,8 @@ pub(super) struct Private {
     pub(super) l1d_latency: u64,
     pub(super) fills: Divided<Buffers>,
     pub(super) l2: Divided<Cache>,
-    pub(super) l2_link: Link,
-    pub(super) l2_misses: Buffers,
+    pub(super) l2_link: Divided<Link>,
+    pub(super) l2_misses: Divided<Buffers>,
     pub(super) l3_link: Link,
     pub(super) translations: Translations,
     pub(super) prefetchers: Divided<Prefetchers>,
@@ -33,10 +33,14 @@ impl Private {
     pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let hierarchy = &model.hierarchy;
         let cache = |size: CacheSize, sharing: &Sharing| {
-            Divided::new(sharing.policy, threads, |parts| Cache::of(size.part(parts)))
+            let sharers = if sharing.policy == Policy::Shared { threads } else { 1 };
+            Divided::new(sharing.policy, threads, |parts| {
+                Cache::of_threads(size.part(parts), sharers)
+            })
         };
         let (l1i, l1d) = (&model.front.l1i, &model.memory.l1d);
         let (fills, prefetch) = (&hierarchy.fills, &hierarchy.prefetch);
+        let l2 = hierarchy.l2.sharing.policy;
         Self {
             l1i: cache(l1i.size(), &l1i.sharing),
             l1d: cache(l1d.size(), &l1d.sharing),
@@ -45,12 +49,17 @@ impl Private {
                 Buffers::new(fills.entries / parts)
             }),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
-            l2_link: Link::new(hierarchy.l2.interval),
-            l2_misses: Buffers::new(hierarchy.l2.entries),
+            // Each of equal parts is so many times as slow.
+            l2_link: Divided::new(l2, threads, |parts| {
+                Link::new(hierarchy.l2.interval * f64::from(parts))
+            }),
+            l2_misses: Divided::new(l2, threads, |parts| {
+                Buffers::new(hierarchy.l2.entries / parts)
+            }),
             l3_link: Link::new(hierarchy.l3.as_ref().map_or(0.0, |l3| l3.interval)),
             translations: Translations::of(model, threads),
-            prefetchers: Divided::new(prefetch.sharing.policy, threads, |_| {
-                Prefetchers::of(prefetch)
+            prefetchers: Divided::new(prefetch.sharing.policy, threads, |parts| {
+                Prefetchers::of(prefetch, parts)
             }),
             next_line: hierarchy.prefetch.next_line,
             adjacent: hierarchy.prefetch.adjacent,

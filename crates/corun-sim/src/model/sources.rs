@@ -21,6 +21,9 @@ impl CoreModel {
             ("front.prediction".to_owned(), &front.prediction.sharing),
             ("front.decoder".to_owned(), &front.decoder.sharing),
         ];
+        if let Some(predecoder) = &front.predecoder {
+            all.push(("front.predecoder".to_owned(), &predecoder.sharing));
+        }
         if let Some(cache) = &front.op_cache {
             all.push(("front.op_cache".to_owned(), &cache.sharing));
         }

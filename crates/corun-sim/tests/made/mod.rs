@@ -1,5 +1,9 @@
 //! Made-up programs: loops of which one knows what they need, as traces.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use corun_sim::model::CoreModel;
 use corun_sim::seating::{Seating, Wanted, seat};
 use corun_sim::timing::TimingTable;
@@ -72,8 +76,17 @@ fn phase_of(
     warm_up: u64,
     (phase, phases): (usize, usize),
 ) -> Phase {
-    let timings = TimingTable::of(model).unwrap();
+    let timings = timings(model);
     simulate_together(setup(model, &timings, processes, seating, warm_up), phase, phases).unwrap()
+}
+
+/// The timing of a model that comes with corun, read once in a test.
+fn timings(model: &CoreModel) -> Rc<TimingTable> {
+    thread_local! {
+        static READ: RefCell<HashMap<String, Rc<TimingTable>>> = RefCell::default();
+    }
+    let read = || Rc::new(TimingTable::of(model).unwrap());
+    READ.with_borrow_mut(|known| known.entry(model.name.clone()).or_insert_with(read).clone())
 }
 
 fn setup<'a, 't>(
@@ -94,6 +107,7 @@ fn setup<'a, 't>(
         switch_us: 1.0,
         seed: 1,
         first_turn: 0,
+        own_code: false,
     }
 }
 
@@ -103,12 +117,26 @@ pub fn smt_yield(model: &CoreModel, traces: &[&Trace]) -> f64 {
     full.per_core(&spread).unwrap().mean
 }
 
+/// The SMT yield of two copies of a program, with or without pages of their own for the code of each.
+pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 {
+    let processes = [Process::of(trace)];
+    let timings = timings(model);
+    let warm_up = trace.threads()[0].instructions / 4;
+    let run = |placement: &str, seating: Seating| {
+        let setup = Setup { own_code, ..setup(model, &timings, &processes, &seating, warm_up) };
+        let phases = (0..2).map(|phase| simulate_together(setup, phase, 2).unwrap()).collect();
+        Outcome { placement: placement.parse().unwrap(), phases }
+    };
+    let spread = run("spread", vec![vec![vec![0]]]);
+    run("full@2", vec![vec![vec![0], vec![0]]]).per_core(&spread).unwrap().mean
+}
+
 /// Two workers as siblings, the second on the first logical CPU and the first turn the other's.
 pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
     let first = traces[0].threads()[0].instructions;
     let seating = vec![vec![vec![1], vec![0]]];
-    let timings = TimingTable::of(model).unwrap();
+    let timings = timings(model);
     let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &seating, first / 4) };
     let phase = simulate_together(setup, 0, 1).unwrap();
     Outcome { placement: corun_record::Placement::Full(Some(2)), phases: vec![phase] }
@@ -169,4 +197,24 @@ pub fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
     let workers = phase_of(model, &processes, &seating, 0, (0, 1)).workers;
     assert_eq!(workers[0].cycles, workers[1].cycles, "the process's time");
     workers[0].cycles
+}
+
+/// Jumps from each place to the next, and from the last to the first.
+pub fn jumps(places: u64, rounds: u64, lies: impl Fn(u64) -> u64) -> Trace {
+    let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+    let at = |place: u64| 0x40_0000 + lies(place);
+    let blocks: Vec<_> = (0..places)
+        .map(|place| {
+            let distance = at((place + 1) % places) as i64 - (at(place) as i64 + 5);
+            let jump = [&[0xe9][..], &(distance as i32).to_le_bytes()].concat();
+            writer.define(decode(at(place), &jump).unwrap()).unwrap()
+        })
+        .collect();
+    let thread = writer.thread(1).unwrap();
+    for _ in 0..rounds {
+        for &block in &blocks {
+            writer.execute(thread, block, 1, &[]).unwrap();
+        }
+    }
+    Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
 }

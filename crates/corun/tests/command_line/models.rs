@@ -15,7 +15,8 @@ fn every_model_is_listed_described_and_right() {
     let entries: Vec<Value> = serde_json::from_str(&listed.output).unwrap();
     let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
     let names: Vec<&str> = names.collect();
-    for core in ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4"] {
+    let cores = ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4"];
+    for core in cores.into_iter().chain(["little-smt4"]) {
         assert!(names.contains(&core), "{core}");
     }
     let table = of(&["list"]).output;

@@ -136,6 +136,19 @@ fn workers_run_together_and_placements_are_compared() {
 }
 
 #[test]
+fn a_policy_that_changes_nothing_is_said_to() {
+    let scratch = Scratch::new();
+    let file = scratch.file("blocks.csv");
+    std::fs::write(&file, "block\n4883c001\n").unwrap();
+    let blocks = ["--blocks", file.to_str().unwrap(), "--csv=-"];
+    let set = |policy| of(&[&["--model=ivy-bridge", policy], &blocks[..]].concat());
+    let idle = set("--set=loop_buffer.policy=shared");
+    let expected = "corun: front.loop_buffer.policy=shared changes nothing: ";
+    assert!(idle.errors.starts_with(expected), "{}", idle.errors);
+    assert_eq!((idle.exit, set("--set=rob.policy=shared").errors.as_str()), (Some(0), ""));
+}
+
+#[test]
 fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
     let scratch = Scratch::new();
     let trace = recorded(&scratch);

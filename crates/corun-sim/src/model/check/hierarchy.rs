@@ -18,9 +18,12 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         &model.hierarchy;
     faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
     size("hierarchy.l2", [l2.kib, l2.ways], LARGEST[0], faults);
+    let sets = l2.kib.saturating_mul(1024) / LINE / l2.ways.max(1);
+    faults.parts("hierarchy.l2", sets, l2.ways, &l2.sharing);
     faults.cycles("hierarchy.l2.miss", l2.miss);
     amount("hierarchy.l2.interval", l2.interval, 1024.0, faults);
     faults.within("hierarchy.l2.entries", l2.entries, 1, 1 << 12);
+    faults.resource("hierarchy.l2", "entries", l2.entries, &l2.sharing);
     if let Some(l3) = l3 {
         size("hierarchy.l3", [l3.kib, l3.ways], LARGEST[1], faults);
         faults.cycles("hierarchy.l3.miss", l3.miss);
@@ -36,6 +39,8 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     faults.within("hierarchy.walk.walkers", walk.walkers, 1, 64);
     faults.cycles("hierarchy.walk.cycles", walk.cycles);
     faults.within("hierarchy.walk.directories", walk.directories, 1, 1 << 12);
+    faults.resource("hierarchy.walk", "walkers", walk.walkers, &walk.sharing);
+    faults.resource("hierarchy.walk", "directories", walk.directories, &walk.sharing);
     prefetchers(prefetch, faults);
     amount("hierarchy.main.nanoseconds", main.nanoseconds, 1e5, faults);
     amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);

@@ -20,6 +20,15 @@ const MOST_ENTRIES: u32 = 1 << 20;
 const MOST_CYCLES: u32 = 1 << 12;
 /// More than any core does in one cycle.
 const MOST_A_CYCLE: u32 = 64;
+/// What is used anew each cycle, so that threads can take turns there.
+const ALTERNATING: [&str; 6] = [
+    "front.fetch",
+    "front.predecoder",
+    "front.decoder",
+    "front.microcode",
+    "back.dispatch",
+    "back.retire",
+];
 /// Hardware threads of the widest core there is.
 const WIDEST: u32 = 8;
 
@@ -39,6 +48,13 @@ pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Wrong> {
                 format!("{path}.sharing.cap"),
                 "none beside a policy that is not \"shared\"",
                 "one",
+            );
+        }
+        if sharing.policy == Policy::Alternating && !ALTERNATING.contains(&path.as_str()) {
+            faults.add(
+                format!("{path}.sharing.policy"),
+                "\"replicated\", \"partitioned\" or \"shared\", since it holds what is not for one cycle",
+                "\"alternating\"",
             );
         }
     }
@@ -173,6 +189,11 @@ impl Faults {
             let expected = format!("a number of sets that is a power of two ({ways} ways each)");
             self.add(format!("{path}.{field}"), expected, sets);
         }
+        self.parts(path, sets, ways, sharing);
+    }
+
+    /// A partition is of the sets or of the ways.
+    fn parts(&mut self, path: &str, sets: u32, ways: u32, sharing: &Sharing) {
         if sharing.policy == Policy::Partitioned
             && !(sets.is_multiple_of(self.smt_width) || ways.is_multiple_of(self.smt_width))
         {

@@ -13,7 +13,7 @@ use corun_record::Placement;
 use corun_sim::model::{self, CoreModel};
 use corun_sim::timing::TimingTable;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, say};
 use crate::values::{assignment, positive};
 
 /// The most cores that share a simulated memory.
@@ -86,7 +86,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let model = model::find(&arguments.model)?.with(&arguments.set)?;
+    let original = model::find(&arguments.model)?;
+    let model = original.clone().with(&arguments.set)?;
+    tell_what_changes_nothing(&original, &model);
     let timings = timings(&model)?;
     match (&arguments.blocks, arguments.traces.as_slice()) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
@@ -103,6 +105,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             "For instance: corun trace -o gzip.trace -- gzip -kc FILE, then corun simulate --model \
              zen4 gzip.trace",
         )),
+    }
+}
+
+/// Says on standard error which policies were set that the simulated core makes no difference for.
+fn tell_what_changes_nothing(original: &CoreModel, set: &CoreModel) {
+    for resource in set.resources() {
+        let policy = resource.policy;
+        if let Some(why) = original.makes_no_difference(&resource.name, policy) {
+            let name = policy.name();
+            say(&format!("corun: {}.policy={name} changes nothing: {why}", resource.name));
+        }
     }
 }
 

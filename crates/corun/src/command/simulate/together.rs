@@ -39,6 +39,7 @@ pub(super) fn run(
         switch_us: arguments.switch,
         seed: arguments.seed,
         first_turn: 0,
+        own_code: false,
     };
     let phases = simulated(setup, &plans, arguments)?;
     let mut outcomes: Vec<Outcome> = Vec::new();

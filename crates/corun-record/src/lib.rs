@@ -9,6 +9,7 @@ mod bench;
 mod json;
 mod observation;
 mod placement;
+mod placements;
 mod prediction;
 mod run;
 mod sample;
@@ -22,6 +23,9 @@ pub use bench::{Bench, Missing};
 pub use json::{Document, ReadError};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
+pub use placements::{
+    PlacedWorker, PlacementComparison, Placements, SimulatedPlacement, VariedResource,
+};
 pub use prediction::{
     ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction,
     SimulationCost, StackShare, TracedPart,

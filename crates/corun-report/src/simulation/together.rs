@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use corun_record::Placement;
+use corun_record::{
+    Document, PlacedWorker, Placement, PlacementComparison, Placements, SimulatedPlacement,
+    VariedResource,
+};
 use corun_sim::model::{CoreModel, Policy};
 use corun_sim::{Outcome, Resource, Spread};
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::wrapped;
 use crate::tables::Table;
@@ -38,56 +39,6 @@ pub struct Varied {
     pub yields: Vec<(Policy, Spread)>,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    version: u32,
-    model: &'a str,
-    settings: Map<String, Value>,
-    warning: Option<&'a str>,
-    workers: &'a [String],
-    placements: Vec<PlacementDocument>,
-    comparisons: Vec<ComparisonDocument>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    resources: Vec<ResourceDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct ResourceDocument<'a> {
-    resource: &'a str,
-    policy: &'static str,
-    is_assumed: bool,
-    smt_yield: Map<String, Value>,
-}
-
-#[derive(Serialize)]
-struct PlacementDocument {
-    placement: String,
-    cores: usize,
-    phases: usize,
-    workers: Vec<WorkerDocument>,
-}
-
-#[derive(Serialize)]
-struct WorkerDocument {
-    worker: usize,
-    core: usize,
-    logical_cpu: usize,
-    instructions: u64,
-    cycles: Vec<f64>,
-    stack: Map<String, Value>,
-}
-
-#[derive(Serialize)]
-struct ComparisonDocument {
-    metric: &'static str,
-    placement: String,
-    reference: String,
-    mean: f64,
-    least: f64,
-    most: f64,
-}
-
 /// One placement against another.
 struct Comparison<'a> {
     metric: &'static str,
@@ -101,23 +52,19 @@ const LEAST_SHARE: f64 = 0.005;
 
 impl Together<'_> {
     /// As JSON; cycles are a number for each phase.
-    ///
-    /// # Panics
-    /// Never: outcomes are JSON.
     pub fn to_json(&self) -> String {
-        let settings = self.settings.iter();
-        let document = Document {
-            format: "corun-placements",
-            version: 1,
-            model: &self.model.name,
-            settings: settings.map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
-            warning: self.warning.as_deref(),
-            workers: self.workers,
+        let document = Placements {
+            format: Placements::FORMAT.to_owned(),
+            version: Placements::VERSION,
+            model: self.model.name.clone(),
+            settings: self.settings.iter().cloned().collect(),
+            warning: self.warning.clone(),
+            workers: self.workers.to_vec(),
             placements: self.outcomes.iter().map(placement).collect(),
             comparisons: self.comparisons().iter().map(Comparison::document).collect(),
             resources: self.resources.iter().map(Varied::document).collect(),
         };
-        serde_json::to_string_pretty(&document).expect("outcomes are JSON") + "\n"
+        document.to_json()
     }
 
     /// For people, `columns` wide.
@@ -227,15 +174,13 @@ impl Varied {
         self.yields.iter().map(|(_, it)| (it.mean - base).abs()).fold(0.0, f64::max)
     }
 
-    fn document(&self) -> ResourceDocument<'_> {
+    fn document(&self) -> VariedResource {
         let yields = self.yields.iter();
-        ResourceDocument {
-            resource: &self.resource.name,
-            policy: self.resource.policy.name(),
+        VariedResource {
+            resource: self.resource.name.clone(),
+            policy: self.resource.policy.name().to_owned(),
             is_assumed: self.resource.is_assumed,
-            smt_yield: yields
-                .map(|(policy, it)| (policy.name().to_owned(), it.mean.into()))
-                .collect(),
+            smt_yield: yields.map(|(policy, it)| (policy.name().to_owned(), it.mean)).collect(),
         }
     }
 }
@@ -269,25 +214,22 @@ fn stack<'s>(simulated: impl Iterator<Item = &'s corun_sim::Simulated>) -> Vec<(
     all
 }
 
-fn placement(outcome: &Outcome) -> PlacementDocument {
+fn placement(outcome: &Outcome) -> SimulatedPlacement {
     let workers = outcome.phases[0].workers.iter().enumerate();
-    PlacementDocument {
+    SimulatedPlacement {
         placement: outcome.placement.to_string(),
         cores: outcome.cores(),
         phases: outcome.phases.len(),
         workers: workers
             .map(|(place, one)| {
                 let phases = || outcome.phases.iter().map(|phase| &phase.workers[place]);
-                WorkerDocument {
+                PlacedWorker {
                     worker: one.worker,
                     core: one.core,
                     logical_cpu: one.cpu,
                     instructions: one.instructions,
                     cycles: phases().map(|one| one.cycles).collect(),
-                    stack: stack(phases().map(|one| &one.simulated))
-                        .into_iter()
-                        .map(|(name, cycles)| (name, Value::from(cycles)))
-                        .collect(),
+                    stack: stack(phases().map(|one| &one.simulated)).into_iter().collect(),
                 }
             })
             .collect(),
@@ -310,10 +252,10 @@ fn compared<'a>(placement: &'a Outcome, reference: &'a Outcome) -> Option<Compar
 }
 
 impl Comparison<'_> {
-    fn document(&self) -> ComparisonDocument {
+    fn document(&self) -> PlacementComparison {
         let Spread { mean, least, most } = self.value;
-        ComparisonDocument {
-            metric: self.metric,
+        PlacementComparison {
+            metric: self.metric.to_owned(),
             placement: self.placement.placement.to_string(),
             reference: self.reference.placement.to_string(),
             mean,

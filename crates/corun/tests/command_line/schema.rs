@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Audit, Bench, Document, Prediction, ReadError, Run, Schedule, StudyResult};
+use corun_record::{
+    Audit, Bench, Document, Placements, Prediction, ReadError, Run, Schedule, StudyResult,
+};
 use serde_json::Value;
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure, measure_one_worker};
@@ -16,6 +18,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
         (Schedule::FORMAT, Schedule::schema()),
+        (Placements::FORMAT, Placements::schema()),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use corun_blocks::{agreement, is_held_out};
+use corun_record::{Document, Placements};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
+use crate::schema::validator;
 
 fn of(arguments: &[&str]) -> Outcome {
     Outcome::of(corun(["simulate"]).args(arguments))
@@ -116,6 +118,10 @@ fn workers_run_together_and_placements_are_compared() {
     ]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_str(&outcome.output).unwrap();
+    let faults = validator(Placements::FORMAT);
+    let faults: Vec<String> = faults.iter_errors(&answer).map(|it| it.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(Placements::from_json(&outcome.output).unwrap().to_json(), outcome.output);
     let workers = |name: &str| {
         let placements = answer["placements"].as_array().unwrap();
         let found = placements.iter().find(|it| it["placement"] == name).unwrap();

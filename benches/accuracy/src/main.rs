@@ -31,9 +31,9 @@ struct Arguments {
     /// The core, as `corun predict --model` takes it; by default this host's own
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Take memory from the model, too, instead of measuring this machine's first
+    /// Measure what memory takes on this machine first, and put it in the place of the model's
     #[arg(long)]
-    memory_of_model: bool,
+    memory_of_host: bool,
     /// Seconds in which each program is measured
     #[arg(long, default_value_t = 30)]
     seconds: u32,
@@ -59,9 +59,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/corun");
     let corun = arguments.corun.clone().unwrap_or(script);
-    let settings = match arguments.memory_of_model {
-        false => settings(&corun, arguments.model.as_deref())?,
-        true => Vec::new(),
+    let settings = match arguments.memory_of_host {
+        true => settings(&corun, arguments.model.as_deref())?,
+        false => Vec::new(),
     };
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);

@@ -40,7 +40,7 @@ struct Arguments {
     /// corun itself; by default what scripts/corun builds
     #[arg(long, value_name = "FILE")]
     corun: Option<PathBuf>,
-    /// Keep each prediction as JSON in this folder
+    /// Keep each prediction as JSON in this folder, and take those that lie there already
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }

@@ -27,13 +27,34 @@ impl Row {
     }
 }
 
-/// Predicts and measures a program.
+/// Predicts and measures a program, unless its prediction was kept before.
 pub fn predict(
     corun: &Path,
     program: &Program,
     settings: &[String],
     arguments: &Arguments,
 ) -> Result<Prediction, String> {
+    let kept = arguments.keep.as_ref().map(|folder| folder.join(format!("{}.json", program.name)));
+    if let Some(text) = kept.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+        return Prediction::from_json(&text).map_err(|error| error.to_string());
+    }
+    let text = said(corun, program, settings, arguments)?;
+    if let Some(path) = kept {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&path, &text))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Prediction::from_json(&text).map_err(|error| error.to_string())
+}
+
+/// What `corun predict` says of it, as JSON.
+fn said(
+    corun: &Path,
+    program: &Program,
+    settings: &[String],
+    arguments: &Arguments,
+) -> Result<String, String> {
     let mut command = Command::new(corun);
     command.args(["predict", "--quiet", "--json=-"]);
     command.arg(format!("--budget={}s", arguments.seconds));
@@ -41,15 +62,8 @@ pub fn predict(
     command.args(settings.iter().map(|setting| format!("--set={setting}")));
     command.arg("--").args(&program.command);
     let told = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
-    if !told.status.success() {
-        return Err(String::from_utf8_lossy(&told.stderr).trim().to_owned());
+    match told.status.success() {
+        true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
+        false => Err(String::from_utf8_lossy(&told.stderr).trim().to_owned()),
     }
-    let text = String::from_utf8_lossy(&told.stdout);
-    if let Some(folder) = &arguments.keep {
-        let path = folder.join(format!("{}.json", program.name));
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&path, text.as_bytes()))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-    }
-    Prediction::from_json(&text).map_err(|error| error.to_string())
 }

@@ -105,7 +105,17 @@ impl Pair {
             "front.prediction" => vec![Self::Guesses],
             "front.microcode" => vec![Self::Microcode],
             "front.op_cache" => model.front.op_cache.iter().map(Self::decoded).collect(),
-            "front.queue" => vec![LONG, Self::Cold, Self::Dense(9000)],
+            "front.queue" => vec![
+                LONG,
+                Self::Cold,
+                Self::Dense(9000),
+                Self::Guesses,
+                Self::Uneven,
+                Self::Pauses,
+                Self::Decoding,
+                Self::Microcode,
+                STORES,
+            ],
             "back.registers" => vec![REGISTERS, VECTORS],
             "memory.loads" => vec![LOADS],
             "memory.stores" => vec![STORES],
@@ -113,7 +123,19 @@ impl Pair {
             "back.waiting" => vec![Self::Compared],
             "back.rob" => vec![REGISTERS],
             "back.dispatch" | "back.retire" => {
-                vec![Self::Renaming, Self::Uneven, Self::Pauses, LONG, REGISTERS, Self::Decoding]
+                vec![
+                    Self::Renaming,
+                    Self::Uneven,
+                    Self::Pauses,
+                    LONG,
+                    REGISTERS,
+                    Self::Decoding,
+                    Self::Guesses,
+                    Self::Cold,
+                    Self::Dense(9000),
+                    Self::Microcode,
+                    Self::Port,
+                ]
             }
             _ => vec![Self::Decoding, Self::Microcode, LONG, Self::Dense(9000)],
         }
@@ -240,7 +262,6 @@ impl Pairs {
             }
         };
         let after = self.cycles(changed, pair);
-        if after == before {}
         after != before
     }
 }

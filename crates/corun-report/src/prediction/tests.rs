@@ -116,9 +116,11 @@ fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
      time in its own code   286 ms ± 4.9 %   400 ms ± 0.75 %   0.71
      instructions a cycle   2.00             1.43              1.40
 
-    Simulated: 10,000,000 of 2,000,000,000 instructions in 2 windows, recorded by dynamorio;
-    times at the 3.50 GHz measured here; 4.9 mispredicted branches in 1000 instructions.
-    Measured: 5 runs on CPU 1; 2.4 % of its time in the kernel; brackets.
+    Simulated: 10,000,000 of 2,000,000,000 instructions in 2 windows, recorded by dynamorio,
+    at 4.0 million instructions a second; times at the 3.50 GHz measured here; 4.9
+    mispredicted branches in 1000 instructions.
+    Measured: the 5 of 9 runs that were disturbed least on CPU 1; 2.4 % of its time in the
+    kernel; brackets.
 
     Where the predicted cycles go, in slots of renaming:
     - 40 % do work: an operation is renamed in them.
@@ -150,8 +152,9 @@ fn without_a_measurement_the_clock_is_the_models() {
      time in its own code   286 ms ± 4.9 %   -          -
      instructions a cycle   2.00             -          -
 
-    Simulated: all 2,000,000,000 instructions, recorded by dynamorio; times at the model's
-    3.50 GHz; 4.9 mispredicted branches in 1000 instructions.
+    Simulated: all 2,000,000,000 instructions, recorded by dynamorio, at 4.0 million
+    instructions a second; times at the model's 3.50 GHz; 4.9 mispredicted branches in 1000
+    instructions.
 
     Where the predicted cycles go, in slots of renaming:
     - 40 % do work: an operation is renamed in them.
@@ -180,9 +183,11 @@ fn what_is_not_predicted_says_why() {
      time in its own code   -           400 ms ± 0.75 %   -
      instructions a cycle   -           1.43              -
 
-    Simulated: 10,000,000 of 2,000,000,000 instructions in 2 windows, recorded by dynamorio;
-    times at the 3.50 GHz measured here; 4.9 mispredicted branches in 1000 instructions.
-    Measured: 5 runs on CPU 1; 2.4 % of its time in the kernel; brackets.
+    Simulated: 10,000,000 of 2,000,000,000 instructions in 2 windows, recorded by dynamorio,
+    at 4.0 million instructions a second; times at the 3.50 GHz measured here; 4.9
+    mispredicted branches in 1000 instructions.
+    Measured: the 5 of 9 runs that were disturbed least on CPU 1; 2.4 % of its time in the
+    kernel; brackets.
 
     Where the cycles of its own code would go, in slots of renaming:
     - 40 % do work: an operation is renamed in them.

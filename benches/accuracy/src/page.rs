@@ -41,10 +41,10 @@ pub fn page(rows: &[Row], settings: &[String]) -> String {
 const LEGEND: &str = "
 ## What the columns say
 
-*Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows and the \
-spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine \
-hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was \
-measured. *Speed* is in million simulated instructions a second of processor time, reading the trace included; \
+*Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows and the
+spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
+hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
+measured. *Speed* is in million simulated instructions a second of processor time, reading the trace included;
 *memory* is the most that the whole process had.
 ";
 
@@ -128,7 +128,7 @@ fn crowded(prediction: &Prediction) -> Option<f64> {
 fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
     let errors: Vec<f64> = rows.iter().filter_map(|row| row.error()).collect();
     if errors.is_empty() {
-        return "None was predicted.\n".to_owned();
+        return "None was predicted.".to_owned();
     }
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let most = errors.iter().copied().fold(0.0, f64::max);
@@ -142,11 +142,28 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
     });
     format!(
         "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \
-         themselves.\n",
+         themselves.",
         100.0 * mean,
         100.0 * most,
         errors.len(),
         100.0 * mean_limit,
         alone.count()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::Program;
+
+    #[test]
+    fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
+        let program = Program { name: "nothing", side: Side::HeldOut, command: Vec::new() };
+        let text = page(&[Row { program, outcome: Err("no such file\nhint".to_owned()) }], &[]);
+        assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
+        assert!(
+            text.contains("None was predicted.") && !text.contains("Used for tuning"),
+            "{text}"
+        );
+    }
 }

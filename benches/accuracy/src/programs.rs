@@ -43,7 +43,7 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     add(Side::HeldOut, "bzip2", &["bzip2", "-kc", "{text}"]);
     add(Side::HeldOut, "awk", &["awk", AWK, "{text}"]);
     let workloads = [
-        (Side::Tuned, "matmul", "40000000", None),
+        (Side::Tuned, "matmul", "400000000", None),
         (Side::Tuned, "chase", "1000000", Some("size=8M")),
         (Side::HeldOut, "branchy", "40000000", None),
         (Side::HeldOut, "hash", "150000000", None),
@@ -104,3 +104,25 @@ const AWK: &str = "
 { for (place = 1; place <= NF; place++) { count[$place]++; if ($place ~ /^a.*e$/) found++ } }
 END { for (word in count) if (count[word] > most) most = count[word]; print most, found }
 ";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn six_may_be_tuned_with_and_more_are_held_out() {
+        let programs = programs(&Inputs::make().unwrap(), Path::new("corun"));
+        let tuned = programs.iter().filter(|program| program.side == Side::Tuned).count();
+        assert!(tuned == 6 && programs.len() - tuned >= 8);
+        let names: HashSet<&str> = programs.iter().map(|program| program.name).collect();
+        assert_eq!(names.len(), programs.len());
+        let words = programs.iter().flat_map(|program| &program.command);
+        assert!(
+            words
+                .into_iter()
+                .all(|word| !["{text}", "{c}", "{cc1}"].contains(&&*word.to_string_lossy()))
+        );
+    }
+}

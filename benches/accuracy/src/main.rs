@@ -10,7 +10,7 @@ mod predicted;
 mod programs;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 
@@ -56,9 +56,26 @@ fn main() -> ExitCode {
     }
 }
 
+/// corun as scripts/corun builds it: the program itself, since a script that becomes it cannot be measured.
+fn built() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = root.join("scripts/corun");
+    let told = Command::new(&script).arg("--version").stdout(Stdio::null()).status();
+    match told {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("{} failed: {status}", script.display())),
+        Err(error) => return Err(format!("{}: {error}", script.display())),
+    }
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release/corun"))
+}
+
 fn run(arguments: &Arguments) -> Result<(), String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/corun");
-    let corun = arguments.corun.clone().unwrap_or(script);
+    let corun = match &arguments.corun {
+        Some(file) => file.clone(),
+        None => built()?,
+    };
     let settings = match arguments.memory_of_host {
         true => settings(&corun, arguments.model.as_deref())?,
         false => Vec::new(),

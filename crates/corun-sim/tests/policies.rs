@@ -182,7 +182,7 @@ impl Pair {
             }
             // add r8, 0x11223344
             Self::Decoded(count) => both(count).map(|count| {
-                let one = |at: u64| [0x49, 0x81, 0xc0 | at as u8 % 8, 0x44, 0x33, 0x22, 0x11];
+                let one = |at: u64| [0x49, 0x81, 0xc0 | (at as u8 % 8), 0x44, 0x33, 0x22, 0x11];
                 again(&(0..count).flat_map(one).collect::<Vec<u8>>(), 8)
             }),
             // mov ecx, edi

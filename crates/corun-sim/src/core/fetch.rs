@@ -1,17 +1,20 @@
 //! The front end: instructions from the op cache or the decoder into the queue, along the path that the
 //! program took. What would be fetched on a wrong path is not simulated, only the time until it ends.
 
+mod decode;
+mod front;
+
 use super::flight::NEVER;
-use super::microcode::Sequencer;
-use super::op_cache::{Filling, OpCache};
-use super::predecoder::{Bytes, Claims, Predecoder};
+use super::op_cache::Filling;
+use super::predecoder::Predecoder;
 use super::thread::{Queued, VALUES};
 use super::{Core, Feed, Next, Step};
 use crate::branch::Outcome;
-use crate::code::CodeInstruction;
-use crate::divided::Divided;
-use crate::memory::{Displacement, Memory, Reply, Request};
-use crate::model::{Choice, CoreModel, Decoder, Fetch, LINE, Policy};
+use crate::memory::{Displacement, Memory};
+use crate::model::{Choice, CoreModel, Policy};
+use front::{Budget, Code};
+
+pub(super) use front::Front;
 
 /// Where a thread's next instructions come from.
 #[derive(Debug)]
@@ -59,23 +62,6 @@ struct Place {
 const DECODED: u64 = 1;
 /// Cycles until a thread that waits at a gate looks again.
 const GATE: u64 = 50;
-
-/// What one cycle of the front end can still bring.
-#[derive(Debug, Clone, Copy)]
-struct Budget {
-    /// Of the op cache: operations that it gave, how many it can give, and its lines.
-    operations: u32,
-    width: u32,
-    lines: u32,
-    /// Of the decoders: instructions that they still take, and operations that they made.
-    instructions: u32,
-    decoded: u32,
-    /// Bytes of a fetch, as long as none was made, and always.
-    bytes: u32,
-    each_fetch: u32,
-    /// Whether nothing was taken from it yet.
-    is_first: bool,
-}
 
 impl Fetcher {
     pub(super) fn new(model: &CoreModel) -> Self {
@@ -412,285 +398,6 @@ impl<F: Feed> Core<F> {
         for &value in &fetcher.values {
             thread.values[thread.next_value as usize % VALUES] = value;
             thread.next_value = thread.next_value.wrapping_add(1);
-        }
-    }
-}
-
-impl Fetcher {
-    /// Whether the instruction still fits into what this cycle brings.
-    fn admit(
-        &mut self,
-        lowered: &CodeInstruction,
-        budget: &mut Budget,
-        front: &mut Front,
-        code: &mut Code<'_>,
-    ) -> bool {
-        let Some(place) = &mut self.current else { return false };
-        let address = place.address;
-        let operations = u32::from(lowered.slots);
-        // Where in a page it lies chooses its set in every process.
-        let space = code.request.pages.space() & !0xfff;
-        if let (Some(cache), Some(model)) = (&mut front.decoded, &front.op_cache) {
-            if place.line_end <= address {
-                let cache = cache.of(code.request.user);
-                let found = cache.find(address ^ space).map(|end| end ^ space);
-                match found {
-                    Some(end) => {
-                        if self.is_decoding {
-                            cache.finish(&mut self.filling);
-                            self.is_decoding = false;
-                            if !budget.is_first {
-                                return false;
-                            }
-                            budget.is_first = true;
-                        }
-                        if budget.lines == 0 {
-                            return false;
-                        }
-                        budget.lines -= 1;
-                        place.line_end = end;
-                    }
-                    None if !self.is_decoding => {
-                        self.is_decoding = true;
-                        self.resume = code.now + u64::from(model.switch);
-                        self.fetched_to = 0;
-                        self.restart();
-                        return false;
-                    }
-                    None => {}
-                }
-            }
-            if !self.is_decoding {
-                let used = budget.operations + operations;
-                if used > budget.width && (budget.operations > 0 || budget.width == 0) {
-                    return false;
-                }
-                budget.operations = used;
-                budget.is_first = false;
-                return true;
-            }
-        }
-        let is_decoded = if self.predecoder.is_some() {
-            self.decode_queued(address, lowered, budget, front, code)
-        } else {
-            self.decode(address, lowered, budget, front, code)
-        };
-        if !is_decoded {
-            return false;
-        }
-        if let Some(cache) = &mut front.decoded {
-            let cache = cache.of(code.request.user);
-            cache.fill(&mut self.filling, address ^ space, lowered.length, operations);
-        }
-        true
-    }
-
-    /// Fetches the next so many bytes, or tells when their line will be there.
-    fn fetch_block(&mut self, bytes: u64, code: &mut Code<'_>) -> Result<(), u64> {
-        let last = self.fetched_to + bytes - 1;
-        let line = last / u64::from(LINE);
-        if line != self.line {
-            self.line = line;
-            let reply = code.line(last);
-            self.line_ready = reply.ready;
-            if reply.ready > code.now && reply.displaced.cycles > 0 {
-                self.displaced = (reply.ready, reply.displaced);
-            }
-        }
-        if self.line_ready > code.now {
-            return Err(self.line_ready);
-        }
-        self.fetched_to += bytes;
-        Ok(())
-    }
-
-    /// Fetch goes on elsewhere.
-    fn restart(&mut self) {
-        self.fetched_to = 0;
-        if let Some(predecoder) = &mut self.predecoder {
-            predecoder.restart();
-        }
-    }
-
-    /// Whether the decoders take the instruction from the predecoder in this cycle.
-    fn decode_queued(
-        &mut self,
-        address: u64,
-        lowered: &CodeInstruction,
-        budget: &mut Budget,
-        front: &mut Front,
-        code: &mut Code<'_>,
-    ) -> bool {
-        let (now, user) = (code.now, code.request.user);
-        let Some(predecoder) = &mut self.predecoder else { return true };
-        let (last, displaced) = (&mut self.line, &mut self.displaced);
-        let missed = |address: u64| {
-            let line = address / u64::from(LINE);
-            if std::mem::replace(last, line) == line {
-                return 0;
-            }
-            let reply = code.line(address);
-            if reply.displaced.cycles > 0 {
-                *displaced = (reply.ready, reply.displaced);
-            }
-            reply.ready - now
-        };
-        let bytes = Bytes {
-            address,
-            length: lowered.length,
-            opcode_at: lowered.opcode_at,
-            has_length_changing_prefix: lowered.has_length_changing_prefix,
-        };
-        let ready = predecoder.ready(bytes, now, user, &mut front.claims, missed);
-        if ready > now {
-            self.resume = self.resume.max(ready);
-            return false;
-        }
-        // The second half of what the decoders see as one.
-        if lowered.slots == 0 {
-            predecoder.take(now);
-            return true;
-        }
-        let Decoder { first, others, operations: most, .. } = front.decoder;
-        let slots = u32::from(lowered.slots);
-        let is_program = lowered.is_microcode && front.from_decoders.is_some();
-        let limit = if budget.is_first { first } else { others };
-        let is_last = budget.instructions == 1 && front.decoder.width > 1;
-        if budget.instructions == 0
-            || (!budget.is_first
-                && (slots > limit || lowered.first_only || budget.decoded + slots > most))
-            || (is_last && lowered.may_fuse)
-        {
-            return false;
-        }
-        predecoder.take(now);
-        budget.instructions = if lowered.alone { 0 } else { budget.instructions - 1 };
-        budget.decoded += slots;
-        budget.is_first = false;
-        if let Some(switch) = front.from_decoders.filter(|_| is_program) {
-            budget.instructions = 0;
-            let beyond = slots.saturating_sub(first);
-            let end = front.microcode.run(user, now + 1 + u64::from(switch), beyond);
-            self.resume = end;
-        }
-        true
-    }
-
-    /// Whether fetch and decoders bring the instruction in this cycle.
-    fn decode(
-        &mut self,
-        address: u64,
-        lowered: &CodeInstruction,
-        budget: &mut Budget,
-        front: &Front,
-        code: &mut Code<'_>,
-    ) -> bool {
-        let Decoder { first, others, operations: most, .. } = front.decoder;
-        let slots = u32::from(lowered.slots);
-        let limit = if budget.is_first { first } else { others };
-        if (budget.instructions == 0 && slots > 0)
-            || (slots > limit && !budget.is_first)
-            || (budget.decoded + slots > most && !budget.is_first)
-        {
-            return false;
-        }
-        let end = address + u64::from(lowered.length);
-        let bytes = u64::from(budget.each_fetch);
-        if address >= self.fetched_to {
-            self.fetched_to = if front.fetch.aligned { address / bytes * bytes } else { address };
-        }
-        while end > self.fetched_to {
-            if budget.bytes == 0 {
-                return false;
-            }
-            budget.bytes = 0;
-            if let Err(there) = self.fetch_block(bytes, code) {
-                self.resume = there;
-                return false;
-            }
-        }
-        // The second half of what the decoders see as one takes none of them.
-        budget.instructions -= u32::from(slots > 0);
-        budget.decoded += slots;
-        budget.is_first = false;
-        let longer = front.fetch.length_changing_prefix;
-        if lowered.has_length_changing_prefix && longer > 0 {
-            budget.instructions = 0;
-            self.resume = code.now + 1 + u64::from(longer);
-        }
-        true
-    }
-}
-
-/// Where the front end gets a thread's code from.
-struct Code<'m> {
-    memory: &'m mut Memory,
-    request: Request,
-    now: u64,
-    lines_ahead: u32,
-}
-
-impl Code<'_> {
-    /// The line of a linear address, and when it can be decoded. Lines behind it are asked for, too.
-    fn line(&mut self, linear: u64) -> Reply {
-        let request = Request { linear, ..self.request };
-        let reply = self.memory.fetch(request, self.now);
-        let lines = if reply.ready > self.now { self.lines_ahead } else { 1 };
-        for ahead in 1..=lines {
-            let next = linear.wrapping_add(u64::from(ahead * LINE));
-            if next >> 12 != linear >> 12 {
-                break;
-            }
-            self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
-        }
-        reply
-    }
-}
-
-/// What the front end asks of the model.
-#[derive(Debug)]
-pub(super) struct Front {
-    pub(super) fetch: Fetch,
-    pub(super) decoder: Decoder,
-    pub(super) op_cache: Option<crate::model::OpCache>,
-    /// What it holds.
-    decoded: Option<Divided<OpCache>>,
-    claims: Claims,
-    /// Cycles lost on the way to a microprogram, where it takes any.
-    from_decoders: Option<u32>,
-    microcode: Sequencer,
-}
-
-impl Front {
-    /// Of a core with so many threads.
-    pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
-        let front = &model.front;
-        let decoded = front.op_cache.as_ref().map(|cache| {
-            Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
-        });
-        Self {
-            decoded,
-            claims: Claims::of(model, threads),
-            fetch: front.fetch.clone(),
-            decoder: front.decoder.clone(),
-            op_cache: front.op_cache.clone(),
-            from_decoders: front.microcode.from_decoders,
-            microcode: Sequencer::new(&front.microcode, threads),
-        }
-    }
-
-    /// What a cycle can bring: one of so many parts of what is fetched, and of what is decoded.
-    fn budget(&self, fetched: u32, decoded: u32) -> Budget {
-        let op_cache = self.op_cache.as_ref();
-        Budget {
-            operations: 0,
-            width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
-            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
-            instructions: self.decoder.width.div_ceil(decoded),
-            decoded: 0,
-            bytes: (self.fetch.bytes / fetched).max(1),
-            each_fetch: (self.fetch.bytes / fetched).max(1),
-            is_first: true,
         }
     }
 }

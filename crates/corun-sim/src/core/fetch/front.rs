@@ -1,0 +1,98 @@
+//! What the front end has of a model, what it can do in a cycle, and how it asks memory for code.
+
+use crate::core::microcode::Sequencer;
+use crate::core::op_cache::OpCache;
+use crate::core::predecoder::Claims;
+use crate::divided::Divided;
+use crate::memory::{Memory, Reply, Request};
+use crate::model::{CoreModel, Decoder, Fetch, LINE};
+
+/// What one cycle of the front end can still bring.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    /// Of the op cache: operations that it gave, how many it can give, and its lines.
+    pub(super) operations: u32,
+    pub(super) width: u32,
+    pub(super) lines: u32,
+    /// Of the decoders: instructions that they still take, and operations that they made.
+    pub(super) instructions: u32,
+    pub(super) decoded: u32,
+    /// Bytes of a fetch, as long as none was made, and always.
+    pub(super) bytes: u32,
+    pub(super) each_fetch: u32,
+    /// Whether nothing was taken from it yet.
+    pub(super) is_first: bool,
+}
+
+/// Where the front end gets a thread's code from.
+pub(super) struct Code<'m> {
+    pub(super) memory: &'m mut Memory,
+    pub(super) request: Request,
+    pub(super) now: u64,
+    pub(super) lines_ahead: u32,
+}
+
+impl Code<'_> {
+    /// The line of a linear address, and when it can be decoded. Lines behind it are asked for, too.
+    pub(super) fn line(&mut self, linear: u64) -> Reply {
+        let request = Request { linear, ..self.request };
+        let reply = self.memory.fetch(request, self.now);
+        let lines = if reply.ready > self.now { self.lines_ahead } else { 1 };
+        for ahead in 1..=lines {
+            let next = linear.wrapping_add(u64::from(ahead * LINE));
+            if next >> 12 != linear >> 12 {
+                break;
+            }
+            self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
+        }
+        reply
+    }
+}
+
+/// What the front end asks of the model.
+#[derive(Debug)]
+pub(in crate::core) struct Front {
+    pub(super) fetch: Fetch,
+    pub(super) decoder: Decoder,
+    pub(super) op_cache: Option<crate::model::OpCache>,
+    /// What it holds.
+    pub(super) decoded: Option<Divided<OpCache>>,
+    pub(super) claims: Claims,
+    /// Cycles lost on the way to a microprogram, where it takes any.
+    pub(super) from_decoders: Option<u32>,
+    pub(super) microcode: Sequencer,
+}
+
+impl Front {
+    /// Of a core with so many threads.
+    pub(in crate::core) fn of(model: &CoreModel, threads: usize) -> Self {
+        let front = &model.front;
+        let decoded = front.op_cache.as_ref().map(|cache| {
+            Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
+        });
+        Self {
+            decoded,
+            claims: Claims::of(model, threads),
+            fetch: front.fetch.clone(),
+            decoder: front.decoder.clone(),
+            op_cache: front.op_cache.clone(),
+            from_decoders: front.microcode.from_decoders,
+            microcode: Sequencer::new(&front.microcode, threads),
+        }
+    }
+
+    /// What a cycle can bring: one of so many parts of what is fetched, and of what is decoded.
+    pub(super) fn budget(&self, fetched: u32, decoded: u32) -> Budget {
+        let op_cache = self.op_cache.as_ref();
+        Budget {
+            operations: 0,
+            width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
+            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
+            instructions: self.decoder.width.div_ceil(decoded),
+            decoded: 0,
+            bytes: (self.fetch.bytes / fetched).max(1),
+            each_fetch: (self.fetch.bytes / fetched).max(1),
+            is_first: true,
+        }
+    }
+}

@@ -39,3 +39,17 @@ pub fn slot_rate() -> Option<f64> {
 pub fn slot_rate() -> Option<f64> {
     None
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::evidence::multiplication_rate;
+
+    #[test]
+    fn copies_wait_for_nothing_and_multiplications_for_each_other() {
+        let best = |rate: fn() -> f64| std::iter::repeat_with(rate).take(9).fold(0.0, f64::max);
+        let slots = best(|| slot_rate().unwrap_or_default());
+        // A link takes three cycles, in which a core renames six or more copies.
+        assert!(slots > 3.0 * best(multiplication_rate), "{slots}");
+    }
+}

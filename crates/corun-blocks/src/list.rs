@@ -101,12 +101,17 @@ fn not_csv(error: csv::Error) -> ListError {
     }
 }
 
-/// As much of it as fits in a sentence.
+/// As much of it as fits in a sentence, with nothing in it that steers a terminal.
 fn quoted(text: String) -> String {
     const LONGEST: usize = 40;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("\"{}...\"", &text[..end]),
-        None => format!("\"{text}\""),
+    let show = |letter: char| match letter.is_control() {
+        true => letter.escape_default().collect::<String>(),
+        false => letter.to_string(),
+    };
+    let begin: String = text.chars().take(LONGEST).map(show).collect();
+    match text.chars().nth(LONGEST) {
+        Some(_) => format!("\"{begin}...\""),
+        None => format!("\"{begin}\""),
     }
 }
 
@@ -127,6 +132,21 @@ mod tests {
         }
         assert_eq!(found.len(), 2);
         assert_eq!(read_list("block\n".as_bytes()).unwrap(), []);
+    }
+
+    #[test]
+    fn what_the_fuzzer_begins_with_is_read_or_refused() {
+        let corpus = corun_testing::repository().join("fuzz/corpus/blocks");
+        let mut inputs = 0;
+        for input in std::fs::read_dir(corpus).unwrap() {
+            let list = std::fs::read(input.unwrap().path()).unwrap();
+            if let Err(error) = read_list(&list[..]) {
+                let told = error.to_string();
+                assert!(!told.contains(char::is_control), "{told:?}");
+            }
+            inputs += 1;
+        }
+        assert!(inputs >= 6);
     }
 
     #[test]

@@ -160,7 +160,8 @@ impl<F: Feed> Thread<F> {
         let oldest = oldest.filter(|oldest| oldest.done != NEVER);
         let head = oldest.map(|oldest| oldest.done);
         // From then on a sibling is to blame.
-        let displaced = oldest.map(|oldest| oldest.done - u64::from(oldest.displaced.cycles));
+        let displaced =
+            oldest.map(|oldest| oldest.done.saturating_sub(oldest.displaced.cycles.into()));
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
         let ahead = |at: &u64| *at > now;

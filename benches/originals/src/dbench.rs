@@ -68,7 +68,12 @@ fn throughput(
     seconds: u64,
 ) -> Result<f64, String> {
     original.args(["-t", &seconds.to_string(), "-c"]).arg(load).arg(clients.to_string());
-    program::number(original, r"Throughput ([0-9.]+) MB/sec")
+    let moved = program::number(original, r"Throughput ([0-9.]+) MB/sec")?;
+    if moved > 0.0 {
+        Ok(moved)
+    } else {
+        Err(format!("counts nothing in {seconds} s; try --seconds 3"))
+    }
 }
 
 /// The original's server, for as long as this lives.

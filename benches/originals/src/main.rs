@@ -34,6 +34,9 @@ struct Arguments {
     /// Compare dbench and tbench with only so many clients (repeatable)
     #[arg(long, value_name = "N", default_values_t = [1, 2, 8, 32])]
     clients: Vec<u32>,
+    /// Hold both sides of dbench and tbench on one logical CPU, where no wake-up crosses to another
+    #[arg(long)]
+    one_cpu: bool,
     /// Where dbench works; by default the folder of temporary files
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -80,6 +83,8 @@ fn main() -> ExitCode {
 
 fn compare(part: Part, arguments: &Arguments) -> Result<Vec<Contest>, String> {
     let missing = |what: &str| format!("say where it is with {what}");
+    let of_clients = matches!(part, Part::Dbench | Part::Tbench);
+    let _held = (arguments.one_cpu && of_clients).then(one_cpu::hold).transpose()?;
     match part {
         Part::Dbench => dbench::files(arguments),
         Part::Tbench => dbench::network(arguments),

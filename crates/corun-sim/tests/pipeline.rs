@@ -1,9 +1,14 @@
 //! The pipeline on code whose cycles follow from the model by hand, and properties that hold of any code.
 
 mod blocks;
+#[allow(dead_code)]
+mod made;
 
 use blocks::{cycles, cycles_on, model};
 use corun_sim::model::CoreModel;
+use corun_sim::timing::TimingTable;
+use corun_sim::{Part, simulate};
+use corun_trace::ThreadId;
 use proptest::prelude::*;
 
 /// Independent `lea`s of one address register: nothing but ports and renaming limits them.
@@ -42,6 +47,53 @@ fn eliminated_instructions_are_limited_by_renaming_alone() {
     let zeros = [0x31, 0xc0, 0x31, 0xc9, 0x31, 0xd2, 0x31, 0xf6, 0x31, 0xff, 0x31, 0xdb];
     let width = model("zen4").back.dispatch.entries;
     assert_near(cycles("zen4", &zeros), 6.0 / f64::from(width));
+}
+
+#[test]
+fn loads_by_the_stack_pointer_take_the_stores_register_on_zen_3() {
+    // mov [rsp + 8], rax; mov rax, [rsp + 8]
+    let stack = [0x48, 0x89, 0x44, 0x24, 0x08, 0x48, 0x8b, 0x44, 0x24, 0x08];
+    // The same by rdi, whose loads wait for the store's bytes.
+    let other = [0x48, 0x89, 0x47, 0x08, 0x48, 0x8b, 0x47, 0x08];
+    assert!(cycles("zen3", &stack) < 1.5);
+    let waits = model("zen3").memory.forwarding.latency;
+    assert!(cycles("zen3", &other) > f64::from(waits) - 1.0);
+    let mut without = model("zen3");
+    without.memory.forwarding.renamed = None;
+    assert!(cycles_on(&without, &stack) > f64::from(waits) - 1.0);
+}
+
+#[test]
+fn fetch_ahead_fills_what_short_instructions_leave_idle() {
+    // mov ecx, edi, and mov rcx, 0x0807060504030201: eight in a fetch of 16 bytes, and fewer than two.
+    let long = [0x48, 0xb9, 1, 2, 3, 4, 5, 6, 7, 8];
+    let code = [[0x89, 0xf9].repeat(32), long.repeat(8)].concat();
+    let mut core = model("zen3");
+    core.front.op_cache = None;
+    core.front.fetch.bytes = 16;
+    let ahead = cycles_on(&core, &code);
+    core.front.fetch.ahead = 0;
+    let behind = cycles_on(&core, &code);
+    assert!(ahead < 0.95 * behind, "{ahead} {behind}");
+}
+
+#[test]
+fn the_refill_behind_a_misprediction_is_lost_to_it() {
+    let trace = made::guesses(2000);
+    let lost = |cycles: u32| {
+        let mut core = model("zen4");
+        core.front.prediction.mispredict = cycles;
+        let timings = TimingTable::of(&core).unwrap();
+        let part = Part { thread: ThreadId(0), warm_up: 1000, length: None };
+        let simulated = simulate(&core, &timings, &trace, part).unwrap();
+        let stack = &simulated.stack;
+        let of = |name: &str| stack.cycles().find(|one| one.0 == name).unwrap().1;
+        (of("mispredict"), of("front end"), simulated.mispredicts as f64)
+    };
+    let (short, long) = (lost(13), lost(43));
+    assert!(short.2 > 500.0);
+    assert_near((long.0 - short.0) / short.2, 30.0);
+    assert!((long.1 - short.1).abs() < 0.1 * short.2, "{short:?} {long:?}");
 }
 
 #[test]

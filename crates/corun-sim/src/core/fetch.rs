@@ -337,8 +337,6 @@ impl<F: Feed> Core<F> {
             next.line_end = place.line_end;
         }
         let target = next.address;
-        let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
-        let outcome = self.predictor.branch(index, place.address, length, kind, target);
         let fetcher = &mut thread.fetcher;
         if !is_straight {
             fetcher.fetched_to = 0;
@@ -349,7 +347,8 @@ impl<F: Feed> Core<F> {
                 predecoder.jump();
             }
         }
-        match outcome {
+        let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
+        match self.predictor.branch(index, place.address, length, kind, target) {
             Outcome::Right { bubble } => {
                 if !is_straight {
                     fetcher.resume = self.now + 1 + u64::from(bubble);

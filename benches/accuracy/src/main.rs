@@ -8,6 +8,7 @@ mod memory;
 mod page;
 mod predicted;
 mod programs;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -43,6 +44,10 @@ struct Arguments {
     /// Keep each prediction as JSON in this folder, and take those that lie there already
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    /// Predict each program from windows and as a whole instead, and say how far the two are from each other; nothing
+    /// is measured
+    #[arg(long)]
+    windows: bool,
 }
 
 fn main() -> ExitCode {
@@ -89,8 +94,13 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let is_asked =
         |name: &str| arguments.names.is_empty() || arguments.names.iter().any(|it| it == name);
+    let asked: Vec<_> = all.into_iter().filter(|program| is_asked(program.name)).collect();
+    if arguments.windows {
+        print!("{}", windows::table(&corun, &asked, &settings, arguments.model.as_deref())?);
+        return Ok(());
+    }
     let mut rows = Vec::new();
-    for program in all.into_iter().filter(|program| is_asked(program.name)) {
+    for program in asked {
         eprintln!("{}", program.name);
         let outcome = predict(&corun, &program, &settings, arguments);
         if let Err(reason) = &outcome {

@@ -15,12 +15,15 @@ const MOST_CROWDED: f64 = 0.05;
 
 /// The page in Markdown.
 pub fn page(rows: &[Row], settings: &[String]) -> String {
-    let mut text = String::from(
+    let option = if settings.is_empty() { "" } else { " --memory-of-host" };
+    let mut text = format!(
         "# How good predictions are\n\n\
-         \x20   cargo run --release -p corun-accuracy -- --output docs/accuracy.md\n\n\
+         \x20   cargo run --release -p corun-accuracy --{option} --output docs/accuracy.md\n\n\
          makes this page: it [predicts](prediction.md) each program on the core of the machine that it runs on, \
-         measures it\nthere, and puts both beside each other. The programs, and which of them models may be tuned \
-         with, stand in\n`benches/accuracy/src/programs.rs`, which was written before the first was looked at.\n\n",
+         measures it\nthere, and puts both beside each other. The programs stand in \
+         `benches/accuracy/src/programs.rs`. Which of them\nmodels may be tuned with was written down before the \
+         first was looked at; how much each does was changed since,\nso that it neither spends its time in the \
+         kernel nor meets somebody else on its core in every run.\n\n"
     );
     if let Some(first) = rows.iter().find_map(|row| row.outcome.as_ref().ok()) {
         text += &machine(first, settings);
@@ -44,8 +47,9 @@ const LEGEND: &str = "
 *Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows and the
 spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
 hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
-measured. *Speed* is in million simulated instructions a second of processor time, reading the trace included;
-*memory* is the most that the whole process had.
+measured. *Speed* is in million instructions a second of processor time, reading the trace included; of a long run most
+of them only [warm caches and predictors](prediction.md#what-is-simulated), and the pipeline never sees them. *Memory* is
+the most that the whole process had.
 ";
 
 fn machine(prediction: &Prediction, settings: &[String]) -> String {

@@ -38,7 +38,9 @@ pub fn predict(
     if let Some(text) = kept.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
         return Prediction::from_json(&text).map_err(|error| error.to_string());
     }
-    let text = said(corun, program, settings, arguments)?;
+    let mut options = vec![format!("--budget={}s", arguments.seconds)];
+    options.extend(arguments.model.iter().map(|model| format!("--model={model}")));
+    let text = said(corun, program, settings, &options)?;
     if let Some(path) = kept {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)
@@ -48,17 +50,15 @@ pub fn predict(
     Prediction::from_json(&text).map_err(|error| error.to_string())
 }
 
-/// What `corun predict` says of it, as JSON.
-fn said(
+/// What `corun predict` says of it with these settings and options, as JSON.
+pub fn said(
     corun: &Path,
     program: &Program,
     settings: &[String],
-    arguments: &Arguments,
+    options: &[String],
 ) -> Result<String, String> {
     let mut command = Command::new(corun);
-    command.args(["predict", "--quiet", "--json=-"]);
-    command.arg(format!("--budget={}s", arguments.seconds));
-    command.args(arguments.model.iter().map(|model| format!("--model={model}")));
+    command.args(["predict", "--quiet", "--json=-"]).args(options);
     command.args(settings.iter().map(|setting| format!("--set={setting}")));
     command.arg("--").args(&program.command);
     let told = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;

@@ -7,6 +7,9 @@ use crate::model::CoreModel;
 
 /// Cycles that a core may be ahead of the others: fewer than anything takes from one to another.
 const AHEAD: u64 = 8;
+/// Instructions at the end of a warm-up that go through the pipeline, so that it is filled as it would be;
+/// what lies before them only warms caches and predictors.
+const DETAILED: u64 = 1 << 15;
 
 /// Cores at work.
 pub(crate) struct Machine<F> {
@@ -59,6 +62,13 @@ impl<F: Feed> Machine<F> {
         self.cores.into_iter().map(Core::into_feeds).collect()
     }
 
+    /// Takes the only thread of the first core on until so many of its instructions are done, of a warm-up
+    /// that ends at `end`.
+    pub(crate) fn warm_up(&mut self, until: u64, end: u64) {
+        self.cores[0].warm(0, until.min(end.saturating_sub(DETAILED)), &mut self.memory);
+        self.run(&[vec![until]]);
+    }
+
     /// Goes on until some thread has retired as many instructions as its target says, of each thread of
     /// each core, or a core's programs have all ended. Returns which core, and which thread if it was one;
     /// none, if all have ended before.
@@ -84,11 +94,15 @@ impl<F: Feed> Machine<F> {
 
 #[cfg(test)]
 mod tests {
+    use corun_trace::format::{Options, Trace, Writer};
+    use corun_trace::{Sink, ThreadId, decode};
+
     use super::*;
     use crate::code::{CodeBlock, Lowering};
     use crate::core::{Next, Step};
-    use crate::memory::Pages;
+    use crate::memory::{Pages, Requests};
     use crate::model;
+    use crate::simulate::alone;
     use crate::timing::TimingTable;
 
     /// An instruction over and over, with one place in memory.
@@ -181,6 +195,58 @@ mod tests {
                 machine.retired_within(0, 0).1
             };
             assert_eq!(end(&[0]), end(&[]), "{}", model.name);
+        }
+    }
+
+    /// Loads in one line after another, each with a branch that goes one of two ways in turns of three.
+    fn walk(rounds: u64) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        // mov rax, [rdi]; jnz 0x2000; behind it and there: jmp 0x1000
+        let code: [(u64, &[u8]); 3] = [
+            (0x1000, &[0x48, 0x8b, 0x07, 0x0f, 0x85, 0xf7, 0x0f, 0, 0]),
+            (0x1009, &[0xe9, 0xf2, 0xff, 0xff, 0xff]),
+            (0x2000, &[0xe9, 0xfb, 0xef, 0xff, 0xff]),
+        ];
+        let [load, behind, there] =
+            code.map(|(at, code)| writer.define(decode(at, code).unwrap()).unwrap());
+        let thread = writer.thread(1).unwrap();
+        for round in 0..rounds {
+            writer.execute(thread, load, 2, &[0x10_0000 + 64 * (round % 100)]).unwrap();
+            let other = if round % 3 == 0 { there } else { behind };
+            writer.execute(thread, other, 1, &[]).unwrap();
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_was_warmed_is_there_and_known_and_no_instruction_is_lost() {
+        const ROUNDS: u64 = 5000;
+        const WARMED: u64 = 3 * 4000;
+        let trace = walk(ROUNDS);
+        for model in model::all().unwrap() {
+            let timings = TimingTable::of(&model).unwrap();
+            let run = |warmed: u64| {
+                let mut machine = alone(&model, &timings, &trace, ThreadId(0)).unwrap();
+                // In two parts, between which the pipeline is full.
+                machine.cores[0].warm(0, warmed / 2, &mut machine.memory);
+                machine.run(&[vec![warmed / 2 + 500]]);
+                machine.cores[0].warm(0, warmed, &mut machine.memory);
+                let before = machine.state(0, 0);
+                machine.run(&[vec![before.retired + 900]]);
+                let state = machine.state(0, 0).since(&before);
+                machine.run(&[vec![u64::MAX]]);
+                assert_eq!(machine.state(0, 0).retired, 3 * ROUNDS, "{}", model.name);
+                let Requests { l1d_misses, l1i_misses, .. } = state.requests;
+                [l1d_misses, l1i_misses, state.mispredicts]
+            };
+            assert_eq!(run(WARMED), [0; 3], "{}", model.name);
+            let cold = {
+                let mut machine = alone(&model, &timings, &trace, ThreadId(0)).unwrap();
+                machine.run(&[vec![900]]);
+                let Requests { l1d_misses, l1i_misses, .. } = machine.state(0, 0).requests;
+                [l1d_misses, l1i_misses, machine.state(0, 0).mispredicts]
+            };
+            assert!(cold.iter().all(|&misses| misses > 1), "{}: {cold:?}", model.name);
         }
     }
 }

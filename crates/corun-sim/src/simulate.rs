@@ -73,7 +73,7 @@ pub fn simulate(
     part: Part,
 ) -> Result<Simulated, FormatError> {
     let mut machine = alone(model, timings, trace, part.thread)?;
-    machine.run(&[vec![part.warm_up]]);
+    machine.warm_up(part.warm_up, part.warm_up);
     let begin = machine.state(0, 0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
     machine.run(&[vec![end]]);

@@ -59,7 +59,12 @@ pub fn simulate_windows(
                 return Ok(None);
             }
             next = (next + STRIDE).min(stretch.end);
-            machine.run(&[vec![next]]);
+            match stretch.phase {
+                Phase::WarmUp => machine.warm_up(next, stretch.end),
+                Phase::Counted => {
+                    machine.run(&[vec![next]]);
+                }
+            }
         }
         let state = machine.state(0, 0).since(&before);
         if stretch.phase == Phase::Counted && state.retired > 0 {
@@ -145,11 +150,18 @@ mod tests {
     #[test]
     fn counted_stretches_are_windows_and_warm_ups_are_not() {
         use Phase::{Counted, WarmUp};
-        let stretches = [(WarmUp, 500, 1000), (Counted, 0, 2000), (WarmUp, 700, 300)];
-        let trace = trace(&[&stretches[..], &[(Counted, 0, 1000), (Counted, 90, 0)]].concat());
-        let SimulatedWindows { windows, together } = simulated(&trace);
+        // Shorter than what goes through the pipeline, and longer.
+        for rounds in [1000, 100_000] {
+            let stretches = [(WarmUp, 500, rounds), (Counted, 0, 2000), (WarmUp, 700, rounds)];
+            let last = [(Counted, 0, 1000), (Counted, 90, 0)];
+            check_windows(&trace(&[&stretches[..], &last].concat()), 3 * u64::from(rounds));
+        }
+    }
+
+    fn check_windows(trace: &Trace, warm_up: u64) {
+        let SimulatedWindows { windows, together } = simulated(trace);
         let begins: Vec<u64> = windows.iter().map(|window| window.begin).collect();
-        assert_eq!(begins, [500 + 3000, 500 + 3000 + 6000 + 700 + 900]);
+        assert_eq!(begins, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
         for (window, instructions) in windows.iter().zip([6000, 3000]) {
             // Whole cycles of retirement.
             assert!(window.instructions.abs_diff(instructions) < 16, "{windows:?}");

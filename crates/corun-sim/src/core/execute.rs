@@ -1,11 +1,11 @@
 //! The ports: each starts the oldest operation that has its operands.
 
 use super::flight::{Flight, Handle};
+use super::operands::lines;
 use super::parameters::Parameters;
 use super::{Core, Feed};
 use crate::code::Kind;
 use crate::memory::{Memory, Reply, Request};
-use crate::model::LINE;
 
 /// What memory still takes in this cycle.
 #[derive(Debug, Clone, Copy)]
@@ -147,10 +147,9 @@ impl<F: Feed> Core<F> {
         ask: fn(&mut Memory, Request, u64) -> Reply,
     ) -> u64 {
         let &Flight { address, span, instruction, .. } = self.flight(handle);
-        let (now, line) = (self.now, u64::from(LINE));
+        let now = self.now;
         let mut ready = now;
-        let (mut at, end) = (address, address.wrapping_add(span.into()));
-        while at < end {
+        for at in lines(address, span.into()) {
             let request = self.request(handle.thread(), instruction.into(), at);
             let reply = ask(memory, request, now);
             let flight = self.threads[handle.thread()].flights.get_mut(handle);
@@ -158,7 +157,6 @@ impl<F: Feed> Core<F> {
             if reply.ready > ready {
                 (ready, flight.displaced) = (reply.ready, reply.displaced);
             }
-            at = (at / line + 1).wrapping_mul(line);
         }
         ready
     }

@@ -3,6 +3,7 @@
 
 mod decode;
 mod front;
+mod warm;
 
 use super::flight::NEVER;
 use super::op_cache::Filling;
@@ -10,6 +11,7 @@ use super::predecoder::Predecoder;
 use super::thread::{Queued, VALUES};
 use super::{Core, Feed, Next, Step};
 use crate::branch::Outcome;
+use crate::divided::User;
 use crate::memory::{Displacement, Memory};
 use crate::model::{Choice, CoreModel, Policy};
 use front::{Budget, Code};
@@ -123,6 +125,17 @@ impl Fetcher {
     /// The operation that decides where to go on.
     pub(super) fn await_branch(&mut self, sequence: u64) {
         self.branch = Some(sequence);
+    }
+
+    /// What was fetched or is being decoded behind the last instruction is not what follows it.
+    fn jump(&mut self, user: User, front: &mut Front) {
+        self.fetched_to = 0;
+        if let Some(cache) = &mut front.decoded {
+            cache.of(user).finish(&mut self.filling);
+        }
+        if let Some(predecoder) = &mut self.predecoder {
+            predecoder.jump();
+        }
     }
 
     pub(super) fn next_event(&self, now: u64) -> Option<u64> {
@@ -271,12 +284,7 @@ impl<F: Feed> Core<F> {
             fetcher.is_begun = false;
             fetcher.resume = from;
         }
-        if !thread.fetcher.is_begun {
-            thread.fetcher.is_begun = true;
-            self.advance(index);
-            self.advance(index);
-            self.is_active = true;
-        }
+        self.begin(index);
         let thread = &mut self.threads[index];
         if thread.fetcher.awaits_branch {
             let Some(branch) = thread.fetcher.branch else { return false };
@@ -339,13 +347,7 @@ impl<F: Feed> Core<F> {
         let target = next.address;
         let fetcher = &mut thread.fetcher;
         if !is_straight {
-            fetcher.fetched_to = 0;
-            if let Some(cache) = &mut self.front.decoded {
-                cache.of(thread.user).finish(&mut fetcher.filling);
-            }
-            if let Some(predecoder) = &mut fetcher.predecoder {
-                predecoder.jump();
-            }
+            fetcher.jump(thread.user, &mut self.front);
         }
         let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
         match self.predictor.branch(index, place.address, length, kind, target) {
@@ -368,6 +370,16 @@ impl<F: Feed> Core<F> {
                 thread.mispredicts += 1;
                 true
             }
+        }
+    }
+
+    /// Takes the first steps from the feed, unless that was done.
+    fn begin(&mut self, index: usize) {
+        if !self.threads[index].fetcher.is_begun {
+            self.threads[index].fetcher.is_begun = true;
+            self.advance(index);
+            self.advance(index);
+            self.is_active = true;
         }
     }
 

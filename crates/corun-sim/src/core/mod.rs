@@ -13,6 +13,7 @@ mod linear_tags;
 mod microcode;
 mod occupancy;
 mod op_cache;
+mod operands;
 mod parameters;
 mod ports;
 mod predecoder;
@@ -263,12 +264,13 @@ impl<F: Feed> Core<F> {
             if self.threads.iter().all(Thread::is_done) {
                 return Pause::Ended;
             }
-            self.cycle(memory);
+            self.cycle(memory, Self::fetch);
         }
         Pause::Time
     }
 
-    fn cycle(&mut self, memory: &mut Memory) {
+    /// One cycle, or more in which nothing happens.
+    fn cycle(&mut self, memory: &mut Memory, fetch: fn(&mut Self, &mut Memory)) {
         self.is_active = false;
         self.count_active();
         self.clear(memory);
@@ -276,7 +278,7 @@ impl<F: Feed> Core<F> {
         self.retire();
         self.execute(memory);
         self.rename();
-        self.fetch(memory);
+        fetch(self, memory);
         let passed = if self.is_active { 1 } else { self.next_event() - self.now };
         for thread in &mut self.threads {
             thread.stack.pass(passed);

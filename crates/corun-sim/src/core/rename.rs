@@ -13,9 +13,6 @@ use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Memory as Place, Ope
 use crate::memory::Origin;
 use crate::model::{MemoryRenaming, Policy};
 
-/// Bytes of a repeated access of which the lines are asked for one by one.
-const LONGEST_SPAN: u64 = 1 << 14;
-
 /// The index of the code that holds nothing but the update of the stack pointer.
 pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
 
@@ -283,7 +280,7 @@ impl<F: Feed> Core<F> {
             match operation.kind {
                 Kind::Compute | Kind::StoreData(_) => {}
                 Kind::Load(memory) => {
-                    let at = thread.first_value(lowered, queued, memory);
+                    let at = thread.first_value(lowered, queued.values, memory);
                     let place = &lowered.memory[usize::from(memory)];
                     thread.note_pointer(parameters, place, operation, sequence);
                     if let Some(data) = thread.load(parameters, lowered, place, at, sequence) {
@@ -291,7 +288,7 @@ impl<F: Feed> Core<F> {
                     }
                 }
                 Kind::StoreAddress(memory) => {
-                    let at = thread.first_value(lowered, queued, memory);
+                    let at = thread.first_value(lowered, queued.values, memory);
                     thread.store(&lowered.memory[usize::from(memory)], at, sequence);
                 }
             }
@@ -358,17 +355,6 @@ impl<F: Feed> Core<F> {
 }
 
 impl<F: Feed> Thread<F> {
-    /// Where the values of an instruction's place in memory begin.
-    fn first_value(&self, lowered: &CodeInstruction, queued: &Queued, memory: u8) -> u32 {
-        lowered.memory[..usize::from(memory)].iter().fold(queued.values, |at, before| {
-            at.wrapping_add(match before.form {
-                Form::Single => 1,
-                Form::Repeated => 2,
-                Form::Lanes => 1 + self.value(at) as u32,
-            })
-        })
-    }
-
     /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
     fn note_pointer(
         &mut self,
@@ -401,23 +387,21 @@ impl<F: Feed> Thread<F> {
         sequence: u64,
     ) -> Option<u64> {
         let bytes = u64::from(place.size);
-        let (first, second) = (self.value(at), self.value(at.wrapping_add(1)));
+        let (linear, span) = self.touched(place, at);
+        let count = self.value(at);
         let flight = self.flights.at_mut(sequence);
-        let (linear, span) = match place.form {
-            Form::Single => (first, bytes),
+        match place.form {
+            Form::Single => {}
             Form::Lanes => {
-                flight.busy = first.clamp(1, 64) as u16;
-                if first == 0 {
+                flight.busy = count.clamp(1, 64) as u16;
+                if count == 0 {
                     return None;
                 }
-                (second, bytes)
             }
             Form::Repeated => {
-                let all = (first >> 1).saturating_mul(bytes);
-                flight.extra = (all / 32).min(1 << 14) as u16;
-                (second, all.min(LONGEST_SPAN))
+                flight.extra = ((count >> 1).saturating_mul(bytes) / 32).min(1 << 14) as u16;
             }
-        };
+        }
         flight.touch(linear, span);
         let line = parameters.line_shift;
         let address = self.pages.physical(linear);
@@ -484,13 +468,7 @@ impl<F: Feed> Thread<F> {
     }
 
     fn store(&mut self, place: &Place, at: u32, sequence: u64) {
-        let size = u64::from(place.size);
-        let (first, second) = (self.value(at), self.value(at.wrapping_add(1)));
-        let (linear, span) = match place.form {
-            Form::Single => (first, size),
-            Form::Lanes => (second, size),
-            Form::Repeated => (second, (first >> 1).saturating_mul(size).min(LONGEST_SPAN)),
-        };
+        let (linear, span) = self.touched(place, at);
         self.flights.at_mut(sequence).touch(linear, span);
         let versions = versions(&self.registers, place.registers);
         self.stores.push(Store {

@@ -30,9 +30,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
     /// Simulate K windows of N instructions (5M, 300k, ...), spread evenly over the run [default: the
-    /// whole of a short run, 30 windows of a long one]
+    /// whole of a short run, 40 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
+    /// Show caches and predictors N instructions before each window [default: 2.5M]
+    #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
+    warmup: Option<u64>,
     /// Simulate the first N instructions
     #[arg(long, value_name = "N", value_parser = values::count, conflicts_with = "sample")]
     length: Option<u64>,
@@ -160,7 +163,9 @@ impl Arguments {
 
     fn sampling(&self) -> Sampling {
         match (self.sample, self.length, self.whole) {
-            (Some((count, length)), ..) => Sampling::Windows(count, length),
+            (Some((count, length)), ..) => {
+                Sampling::Windows { count, length, warm_up: self.warmup }
+            }
             (_, Some(length), _) => Sampling::Start(length),
             (.., true) => Sampling::Whole,
             _ => Sampling::Fitting,

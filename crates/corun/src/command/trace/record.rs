@@ -32,7 +32,8 @@ pub struct Arguments {
     sample: Option<(u32, u64)>,
     /// Record N instructions before each stretch to fill caches and predictors (default: as many as
     /// the stretch has)
-    #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
+    #[arg(long, alias = "warmup", value_name = "N")]
+    #[arg(value_parser = values::count, requires = "sample")]
     warm_up: Option<u64>,
     /// Record these threads only, counted from 0 in the order in which they begin (0,2,3)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

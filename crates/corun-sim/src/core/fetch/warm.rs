@@ -1,0 +1,106 @@
+//! Warming: caches, translations and predictors see what a program does, and nothing is timed.
+//!
+//! That is many times faster than the pipeline, so that what lies long before a counted stretch can be
+//! there when it begins (Wunderlich and others 2003, "SMARTS: accelerating microarchitecture simulation
+//! via rigorous statistical sampling").
+
+use super::{Core, Feed, Place};
+use crate::code::{CodeBlock, Kind};
+use crate::core::operands::lines;
+use crate::memory::{Memory, Reply};
+use crate::model::LINE;
+
+/// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
+/// waits for the rest, so that buffers and links are no busier than they would be.
+const HIDDEN: u64 = 400;
+
+impl<F: Feed> Core<F> {
+    /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
+    /// caches and predictors notice them. Ends before that with the program, or at a gate.
+    pub(crate) fn warm(&mut self, index: usize, until: u64, memory: &mut Memory) {
+        if self.threads[index].retired >= until {
+            return;
+        }
+        self.drain(index, memory);
+        self.begin(index);
+        while let Some(place) = self.threads[index].fetcher.current {
+            if self.threads[index].retired >= until {
+                break;
+            }
+            let code = std::mem::take(&mut self.code);
+            let behind = self.show(index, place, &code[place.step.block as usize], memory);
+            self.code = code;
+            self.advance(index);
+            self.follow(index, place, behind);
+        }
+        let thread = &mut self.threads[index];
+        let fetcher = &mut thread.fetcher;
+        fetcher.jump(thread.user, &mut self.front);
+        fetcher.restart();
+        fetcher.line = u64::MAX;
+        fetcher.resume = self.now;
+    }
+
+    /// Lets the pipeline finish what it has begun, so that nothing of it lies behind what comes now.
+    fn drain(&mut self, index: usize, memory: &mut Memory) {
+        while !(self.threads[index].is_drained() && self.threads[index].stores.len() == 0) {
+            self.cycle(memory, |_, _| {});
+        }
+        self.threads[index].fetcher.awaits_branch = false;
+        self.threads[index].fetcher.branch = None;
+    }
+
+    /// Asks memory for what the rest of a step executes and touches. Returns the address behind it.
+    fn show(&mut self, index: usize, place: Place, block: &CodeBlock, memory: &mut Memory) -> u64 {
+        let (mut address, mut values) = (place.address, place.values);
+        let numbers = place.instruction..place.step.executed;
+        for number in numbers {
+            let Some(lowered) = block.instructions.get(number as usize) else { break };
+            let end = address.wrapping_add(lowered.length.into());
+            let last = end.wrapping_sub(1);
+            let fetcher = &mut self.threads[index].fetcher;
+            if fetcher.line != last / u64::from(LINE) {
+                fetcher.line = last / u64::from(LINE);
+                let reply = memory.fetch(self.request(index, 0, last), self.now);
+                self.wait_for(reply);
+            }
+            let instruction = u64::from(place.step.block << 6 ^ number);
+            for operation in &lowered.operations {
+                let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match operation.kind {
+                    Kind::Compute | Kind::StoreData(_) => continue,
+                    Kind::Load(of) => (of, Memory::load),
+                    Kind::StoreAddress(of) => (of, Memory::own),
+                };
+                let thread = &self.threads[index];
+                let at = thread.first_value(lowered, values, of);
+                let (linear, span) = thread.touched(&lowered.memory[usize::from(of)], at);
+                for linear in lines(linear, span) {
+                    let reply = ask(memory, self.request(index, instruction, linear), self.now);
+                    self.wait_for(reply);
+                }
+            }
+            let thread = &mut self.threads[index];
+            values = lowered.memory.iter().fold(values, |at, place| thread.behind(place, at));
+            address = end;
+            thread.retired += 1;
+            self.now += 1;
+        }
+        address
+    }
+
+    fn wait_for(&mut self, reply: Reply) {
+        self.now = self.now.max(reply.ready.saturating_sub(HIDDEN));
+    }
+
+    /// Tells the predictors where a step that ends with a branch went on.
+    fn follow(&mut self, index: usize, place: Place, behind: u64) {
+        let Some(next) = &self.threads[index].fetcher.current else { return };
+        let instructions = &self.code[place.step.block as usize].instructions;
+        let is_whole = place.step.executed as usize == instructions.len();
+        let Some(last) = instructions.last().filter(|_| is_whole) else { return };
+        let Some(kind) = last.branch else { return };
+        let at = behind.wrapping_sub(last.length.into());
+        // What it would have cost is nobody's.
+        let _ = self.predictor.branch(index, at, last.length, kind, next.address);
+    }
+}

@@ -76,6 +76,21 @@ fn built() -> Result<PathBuf, String> {
     Ok(target.join("release/corun"))
 }
 
+/// Makes the folder, whose predictions are of these settings and no others.
+fn keep_for(folder: &Path, settings: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let note = folder.join("settings");
+    match std::fs::read_to_string(&note) {
+        Ok(known) if known == settings => Ok(()),
+        Ok(known) => Err(format!(
+            "{} has predictions made with {known}, expected {settings}: name another folder",
+            folder.display()
+        )),
+        Err(_) => std::fs::write(&note, settings).map_err(failed),
+    }
+}
+
 fn run(arguments: &Arguments) -> Result<(), String> {
     let corun = match &arguments.corun {
         Some(file) => file.clone(),
@@ -85,6 +100,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         true => settings(&corun, arguments.model.as_deref())?,
         false => Vec::new(),
     };
+    if let Some(folder) = &arguments.keep {
+        keep_for(folder, &format!("{:?} {settings:?} {}", arguments.model, arguments.seconds))?;
+    }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);
     if let Some(unknown) = arguments.names.iter().find(|it| all.iter().all(|one| one.name != **it))

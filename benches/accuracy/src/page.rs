@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use corun_record::{Metric, Prediction, Source};
+use corun_record::{MeasuredRun, Metric, Prediction, Source};
 
 use crate::predicted::Row;
 use crate::programs::Side;
@@ -10,8 +10,6 @@ use crate::programs::Side;
 /// What is asked of the mean error, and of the largest, as shares.
 const TUNED: (f64, f64) = (0.08, f64::INFINITY);
 const HELD_OUT: (f64, f64) = (0.12, 0.30);
-/// A run that shared its core with somebody in more of its probes than this says less.
-const MOST_CROWDED: f64 = 0.05;
 
 /// The page in Markdown.
 pub fn page(rows: &[Row], settings: &[String]) -> String {
@@ -141,8 +139,9 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
         _ => String::new(),
     };
     let alone = rows.iter().filter(|row| {
-        let prediction = row.outcome.as_ref().ok();
-        row.error().is_some() && prediction.and_then(crowded).is_none_or(|it| it <= MOST_CROWDED)
+        let measured = row.outcome.as_ref().ok().and_then(|it| it.measured.as_ref());
+        row.error().is_some()
+            && measured.is_some_and(|it| it.runs.iter().all(MeasuredRun::had_its_core))
     });
     format!(
         "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \

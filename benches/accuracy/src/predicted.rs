@@ -42,10 +42,7 @@ pub fn predict(
     options.extend(arguments.model.iter().map(|model| format!("--model={model}")));
     let text = said(corun, program, settings, &options)?;
     if let Some(path) = kept {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&path, &text))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        std::fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Prediction::from_json(&text).map_err(|error| error.to_string())
 }

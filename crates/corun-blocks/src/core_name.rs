@@ -26,7 +26,7 @@ pub fn core_name() -> String {
 ///
 /// AMD, Architecture Programmer's Manual, volume 3, appendix E.3.2.
 #[cfg(target_arch = "x86_64")]
-pub fn signature(eax: u32) -> (u32, u32, u32) {
+fn signature(eax: u32) -> (u32, u32, u32) {
     let (base_family, base_model) = (eax >> 8 & 0xf, eax >> 4 & 0xf);
     let family = base_family + if base_family == 0xf { eax >> 20 & 0xff } else { 0 };
     let is_extended = matches!(base_family, 0x6 | 0xf);

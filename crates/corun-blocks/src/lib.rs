@@ -28,8 +28,6 @@ mod timing;
 pub use agreement::{Agreement, agreement};
 pub use cannot_run::{CannotRun, Fault};
 pub use core_name::core_name;
-#[cfg(target_arch = "x86_64")]
-pub use core_name::signature;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{Timer, execute};
 pub use execution::{COPIES, Cycles, Execution};

@@ -4,7 +4,6 @@
 //! cycle is. What cannot be measured stays that of the nearest model, and is said to.
 
 mod assembly;
-pub mod base;
 mod bench;
 mod calibration;
 mod cannot;

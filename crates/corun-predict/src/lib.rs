@@ -5,7 +5,6 @@
 
 mod error;
 mod estimate;
-mod host;
 mod native;
 mod predict;
 mod sampling;
@@ -13,7 +12,6 @@ mod silent;
 
 pub use error::PredictError;
 pub use estimate::{extrapolated, over};
-pub use host::{HostCore, Suited, host_core, suited};
 pub use native::{MeasureTrouble, measure};
 pub use predict::{Job, Progress, predict};
 pub use sampling::Sampling;

@@ -25,7 +25,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use tempfile::NamedTempFile;
 
 use crate::estimate::{extrapolated, over, repeated};
-use crate::native::{MOST_CROWDED, measure};
+use crate::native::measure;
 use crate::silent::Silence;
 use crate::{PredictError, Sampling};
 
@@ -403,8 +403,8 @@ impl Said<'_> {
             ),
             caveat(
                 "model-error",
-                "The interval is that of the windows alone; how far the model is off on whole programs \
-                 is not known yet.",
+                "The interval is that of the windows alone, and says nothing of the model: docs/accuracy.md \
+                 has how far models were off on whole programs.",
             ),
         ];
         let threads = trace.threads().len();
@@ -473,7 +473,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
         ));
     }
     let crowded = runs.iter().filter_map(|run| run.crowded).fold(0.0, f64::max);
-    if crowded > MOST_CROWDED {
+    if !runs.iter().all(MeasuredRun::had_its_core) {
         caveats.push(caveat(
             "shared-core",
             format!(

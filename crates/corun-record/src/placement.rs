@@ -70,6 +70,9 @@ impl fmt::Display for Placement {
 )]
 pub struct UnknownPlacement(pub String);
 
+/// Workers that a placement can ask for: more than any machine has logical CPUs.
+const MOST: u32 = 1 << 16;
+
 impl FromStr for Placement {
     type Err = UnknownPlacement;
 
@@ -78,7 +81,7 @@ impl FromStr for Placement {
         let (name, number) = match text.split_once('@') {
             None => (text, None),
             Some((name, digits)) => match digits.parse() {
-                Ok(number) if number > 0 => (name, Some(number)),
+                Ok(number) if (1..=MOST).contains(&number) => (name, Some(number)),
                 _ => return Err(unknown()),
             },
         };

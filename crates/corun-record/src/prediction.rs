@@ -153,6 +153,14 @@ pub struct MeasuredRun {
 }
 
 impl MeasuredRun {
+    /// The share of crowded probes up to which a run is said to have had the core to itself.
+    pub const MOST_CROWDED: f64 = 0.05;
+
+    /// Whether nobody else took slots of the core, as far as can be told.
+    pub fn had_its_core(&self) -> bool {
+        self.crowded.is_none_or(|share| share <= Self::MOST_CROWDED)
+    }
+
     /// Cycles in the program's own code.
     pub fn cycles(&self) -> f64 {
         self.user_s * self.ghz * 1e9

@@ -35,6 +35,14 @@ pub fn count(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).filter(|&number| number > 0).ok_or_else(expected)
 }
 
+/// As [`count`], or none at all.
+///
+/// # Errors
+/// A sentence on what was expected.
+pub fn count_or_zero(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { count(text) }
+}
+
 /// `K:N`, a number of stretches, a million at most, and the length of each.
 ///
 /// # Errors

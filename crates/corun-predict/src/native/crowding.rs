@@ -3,12 +3,12 @@
 //! A probe is crowded if it got clearly fewer slots of renaming than the best one did; the runs with the smallest
 //! share of crowded probes count.
 
+use corun_record::MeasuredRun;
+
 use super::companion::Probe;
 
 /// The most that a probe may get less than the best one and still be called alone, as a share.
 const ALONE: f64 = 0.08;
-/// The share of crowded probes up to which a run is called alone.
-pub(crate) const MOST_CROWDED: f64 = 0.05;
 
 /// The most slots a cycle that several probes got: single ones may come out too high.
 pub(super) fn best<'a>(probes: impl Iterator<Item = &'a Probe>) -> Option<f64> {
@@ -33,7 +33,7 @@ pub(super) fn counted(crowded: &[Option<f64>], least: usize, most: usize) -> Vec
     let share = |place: usize| crowded[place].unwrap_or(0.0);
     let mut places: Vec<usize> = (0..crowded.len()).collect();
     places.sort_by(|&one, &other| share(one).total_cmp(&share(other)));
-    let alone = places.iter().filter(|&&place| share(place) <= MOST_CROWDED).count();
+    let alone = places.iter().filter(|&&place| share(place) <= MeasuredRun::MOST_CROWDED).count();
     places.truncate(alone.clamp(least.min(most), most));
     places.sort_unstable();
     places

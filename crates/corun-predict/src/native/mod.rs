@@ -4,13 +4,9 @@
 //! it would by itself. The scheduler's count of its run time, in nanoseconds, is read at each stop, so that
 //! the kernel's time is told apart by brackets and not by the tick that happens to hit it.
 
-#[cfg(target_os = "linux")]
 mod bracketed;
-#[cfg(target_os = "linux")]
 mod companion;
-#[cfg(target_os = "linux")]
 mod crowding;
-#[cfg(target_os = "linux")]
 mod overhead;
 mod trouble;
 
@@ -26,7 +22,6 @@ use corun_trace::{Ending, Target};
 
 use bracketed::Bracketed;
 use companion::Probe;
-pub(crate) use crowding::MOST_CROWDED;
 use overhead::Overhead;
 pub use trouble::MeasureTrouble;
 
@@ -142,8 +137,7 @@ fn tell_crowding(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
 
 /// Runs that had the core to themselves.
 fn alone(tried: &[(MeasuredRun, Vec<Probe>)]) -> usize {
-    let is_alone = |run: &MeasuredRun| run.crowded.is_none_or(|it| it <= crowding::MOST_CROWDED);
-    tried.iter().filter(|(run, _)| is_alone(run)).count()
+    tried.iter().filter(|(run, _)| run.had_its_core()).count()
 }
 
 fn measured_run(

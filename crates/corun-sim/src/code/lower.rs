@@ -552,7 +552,7 @@ fn late(decoded: &Instruction, register: RegisterId, timing: &Timing) -> u8 {
             None => register.file() == File::Flags,
         })
         .map_or(timing.latency, |late| late.latency);
-    timing.latency.saturating_sub(latency) as u8
+    timing.latency.saturating_sub(latency).min(u8::MAX.into()) as u8
 }
 
 fn is_stack_operation(decoded: &Instruction) -> bool {

@@ -4,7 +4,7 @@ use crate::code::Kind;
 use crate::memory::{Displacement, Origin};
 
 /// Which operation of which thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Handle(u32);
 
 const THREAD_SHIFT: u32 = 24;

@@ -12,8 +12,10 @@ const SLOTS: usize = 256;
 pub(super) struct Wheel {
     slots: [Vec<Handle>; SLOTS],
     occupied: [u64; SLOTS / 64],
-    far: BinaryHeap<Reverse<(u64, u32)>>,
-    handles: Vec<Handle>,
+    /// By the cycle, and of one cycle those that were called for earlier first.
+    far: BinaryHeap<Reverse<(u64, u64, Handle)>>,
+    /// How many were ever put behind the ring.
+    calls: u64,
 }
 
 impl Default for Wheel {
@@ -22,7 +24,7 @@ impl Default for Wheel {
             slots: std::array::from_fn(|_| Vec::new()),
             occupied: [0; SLOTS / 64],
             far: BinaryHeap::new(),
-            handles: Vec::new(),
+            calls: 0,
         }
     }
 }
@@ -33,8 +35,8 @@ impl Wheel {
         if at - now < SLOTS as u64 {
             self.put(at, handle);
         } else {
-            self.far.push(Reverse((at, self.handles.len() as u32)));
-            self.handles.push(handle);
+            self.calls += 1;
+            self.far.push(Reverse((at, self.calls, handle)));
         }
     }
 
@@ -46,15 +48,12 @@ impl Wheel {
 
     /// Moves the operations of cycle `now` to `due`, which is empty.
     pub(super) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
-        while let Some(&Reverse((at, index))) = self.far.peek() {
+        while let Some(&Reverse((at, _, handle))) = self.far.peek() {
             if at - now >= SLOTS as u64 {
                 break;
             }
             self.far.pop();
-            self.put(at, self.handles[index as usize]);
-            if self.far.is_empty() {
-                self.handles.clear();
-            }
+            self.put(at, handle);
         }
         let slot = now as usize % SLOTS;
         if self.occupied[slot / 64] & (1 << (slot % 64)) != 0 {
@@ -65,7 +64,7 @@ impl Wheel {
 
     /// The next cycle behind `now` that has operations.
     pub(super) fn next(&self, now: u64) -> Option<u64> {
-        let far = self.far.peek().map(|Reverse((at, _))| *at);
+        let far = self.far.peek().map(|Reverse((at, ..))| *at);
         self.near(now).into_iter().chain(far).min()
     }
 

@@ -132,9 +132,6 @@ pub struct Elimination {
     pub ones_idioms: Vec<String>,
     /// Whether pushes, pops, calls and returns move the stack pointer without an operation.
     pub stack_engine: bool,
-    /// Whether loading an immediate needs no port.
-    #[serde(default)]
-    pub immediates: bool,
     /// Where it is from.
     pub source: String,
 }

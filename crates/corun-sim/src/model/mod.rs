@@ -8,6 +8,7 @@ mod check;
 mod error;
 mod front;
 mod hierarchy;
+mod host;
 mod library;
 mod memory;
 mod places;
@@ -33,6 +34,7 @@ pub use hierarchy::{
     CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, MainMemory, Prefetch,
     Replacement, SecondTlb, Walk, WalkBegins,
 };
+pub use host::{HostCore, Suited, host_core, suited};
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{
     Cache, Forwarding, LinearTags, Loads, MemoryPipeline, MemoryRenaming, Stores, Tlb,

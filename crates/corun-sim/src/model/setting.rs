@@ -31,12 +31,15 @@ impl CoreModel {
         let wanted: Vec<&str> = name.split('.').collect();
         let found: Vec<&String> = paths.iter().filter(|path| is_meant(path, &wanted)).collect();
         let mut kinds: Vec<String> = found.iter().map(|path| short(path)).collect();
+        kinds.sort();
         kinds.dedup();
         match kinds.as_slice() {
             [] => {
                 let mut known: Vec<String> = paths.iter().map(|path| short(path)).collect();
+                known.sort_by_cached_key(|known| {
+                    (strsim::damerau_levenshtein(known, name), known.clone())
+                });
                 known.dedup();
-                known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
                 known.truncate(SHOWN);
                 let expected = known.join(", ");
                 return Err(refused(format!("expected a field, as {expected}, found \"{name}\"")));

@@ -41,8 +41,16 @@ impl Simulated {
         let (spread, full) = (placed("spread")?, placed("full")?);
         let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
         for one in &full.workers {
-            let mut siblings = full.workers.iter().filter(|it| it.core == one.core);
-            let other = siblings.find(|it| !std::ptr::eq(*it, one));
+            let on_core = full.workers.iter().filter(|it| it.core == one.core);
+            let others: Vec<&Seated> = on_core.filter(|it| !std::ptr::eq(*it, one)).collect();
+            if others.len() > 1 {
+                // Nobody can say which of them costs how much.
+                return Err(format!(
+                    "expected two workers a core in full, as full@2 has them, found {}",
+                    others.len() + 1
+                ));
+            }
+            let other = others.first().copied();
             let alone = spread.workers.iter().find(|it| it.worker == one.worker);
             let (Some(other), Some(alone)) = (other, alone) else { continue };
             let sum = sums.entry((self.name(one)?, self.name(other)?)).or_insert((0.0, 0.0));

@@ -255,9 +255,22 @@ impl Load {
         Some(&self.programs[endless].name)
     }
 
+    /// Whether a program runs or sleeps for certain: outside of what it repeats.
+    fn takes_time(&self, program: usize) -> bool {
+        let steps = self.programs.get(program).map_or(&[][..], |program| &program.steps);
+        let mut depth = 0;
+        steps.iter().any(|step| {
+            match step {
+                Step::Repeat(_) => depth += 1,
+                Step::End => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && matches!(step, Step::Run(time) | Step::Sleep(time) if time.takes_time())
+        })
+    }
+
     fn check_program(&self, program: &Program) -> Result<(), String> {
-        // For each repetition around: how often, and whether anything in it takes time.
-        let mut around: Vec<(Option<u64>, bool)> = Vec::new();
+        let mut around: Vec<Repetition> = Vec::new();
         for step in &program.steps {
             let (place, count, what) = match *step {
                 Step::Lock(place) | Step::Unlock(place) => (place, self.locks, "lock"),
@@ -269,23 +282,31 @@ impl Load {
             if place >= count {
                 return Err(format!("expected {what} 0 to {}, found {place}", count as isize - 1));
             }
+            let innermost = around.last_mut();
             match *step {
-                Step::Repeat(times) => around.push((times, false)),
+                Step::Repeat(times) => around.push(Repetition { times, ..Repetition::default() }),
                 Step::End => {
-                    let (times, takes_time) =
-                        around.pop().ok_or("expected a repetition before its end")?;
-                    if !takes_time && times.is_none_or(|times| times > MOST_AT_ONCE) {
+                    let over = around.pop().ok_or("expected a repetition before its end")?;
+                    if !over.takes_time && over.times.is_none_or(|times| times > MOST_AT_ONCE) {
                         return Err(format!(
-                            "what is repeated without end, or more than {MOST_AT_ONCE} times, must run \
-                             or sleep"
+                            "what program \"{}\" repeats without end, or more than {MOST_AT_ONCE} \
+                             times, must run or sleep",
+                            program.name
                         ));
                     }
-                    let is_done = times != Some(0);
-                    around.last_mut().into_iter().for_each(|it| it.1 |= takes_time && is_done);
+                    if let Some(outer) = around.last_mut() {
+                        outer.takes_time |= over.takes_time && over.times != Some(0);
+                    }
                 }
-                Step::Period(_) => around.last_mut().into_iter().for_each(|it| it.1 = true),
-                Step::Run(amount) | Step::Sleep(amount) if amount.takes_time() => {
-                    around.last_mut().into_iter().for_each(|it| it.1 = true);
+                Step::Fork(forked) if self.takes_time(forked) => {
+                    innermost.into_iter().for_each(|it| it.has_forked = true);
+                }
+                Step::Join => innermost.into_iter().for_each(|it| it.takes_time |= it.has_forked),
+                Step::Period(_) => innermost.into_iter().for_each(|it| it.takes_time = true),
+                Step::Run(amount) | Step::Sleep(amount) | Step::Disk(_, amount)
+                    if amount.takes_time() =>
+                {
+                    innermost.into_iter().for_each(|it| it.takes_time = true);
                 }
                 _ => {}
             }
@@ -295,6 +316,15 @@ impl Load {
             false => Err("expected an end of every repetition".to_owned()),
         }
     }
+}
+
+/// What is repeated in a program, as far as it was read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Repetition {
+    times: Option<u64>,
+    takes_time: bool,
+    /// Whether it started something that takes time, for which it may wait.
+    has_forked: bool,
 }
 
 /// What a task of this nice value weighs; 1024 at 0, and 1.25 times as much for each step down (the
@@ -323,6 +353,17 @@ mod tests {
         let run = Step::Run(Amount::Fixed(1));
         assert!(check(vec![run]).is_ok());
         assert!(check(vec![Step::Repeat(None), run, Step::End]).is_ok());
+        let forking = |steps: Vec<Step>| {
+            let mut load = Load::default();
+            load.program("forked", "it", vec![run]);
+            let program = load.program("it", "it", steps);
+            load.tasks(program, 1);
+            load.check()
+        };
+        let (fork, end) = (Step::Fork(0), Step::End);
+        assert!(forking(vec![Step::Repeat(None), fork, Step::Join, end]).is_ok());
+        assert!(forking(vec![fork, Step::Repeat(None), Step::Join, end]).is_err());
+        assert!(forking(vec![Step::Repeat(None), fork, end]).is_err());
         for wrong in [
             vec![Step::Repeat(None), Step::Begin, Step::End],
             vec![Step::Repeat(None), Step::Run(Amount::Fixed(0)), Step::End],

@@ -297,6 +297,10 @@ mod tests {
         assert_eq!(pairs.of("a", "b"), ratio("1.6"));
         assert_eq!(pairs.of("b", "a"), ratio("1.5"));
         assert_eq!(pairs.of("a", "a"), Ratio::ONE);
+        let first = worker(0, 0, "[150, 170]");
+        let three = document("full").replace(&first, &format!("{}, {first}", worker(1, 0, "[90]")));
+        let error = Slowdowns::from_json(&three, Ratio::ONE).unwrap_err().to_string();
+        assert!(error.contains("full@2") && error.contains("found 3"), "{error}");
         let error = Slowdowns::from_json(&document("packed"), Ratio::ONE).unwrap_err();
         assert!(error.to_string().contains("found no full"), "{error}");
     }

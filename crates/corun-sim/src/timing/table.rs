@@ -165,14 +165,31 @@ impl TimingTable {
     /// beside the model's own: `NAME.csv`.
     ///
     /// # Errors
-    /// If one of them is missing, or wrong.
+    /// If one of them is missing, or wrong, or names a port that the model lacks.
     pub fn of(model: &CoreModel) -> Result<Self, TableError> {
         let folder = model.folder.as_deref();
-        let mut table = Self::named_or_beside(&model.timing, folder)?;
-        for overlay in &model.overlays {
-            table.overlay(Self::named_or_beside(overlay, folder)?);
+        let mut all = Self::default();
+        for name in std::iter::once(&model.timing).chain(&model.overlays) {
+            let table = Self::named_or_beside(name, folder)?;
+            table.check_ports(name, model)?;
+            all.overlay(table);
         }
-        Ok(table)
+        Ok(all)
+    }
+
+    /// An operation none of whose ports were there would take none.
+    fn check_ports(&self, name: &str, model: &CoreModel) -> Result<(), TableError> {
+        let schedulers = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
+        let known: Vec<&str> = schedulers.chain(&model.back.units).map(String::as_str).collect();
+        let unknown = self.ports().find(|port| !known.contains(port));
+        unknown.map_or(Ok(()), |port| {
+            Err(TableError {
+                table: name.to_owned(),
+                line: 1,
+                expected: format!("the ports of the model ({})", known.join(", ")),
+                found: format!("{port:?} in one of its rows"),
+            })
+        })
     }
 
     fn named_or_beside(name: &str, folder: Option<&Path>) -> Result<Self, TableError> {

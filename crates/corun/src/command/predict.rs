@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use corun_machine::Machine;
-use corun_predict::{HostCore, Job, Progress, Sampling, Suited, host_core, predict, suited};
+use corun_predict::{Job, Progress, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::prediction_to_terminal;
-use corun_sim::model::{self, CoreModel};
+use corun_sim::model::{self, CoreModel, HostCore, Suited, host_core, suited};
 use corun_trace::{Target, choose};
 
 use super::simulate::{timings, warning};

@@ -20,6 +20,9 @@ pub(super) const ENTRY: LoadEntry = LoadEntry {
     ),
 };
 
+/// Steps of all programs together: less than a gigabyte of them.
+const MOST_STEPS: u64 = 20_000_000;
+
 fn make(values: &Values) -> Result<Load, String> {
     let mut load = Load { operation: "messages".to_owned(), ..Load::default() };
     let [rooms, users, messages] = ["rooms", "users", "messages"].map(|name| values.count(name));
@@ -28,6 +31,13 @@ fn make(values: &Values) -> Result<Load, String> {
     if threads.is_none_or(|threads| threads > 1_000_000) {
         return Err(format!(
             "expected a million threads at most, found {rooms} rooms of {users} users with 4 each"
+        ));
+    }
+    // Each reader has a step for each of the others.
+    let steps = rooms.saturating_mul(users).saturating_mul(users);
+    if steps > MOST_STEPS {
+        return Err(format!(
+            "expected rooms times users times users of {MOST_STEPS} at most, found {steps}"
         ));
     }
     let [send, receive] = ["send", "receive"].map(|name| values.time(name));

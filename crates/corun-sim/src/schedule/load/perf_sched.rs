@@ -68,8 +68,11 @@ fn read(text: &str) -> Result<Load, ScheduleError> {
         let Some((head, event)) = line.split_once(" sched:") else { continue };
         let time = head.trim_end().trim_end_matches(':').rsplit(' ').next().and_then(nanoseconds);
         let now = time.ok_or_else(|| wrong("expected seconds before the event"))?;
+        if now < last {
+            return Err(wrong("expected events in the order of their times"));
+        }
         let first = *first.get_or_insert(now);
-        last = now.max(last);
+        last = now;
         if let Some(body) = event.strip_prefix("sched_switch: ") {
             let (from, to) = switch(body).ok_or_else(|| wrong("expected two tasks of a switch"))?;
             if from.pid != 0 {
@@ -201,6 +204,11 @@ mod tests {
             ("nothing of it\n", 1),
             ("\n x 1 [0] soon: sched:sched_switch: a:1 [120] S ==> b:2 [120]\n", 2),
             (" x 1 [0] 1.5: sched:sched_switch: a:1 [120] S\n", 1),
+            (
+                " x 1 [0] 1.5: sched:sched_switch: a:1 [120] S ==> b:2 [120]\n \
+                 x 1 [1] 1.4: sched:sched_switch: a:1 [120] S ==> b:2 [120]\n",
+                2,
+            ),
         ] {
             let ScheduleError::File { line: found, .. } = read(text).unwrap_err() else { panic!() };
             assert_eq!(found, line, "{text}");

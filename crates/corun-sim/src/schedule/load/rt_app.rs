@@ -27,9 +27,10 @@ enum Json {
     Other,
 }
 
-/// Fields of threads and phases that are no events, and do not change what is simulated.
-const IGNORED: [&str; 7] =
-    ["policy", "dl-runtime", "dl-period", "dl-deadline", "util_min", "util_max", "comment"];
+/// The field of threads and phases that is for readers.
+const COMMENT: &str = "comment";
+/// The only policy that is simulated: what shares by weight.
+const POLICY: &str = "SCHED_OTHER";
 const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, suspend, resume";
 
 fn read(text: &str) -> Result<Load, ScheduleError> {
@@ -109,10 +110,14 @@ impl Builder {
             ),
             Some(_) => return Err("`cpus`: expected a list of numbers".to_owned()),
         };
+        let nice = number("priority", 0.0)?;
+        if !(-20.0..=19.0).contains(&nice) || nice.fract() != 0.0 {
+            return Err(format!("`priority`: expected a nice value from -20 to 19, found {nice}"));
+        }
         let spec = TaskSpec {
             start: microseconds(number("delay", 0.0)?)?,
             affinity: cpus.map(Arc::new),
-            nice: number("priority", 0.0)?.clamp(-20.0, 19.0) as i8,
+            nice: nice as i8,
             ..TaskSpec::of(program)
         };
         let instances = number("instance", 1.0)?;
@@ -154,7 +159,14 @@ impl Builder {
                 "suspend" => steps.push(Step::Receive(self.queue(thread)?)),
                 "resume" => steps.push(Step::Send(self.queue(&text()?)?)),
                 "instance" | "loop" | "cpus" | "delay" | "priority" | "phases" => {}
-                _ if IGNORED.contains(&name.as_str()) => {}
+                "policy" if text()? == POLICY => {}
+                "policy" => {
+                    return Err(format!(
+                        "`policy`: expected {POLICY}, the only one that is simulated, found {}",
+                        text()?
+                    ));
+                }
+                COMMENT => {}
                 _ => return Err(format!("expected one of {EVENTS}, found \"{name}\"")),
             }
         }
@@ -264,7 +276,7 @@ mod tests {
     fn events_keep_their_order() {
         let load = read(
             r#"{"global":{"duration":2,"calibration":"CPU0"},"tasks":{
-                "b":{"instance":2,"loop":-1,"cpus":[0,1],"run1":1000,"sleep":500,"run0":20,"timer":{"ref":"t","period":16000}},
+                "b":{"policy":"SCHED_OTHER","comment":"x","instance":2,"loop":-1,"cpus":[0,1],"run1":1000,"sleep":500,"run0":20,"timer":{"ref":"t","period":16000}},
                 "a":{"loop":3,"phases":{"p":{"loop":2,"lock":"m","run":5,"unlock":"m"},"q":{"resume":"b"}}}}}"#,
         )
         .unwrap();
@@ -295,6 +307,9 @@ mod tests {
             (r#"{"tasks":{"a":{"loop":1,"barrier":"x"}}}"#, "found \"barrier\""),
             (r#"{"tasks":{"a":{"loop":1,"run":-1}}}"#, "expected microseconds"),
             (r#"{"tasks":{"a":{"loop":1,"resume":"x"}}}"#, "expected a task to resume"),
+            (r#"{"tasks":{"a":{"loop":1,"run":1,"policy":"SCHED_FIFO"}}}"#, "found SCHED_FIFO"),
+            (r#"{"tasks":{"a":{"loop":1,"run":1,"priority":90}}}"#, "expected a nice value"),
+            (r#"{"tasks":{"a":{"loop":1,"run":1,"dl-runtime":9}}}"#, "found \"dl-runtime\""),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

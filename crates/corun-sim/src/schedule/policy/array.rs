@@ -2,8 +2,9 @@
 //! whose slice is over.
 //!
 //! A task that sleeps much gains up to five levels, one that never sleeps loses five (Linux 2.5.31,
-//! `kernel/sched.c`: `effective_prio`, `MAX_SLEEP_AVG`). An expired task is never put back among the
-//! active ones, so that none starves.
+//! `kernel/sched.c`: `effective_prio`, `MAX_SLEEP_AVG`). An expired task waits until no active one is left,
+//! so that none starves; one that is balanced away begins anew among the active ones of its new queue
+//! (`pull_task`).
 
 use std::collections::VecDeque;
 
@@ -23,8 +24,6 @@ struct Memory {
     number: u64,
     slice_left: u64,
     slept: u64,
-    /// The queue that it was put into.
-    queue: usize,
 }
 
 /// One queue: tasks by level, active and expired.
@@ -58,7 +57,6 @@ impl Arrays {
             let slept = state.now() - state.task(task).blocked_since;
             memory.slept = (memory.slept + slept).min(MOST_SLEEP);
         }
-        memory.queue = queue;
         let is_expired = why == Why::Expired;
         let level = self.level(task);
         let queue = &mut self.queues[queue];
@@ -109,7 +107,7 @@ impl Arrays {
         found
     }
 
-    /// Puts a stolen task into its new queue, expired where it was.
+    /// Puts a stolen task into its new queue, among the active ones.
     pub(super) fn put(&mut self, state: &State, task: TaskId, queue: usize) {
         self.enqueue(state, task, queue, Why::Pushed);
     }
@@ -152,12 +150,12 @@ impl Arrays {
         let place = task.0 as usize;
         let number = state.task(task).number;
         if self.tasks.len() <= place {
-            let none = Memory { number: u64::MAX, slice_left: 0, slept: 0, queue: 0 };
+            let none = Memory { number: u64::MAX, slice_left: 0, slept: 0 };
             self.tasks.resize(place + 1, none);
         }
         if self.tasks[place].number != number {
             let slice_left = full_slice(state, task);
-            self.tasks[place] = Memory { number, slice_left, slept: 0, queue: 0 };
+            self.tasks[place] = Memory { number, slice_left, slept: 0 };
         }
         &mut self.tasks[place]
     }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use corun_calibrate::{Native, base, calibrate, measured_model, overlay, overlay_name};
+use corun_calibrate::{Cannot, Native, calibrate, measured_model, overlay, overlay_name};
 use corun_record::Exit;
 use corun_report::{Destination, MeasuredCore};
-use corun_sim::model::{self, CoreModel};
+use corun_sim::model::{self, CoreModel, host_core, suited};
 use corun_sim::timing::TimingTable;
 
 use super::Arguments;
@@ -69,10 +69,16 @@ fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
     if let Some(name) = asked {
         return Ok((model::find(name)?, "it was asked for".to_owned()));
     }
-    let (vendor, family, number) = base::identity();
-    let base = base::nearest(&vendor, family, number)?;
-    let reason = format!("{} (CPUID: family {family}, model {number})", base.reason);
-    Ok((model::find(base.name)?, reason))
+    let host = host_core();
+    let found = host.as_ref().map_or("none".to_owned(), ToString::to_string);
+    let Some(suited) = host.as_ref().and_then(suited) else {
+        return Err(Cannot::NoBase { found }.into());
+    };
+    let reason = match suited.instead_of {
+        None => format!("this host's own design, {found}"),
+        Some(design) => format!("the nearest model to this host's {found}, {design}"),
+    };
+    Ok((model::find(suited.model)?, reason))
 }
 
 /// The model's file: `host.toml` in a folder.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use corun_record::Exit;
 use corun_sim::model::{self, ModelError};
+use corun_sim::timing::TimingTable;
 use serde::Serialize;
 
 use crate::problem::{Problem, code};
@@ -42,6 +43,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 fn check(file: &str) -> Result<Checked<'_>, Problem> {
     match model::find(file) {
         Ok(model) => {
+            if let Err(error) = TimingTable::of(&model) {
+                return Ok(Checked { file, is_right: false, sentences: vec![error.to_string()] });
+            }
             let validation = corun_report::validation(&model, &super::compared(&model)?);
             let sentence = format!("{file}: right; {validation}");
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })

@@ -10,6 +10,9 @@ use super::Request;
 use crate::problem::Problem;
 use crate::values;
 
+/// The most that anything a kernel does for a task may take.
+const MOST_COST: std::time::Duration = std::time::Duration::from_secs(1);
+
 impl Request {
     /// The machine's name, and the settings of the first run.
     pub(super) fn settings(&self) -> Result<(String, Settings), Problem> {
@@ -90,7 +93,13 @@ impl Request {
                     "For instance: --cost switch=2us.",
                 )
             })?;
-            *cost = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).min(1_000_000_000);
+            if time > MOST_COST {
+                return Err(Problem::usage(
+                    format!("--cost {name}: expected a second at most, found {text}"),
+                    "For instance: --cost switch=2us.",
+                ));
+            }
+            *cost = time.as_nanos() as u64;
         }
         Ok(costs)
     }

@@ -14,10 +14,12 @@ use corun_sim::model::{self, CoreModel};
 use corun_sim::timing::TimingTable;
 
 use crate::problem::{Problem, say};
-use crate::values::{assignment, positive};
+use crate::values::{self, assignment, positive};
 
 /// The most cores that share a simulated memory.
 const MOST_CORES: i64 = 64;
+/// Offsets of the programs: each is a simulation.
+const MOST_PHASES: i64 = 1000;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -29,9 +31,10 @@ pub struct Arguments {
     traces: Vec<PathBuf>,
     /// Do not count the first N instructions: they fill predictors and caches
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "blocks")]
+    #[arg(value_parser = values::count_or_zero)]
     warmup: u64,
-    /// Count N instructions behind these [default: all there are]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Count N instructions (500k, 10M, ...) behind these [default: all there are]
+    #[arg(long, value_name = "N", value_parser = values::count)]
     #[arg(conflicts_with = "blocks")]
     length: Option<u64>,
     /// Simulate this thread of the trace, counted from 0
@@ -51,7 +54,7 @@ pub struct Arguments {
     cores: Option<u32>,
     /// Begin at N different offsets of the programs, and tell the mean and the spread
     #[arg(long, value_name = "N", default_value_t = 8, requires = "placement")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_PHASES))]
     phases: u32,
     /// Choose by this number where pages lie in memory
     #[arg(long, value_name = "N", default_value_t = 0, requires = "placement")]
@@ -124,7 +127,7 @@ pub(super) fn timings(model: &CoreModel) -> Result<TimingTable, Problem> {
     TimingTable::of(model).map_err(|error| {
         Problem::failed(
             error.to_string(),
-            "Name a table that comes with corun in the model's `timing` and `overlays`.",
+            "Name tables in the model's `timing` and `overlays` that come with corun, or lie beside the model.",
         )
     })
 }

@@ -111,10 +111,10 @@ fn near(model: &'static str, design: &'static str) -> Suited {
 
 #[cfg(test)]
 mod tests {
-    use corun_sim::model::names;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::names;
 
     fn of(vendor: &str, family: u32, model: u32) -> Option<Suited> {
         suited(&HostCore { vendor: vendor.to_owned(), family, model })

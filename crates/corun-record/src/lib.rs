@@ -10,6 +10,7 @@ mod json;
 mod observation;
 mod placement;
 mod placements;
+mod plain;
 mod prediction;
 mod run;
 mod sample;
@@ -26,6 +27,7 @@ pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use placements::{
     PlacedWorker, PlacementComparison, Placements, SimulatedPlacement, VariedResource,
 };
+pub use plain::on_one_line;
 pub use prediction::{
     ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction,
     SimulationCost, StackShare, TracedPart,

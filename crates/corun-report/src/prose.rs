@@ -1,7 +1,7 @@
 //! The sentences around the tables: what was run, the answer, what could not be done, what limits
 //! trust, and how the experiment went.
 
-use corun_record::{Arm, MachineSummary, Mode, Run};
+use corun_record::{Arm, MachineSummary, Mode, Run, on_one_line};
 
 use crate::figures::seconds;
 
@@ -21,15 +21,6 @@ pub(crate) fn heading(run: &Run) -> Vec<String> {
     };
     let steady = if run.workload.steady { ", restarted until all have a window" } else { "" };
     vec![format!("{} ({how}{steady})", what.trim_end()), machine(&run.machine)]
-}
-
-/// The text with line ends and other control characters written as escapes.
-fn on_one_line(text: &str) -> String {
-    let show = |character: char| match character.is_control() {
-        true => character.escape_default().collect::<String>(),
-        false => character.to_string(),
-    };
-    text.chars().map(show).collect()
 }
 
 pub(crate) fn machine(machine: &MachineSummary) -> String {

@@ -1,6 +1,7 @@
 //! What a study file says ends up on terminals and in tables: none of it may steer a terminal or
 //! break a line.
 
+use corun_record::on_one_line;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -15,8 +16,8 @@ pub(crate) fn check(text: &str) -> Result<(), Wrong> {
 fn of_table(path: &str, table: &DeTable<'_>) -> Result<(), Wrong> {
     for (name, value) in table {
         let field = match path {
-            "" => escaped(name.as_ref()),
-            path => format!("{path}.{}", escaped(name.as_ref())),
+            "" => on_one_line(name.as_ref()),
+            path => format!("{path}.{}", on_one_line(name.as_ref())),
         };
         plain(&field, name.as_ref(), name.span().start)?;
         of_value(&field, value)?;
@@ -39,17 +40,9 @@ fn plain(field: &str, text: &str, place: usize) -> Result<(), Wrong> {
             place,
             format!(
                 "`{field}`: expected one line without control characters, found \"{}\"",
-                escaped(text)
+                on_one_line(text)
             ),
         )),
         false => Ok(()),
-    }
-}
-
-/// The text, written with escapes where it has control characters.
-pub(crate) fn escaped(text: &str) -> String {
-    match text.contains(char::is_control) {
-        true => text.escape_debug().to_string(),
-        false => text.to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use corun_record::on_one_line;
 use corun_workload::Parameters;
 use toml::Spanned;
 
@@ -30,7 +31,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Study, StudyError> {
     plain_text::check(text).map_err(wrong)?;
     let file: File = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
-        let line = plain_text::escaped(line_at(text, place));
+        let line = on_one_line(line_at(text, place));
         wrong((place, format!("{} in `{line}`", error.message().trim())))
     })?;
     study(file, text).map_err(wrong)

@@ -2,7 +2,7 @@
 
 mod words;
 
-use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source};
+use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source, on_one_line};
 
 use crate::figures::{interval, percent, ratio, seconds};
 use crate::tables::Table;
@@ -11,7 +11,7 @@ use crate::terminal::{grid, section, wrap};
 /// The prediction as text for a terminal of this many columns.
 pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
     let core = &prediction.core;
-    let mut text = wrap(&prediction.command.join(" "), "  ", columns);
+    let mut text = wrap(&on_one_line(&prediction.command.join(" ")), "  ", columns);
     text +=
         &wrap(&format!("alone on {} ({}): {}", core.title, core.model, core.reason), "  ", columns);
     text.push('\n');

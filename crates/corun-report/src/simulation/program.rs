@@ -1,5 +1,6 @@
 //! A program on a simulated core.
 
+use corun_record::on_one_line;
 use corun_sim::model::CoreModel;
 use corun_sim::{Requests, Simulated};
 use serde::Serialize;
@@ -84,7 +85,8 @@ impl Simulation<'_> {
     /// For people, `columns` wide.
     pub fn describe(&self, columns: u16) -> String {
         let simulated = self.simulated;
-        let mut text = format!("{} on {}\n", self.command.join(" "), self.model.title);
+        let mut text =
+            format!("{} on {}\n", on_one_line(&self.command.join(" ")), self.model.title);
         if let Some(warning) = &self.warning {
             text += &wrapped(warning, columns);
             text.push('\n');

@@ -26,6 +26,7 @@ mod thread;
 mod turn;
 mod wheel;
 
+pub(crate) use flight::CAPACITY;
 pub use occupancy::Occupancy;
 pub use stack::CycleStack;
 

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use corun_record::on_one_line;
+
 use super::error::{Fault, ModelError};
-use super::places::{Places, escaped};
+use super::places::Places;
 use super::{CoreModel, check};
 
 /// Name and text of every model file, by name; the build lists the folder.
@@ -63,12 +65,12 @@ impl CoreModel {
                 .into_iter()
                 .map(|(place, sentence)| Fault { line: line(place), sentence })
                 .collect();
-            ModelError::Wrong { file: escaped(file), faults }
+            ModelError::Wrong { file: on_one_line(file), faults }
         };
         let unreadable = |error: toml::de::Error| {
             let place = error.span().map_or(0, |span| span.start);
-            let line = escaped(line_at(text, place));
-            wrong(vec![(place, format!("{} in `{line}`", escaped(error.message().trim())))])
+            let line = on_one_line(line_at(text, place));
+            wrong(vec![(place, format!("{} in `{line}`", on_one_line(error.message().trim())))])
         };
         let mut table = toml::de::DeTable::parse(text).map_err(unreadable)?;
         let places = Places::of(table.get_ref());
@@ -103,7 +105,7 @@ impl CoreModel {
         let file_has = toml::Deserializer::from(table);
         let mut model = <Self as serde::Deserialize>::deserialize(file_has).map_err(unreadable)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
-        model.name = escaped(stem.unwrap_or(file));
+        model.name = on_one_line(stem.unwrap_or(file));
         let faults = check::faults(&model, &places);
         match faults.is_empty() {
             true => Ok(model),

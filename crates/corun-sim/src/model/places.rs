@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use corun_record::on_one_line;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -52,7 +53,7 @@ impl Places {
         self.bytes.keys().map(String::as_str)
     }
 
-    /// Paths of texts that could steer a terminal, with the texts escaped.
+    /// Paths of texts that could steer a terminal, with the texts on one line.
     pub fn unprintable(&self) -> &[(String, String)] {
         &self.unprintable
     }
@@ -61,7 +62,7 @@ impl Places {
         for (name, value) in table {
             let name_is_plain = self.add_text(path, name.as_ref());
             let name =
-                if name_is_plain { name.as_ref().to_string() } else { escaped(name.as_ref()) };
+                if name_is_plain { name.as_ref().to_string() } else { on_one_line(name.as_ref()) };
             let path = if path.is_empty() { name } else { format!("{path}.{name}") };
             self.add_value(path, value);
         }
@@ -87,17 +88,8 @@ impl Places {
     fn add_text(&mut self, path: &str, text: &str) -> bool {
         let is_plain = !text.contains(char::is_control);
         if !is_plain {
-            self.unprintable.push((path.to_owned(), escaped(text)));
+            self.unprintable.push((path.to_owned(), on_one_line(text)));
         }
         is_plain
     }
-}
-
-/// The text, its control characters written as escapes.
-pub(super) fn escaped(text: &str) -> String {
-    let show = |character: char| match character.is_control() {
-        true => character.escape_default().collect::<String>(),
-        false => character.to_string(),
-    };
-    text.chars().map(show).collect()
 }

@@ -102,7 +102,7 @@ fn with_the_watchdog_at_each_step() {
 fn with_the_watchdog_while_it_restores() {
     let script = format!(
         "{MUCH_TO_LOSE}
-        kill_both() {{ kill -9 $1; usleep $((number * 5000)); killall -9 corun; }}
+        kill_both() {{ kill -9 $1; usleep $((number % 10 * 5000)); killall -9 corun; }}
         kill=kill_both check=mended
         at_many_times {RUN}"
     );
@@ -149,9 +149,10 @@ fn at_each_step_of_measure() {
     let script = format!(
         "{MUCH_TO_LOSE}
         # Of steps that others do not see the first of each kind.
-        numbers=$(taskset 1 kill-at-step list --from smt-switch.lock -- {MEASURE} |
-            awk '/corun|another/ || $3 ~ /^.(sys|proc)/ || !seen[$2]++ {{ print $1 }}
-                $2 == \"write\" && /cpu3/ {{ exit }}')
+        among=/tmp/among
+        taskset 1 kill-at-step list --from smt-switch.lock -- {MEASURE} |
+            awk '/corun|another/ || $2 ~ /^.(sys|proc)/ || !seen[$1]++
+                $1 == \"write\" && /cpu3/ {{ exit }}' >$among
         kill= check=lost
         at_each_step {MEASURE}"
     );

@@ -10,12 +10,15 @@ before
 corun smt run --yes --state off -- wake true
 restored unharmed
 
-# Kills a command right after each of its steps, or those of these numbers, `$kill` saying how,
+# Kills a command right after each of its steps, or those that `$among` lists, `$kill` saying how,
 # and notes what `$check` finds wrong each time. On one CPU: see the program.
-numbers=$(seq 999)
+among=
 at_each_step() {
-    for number in $numbers; do
-        killed=$(taskset 1 kill-at-step kill $number $kill --from smt-switch.lock -- "$@")
+    most=999
+    [ -z "$among" ] || most=$(wc -l <$among)
+    for number in $(seq $most); do
+        killed=$(taskset 1 kill-at-step new /results/steps ${among:+--among $among} $kill \
+            --from smt-switch.lock -- "$@")
         printf '%s\t%s\n' "$killed" "$($check)" >>/results/steps
         case $killed in killed*) ;; *) break ;; esac
     done

@@ -6,6 +6,7 @@ use super::super::back::{BackEnd, Elimination};
 use super::front::{mnemonics, subset};
 use super::{Faults, MOST_ENTRIES};
 use crate::code::PortSet;
+use crate::core::CAPACITY;
 
 /// Names of a thread's registers of one kind, which never are free.
 const ARCHITECTURAL: u32 = 8;
@@ -17,6 +18,7 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     faults.a_cycle("back.dispatch.entries", back.dispatch.entries);
     faults.a_cycle("back.retire.entries", back.retire.entries);
     faults.resource("back.rob", "entries", back.rob.entries, &back.rob.sharing);
+    faults.within("back.rob.entries", back.rob.entries, 1, CAPACITY as u32);
     let registers = &back.registers;
     let least = ARCHITECTURAL * faults.smt_width + 1;
     let kinds = [

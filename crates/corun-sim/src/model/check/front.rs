@@ -8,6 +8,8 @@ use super::super::CoreModel;
 use super::super::front::{BranchPrediction, Fusion, OpCache};
 use super::{Faults, MOST_CYCLES, MOST_ENTRIES, memory};
 
+/// Instructions whose addresses the simulator remembers before they are renamed.
+const LONGEST_QUEUE: u32 = 1 << 12;
 /// Branches back that the longest history of a predictor holds.
 const LONGEST_HISTORY: u32 = 1 << 12;
 /// Bits of the longest tag.
@@ -57,7 +59,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     fusion(&front.fusion, faults);
     faults.resource("front.queue", "entries", front.queue.entries, &front.queue.sharing);
     let least = model.back.dispatch.entries.min(super::MOST_A_CYCLE);
-    faults.within("front.queue.entries", front.queue.entries, least, MOST_ENTRIES);
+    faults.within("front.queue.entries", front.queue.entries, least, LONGEST_QUEUE);
 }
 
 fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
@@ -104,6 +106,10 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
 fn op_cache(cache: &OpCache, faults: &mut Faults) {
     faults.within("front.op_cache.sets", cache.sets, 1, MOST_ENTRIES);
     faults.within("front.op_cache.ways", cache.ways, 1, 256);
+    if u64::from(cache.sets) * u64::from(cache.ways) > MOST_ENTRIES.into() {
+        let expected = format!("as many sets as hold {MOST_ENTRIES} lines at most");
+        faults.add("front.op_cache.sets", expected, cache.sets);
+    }
     faults.sets("front.op_cache", "sets", cache.sets, cache.ways, &cache.sharing);
     faults.within("front.op_cache.line", cache.line, 1, 64);
     faults.power_of_two("front.op_cache.window", cache.window, LARGEST_FETCH);

@@ -22,6 +22,15 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
+    let (json, csv) = (arguments.json.as_deref(), arguments.csv.as_deref());
+    if json.is_some() && json == csv {
+        return Err(Problem::usage(
+            "expected a place of its own for each export, found one for --json and --csv",
+            "Name another file for one of them.",
+        ));
+    }
+    let [json, csv] = [json, csv].map(|path| path.map(Destination::open).transpose());
+    let (json, csv) = (json?, csv?);
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
     let predictions: Vec<BlockPrediction> = rows
@@ -31,13 +40,13 @@ pub(super) fn run(
             predicted: predict(model, &mut lowering, row).map_err(|why| why.to_string()),
         })
         .collect();
-    if let Some(path) = &arguments.csv {
+    if let Some(file) = csv {
         let mut csv = "block,predicted\n".to_owned();
         for (row, one) in rows.iter().zip(&predictions) {
             let cycles = one.predicted.as_ref().map_or(String::new(), |it| format!("{it:.3}"));
             csv += &format!("{},{cycles}\n", row.hexadecimal);
         }
-        Destination::open(path)?.write(&csv)?;
+        file.write(&csv)?;
     }
     let answer = BlockPredictions {
         model,
@@ -46,8 +55,8 @@ pub(super) fn run(
         predictions: &predictions,
         unknown: lowering.unknown(),
     };
-    match &arguments.json {
-        Some(path) => Destination::open(path)?.write(&answer.to_json())?,
+    match json {
+        Some(json) => json.write(&answer.to_json())?,
         None if arguments.csv.as_deref() == Some(Path::new("-")) => {}
         None => terminal::show(&answer.describe(terminal::width()))?,
     }

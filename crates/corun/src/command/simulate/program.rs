@@ -21,6 +21,7 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
+    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
     let of_file = |error| Problem::from(error).about(file);
     let trace = Trace::open(file).map_err(of_file)?;
     let part = Part {
@@ -46,8 +47,8 @@ pub(super) fn run(
         warm_up: arguments.warmup,
         simulated: &simulated,
     };
-    match &arguments.json {
-        Some(path) => Destination::open(path)?.write(&simulation.to_json())?,
+    match json {
+        Some(json) => json.write(&simulation.to_json())?,
         None => terminal::show(&simulation.describe(terminal::width()))?,
     }
     Ok(code(Exit::Done))

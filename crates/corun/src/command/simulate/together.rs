@@ -24,6 +24,7 @@ pub(super) fn run(
     files: &[PathBuf],
 ) -> Result<ExitCode, Problem> {
     resources::check(arguments)?;
+    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
     let traces = opened(files)?;
     let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
     let workers = names(files, &processes);
@@ -65,8 +66,8 @@ pub(super) fn run(
         workers: &workers,
         outcomes: &outcomes,
     };
-    match &arguments.json {
-        Some(path) => Destination::open(path)?.write(&answer.to_json())?,
+    match json {
+        Some(json) => json.write(&answer.to_json())?,
         None => terminal::show(&answer.describe(terminal::width()))?,
     }
     Ok(code(Exit::Done))

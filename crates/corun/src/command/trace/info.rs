@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::Exit;
+use corun_record::{Exit, on_one_line};
 use corun_report::Destination;
 use corun_trace::format::{Closing, Opening, Trace};
 use corun_trace::{Footprint, Summary, disassemble, summary};
@@ -84,7 +84,7 @@ fn describe(trace: &Trace, summary: &Summary) -> String {
 fn origin(trace: &Trace) -> String {
     let opening = trace.opening();
     let mut text = String::new();
-    let mut line = |name: &str, value: &str| text += &format!("{name:<14}{value}\n");
+    let mut line = |name: &str, value: &str| text += &format!("{name:<14}{}\n", on_one_line(value));
     line("command", &opening.command.join(" "));
     line("tracer", &format!("{} ({})", opening.tracer.name, opening.tracer.version));
     line("machine", &format!("{}, {}", opening.cpu, opening.kernel));

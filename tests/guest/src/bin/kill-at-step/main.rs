@@ -10,11 +10,12 @@ mod call;
 mod step;
 mod tracee;
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -25,7 +26,7 @@ use tracee::{Stop, Tracee};
 /// What to do, once a run.
 #[derive(Debug, Parser)]
 enum Arguments {
-    /// List every step of a command, numbered from 1, and how it ended
+    /// List every step of a command, and how it ended
     List {
         #[command(flatten)]
         command: Command,
@@ -33,6 +34,20 @@ enum Arguments {
     /// Send SIGKILL to a command right after its step of this number
     Kill {
         number: usize,
+        /// Kill the command's children first
+        #[arg(long)]
+        children: bool,
+        #[command(flatten)]
+        command: Command,
+    },
+    /// Send SIGKILL to a command right after its first step that was not tried yet: it may come in
+    /// another order each time
+    New {
+        /// The steps that were tried: lines that begin as what this prints
+        tried: PathBuf,
+        /// Only these steps, each as often as it is listed here
+        #[arg(long)]
+        among: Option<PathBuf>,
         /// Kill the command's children first
         #[arg(long)]
         children: bool,
@@ -56,7 +71,16 @@ struct Command {
 fn main() -> ExitCode {
     let done = match Arguments::parse() {
         Arguments::List { command } => list(&command),
-        Arguments::Kill { number, children, command } => kill(number, children, &command),
+        Arguments::Kill { number, children, command } => {
+            let mut passed = 0;
+            kill(&command, children, |_| {
+                passed += 1;
+                passed == number
+            })
+        }
+        Arguments::New { tried, among, children, command } => {
+            kill_at_new(&command, children, &tried, among.as_deref())
+        }
         Arguments::Unlocked { file } => wait_until_unlocked(&file),
     };
     match done {
@@ -68,16 +92,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints `NUMBER step` for each step, and how the command ended.
+/// Prints each step, and how the command ended.
 fn list(command: &Command) -> Result<(), Box<dyn Error>> {
     let mut steps = Steps::of(command)?;
-    let mut number = 0;
     loop {
         match steps.next()? {
-            Stop::Step(step) => {
-                number += 1;
-                println!("{number}\t{step}");
-            }
+            Stop::Step(step) => println!("{step}"),
             Stop::Ended(how) => {
                 println!("ended\t{how}");
                 return Ok(());
@@ -86,27 +106,64 @@ fn list(command: &Command) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Prints `killed` and the step, or `ended` and how the command did.
-fn kill(number: usize, children: bool, command: &Command) -> Result<(), Box<dyn Error>> {
+/// Prints `killed` and the first step that is the one, or `ended` and how the command did.
+fn kill(
+    command: &Command,
+    children: bool,
+    mut is_the_one: impl FnMut(&str) -> bool,
+) -> Result<(), Box<dyn Error>> {
     let mut steps = Steps::of(command)?;
-    for at in 1.. {
+    loop {
         match steps.next()? {
-            Stop::Step(step) if at == number => {
+            Stop::Step(step) if is_the_one(&step) => {
                 steps.tracee.kill(children)?;
                 println!("killed\t{step}");
-                break;
+                return Ok(());
             }
             Stop::Step(_) => {}
             Stop::Ended(how) => {
                 println!("ended\t{how}");
-                break;
+                return Ok(());
             }
         }
     }
-    Ok(())
 }
 
-fn wait_until_unlocked(file: &std::path::Path) -> Result<(), Box<dyn Error>> {
+/// As [`kill`], at the first step that comes more often than it was tried.
+fn kill_at_new(
+    command: &Command,
+    children: bool,
+    tried: &Path,
+    among: Option<&Path>,
+) -> Result<(), Box<dyn Error>> {
+    let tried = match tried.exists() {
+        true => counts(tried, |line| line.strip_prefix("killed\t")?.split('\t').next())?,
+        false => HashMap::new(),
+    };
+    let among = among.map(|list| counts(list, Some)).transpose()?;
+    let mut passed: HashMap<String, usize> = HashMap::new();
+    kill(command, children, |step| {
+        let passed = passed.entry(step.to_owned()).or_default();
+        *passed += 1;
+        let is_wanted =
+            among.as_ref().is_none_or(|among| among.get(step).is_some_and(|most| passed <= most));
+        is_wanted && *passed > tried.get(step).copied().unwrap_or_default()
+    })
+}
+
+/// How often each step is named by the lines of a file.
+fn counts(
+    file: &Path,
+    step: impl Fn(&str) -> Option<&str>,
+) -> io::Result<HashMap<String, usize>> {
+    let mut counts = HashMap::new();
+    for step in fs::read_to_string(file)?.lines().filter_map(step) {
+        *counts.entry(step.to_owned()).or_default() += 1;
+    }
+    Ok(counts)
+}
+
+fn wait_until_unlocked(file: &Path) -> Result<(), Box<dyn Error>> {
     match File::open(file) {
         Ok(file) => Ok(file.lock()?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -39,7 +39,13 @@ pub fn name(call: &Call, returned: i64, process: &impl Process) -> Option<String
         Call::Write { descriptor, text, length } => {
             let bytes = process.memory(text, length.min(SHOWN));
             let text = String::from_utf8_lossy(&bytes);
-            format!("write {} {}", file(descriptor)?, text.lines().next().unwrap_or_default())
+            let file = file(descriptor)?;
+            let mut text = text.lines().next().unwrap_or_default();
+            // What corun writes for itself names processes by their numbers.
+            if !is_of_kernel(&file) {
+                text = text.split(|it: char| it.is_ascii_digit()).next().unwrap_or_default();
+            }
+            format!("write {file} {}", text.trim_end())
         }
         Call::Truncate { descriptor } => format!("truncate {}", file(descriptor)?),
         Call::Flush { descriptor } => format!("fsync {}", file(descriptor)?),
@@ -70,6 +76,10 @@ fn file(descriptor: i64, process: &impl Process) -> Option<String> {
     is_kept.then_some(path)
 }
 
+fn is_of_kernel(file: &str) -> bool {
+    ["/proc/", "/sys/"].iter().any(|folder| file.starts_with(folder))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,13 +88,13 @@ mod tests {
 
     impl Process for Fake {
         fn file(&self, descriptor: i64) -> PathBuf {
-            ["/sys/control", "/dev/console", "pipe:[7]", "socket:[8]", "/memfd:x"]
+            ["/sys/control", "/dev/console", "pipe:[7]", "socket:[8]", "/memfd:x", "/run/state"]
                 [descriptor as usize]
                 .into()
         }
 
         fn memory(&self, address: u64, length: usize) -> Vec<u8> {
-            let text = &b"/run/state\0offline\nx"[address as usize..];
+            let text = &b"/run/state\0offline\nx\0cpu 12"[address as usize..];
             text[..text.len().min(length)].to_owned()
         }
     }
@@ -99,6 +109,8 @@ mod tests {
             (write(2, 3), None),
             (write(3, 3), Some("write socket off")),
             (write(4, 3), None),
+            (Call::Write { descriptor: 0, text: 21, length: 6 }, Some("write /sys/control cpu 12")),
+            (Call::Write { descriptor: 5, text: 21, length: 6 }, Some("write /run/state cpu")),
             (Call::Rename { to: 0 }, Some("rename to /run/state")),
             (Call::Open(Flags::Given(libc::O_WRONLY as u64)), Some("open /sys/control")),
             (Call::Open(Flags::Given(libc::O_RDONLY as u64)), None),

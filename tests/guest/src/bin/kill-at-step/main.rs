@@ -140,22 +140,19 @@ fn kill_at_new(
         true => counts(tried, |line| line.strip_prefix("killed\t")?.split('\t').next())?,
         false => HashMap::new(),
     };
-    let among = among.map(|list| counts(list, Some)).transpose()?;
+    let among = among.map(|list| counts(list, |line| Some(line))).transpose()?;
     let mut passed: HashMap<String, usize> = HashMap::new();
     kill(command, children, |step| {
-        let passed = passed.entry(step.to_owned()).or_default();
-        *passed += 1;
+        let times = passed.entry(step.to_owned()).or_default();
+        *times += 1;
         let is_wanted =
-            among.as_ref().is_none_or(|among| among.get(step).is_some_and(|most| passed <= most));
-        is_wanted && *passed > tried.get(step).copied().unwrap_or_default()
+            among.as_ref().is_none_or(|among| among.get(step).is_some_and(|most| *times <= *most));
+        is_wanted && *times > tried.get(step).copied().unwrap_or_default()
     })
 }
 
 /// How often each step is named by the lines of a file.
-fn counts(
-    file: &Path,
-    step: impl Fn(&str) -> Option<&str>,
-) -> io::Result<HashMap<String, usize>> {
+fn counts(file: &Path, step: impl Fn(&str) -> Option<&str>) -> io::Result<HashMap<String, usize>> {
     let mut counts = HashMap::new();
     for step in fs::read_to_string(file)?.lines().filter_map(step) {
         *counts.entry(step.to_owned()).or_default() += 1;

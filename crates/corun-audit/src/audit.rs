@@ -86,7 +86,7 @@ pub fn conduct(
                     interrupted = true;
                     break;
                 }
-                Err(Trouble::Refused(why)) => trial.plan = Err(why),
+                Err(Trouble::Refused(why)) => trial.refused = Some(why),
             }
         }
         if interrupted {
@@ -110,17 +110,19 @@ pub fn conduct(
 struct Trial {
     property: &'static Property,
     plan: Result<Plan, String>,
+    /// Why it is not observed any more.
+    refused: Option<String>,
     /// The readings of each round that the property was observed in.
     rounds: Vec<(u32, Vec<Reading>)>,
 }
 
 impl Trial {
     fn of(property: &'static Property, facts: &Facts) -> Self {
-        Self { property, plan: (property.plan)(facts), rounds: Vec::new() }
+        Self { property, plan: (property.plan)(facts), refused: None, rounds: Vec::new() }
     }
 
     fn is_possible(&self) -> bool {
-        self.plan.is_ok()
+        self.plan.is_ok() && self.refused.is_none()
     }
 
     fn run(&self, system: &mut dyn System) -> Result<Vec<Reading>, Trouble> {
@@ -143,9 +145,12 @@ impl Trial {
             observations: Vec::new(),
             readings: Vec::new(),
         };
-        let plan = match self.plan {
-            Ok(plan) => plan,
-            Err(why) => return AuditRow { reason: Some(why), ..row },
+        let (plan, refused) = match (self.plan, self.refused) {
+            (Err(why), _) => return AuditRow { reason: Some(why), ..row },
+            (Ok(_), Some(why)) if self.rounds.is_empty() => {
+                return AuditRow { reason: Some(why), ..row };
+            }
+            (Ok(plan), refused) => (plan, refused),
         };
         let figures = by_figure(&self.rounds);
         for readings in &figures {
@@ -174,7 +179,12 @@ impl Trial {
         let judged: Vec<&Reading> =
             figures.first().into_iter().flatten().map(|(_, reading)| *reading).collect();
         let (verdict, reason) = judge(&judged, plan.bound);
-        (row.verdict, row.reason) = (verdict, reason.sentence());
+        let count = self.rounds.len();
+        let ended =
+            refused.map(|why| format!("Not observed any more after {count} rounds: {why}."));
+        let sentences: Vec<String> = reason.sentence().into_iter().chain(ended).collect();
+        row.verdict = verdict;
+        row.reason = (!sentences.is_empty()).then(|| sentences.join(" "));
         row.observed = (!row.observations.is_empty()).then(|| (plan.observed)(&row.observations));
         (row.expected, row.bound) = (Some(plan.expected), Some(plan.bound));
         row

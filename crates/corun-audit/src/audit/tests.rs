@@ -173,6 +173,19 @@ fn what_the_system_refuses_is_not_possible_and_the_rest_goes_on() {
 }
 
 #[test]
+fn rounds_before_a_refusal_count() {
+    let mut system = Simulated::new(true);
+    system.trouble = Some((24, Trouble::Refused("no more threads".to_owned())));
+    let (conducted, _) = audit(&["repair"], &mut system, SETTINGS);
+    let row = &conducted.rows[0];
+    let rounds: BTreeSet<u32> = row.readings.iter().map(|reading| reading.round).collect();
+    assert!(rounds.len() > 2, "{row:?}");
+    assert_ne!(row.verdict, AuditVerdict::NotPossible);
+    let expected = format!("Not observed any more after {} rounds: no more threads.", rounds.len());
+    assert!(row.reason.as_ref().is_some_and(|reason| reason.ends_with(&expected)), "{row:?}");
+}
+
+#[test]
 fn where_nothing_is_possible_nothing_runs() {
     let properties = [crate::find("repair").unwrap()];
     let mut system = Simulated::new(true);

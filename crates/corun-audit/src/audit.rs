@@ -179,9 +179,8 @@ impl Trial {
         let judged: Vec<&Reading> =
             figures.first().into_iter().flatten().map(|(_, reading)| *reading).collect();
         let (verdict, reason) = judge(&judged, plan.bound);
-        let count = self.rounds.len();
-        let ended =
-            refused.map(|why| format!("Not observed any more after {count} rounds: {why}."));
+        let last = self.rounds.last().map_or(0, |(round, _)| round + 1);
+        let ended = refused.map(|why| format!("Not observed any more after round {last}: {why}."));
         let sentences: Vec<String> = reason.sentence().into_iter().chain(ended).collect();
         row.verdict = verdict;
         row.reason = (!sentences.is_empty()).then(|| sentences.join(" "));

@@ -17,6 +17,7 @@ mod machine;
 mod memory_policy;
 pub mod probe;
 mod reading;
+mod signature;
 mod smt;
 pub mod switch;
 
@@ -32,4 +33,5 @@ pub use machine::{
     NumaNode, Package, VERSION,
 };
 pub use memory_policy::MemoryPolicy;
+pub use signature::Signature;
 pub use smt::{Smt, SmtControl};

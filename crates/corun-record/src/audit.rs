@@ -65,7 +65,7 @@ pub struct AuditRow {
     pub observed: Option<String>,
     /// The answer.
     pub verdict: AuditVerdict,
-    /// Why the answer is not clear, or why there is none.
+    /// Why the answer is not clear, why there is none, or why it is of fewer rounds than there were.
     pub reason: Option<String>,
     /// The figures: the first one is judged.
     pub observations: Vec<Observation>,

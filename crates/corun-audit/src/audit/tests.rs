@@ -181,7 +181,7 @@ fn rounds_before_a_refusal_count() {
     let rounds: BTreeSet<u32> = row.readings.iter().map(|reading| reading.round).collect();
     assert!(rounds.len() > 2, "{row:?}");
     assert_ne!(row.verdict, AuditVerdict::NotPossible);
-    let expected = format!("Not observed any more after {} rounds: no more threads.", rounds.len());
+    let expected = format!("Not observed any more after round {}: no more threads.", rounds.len());
     assert!(row.reason.as_ref().is_some_and(|reason| reason.ends_with(&expected)), "{row:?}");
 }
 

@@ -63,6 +63,16 @@ struct BlockDocument<'a> {
 const WORST: usize = 10;
 
 impl BlockPredictions<'_> {
+    /// As CSV: `block,predicted`, without cycles where there is no prediction.
+    pub fn to_csv(&self) -> String {
+        let mut csv = "block,predicted\n".to_owned();
+        for (row, one) in self.rows.iter().zip(self.predictions) {
+            let cycles = one.predicted.as_ref().map_or(String::new(), |it| format!("{it:.3}"));
+            csv += &format!("{},{cycles}\n", row.hexadecimal);
+        }
+        csv
+    }
+
     /// How good the predictions are, if anything was measured. A block without a prediction counts as
     /// one of 0 cycles, so that its error is the whole.
     pub fn agreement(&self) -> Option<Agreement> {

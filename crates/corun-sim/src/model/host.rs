@@ -35,9 +35,12 @@ impl fmt::Display for HostCore {
 #[cfg(target_arch = "x86_64")]
 pub fn host_core() -> Option<HostCore> {
     use std::arch::x86_64::__cpuid;
+
+    use corun_machine::Signature;
+
     let vendor = __cpuid(0);
     let letters = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat();
-    let (family, model) = signature(__cpuid(1).eax);
+    let Signature { family, model, .. } = Signature::of(__cpuid(1).eax);
     Some(HostCore { vendor: String::from_utf8_lossy(&letters).into_owned(), family, model })
 }
 
@@ -45,16 +48,6 @@ pub fn host_core() -> Option<HostCore> {
 #[cfg(not(target_arch = "x86_64"))]
 pub fn host_core() -> Option<HostCore> {
     None
-}
-
-/// AMD, Architecture Programmer's Manual, volume 3, appendix E.3.2.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-fn signature(eax: u32) -> (u32, u32) {
-    let (base_family, base_model) = (eax >> 8 & 0xf, eax >> 4 & 0xf);
-    let family = base_family + if base_family == 0xf { eax >> 20 & 0xff } else { 0 };
-    let is_extended = matches!(base_family, 0x6 | 0xf);
-    let model = base_model + if is_extended { (eax >> 16 & 0xf) << 4 } else { 0 };
-    (family, model)
 }
 
 /// The model of a core, or the nearest one; none for cores of which nothing is known.
@@ -161,14 +154,6 @@ mod tests {
             assert_eq!(of(vendor, 25, 1), None, "{vendor}");
         }
         assert_eq!(of("GenuineIntel", 5, 2), None);
-    }
-
-    #[test]
-    fn families_beyond_fifteen_are_told() {
-        assert_eq!(signature(0x00a0_0f11), (25, 1));
-        assert_eq!(signature(0x00a1_0f11), (25, 17));
-        assert_eq!(signature(0x0009_06ea), (6, 158));
-        assert_eq!(signature(0x0000_0f29), (15, 2));
     }
 
     proptest! {

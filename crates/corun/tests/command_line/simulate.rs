@@ -74,6 +74,32 @@ fn what_is_no_model_and_no_trace_is_refused() {
     assert_eq!(of(&["--model=zen4"]).exit, Some(2));
 }
 
+#[test]
+fn exports_are_opened_before_anything_is_read_and_stand_beside_the_view() {
+    let scratch = Scratch::new();
+    let nowhere = scratch.file("no-such-folder").join("out.json");
+    let nowhere = format!("--json={}", nowhere.display());
+    for input in [&["x.trace"][..], &["--blocks=x.csv"], &["--placement=full", "x", "x"]] {
+        let refused = of(&[&["--model=zen4", &nowhere], input].concat());
+        assert_eq!(refused.exit, Some(1), "{}", refused.errors);
+        assert!(refused.errors.contains("no-such-folder"), "{}", refused.errors);
+    }
+    let file = scratch.file("blocks.csv");
+    std::fs::write(&file, "block\n4883c001\n").unwrap();
+    let (file, out) = (file.to_str().unwrap(), scratch.file("out"));
+    let out = out.to_str().unwrap();
+    let blocks = ["--model=zen4", "--blocks", file, "--json", out];
+    let twice = of(&[&blocks[..], &["--csv", out]].concat());
+    assert_eq!(twice.exit, Some(2));
+    assert!(twice.errors.contains("a place of its own for each export"), "{}", twice.errors);
+    assert!(!Path::new(out).exists());
+    let once = of(&blocks);
+    assert_eq!(once.exit, Some(0), "{}", once.errors);
+    assert!(once.output.contains("cycles"), "{}", once.output);
+    let answer: Value = serde_json::from_str(&scratch.read("out")).unwrap();
+    assert_eq!(answer["blocks"][0]["predicted"], 1.0);
+}
+
 /// A trace of a program that does nothing.
 fn recorded(scratch: &Scratch) -> String {
     let trace = scratch.file("true.trace");

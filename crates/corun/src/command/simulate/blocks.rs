@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use corun_blocks::{COPIES, CannotRun, Listed, execute};
 use corun_record::Exit;
-use corun_report::{BlockPrediction, BlockPredictions, Destination};
+use corun_report::{BlockPrediction, BlockPredictions};
 use corun_sim::code::Lowering;
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
@@ -13,6 +13,7 @@ use corun_sim::{Copies, steady_state};
 
 use super::Arguments;
 use crate::command::calibrate::read_blocks;
+use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::terminal;
 
@@ -22,15 +23,11 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
-    let (json, csv) = (arguments.json.as_deref(), arguments.csv.as_deref());
-    if json.is_some() && json == csv {
-        return Err(Problem::usage(
-            "expected a place of its own for each export, found one for --json and --csv",
-            "Name another file for one of them.",
-        ));
-    }
-    let [json, csv] = [json, csv].map(|path| path.map(Destination::open).transpose());
-    let (json, csv) = (json?, csv?);
+    let json: Form<BlockPredictions<'_>> = BlockPredictions::to_json;
+    let exports = Exports::open([
+        (arguments.json.as_deref(), json),
+        (arguments.csv.as_deref(), BlockPredictions::to_csv),
+    ])?;
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
     let predictions: Vec<BlockPrediction> = rows
@@ -40,14 +37,6 @@ pub(super) fn run(
             predicted: predict(model, &mut lowering, row).map_err(|why| why.to_string()),
         })
         .collect();
-    if let Some(file) = csv {
-        let mut csv = "block,predicted\n".to_owned();
-        for (row, one) in rows.iter().zip(&predictions) {
-            let cycles = one.predicted.as_ref().map_or(String::new(), |it| format!("{it:.3}"));
-            csv += &format!("{},{cycles}\n", row.hexadecimal);
-        }
-        file.write(&csv)?;
-    }
     let answer = BlockPredictions {
         model,
         warning: super::warning(model)?,
@@ -55,11 +44,7 @@ pub(super) fn run(
         predictions: &predictions,
         unknown: lowering.unknown(),
     };
-    match json {
-        Some(json) => json.write(&answer.to_json())?,
-        None if arguments.csv.as_deref() == Some(Path::new("-")) => {}
-        None => terminal::show(&answer.describe(terminal::width()))?,
-    }
+    exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
 }
 

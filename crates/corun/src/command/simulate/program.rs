@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use corun_record::Exit;
-use corun_report::{Destination, Simulation};
+use corun_report::Simulation;
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
@@ -12,6 +12,7 @@ use corun_trace::ThreadId;
 use corun_trace::format::Trace;
 
 use super::Arguments;
+use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::terminal;
 
@@ -21,7 +22,8 @@ pub(super) fn run(
     timings: &TimingTable,
     file: &Path,
 ) -> Result<ExitCode, Problem> {
-    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let json: Form<Simulation<'_>> = Simulation::to_json;
+    let exports = Exports::open([(arguments.json.as_deref(), json)])?;
     let of_file = |error| Problem::from(error).about(file);
     let trace = Trace::open(file).map_err(of_file)?;
     let part = Part {
@@ -47,9 +49,6 @@ pub(super) fn run(
         warm_up: arguments.warmup,
         simulated: &simulated,
     };
-    match json {
-        Some(json) => json.write(&simulation.to_json())?,
-        None => terminal::show(&simulation.describe(terminal::width()))?,
-    }
+    exports.write(&simulation, |simulation| simulation.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corun_record::{Exit, Placement};
-use corun_report::{Destination, Together};
+use corun_report::Together;
 use corun_sim::model::CoreModel;
 use corun_sim::seating::{Seating, Wanted, seat};
 use corun_sim::timing::TimingTable;
@@ -13,6 +13,7 @@ use corun_sim::{Outcome, Phase, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
 use super::{Arguments, resources};
+use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::terminal;
@@ -24,7 +25,8 @@ pub(super) fn run(
     files: &[PathBuf],
 ) -> Result<ExitCode, Problem> {
     resources::check(arguments)?;
-    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let json: Form<Together<'_>> = Together::to_json;
+    let exports = Exports::open([(arguments.json.as_deref(), json)])?;
     let traces = opened(files)?;
     let processes: Vec<Process<'_>> = traces.iter().map(Process::of).collect();
     let workers = names(files, &processes);
@@ -66,10 +68,7 @@ pub(super) fn run(
         workers: &workers,
         outcomes: &outcomes,
     };
-    match json {
-        Some(json) => json.write(&answer.to_json())?,
-        None => terminal::show(&answer.describe(terminal::width()))?,
-    }
+    exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
 }
 

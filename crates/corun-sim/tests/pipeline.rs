@@ -1,6 +1,8 @@
 //! The pipeline on code whose cycles follow from the model by hand, and properties that hold of any code.
 
 mod blocks;
+#[path = "pipeline/front_end.rs"]
+mod front_end;
 #[allow(dead_code)]
 mod made;
 
@@ -119,6 +121,54 @@ fn fewer_of_a_resource_is_never_faster() {
     let mut narrow = whole;
     narrow.back.dispatch.entries = 2;
     assert!(cycles_on(&narrow, &code) > 1.5 * before, "renaming limits this code");
+}
+
+/// Cycles of each round of a loop in steady state, where each round touches the same places.
+fn cycles_of_a_round(core: &CoreModel, body: &[u8], touches: &[u64]) -> f64 {
+    let touches = |_| touches.to_vec();
+    let trace = made::Loop { body, touches: &touches, ..made::Loop::default() }.trace();
+    let instructions = trace.threads()[0].instructions;
+    let timings = TimingTable::of(core).unwrap();
+    let part = Part { thread: ThreadId(0), warm_up: instructions / 2, length: None };
+    simulate(core, &timings, &trace, part).unwrap().cycles as f64 / 2000.0
+}
+
+#[test]
+fn so_many_loads_that_meet_the_same_store_again_take_no_time() {
+    let core = model("zen3");
+    let pairs = core.memory.forwarding.pairs;
+    assert!(pairs > 0);
+    let waits = f64::from(core.memory.forwarding.latency);
+    for (count, each) in [(pairs, 0.0..=1.0), (pairs + 4, waits - 0.5..=waits + 0.5)] {
+        // mov [rdi + 8], rax; mov rax, [rdi + 8]
+        let body = [0x48, 0x89, 0x47, 0x08, 0x48, 0x8b, 0x47, 0x08].repeat(count as usize);
+        let touches = vec![0x10_0008; 2 * count as usize];
+        let found = cycles_of_a_round(&core, &body, &touches) / f64::from(count);
+        assert!(each.contains(&found), "{count} pairs: {found}, expected {each:?}");
+    }
+}
+
+#[test]
+fn a_repeated_instruction_takes_what_the_model_tells() {
+    // rep stosb; rep movsq
+    for (code, size, places) in [(&[0xf3, 0xaa][..], 1, 1), (&[0xf3, 0x48, 0xa5], 8, 2)] {
+        for name in ["zen3", "coffee-lake"] {
+            let core = model(name);
+            let mnemonic = if size == 1 { "stosb" } else { "movsq" };
+            let is_it = |one: &&corun_sim::model::Repetition| {
+                one.mnemonics.iter().any(|name| name == mnemonic)
+            };
+            let told = core.back.repetitions.iter().find(is_it).unwrap();
+            for elements in [0_u64, 10, 500] {
+                // How many elements, upwards, and the first one, of each place.
+                let touches = [elements << 1, 0x10_0000].repeat(places);
+                let found = cycles_of_a_round(&core, code, &touches);
+                let expected = told.cycles(elements, size) as f64;
+                let near = expected - 1.0..expected + 4.0;
+                assert!(near.contains(&found), "{name}, {elements} of {size}: {found}, {expected}");
+            }
+        }
+    }
 }
 
 #[test]

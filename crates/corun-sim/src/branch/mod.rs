@@ -47,6 +47,16 @@ pub(crate) enum Outcome {
     Mispredict,
 }
 
+impl Outcome {
+    /// The same if a right prediction takes so many cycles longer.
+    fn after(self, cycles: u32) -> Self {
+        match self {
+            Self::Right { bubble } => Self::Right { bubble: bubble + cycles },
+            wrong => wrong,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Tables {
     direction: Direction,
@@ -97,7 +107,8 @@ impl Predictor {
         let thread = &mut self.threads[thread];
         let behind = at.wrapping_add(length.into());
         let is_taken = target != behind;
-        let taken = &self.model.taken;
+        let model = &self.model;
+        let taken = &model.taken;
         // Where siblings share the tables, the code of one process is not that of another.
         let at = at ^ thread.space;
         match kind {
@@ -114,20 +125,20 @@ impl Predictor {
                 if is_taken {
                     thread.returns.push(behind);
                 }
-                tables.direct(at, target, taken)
+                tables.direct(at, target, taken).after(model.linking)
             }
-            BranchKind::IndirectJump => tables.indirect(&mut thread.history, at, target, taken),
+            BranchKind::IndirectJump => tables.indirect(&mut thread.history, at, target, model),
             BranchKind::IndirectCall => {
                 thread.returns.push(behind);
-                tables.indirect(&mut thread.history, at, target, taken)
+                tables.indirect(&mut thread.history, at, target, model).after(model.linking)
             }
             BranchKind::Return => {
                 thread.history.pass(at);
                 let predicted = thread.returns.pop();
-                tables.predicted(at, Some(predicted), target, taken)
+                tables.predicted(at, Some(predicted), target, taken).after(model.linking)
             }
             BranchKind::Other if !is_taken => Outcome::Right { bubble: 0 },
-            BranchKind::Other => tables.indirect(&mut thread.history, at, target, taken),
+            BranchKind::Other => tables.indirect(&mut thread.history, at, target, model),
         }
     }
 
@@ -161,7 +172,9 @@ fn part(model: &BranchPrediction, active: u32) -> BranchPrediction {
     let power_of_two = |entries: &mut u32| *entries = 1 << (*entries / active).max(1).ilog2();
     power_of_two(&mut part.direction.base);
     power_of_two(&mut part.direction.table);
-    power_of_two(&mut part.indirect.entries);
+    part.indirect.entries = (part.indirect.entries / active).max(1);
+    part.indirect.of_branch =
+        part.indirect.of_branch.map(|targets| targets.min(part.indirect.entries));
     part.targets.iter_mut().for_each(|entries| *entries = (*entries / active).max(1));
     part
 }
@@ -209,12 +222,21 @@ impl Tables {
         }
     }
 
-    fn indirect(&mut self, history: &mut History, at: u64, target: u64, taken: &[u32]) -> Outcome {
+    fn indirect(
+        &mut self,
+        history: &mut History,
+        at: u64,
+        target: u64,
+        model: &BranchPrediction,
+    ) -> Outcome {
         let last = self.targets.find(at).map(|known| known.target);
         let predicted = self.indirect.predict(history.targets(), at, last, target);
         history.pass(at);
         history.turn(target);
-        self.predicted(at, predicted, target, taken)
+        let is_chosen = predicted.is_some_and(|predicted| predicted.is_chosen);
+        let predicted = predicted.map(|predicted| predicted.address);
+        let outcome = self.predicted(at, predicted, target, &model.taken);
+        outcome.after(if is_chosen { model.indirect.bubble } else { 0 })
     }
 
     /// A target that only execution finds; with a right one, a branch that the target buffer does not

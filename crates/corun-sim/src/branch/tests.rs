@@ -20,7 +20,9 @@ fn model() -> BranchPrediction {
         },
         targets: vec![1536, 7168],
         taken: vec![0, 3],
-        indirect: Indirect { entries: 2048, history: 16 },
+        indirect: Indirect { entries: 2048, of_branch: None, history: 16, bubble: 0 },
+        ahead: 0,
+        linking: 0,
         return_stack: 32,
         mispredict: 13,
         resteer: 8,
@@ -301,7 +303,7 @@ fn a_part_is_smaller_than_the_whole() {
     let part = part(&model(), 3);
     assert_eq!(
         (part.direction.base, part.direction.table, part.indirect.entries),
-        (4096, 512, 512)
+        (4096, 512, 682)
     );
     assert_eq!(part.targets, [512, 2389]);
     assert_eq!(part.return_stack, 32);
@@ -368,7 +370,8 @@ proptest! {
         model.direction = Tage { base: 1 << base, table: 1 << table, histories, tag };
         model.taken = targets.iter().map(|_| 0).collect();
         model.targets = targets.into_iter().collect();
-        model.indirect = Indirect { entries: 1 << table, history };
+        let of_branch = Some(1 + (1 << table) / 3).filter(|_| table % 2 == 0);
+        model.indirect = Indirect { entries: 1 << table, of_branch, history, bubble: 3 };
         model.return_stack = 1 + base;
         let kinds = [Conditional, Jump, Call, IndirectJump, IndirectCall, Return, BranchKind::Other];
         let mut predictor = Predictor::new(&model);

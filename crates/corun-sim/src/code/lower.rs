@@ -1,6 +1,7 @@
 //! From a block's bytes to operations, by a core's model and timings.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use corun_trace::{Block, BranchKind, Direction, MemoryOperand};
 use iced_x86::{
@@ -15,7 +16,7 @@ use super::operation::{
 };
 use super::register::{File, RegisterId};
 use super::slots;
-use crate::model::CoreModel;
+use crate::model::{CoreModel, Repetition};
 use crate::timing::{Class, Lookup, Timing, TimingTable, form};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
@@ -117,6 +118,7 @@ impl<'m> Lowering<'m> {
             executed: None,
             is_serializing: is_serializing(decoded.mnemonic()),
             pauses: 0,
+            repetition: None,
             is_draining: decoded.mnemonic() == Mnemonic::Mfence,
             is_locked: decoded.has_lock_prefix()
                 || (decoded.mnemonic() == Mnemonic::Xchg && !own.is_empty()),
@@ -161,6 +163,13 @@ impl<'m> Lowering<'m> {
         lowered
     }
 
+    /// What the model says of a repeated string instruction, if it says anything.
+    fn repetition(&self, decoded: &Instruction) -> Option<Rc<Repetition>> {
+        let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
+        let mut all = self.model.back.repetitions.iter();
+        all.find(|one| one.mnemonics.contains(&name)).cloned().map(Rc::new)
+    }
+
     /// What is executed, by the timing of its form.
     fn execution(
         &mut self,
@@ -172,6 +181,9 @@ impl<'m> Lowering<'m> {
         let timing = self.timing(decoded);
         lowered.slots = timing.slots.max(1);
         lowered.pauses = if waits(decoded.mnemonic()) { timing.latency } else { 0 };
+        if decoded.is_string_instruction() {
+            lowered.repetition = self.repetition(decoded);
+        }
         lowered.is_microcode = u32::from(timing.slots) >= self.model.front.microcode.from.max(1);
         lowered.effect = Effect::Operations;
         self.operations(lowered, decoded, own, used, &timing);

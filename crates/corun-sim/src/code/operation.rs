@@ -1,9 +1,12 @@
 //! What lowering makes: blocks of instructions, each of a few operations.
 
+use std::rc::Rc;
+
 use corun_trace::Direction;
 use smallvec::SmallVec;
 
 use super::register::RegisterId;
+use crate::model::Repetition;
 
 /// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
 pub(crate) type PortSet = u32;
@@ -60,6 +63,8 @@ pub(crate) struct CodeInstruction {
     pub(crate) is_serializing: bool,
     /// Cycles for which nothing behind it is renamed, so that siblings have the core (`pause`).
     pub(crate) pauses: u16,
+    /// How long it takes for its elements, if it is a repeated string instruction.
+    pub(crate) repetition: Option<Rc<Repetition>>,
     /// Whether it also waits until all stores have reached the cache.
     pub(crate) is_draining: bool,
     /// Whether its accesses wait until the stores before them have reached the cache.

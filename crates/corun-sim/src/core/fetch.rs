@@ -3,29 +3,27 @@
 
 mod decode;
 mod front;
+mod path;
 mod warm;
 
 use super::flight::NEVER;
 use super::op_cache::Filling;
 use super::predecoder::Predecoder;
 use super::thread::{Queued, VALUES};
-use super::{Core, Feed, Next, Step};
+use super::{Core, Feed};
 use crate::branch::Outcome;
 use crate::divided::User;
 use crate::memory::{Displacement, Memory};
 use crate::model::{Choice, CoreModel, Policy};
 use front::{Budget, Code};
+use path::{Path, Place};
 
 pub(super) use front::Front;
 
 /// Where a thread's next instructions come from.
 #[derive(Debug)]
 pub(super) struct Fetcher {
-    current: Option<Place>,
-    following: Option<Step>,
-    is_begun: bool,
-    /// Whether what follows is a gate.
-    is_at_gate: bool,
+    path: Path,
     /// Whether a sibling used the front end when this thread could have.
     was_kept_out: bool,
     /// From when on it goes on.
@@ -46,18 +44,6 @@ pub(super) struct Fetcher {
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
-    values: Vec<u64>,
-}
-
-/// The next instruction of a step.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    step: Step,
-    instruction: u32,
-    address: u64,
-    values: u32,
-    /// The last address of the op cache's line, while it gives the instructions.
-    line_end: u64,
 }
 
 /// Cycles from a line to the first of its operations that can be renamed.
@@ -68,10 +54,7 @@ const GATE: u64 = 50;
 impl Fetcher {
     pub(super) fn new(model: &CoreModel) -> Self {
         Self {
-            current: None,
-            following: None,
-            is_begun: false,
-            is_at_gate: false,
+            path: Path::new(model.front.prediction.ahead),
             was_kept_out: false,
             resume: 0,
             branch: None,
@@ -87,22 +70,21 @@ impl Fetcher {
             displaced: (0, Displacement::default()),
             is_decoding: true,
             fetched_to: 0,
-            values: Vec::new(),
         }
     }
 
     pub(super) fn is_at_end(&self) -> bool {
-        self.is_begun && self.current.is_none() && !self.is_at_gate
+        self.path.is_at_end()
     }
 
     /// Whether there is nothing to fetch, now or for good.
     pub(super) fn has_nothing(&self) -> bool {
-        self.is_begun && self.current.is_none()
+        self.path.has_nothing()
     }
 
     /// Whether it waits at a gate.
     pub(super) fn waits(&self) -> bool {
-        self.is_at_gate && self.current.is_none()
+        self.path.waits()
     }
 
     /// What it waits for, if that is a line that a sibling displaced.
@@ -145,12 +127,15 @@ impl Fetcher {
         let (until, displaced) = self.displaced;
         let blamed = until.saturating_sub(displaced.cycles.into());
         let next = if blamed > now { self.resume.min(blamed) } else { self.resume };
-        (!self.awaits_branch && self.current.is_some()).then_some(next)
+        let fetch = (!self.awaits_branch && self.path.current.is_some()).then_some(next);
+        let predicted = self.path.next_event();
+        [fetch, predicted].into_iter().flatten().filter(|at| *at > now).min()
     }
 }
 
 impl<F: Feed> Core<F> {
     pub(super) fn fetch(&mut self, memory: &mut Memory) {
+        self.predict_ahead(memory);
         let count = self.threads.len();
         if count == 1 {
             let mut budget = self.front.budget(1, 1);
@@ -222,14 +207,13 @@ impl<F: Feed> Core<F> {
             return false;
         }
         let mut is_used = false;
-        let lines_ahead = self.front.fetch.lines_ahead;
         let request = self.request(index, 0, 0);
-        let mut code = Code { memory, request, now: self.now, lines_ahead };
+        let mut code = Code { memory, request, now: self.now };
         let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
         loop {
             let thread = &mut self.threads[index];
             let own = thread.queue_used;
-            let Some(place) = &thread.fetcher.current else { break };
+            let Some(place) = &thread.fetcher.path.current else { break };
             let lowered =
                 &self.code[place.step.block as usize].instructions[place.instruction as usize];
             let slots = u32::from(lowered.slots);
@@ -255,7 +239,8 @@ impl<F: Feed> Core<F> {
     fn fetch_ahead(&mut self, index: usize, budget: &mut Budget, code: &mut Code<'_>) {
         let fetch = &self.front.fetch;
         let fetcher = &mut self.threads[index].fetcher;
-        let Some(Place { step, address, .. }) = fetcher.current.filter(|_| fetcher.is_decoding)
+        let Some(Place { step, address, .. }) =
+            fetcher.path.current.filter(|_| fetcher.is_decoding)
         else {
             return;
         };
@@ -280,8 +265,7 @@ impl<F: Feed> Core<F> {
             thread.pages = thread.feed.pages();
             self.predictor.enter(index, thread.pages.space());
             let fetcher = &mut thread.fetcher;
-            fetcher.is_at_gate = false;
-            fetcher.is_begun = false;
+            fetcher.path.pass();
             fetcher.resume = from;
         }
         self.begin(index);
@@ -296,22 +280,22 @@ impl<F: Feed> Core<F> {
             thread.fetcher.branch = None;
             thread.fetcher.restart();
             thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
+            thread.fetcher.path.redirect(thread.fetcher.resume);
             // What is fetched then can be renamed in the next cycle.
             thread.fetcher.refilled = thread.fetcher.resume + 1;
         }
         // A sibling's program may have kept it back since.
         let resume = thread.fetcher.resume.max(self.front.microcode.until(index));
         thread.fetcher.resume = resume;
-        resume <= self.now && thread.fetcher.current.is_some()
+        resume <= self.now && thread.fetcher.path.current.is_some()
     }
 
     /// Puts an instruction into the queue and goes to the next. Returns whether fetch ends for now.
     fn enqueue(&mut self, index: usize) -> bool {
         let thread = &mut self.threads[index];
-        let Some(place) = &mut thread.fetcher.current else { return true };
+        let Some(place) = &mut thread.fetcher.path.current else { return true };
         let step = place.step;
-        let code = &self.code[step.block as usize].instructions;
-        let lowered = &code[place.instruction as usize];
+        let lowered = &self.code[step.block as usize].instructions[place.instruction as usize];
         let values = lowered.memory.iter().fold(place.values, |at, memory| {
             at + match memory.form {
                 corun_trace::Form::Single => 1,
@@ -334,81 +318,34 @@ impl<F: Feed> Core<F> {
             (place.address, place.values) = (address, values);
             return false;
         }
-        let place = *place;
-        let (length, branch) = (lowered.length, lowered.branch);
-        let is_last = place.instruction as usize + 1 == code.len();
+        let line_end = place.line_end;
+        let end = self.ending(index);
         self.advance(index);
         let thread = &mut self.threads[index];
-        let Some(next) = &mut thread.fetcher.current else { return true };
-        let is_straight = next.address == address;
-        if is_straight {
-            next.line_end = place.line_end;
-        }
-        let target = next.address;
         let fetcher = &mut thread.fetcher;
-        if !is_straight {
+        let Some(next) = &mut fetcher.path.current else { return true };
+        let (from, is_straight) = (next.from, next.address == address);
+        if is_straight {
+            next.line_end = line_end;
+        } else {
             fetcher.jump(thread.user, &mut self.front);
         }
-        let Some(kind) = branch.filter(|_| is_last) else { return !is_straight };
-        match self.predictor.branch(index, place.address, length, kind, target) {
-            Outcome::Right { bubble } => {
-                if !is_straight {
-                    fetcher.resume = self.now + 1 + u64::from(bubble);
-                }
-                !is_straight
-            }
-            Outcome::Resteer => {
+        match end {
+            Some(Outcome::Resteer) => {
                 fetcher.restart();
                 fetcher.resume = self.now + self.parameters.resteer;
-                true
+                fetcher.path.redirect(fetcher.resume);
             }
-            Outcome::Mispredict => {
+            Some(Outcome::Mispredict) => {
                 if let Some(queued) = thread.queue.back_mut() {
                     queued.is_mispredicted = true;
                 }
                 fetcher.awaits_branch = true;
                 thread.mispredicts += 1;
-                true
             }
+            Some(Outcome::Right { .. }) | None if from > self.now => fetcher.resume = from,
+            Some(Outcome::Right { .. }) | None => return !is_straight,
         }
-    }
-
-    /// Takes the first steps from the feed, unless that was done.
-    fn begin(&mut self, index: usize) {
-        if !self.threads[index].fetcher.is_begun {
-            self.threads[index].fetcher.is_begun = true;
-            self.advance(index);
-            self.advance(index);
-            self.is_active = true;
-        }
-    }
-
-    /// Goes to the following step, and takes another one from the feed.
-    fn advance(&mut self, index: usize) {
-        let thread = &mut self.threads[index];
-        let fetcher = &mut thread.fetcher;
-        fetcher.current = fetcher.following.take().map(|step| Place {
-            step,
-            instruction: 0,
-            address: step.address,
-            values: thread.next_value.wrapping_sub(fetcher.values.len() as u32),
-            line_end: 0,
-        });
-        fetcher.values.clear();
-        if fetcher.is_at_gate {
-            return;
-        }
-        fetcher.following = match thread.feed.next(self.now, &mut self.code, &mut fetcher.values) {
-            Next::Step(step) => Some(step),
-            Next::Gate => {
-                fetcher.is_at_gate = true;
-                None
-            }
-            Next::End => None,
-        };
-        for &value in &fetcher.values {
-            thread.values[thread.next_value as usize % VALUES] = value;
-            thread.next_value = thread.next_value.wrapping_add(1);
-        }
+        true
     }
 }

@@ -14,6 +14,7 @@ mod microcode;
 mod occupancy;
 mod op_cache;
 mod operands;
+mod pairs;
 mod parameters;
 mod ports;
 mod predecoder;
@@ -146,7 +147,8 @@ pub(crate) struct Core<F> {
     ports: Vec<Ports>,
     /// Occupied entries of each scheduler.
     scheduler_used: [u32; ports::MOST_PORTS],
-    /// Whose turn it is to fetch, to rename, to retire, and to write to the cache.
+    /// Whose turn it is to predict, to fetch, to rename, to retire, and to write to the cache.
+    predict_turn: Turn,
     fetch_turn: Turn,
     rename_turn: Turn,
     retire_turn: Turn,
@@ -192,6 +194,7 @@ impl<F: Feed> Core<F> {
             now: 0,
             wheel: Wheel::default(),
             ports,
+            predict_turn: turn,
             fetch_turn: turn,
             rename_turn: turn,
             retire_turn: turn,
@@ -237,6 +240,7 @@ impl<F: Feed> Core<F> {
     pub(crate) fn begin_with(&mut self, thread: usize) {
         let count = self.threads.len();
         let turn = Turn::beginning(thread % count, count);
+        self.predict_turn = turn;
         self.fetch_turn = turn;
         self.rename_turn = turn;
         self.retire_turn = turn;

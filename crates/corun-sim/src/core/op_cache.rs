@@ -58,6 +58,11 @@ impl OpCache {
         Some(line.end)
     }
 
+    /// Whether a line begins here.
+    pub(super) fn holds(&mut self, address: u64) -> bool {
+        self.set(address).iter().any(|line| line.start == address && line.used > 0)
+    }
+
     /// Takes in a decoded instruction.
     pub(super) fn fill(
         &mut self,

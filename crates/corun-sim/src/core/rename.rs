@@ -332,8 +332,14 @@ impl<F: Feed> Core<F> {
         if queued.is_mispredicted && !is_update {
             thread.fetcher.await_branch(thread.next - 1);
         }
-        if lowered.pauses > 0 {
-            thread.paused = now + u64::from(lowered.pauses);
+        let pauses = match (&lowered.repetition, lowered.memory.first()) {
+            (Some(repetition), Some(place)) if place.form == Form::Repeated => {
+                repetition.cycles(thread.value(queued.values) >> 1, place.size.into())
+            }
+            _ => lowered.pauses.into(),
+        };
+        if pauses > 0 {
+            thread.paused = now.saturating_add(pauses);
         }
         thread.stack_moved |= lowered.moves_stack_pointer;
         thread.is_held |= lowered.is_serializing && !is_update;
@@ -431,8 +437,12 @@ impl<F: Feed> Thread<F> {
                     Some(MemoryRenaming::Stack) => is_same_on_stack,
                 };
                 let data = store.data;
-                if place.may_be_renamed && is_renamed && store.size == place.size {
-                    return Some(data);
+                if place.may_be_renamed {
+                    let is_foreseen =
+                        !flight.is_vector && self.pairs.meet(flight.instruction, store.instruction);
+                    if is_foreseen || is_renamed && store.size == place.size {
+                        return Some(data);
+                    }
                 }
                 let (forwarding, plain) = if flight.is_vector {
                     (parameters.vector_forwarding, parameters.vector_load_latency)
@@ -469,12 +479,15 @@ impl<F: Feed> Thread<F> {
 
     fn store(&mut self, place: &Place, at: u32, sequence: u64) {
         let (linear, span) = self.touched(place, at);
-        self.flights.at_mut(sequence).touch(linear, span);
+        let flight = self.flights.at_mut(sequence);
+        flight.touch(linear, span);
+        let instruction = flight.instruction;
         let versions = versions(&self.registers, place.registers);
         self.stores.push(Store {
             address: self.pages.physical(linear),
             linear,
             size: place.size,
+            instruction,
             name: place.name,
             is_on_stack: place.is_on_stack,
             versions,

@@ -25,6 +25,8 @@ pub(super) struct Store {
     pub(super) address: u64,
     pub(super) linear: u64,
     pub(super) size: u16,
+    /// A number for its instruction.
+    pub(super) instruction: u32,
     /// The place's name, and the versions of its registers.
     pub(super) name: u32,
     pub(super) versions: [u64; 2],

@@ -7,6 +7,7 @@ use super::copies::Copies;
 use super::fetch::Fetcher;
 use super::flight::{Flights, NEVER, filled};
 use super::occupancy::Occupancy;
+use super::pairs::Pairs;
 use super::parameters::Parameters;
 use super::ports::MOST_PORTS;
 use super::stack::CycleStack;
@@ -48,6 +49,8 @@ pub(super) struct Thread<F> {
     /// Its entries of each scheduler.
     pub(super) scheduler_used: [u32; MOST_PORTS],
     pub(super) stores: StoreQueue,
+    /// Which of them loads got their bytes from.
+    pub(super) pairs: Pairs,
     /// Whether the stack engine's pointer differs from the back end's.
     pub(super) stack_moved: bool,
     /// Whether an instruction in flight keeps back what comes behind it.
@@ -125,6 +128,7 @@ impl<F: Feed> Thread<F> {
             loads_used: 0,
             scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
+            pairs: Pairs::new(model.memory.forwarding.pairs),
             stack_moved: false,
             is_held: false,
             paused: 0,
@@ -164,9 +168,9 @@ impl<F: Feed> Thread<F> {
             oldest.map(|oldest| oldest.done.saturating_sub(oldest.displaced.cycles.into()));
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
-        let ahead = |at: &u64| *at > now;
+        let is_to_come = |at: &u64| *at > now;
         let stores = self.stores.next_event();
-        [head, displaced, queued, fetch, stores].into_iter().flatten().filter(ahead).min()
+        [head, displaced, queued, fetch, stores].into_iter().flatten().filter(is_to_come).min()
     }
 
     /// A value in the ring.

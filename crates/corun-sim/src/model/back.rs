@@ -35,6 +35,50 @@ pub struct BackEnd {
     pub units: Vec<String>,
     /// What never reaches a port.
     pub elimination: Elimination,
+    /// How long repeated string instructions take; of others nothing but what they touch counts.
+    #[serde(default)]
+    pub repetitions: Vec<Repetition>,
+}
+
+/// A repeated string instruction (`rep stosb`): nothing behind it is renamed until its program is through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repetition {
+    /// Which, without their prefix.
+    pub mnemonics: Vec<String>,
+    /// Cycles with no element.
+    pub begin: u32,
+    /// Cycles more for each element.
+    pub element: u32,
+    /// How many elements go in large pieces; none: they never do.
+    pub bulk: Option<Bulk>,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// Elements in large pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bulk {
+    /// Elements from which on they do.
+    pub from: u32,
+    /// Cycles more to begin with.
+    pub begin: u32,
+    /// Bytes a cycle then.
+    pub bytes: u32,
+}
+
+impl Repetition {
+    /// Cycles for so many elements of so many bytes.
+    pub fn cycles(&self, elements: u64, size: u64) -> u64 {
+        let more = match self.bulk.filter(|bulk| elements >= bulk.from.into()) {
+            Some(Bulk { begin, bytes, .. }) => {
+                u64::from(begin) + elements.saturating_mul(size) / u64::from(bytes.max(1))
+            }
+            None => elements.saturating_mul(self.element.into()),
+        };
+        more.saturating_add(self.begin.into())
+    }
 }
 
 /// How a port is chosen, while renaming, for an operation that several ports can do.
@@ -150,4 +194,23 @@ pub struct CopySlots {
     /// Whether a place of a general-purpose register becomes free only when all registers that share
     /// the value are overwritten, not when one is left.
     pub until_all: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_elements_go_one_by_one_and_many_in_bulk() {
+        let mnemonics = vec!["stosb".to_owned()];
+        let bulk = Some(Bulk { from: 128, begin: 40, bytes: 32 });
+        let source = String::new();
+        let stores = Repetition { mnemonics, begin: 24, element: 1, bulk, source };
+        let cycles = [0, 8, 2048].map(|elements| stores.cycles(elements, 1));
+        assert_eq!(cycles, [24, 32, 24 + 40 + 64]);
+        assert_eq!(stores.cycles(256, 8), cycles[2], "as many bytes");
+        let compares = Repetition { element: 3, bulk: None, ..stores };
+        assert_eq!(compares.cycles(100, 1), 324);
+        assert_eq!(compares.cycles(u64::MAX, 8), u64::MAX);
+    }
 }

@@ -44,10 +44,6 @@ pub struct Fetch {
     /// Bytes that may have been fetched and not been decoded.
     #[serde(default)]
     pub ahead: u32,
-    /// Lines behind one that is missing that are asked for with it, since prediction runs ahead of fetch; behind one that
-    /// is there, the next.
-    #[serde(default = "one_line")]
-    pub lines_ahead: u32,
     /// Extra cycles for an instruction whose prefixes change its length (`66` before an immediate).
     #[serde(default)]
     pub length_changing_prefix: u32,
@@ -56,10 +52,6 @@ pub struct Fetch {
     pub choice: Choice,
     /// How siblings share it.
     pub sharing: Sharing,
-}
-
-fn one_line() -> u32 {
-    1
 }
 
 /// Which of several threads that could fetch does.
@@ -224,10 +216,16 @@ pub struct BranchPrediction {
     pub targets: Vec<u32>,
     /// Cycles without fetch behind a taken branch that the level of the same place knows.
     pub taken: Vec<u32>,
+    /// Cycles without fetch behind a call or a return, beside those of a taken branch.
+    #[serde(default)]
+    pub linking: u32,
     /// Jumps and calls through registers and memory.
     pub indirect: Indirect,
     /// Return addresses.
     pub return_stack: u32,
+    /// Runs of code, each up to a branch, that prediction may be ahead of fetch; it asks for their lines.
+    #[serde(default)]
+    pub ahead: u32,
     /// Cycles from the execution of a wrongly predicted branch to the renaming of what comes next.
     pub mispredict: u32,
     /// The same for a direct jump or call that only decoding finds.
@@ -255,8 +253,13 @@ pub struct Tage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Indirect {
-    /// Targets, a power of two.
+    /// Targets.
     pub entries: u32,
+    /// Of these, the ones that one branch can have; none: all.
+    pub of_branch: Option<u32>,
+    /// Cycles without fetch behind a target from here, beside those of a taken branch.
+    #[serde(default)]
+    pub bubble: u32,
     /// Bits of history that choose one.
     pub history: u32,
 }

@@ -111,6 +111,9 @@ pub struct Forwarding {
     pub vector_latency: u32,
     /// Which loads are renamed to the store's register, and take no time; none if the core does not do that.
     pub renamed: Option<MemoryRenaming>,
+    /// Loads whose store is remembered: one that gets its bytes from the same store again takes no time either.
+    #[serde(default)]
+    pub pairs: u32,
     /// More cycles than the store needs to reach the cache, if it covers the load in part only.
     pub failure: u32,
     /// More cycles for a load behind a store to another page at the same offset in it.

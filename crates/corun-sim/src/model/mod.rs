@@ -23,7 +23,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use back::{
-    BackEnd, Binding, CopySlots, Elimination, Registers, Scheduler, Share, WaitingQueue,
+    BackEnd, Binding, Bulk, CopySlots, Elimination, Registers, Repetition, Scheduler, Share,
+    WaitingQueue,
 };
 pub use error::{Fault, ModelError};
 pub use front::{

@@ -15,7 +15,7 @@ impl Fetcher {
         front: &mut Front,
         code: &mut Code<'_>,
     ) -> bool {
-        let Some(place) = &mut self.current else { return false };
+        let Some(place) = &mut self.path.current else { return false };
         let address = place.address;
         let operations = u32::from(lowered.slots);
         // Where in a page it lies chooses its set in every process.

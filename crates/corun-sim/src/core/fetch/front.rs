@@ -29,20 +29,15 @@ pub(super) struct Code<'m> {
     pub(super) memory: &'m mut Memory,
     pub(super) request: Request,
     pub(super) now: u64,
-    pub(super) lines_ahead: u32,
 }
 
 impl Code<'_> {
-    /// The line of a linear address, and when it can be decoded. Lines behind it are asked for, too.
+    /// The line of a linear address, and when it can be decoded. The line behind it is asked for, too.
     pub(super) fn line(&mut self, linear: u64) -> Reply {
         let request = Request { linear, ..self.request };
         let reply = self.memory.fetch(request, self.now);
-        let lines = if reply.ready > self.now { self.lines_ahead } else { 1 };
-        for ahead in 1..=lines {
-            let next = linear.wrapping_add(u64::from(ahead * LINE));
-            if next >> 12 != linear >> 12 {
-                break;
-            }
+        let next = linear.wrapping_add(LINE.into());
+        if next >> 12 == linear >> 12 {
             self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
         }
         reply

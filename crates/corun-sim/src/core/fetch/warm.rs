@@ -23,15 +23,17 @@ impl<F: Feed> Core<F> {
         }
         self.drain(index, memory);
         self.begin(index);
-        while let Some(place) = self.threads[index].fetcher.current {
+        while let Some(place) = self.threads[index].fetcher.path.current {
             if self.threads[index].retired >= until {
                 break;
             }
             let code = std::mem::take(&mut self.code);
-            let behind = self.show(index, place, &code[place.step.block as usize], memory);
+            self.show(index, place, &code[place.step.block as usize], memory);
             self.code = code;
+            // What it would have cost is nobody's.
+            let _ = self.ending(index);
             self.advance(index);
-            self.follow(index, place, behind);
+            self.threads[index].fetcher.path.catch_up(self.now);
         }
         let thread = &mut self.threads[index];
         let fetcher = &mut thread.fetcher;
@@ -48,10 +50,11 @@ impl<F: Feed> Core<F> {
         }
         self.threads[index].fetcher.awaits_branch = false;
         self.threads[index].fetcher.branch = None;
+        self.threads[index].fetcher.path.catch_up(self.now);
     }
 
-    /// Asks memory for what the rest of a step executes and touches. Returns the address behind it.
-    fn show(&mut self, index: usize, place: Place, block: &CodeBlock, memory: &mut Memory) -> u64 {
+    /// Asks memory for what the rest of a step executes and touches.
+    fn show(&mut self, index: usize, place: Place, block: &CodeBlock, memory: &mut Memory) {
         let (mut address, mut values) = (place.address, place.values);
         let numbers = place.instruction..place.step.executed;
         for number in numbers {
@@ -85,22 +88,9 @@ impl<F: Feed> Core<F> {
             thread.retired += 1;
             self.now += 1;
         }
-        address
     }
 
     fn wait_for(&mut self, reply: Reply) {
         self.now = self.now.max(reply.ready.saturating_sub(HIDDEN));
-    }
-
-    /// Tells the predictors where a step that ends with a branch went on.
-    fn follow(&mut self, index: usize, place: Place, behind: u64) {
-        let Some(next) = &self.threads[index].fetcher.current else { return };
-        let instructions = &self.code[place.step.block as usize].instructions;
-        let is_whole = place.step.executed as usize == instructions.len();
-        let Some(last) = instructions.last().filter(|_| is_whole) else { return };
-        let Some(kind) = last.branch else { return };
-        let at = behind.wrapping_sub(last.length.into());
-        // What it would have cost is nobody's.
-        let _ = self.predictor.branch(index, at, last.length, kind, next.address);
     }
 }

@@ -39,6 +39,17 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     }
     schedulers(back, faults);
     elimination(&back.elimination, faults);
+    for (index, one) in back.repetitions.iter().enumerate() {
+        let path = format!("back.repetitions.{index}");
+        mnemonics(&format!("{path}.mnemonics"), &one.mnemonics, faults);
+        faults.cycles(&format!("{path}.begin"), one.begin);
+        faults.cycles(&format!("{path}.element"), one.element);
+        if let Some(bulk) = one.bulk {
+            faults.within(&format!("{path}.bulk.from"), bulk.from, 0, MOST_ENTRIES);
+            faults.cycles(&format!("{path}.bulk.begin"), bulk.begin);
+            faults.a_cycle(&format!("{path}.bulk.bytes"), bulk.bytes);
+        }
+    }
 }
 
 fn schedulers(back: &BackEnd, faults: &mut Faults) {

@@ -10,6 +10,8 @@ use super::{Faults, MOST_CYCLES, MOST_ENTRIES, memory};
 
 /// Instructions whose addresses the simulator remembers before they are renamed.
 const LONGEST_QUEUE: u32 = 1 << 12;
+/// Runs of code that prediction is ahead at most.
+const MOST_AHEAD: u32 = 256;
 /// Branches back that the longest history of a predictor holds.
 const LONGEST_HISTORY: u32 = 1 << 12;
 /// Bits of the longest tag.
@@ -92,13 +94,15 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     for &cycles in taken {
         faults.cycles("front.prediction.taken", cycles);
     }
-    faults.power_of_two(
-        "front.prediction.indirect.entries",
-        prediction.indirect.entries,
-        MOST_ENTRIES,
-    );
-    faults.within("front.prediction.indirect.history", prediction.indirect.history, 0, 64);
+    let indirect = &prediction.indirect;
+    faults.within("front.prediction.indirect.entries", indirect.entries, 1, MOST_ENTRIES);
+    let of_branch = indirect.of_branch.unwrap_or(indirect.entries);
+    faults.within("front.prediction.indirect.of_branch", of_branch, 1, indirect.entries);
+    faults.cycles("front.prediction.indirect.bubble", indirect.bubble);
+    faults.cycles("front.prediction.linking", prediction.linking);
+    faults.within("front.prediction.indirect.history", indirect.history, 0, 64);
     faults.within("front.prediction.return_stack", prediction.return_stack, 1, LONGEST_HISTORY);
+    faults.within("front.prediction.ahead", prediction.ahead, 0, MOST_AHEAD);
     faults.within("front.prediction.mispredict", prediction.mispredict, 1, MOST_CYCLES);
     faults.within("front.prediction.resteer", prediction.resteer, 0, prediction.mispredict);
 }

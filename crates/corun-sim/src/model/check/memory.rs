@@ -9,6 +9,9 @@ const WIDEST_ACCESS: u32 = 64;
 /// KiB of the largest first-level cache.
 const LARGEST_CACHE: u32 = 1 << 14;
 
+/// Loads that remember their stores.
+const MOST_PAIRS: u32 = 256;
+
 pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     let memory = &model.memory;
     loads(&memory.loads, faults);
@@ -70,6 +73,7 @@ fn stores(stores: &Stores, faults: &mut Faults) {
 fn forwarding(forwarding: &Forwarding, faults: &mut Faults) {
     faults.cycles("memory.forwarding.latency", forwarding.latency);
     faults.cycles("memory.forwarding.vector_latency", forwarding.vector_latency);
+    faults.within("memory.forwarding.pairs", forwarding.pairs, 0, MOST_PAIRS);
     faults.cycles("memory.forwarding.failure", forwarding.failure);
     faults.cycles("memory.forwarding.alias", forwarding.alias);
 }

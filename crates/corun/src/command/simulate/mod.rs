@@ -72,7 +72,7 @@ pub struct Arguments {
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
     /// Show no progress
-    #[arg(long, requires = "placement")]
+    #[arg(short, long)]
     quiet: bool,
     /// Set a field of the model otherwise, for instance rob.policy=shared; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]

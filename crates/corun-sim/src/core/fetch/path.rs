@@ -1,0 +1,283 @@
+//! The path that a thread's fetch takes: steps from the feed, and how far prediction has come on them.
+//!
+//! Prediction may be ahead of fetch, and asks for the lines of code that it comes to before they are
+//! needed (Reinman, Calder and Austin 1999, "Fetch directed instruction prefetching").
+
+use std::collections::VecDeque;
+
+use super::{Core, Feed, NEVER, VALUES};
+use crate::branch::Outcome;
+use crate::core::{Next, Step};
+use crate::memory::Memory;
+use crate::model::{LINE, Policy};
+
+/// What a thread executes next.
+#[derive(Debug)]
+pub(super) struct Path {
+    /// The step that is being fetched.
+    pub(super) current: Option<Place>,
+    /// Those behind it, as far as they were taken from the feed.
+    following: VecDeque<Coming>,
+    /// How many of these prediction has reached: the end of the step before each is predicted.
+    reached: usize,
+    /// From when on it can predict the next end; `NEVER` behind a wrong one.
+    free: u64,
+    /// How many steps prediction may be ahead.
+    most: usize,
+    supply: Supply,
+    /// The line of code that prediction asked for last.
+    line: u64,
+    values: Vec<u64>,
+}
+
+/// What the feed gave last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Supply {
+    /// It was not asked yet.
+    Unasked,
+    Step,
+    Gate,
+    End,
+}
+
+/// The next instruction of a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) step: Step,
+    pub(super) instruction: u32,
+    pub(super) address: u64,
+    pub(super) values: u32,
+    /// The last address of the op cache's line, while it gives the instructions.
+    pub(super) line_end: u64,
+    /// From when on prediction lets fetch begin with the step.
+    pub(super) from: u64,
+    /// How its end is predicted.
+    end: Option<Outcome>,
+}
+
+/// A step that is not being fetched yet.
+#[derive(Debug, Clone, Copy)]
+struct Coming {
+    step: Step,
+    /// Its first value in the ring.
+    values: u32,
+    from: u64,
+    end: Option<Outcome>,
+}
+
+impl Path {
+    /// Of a core whose prediction may be so many steps ahead of fetch.
+    pub(super) fn new(most: u32) -> Self {
+        Self {
+            current: None,
+            following: VecDeque::new(),
+            reached: 0,
+            free: 0,
+            most: most as usize,
+            supply: Supply::Unasked,
+            line: u64::MAX,
+            values: Vec::new(),
+        }
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.supply == Supply::End && self.current.is_none()
+    }
+
+    /// Whether there is nothing to fetch, now or for good.
+    pub(super) fn has_nothing(&self) -> bool {
+        self.supply != Supply::Unasked && self.current.is_none()
+    }
+
+    /// Whether it waits at a gate.
+    pub(super) fn waits(&self) -> bool {
+        self.supply == Supply::Gate && self.current.is_none()
+    }
+
+    /// The gate is open.
+    pub(super) fn pass(&mut self) {
+        self.supply = Supply::Unasked;
+    }
+
+    /// Prediction was wrong, and goes on rightly at cycle `at`.
+    pub(super) fn redirect(&mut self, at: u64) {
+        self.free = at;
+    }
+
+    /// Prediction is where fetch is at cycle `now`, unless it is ahead.
+    pub(super) fn catch_up(&mut self, now: u64) {
+        if self.reached == 0 {
+            self.free = now;
+        }
+    }
+
+    /// When prediction goes on to be ahead.
+    pub(super) fn next_event(&self) -> Option<u64> {
+        let is_free = self.reached < self.most.min(self.following.len()) && self.free != NEVER;
+        is_free.then_some(self.free)
+    }
+}
+
+impl<F: Feed> Core<F> {
+    /// Takes the first steps from the feed, unless that was done.
+    pub(super) fn begin(&mut self, index: usize) {
+        if self.threads[index].fetcher.path.supply == Supply::Unasked {
+            self.supply(index);
+            self.advance(index);
+            self.is_active = true;
+        }
+    }
+
+    /// Goes to the following step, and takes more from the feed.
+    pub(super) fn advance(&mut self, index: usize) {
+        let path = &mut self.threads[index].fetcher.path;
+        path.current = path.following.pop_front().map(|Coming { step, values, from, end }| Place {
+            step,
+            instruction: 0,
+            address: step.address,
+            values,
+            line_end: 0,
+            from,
+            end,
+        });
+        path.reached = path.reached.saturating_sub(1);
+        self.supply(index);
+    }
+
+    /// Takes steps from the feed: one, and as many more as prediction may be ahead and the ring of values
+    /// has room for.
+    fn supply(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let path = &mut thread.fetcher.path;
+        while path.following.len() <= path.most
+            && matches!(path.supply, Supply::Unasked | Supply::Step)
+        {
+            let oldest = thread.queue.front().map(|queued| queued.values);
+            let oldest = oldest.or(path.current.map(|place| place.values));
+            let used = oldest.map_or(0, |oldest| thread.next_value.wrapping_sub(oldest));
+            if !path.following.is_empty() && used as usize > VALUES / 2 {
+                break;
+            }
+            path.values.clear();
+            let next = thread.feed.next(self.now, &mut self.code, &mut path.values);
+            path.supply = match next {
+                Next::Step(step) => {
+                    let values = thread.next_value;
+                    path.following.push_back(Coming { step, values, from: 0, end: None });
+                    Supply::Step
+                }
+                Next::Gate => Supply::Gate,
+                Next::End => Supply::End,
+            };
+            for &value in &path.values {
+                thread.values[thread.next_value as usize % VALUES] = value;
+                thread.next_value = thread.next_value.wrapping_add(1);
+            }
+        }
+    }
+
+    /// How the end of the step that is being fetched is predicted, if something follows.
+    pub(super) fn ending(&mut self, index: usize) -> Option<Outcome> {
+        let current = self.threads[index].fetcher.path.current?;
+        if current.end.is_some() { current.end } else { self.predict(index) }
+    }
+
+    /// Lets prediction be ahead of fetch; threads take turns where they fetch in turns.
+    pub(super) fn predict_ahead(&mut self, memory: &mut Memory) {
+        let count = self.threads.len();
+        let is_one = matches!(self.parameters.fetching, Policy::Alternating | Policy::Shared);
+        for place in 0..count {
+            let index = self.predict_turn.thread(place, count);
+            if self.predict_thread_ahead(index, memory) && is_one {
+                self.predict_turn.take(index);
+                break;
+            }
+        }
+    }
+
+    /// Returns whether anything was predicted.
+    fn predict_thread_ahead(&mut self, index: usize, memory: &mut Memory) -> bool {
+        let mut is_used = false;
+        loop {
+            let path = &self.threads[index].fetcher.path;
+            if path.next_event().is_none_or(|free| free > self.now) {
+                return is_used;
+            }
+            if self.predict(index).is_none() {
+                return is_used;
+            }
+            is_used = true;
+            self.is_active = true;
+            self.ask_ahead(index, memory);
+        }
+    }
+
+    /// Predicts the next end on the path, if something follows it.
+    fn predict(&mut self, index: usize) -> Option<Outcome> {
+        let path = &mut self.threads[index].fetcher.path;
+        let reached = path.reached;
+        let next = path.following.get(reached)?.step.address;
+        let step = match reached {
+            0 => path.current?.step,
+            _ => path.following[reached - 1].step,
+        };
+        let instructions = &self.code[step.block as usize].instructions;
+        let executed = &instructions[..(step.executed as usize).min(instructions.len())];
+        let behind = executed.iter().fold(step.address, |at, it| at.wrapping_add(it.length.into()));
+        let is_whole = executed.len() == instructions.len();
+        let last = executed.last().filter(|_| is_whole);
+        let outcome = match last.and_then(|last| Some((last.length, last.branch?))) {
+            Some((length, kind)) => {
+                let at = behind.wrapping_sub(length.into());
+                self.predictor.branch(index, at, length, kind, next)
+            }
+            None => Outcome::Right { bubble: 0 },
+        };
+        let at = path.free.max(self.now);
+        let is_far = path.most > 0 && next / u64::from(LINE) != step.address / u64::from(LINE);
+        let (from, free) = match outcome {
+            Outcome::Right { bubble } if next != behind => {
+                let from = at + 1 + u64::from(bubble);
+                (from, from)
+            }
+            Outcome::Right { .. } => (at, at + u64::from(is_far)),
+            Outcome::Resteer | Outcome::Mispredict => (NEVER, NEVER),
+        };
+        path.free = free;
+        path.following[reached].from = from;
+        match reached {
+            0 => path.current.as_mut()?.end = Some(outcome),
+            _ => path.following[reached - 1].end = Some(outcome),
+        }
+        path.reached += 1;
+        Some(outcome)
+    }
+
+    /// Asks for the lines of the step that prediction has reached, unless the op cache has its beginning.
+    fn ask_ahead(&mut self, index: usize, memory: &mut Memory) {
+        let path = &self.threads[index].fetcher.path;
+        let Some(&Coming { step, .. }) =
+            path.reached.checked_sub(1).and_then(|at| path.following.get(at))
+        else {
+            return;
+        };
+        if path.free == NEVER {
+            return;
+        }
+        let request = self.request(index, 0, step.address);
+        if let Some(cache) = &mut self.front.decoded {
+            let space = request.pages.space() & !0xfff;
+            if cache.of(request.user).holds(step.address ^ space) {
+                return;
+            }
+        }
+        let bytes = self.code[step.block as usize].bytes();
+        let lines =
+            step.address / u64::from(LINE)..=step.address.wrapping_add(bytes - 1) / u64::from(LINE);
+        for line in lines {
+            if std::mem::replace(&mut self.threads[index].fetcher.path.line, line) != line {
+                memory.fetch(self.request(index, 0, line * u64::from(LINE)), self.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The front end on jumps and no-operations whose cycles follow from the model by hand.
+
+use corun_sim::model::CoreModel;
+use corun_sim::timing::TimingTable;
+use corun_sim::{Part, Simulated, simulate};
+use corun_trace::format::{Options, Trace, Writer};
+use corun_trace::{Sink, ThreadId, decode};
+
+use super::blocks::model;
+use super::{assert_near, made};
+
+/// The second half of a program's instructions.
+fn second_half(core: &CoreModel, trace: &Trace) -> Simulated {
+    let timings = TimingTable::of(core).unwrap();
+    let warm_up = trace.threads()[0].instructions / 2;
+    simulate(core, &timings, trace, Part { thread: ThreadId(0), warm_up, length: None }).unwrap()
+}
+
+fn cycles_each(core: &CoreModel, trace: &Trace) -> f64 {
+    let simulated = second_half(core, trace);
+    simulated.cycles as f64 / simulated.instructions as f64
+}
+
+/// Blocks of code one after the other, round after round; each goes to the next. With each the places in
+/// memory that it touches.
+fn rounds(blocks: &[(u64, Vec<u8>, &[u64])], rounds: u64) -> Trace {
+    let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+    let mut define = |(at, code, _): &(u64, Vec<u8>, &[u64])| {
+        let block = decode(*at, code).unwrap();
+        let count = block.instructions.len() as u32;
+        (writer.define(block).unwrap(), count)
+    };
+    let defined: Vec<_> = blocks.iter().map(&mut define).collect();
+    let thread = writer.thread(1).unwrap();
+    for _ in 0..rounds {
+        for (&(block, count), (_, _, touches)) in defined.iter().zip(blocks) {
+            writer.execute(thread, block, count, touches).unwrap();
+        }
+    }
+    Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+}
+
+/// A jump or a call from one place to another.
+fn to(opcode: u8, from: u64, to: u64) -> Vec<u8> {
+    let distance = to.wrapping_sub(from + 5) as i32;
+    [&[opcode][..], &distance.to_le_bytes()].concat()
+}
+
+#[test]
+fn prediction_that_is_ahead_hides_what_the_first_level_lacks() {
+    // 1024 jumps in lines of their own, in an order without a pattern: 64 KiB.
+    let lies = |place: u64| place * 389 % 1024 * 64;
+    let trace = made::jumps(1024, 20, lies);
+    let mut core = model("zen3");
+    core.front.op_cache = None;
+    let ahead = cycles_each(&core, &trace);
+    core.front.prediction.ahead = 0;
+    let behind = cycles_each(&core, &trace);
+    assert!(behind > 2.0 * ahead, "{ahead} cycles a jump, {behind} without");
+    assert!(behind > f64::from(core.front.l1i.miss), "{behind}");
+}
+
+#[test]
+fn calls_and_returns_take_what_the_model_tells() {
+    // Calls from one place after the other, and `ret`; the stack is touched at one place.
+    const STACK: &[u64] = &[0x7000_0000];
+    let blocks: Vec<_> = (0..16_u64)
+        .flat_map(|place| {
+            let (from, called) = (0x1000 + 64 * place, 0x9000 + 64 * place);
+            let next = if place == 15 { 0x1000 } else { from + 64 };
+            let jump = to(0xe9, from + 5, next);
+            let call = to(0xe8, from, called);
+            [(from, call, STACK), (called, vec![0xc3], STACK), (from + 5, jump, &[][..])]
+        })
+        .collect();
+    let trace = rounds(&blocks, 400);
+    let mut core = model("zen3");
+    for linking in [0, 1, 4] {
+        core.front.prediction.linking = linking;
+        // Three taken branches, each of which ends a cycle of fetch.
+        let expected = 3.0 + 2.0 * f64::from(linking);
+        assert_near(3.0 * cycles_each(&core, &trace), expected);
+    }
+}
+
+#[test]
+fn zen_3_takes_one_line_of_decoded_code_a_cycle() {
+    // Five no-operations and a jump across the end of a window: two lines of the op cache.
+    let at = |place: u64| 0x103c + 128 * (place % 16);
+    let nops = |place: u64| {
+        let code = [&[0x90; 5][..], &to(0xe9, at(place) + 5, at(place + 1))].concat();
+        (at(place), code, &[][..])
+    };
+    let trace = rounds(&(0..16).map(nops).collect::<Vec<_>>(), 200);
+    let mut core = model("zen3");
+    for (lines, cycles) in [(1, 2.0), (2, 1.0)] {
+        core.front.op_cache.as_mut().unwrap().lines = lines;
+        assert_near(6.0 * cycles_each(&core, &trace), cycles);
+    }
+}

@@ -44,7 +44,9 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
         let recorded = info["instructions"].as_u64().unwrap();
         assert!(recorded.abs_diff(5 * 1500) <= 5 * BLOCK, "{tracer}: {recorded}");
         let whole = info["closing"]["instructions"].as_u64().unwrap();
-        assert_eq!(plan["total"].as_u64().unwrap() / 1000, whole / 1000, "{tracer}");
+        // The run that is recorded may have a few more or less than the one that was counted.
+        let total = plan["total"].as_u64().unwrap();
+        assert!(total.abs_diff(whole) < 1000, "{tracer}: {total} {whole}");
         check(&scratch.file("trace"));
     }
 }

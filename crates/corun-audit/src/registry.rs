@@ -1,7 +1,7 @@
 //! The list of all properties, in the order of the table. A new one is a file below `registry/`, its
 //! line in [`list`] and its row in `docs/auditing.md`; its own file says the rest.
 
-use strsim::damerau_levenshtein;
+use corun_record::{may_mean, nearest_first};
 
 use crate::property::Property;
 
@@ -37,9 +37,8 @@ pub fn find(name: &str) -> Result<&'static Property, Option<&'static str>> {
     if let Some(found) = ALL.iter().find(|property| property.name == name) {
         return Ok(found);
     }
-    let distance = |other: &str| damerau_levenshtein(name, other);
-    let nearest = ALL.iter().map(|property| property.name).min_by_key(|other| distance(other));
-    Err(nearest.filter(|other| distance(other) <= 3))
+    let known = nearest_first(name, ALL.iter().map(|property| property.name));
+    Err(known.first().copied().filter(|nearest| may_mean(name, nearest)))
 }
 
 #[cfg(test)]

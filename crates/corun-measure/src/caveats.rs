@@ -83,10 +83,6 @@ impl<'a> ByArm<'a> {
     }
 }
 
-fn caveat(kind: &str, sentence: String) -> Caveat {
-    Caveat { kind: kind.to_owned(), sentence }
-}
-
 fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
 }
@@ -95,13 +91,13 @@ fn one_block(samples: &[Sample]) -> Option<Caveat> {
     (!samples.is_empty() && samples.iter().all(|sample| sample.block == 0)).then(|| {
         let sentence =
             "Only one block was finished, and an interval needs two: no figure is given.";
-        caveat("one-block", sentence.to_owned())
+        Caveat::new("one-block", sentence.to_owned())
     })
 }
 
 fn virtual_machine(hypervisor: Option<&str>) -> Option<Caveat> {
     let name = hypervisor?;
-    Some(caveat(
+    Some(Caveat::new(
         "virtual-machine",
         format!(
             "This is a virtual machine ({name}): its logical CPUs may share a core or a host CPU that it cannot see."
@@ -147,7 +143,7 @@ fn different_clocks(arms: &[Arm], by_arm: &ByArm, observations: &[Observation]) 
         })
         .collect();
     (!differences.is_empty()).then(|| {
-        caveat(
+        Caveat::new(
             "different-clocks",
             format!("Arms ran at different clocks: {}.", differences.join(", ")),
         )
@@ -164,7 +160,7 @@ fn set_pinned(by_arm: &ByArm) -> Option<Caveat> {
         .map(|(arm, _)| arm.id.as_str())
         .collect();
     (!loose.is_empty()).then(|| {
-        caveat(
+        Caveat::new(
             "set-pinned",
             format!(
                 "Threads could not be told apart and were held on the arm's CPUs as a set (set-pinned): {}.",
@@ -190,7 +186,7 @@ fn share(
         .map(|(arm, share)| format!("{arm} {}", percent(share)))
         .collect();
     (!above.is_empty()).then(|| {
-        caveat(kind, format!("In half of the samples or more, {what}: {}.", above.join(", ")))
+        Caveat::new(kind, format!("In half of the samples or more, {what}: {}.", above.join(", ")))
     })
 }
 
@@ -207,7 +203,7 @@ fn identical_arms_differ(observations: &[Observation]) -> Option<Caveat> {
         .map(|seen| format!("{} ({})", seen.arm, percent(seen.estimate.value)))
         .collect();
     (!differing.is_empty()).then(|| {
-        caveat(
+        Caveat::new(
             "identical-arms-differ",
             format!(
                 "Identical arms differed by more than chance (expected for one in twenty): {}.",
@@ -224,7 +220,7 @@ fn short_runs(by_arm: &ByArm) -> Option<Caveat> {
         .filter_map(|(arm, _)| by_arm.median(&arm.id, |sample| Some(sample.makespan_s)))
         .min_by(f64::total_cmp)?;
     (shortest < SHORT_MAKESPAN_S).then(|| {
-        caveat(
+        Caveat::new(
             "short-runs",
             format!(
                 "Runs took {:.1} ms: starting and ending the program is a good part of that.",
@@ -248,13 +244,13 @@ fn unusual_samples(arms: &[Arm], samples: &[Sample]) -> Vec<Caveat> {
     }
     let mut caveats = Vec::new();
     if far as f64 > OUTLIER_SHARE * all as f64 {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "outliers",
             format!("{far} of {all} times lie far from their arm's median; all are counted."),
         ));
     }
     if !drifting.is_empty() {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "drift",
             format!(
                 "Times rose or fell over the run ({}): the machine changed; blocks keep ratios fair.",

@@ -110,7 +110,8 @@ pub fn predict(
             Ok(Some(runs)) => measured = Some(runs),
             Ok(None) => return Err(PredictError::Interrupted { during: "measured" }),
             Err(trouble) => {
-                caveats.push(caveat("not-measured", format!("It was not measured: {trouble}.")));
+                caveats
+                    .push(Caveat::new("not-measured", format!("It was not measured: {trouble}.")));
             }
         }
     }
@@ -396,12 +397,12 @@ impl Said<'_> {
 
     fn caveats(&self, trace: &Trace, measured: Option<&MeasuredRuns>) -> Vec<Caveat> {
         let mut caveats = vec![
-            caveat(
+            Caveat::new(
                 "alone",
                 "Nothing else is simulated: neither the kernel's own work nor other programs, which take \
                  room in caches and a share of memory's bandwidth.",
             ),
-            caveat(
+            Caveat::new(
                 "model-error",
                 "The interval is that of the windows alone, and says nothing of the model: docs/accuracy.md \
                  has how far models were off on whole programs.",
@@ -409,7 +410,7 @@ impl Said<'_> {
         ];
         let threads = trace.threads().len();
         if threads > 1 {
-            caveats.push(caveat(
+            caveats.push(Caveat::new(
                 "one-thread",
                 format!(
                     "Of {threads} threads only the busiest was simulated and compared, as if it were \
@@ -420,7 +421,7 @@ impl Said<'_> {
         if let Plan::Window { .. } = self.recorded.plan
             && self.simulated.together.instructions < self.instructions
         {
-            caveats.push(caveat(
+            caveats.push(Caveat::new(
                 "start-only",
                 format!(
                     "Only the first {} of {} instructions were simulated; the rest is taken to be like \
@@ -431,7 +432,7 @@ impl Said<'_> {
         }
         let unknown: u64 = self.simulated.together.unknown.values().map(|one| one.places).sum();
         if unknown > 0 {
-            caveats.push(caveat(
+            caveats.push(Caveat::new(
                 "unknown-forms",
                 format!(
                     "The timing table has no row for {} of the program's forms of instruction (places in \
@@ -443,9 +444,12 @@ impl Said<'_> {
         if let Ending::Exited(code) = self.recorded.ending
             && code != 0
         {
-            caveats.push(caveat("exit-code", format!("The program ends with exit code {code}.")));
+            caveats
+                .push(Caveat::new("exit-code", format!("The program ends with exit code {code}.")));
         }
-        caveats.extend(self.recorded.remarks.iter().map(|remark| caveat("tracer", remark.clone())));
+        caveats.extend(
+            self.recorded.remarks.iter().map(|remark| Caveat::new("tracer", remark.clone())),
+        );
         caveats.extend(measured.map(of_measuring).into_iter().flatten());
         caveats
     }
@@ -456,7 +460,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let shortest = runs.iter().map(|run| run.user_s).fold(f64::INFINITY, f64::min);
     if shortest < LEAST_USER_S {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "short",
             "The program is over so soon that what is measured is its start, with cold caches, rather \
              than its work.",
@@ -464,7 +468,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
     }
     let stolen = runs.iter().filter(|run| run.steal_s.is_some_and(|steal| steal > 0.0)).count();
     if stolen > 0 {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "steal",
             format!(
                 "In {stolen} of {} measured runs the hypervisor took the CPU away for a while.",
@@ -474,7 +478,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
     }
     let crowded = runs.iter().filter_map(|run| run.crowded).fold(0.0, f64::max);
     if !runs.iter().all(MeasuredRun::had_its_core) {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "shared-core",
             format!(
                 "Somebody else, such as a sibling that the virtual machine hides, took slots of the core in up \
@@ -488,16 +492,12 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
     let (low, high) =
         clocks.fold((f64::INFINITY, 0.0_f64), |(low, high), ghz| (low.min(ghz), high.max(ghz)));
     if high > 1.02 * low {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "unsteady-clock",
             format!("The clock was between {low:.2} and {high:.2} GHz from run to run."),
         ));
     }
     caveats
-}
-
-fn caveat(kind: &str, sentence: impl Into<String>) -> Caveat {
-    Caveat { kind: kind.to_owned(), sentence: sentence.into() }
 }
 
 #[cfg(test)]

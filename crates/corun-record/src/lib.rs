@@ -7,6 +7,7 @@ mod actionable;
 mod audit;
 mod bench;
 mod json;
+mod names;
 mod observation;
 mod placement;
 mod placements;
@@ -22,6 +23,7 @@ pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, Witness};
 pub use bench::{Bench, Missing};
 pub use json::{Document, ReadError};
+pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use placements::{

@@ -234,3 +234,10 @@ pub struct Caveat {
     /// What was seen and what it means, as one sentence.
     pub sentence: String,
 }
+
+impl Caveat {
+    /// A caveat of this kind.
+    pub fn new(kind: impl Into<String>, sentence: impl Into<String>) -> Self {
+        Self { kind: kind.into(), sentence: sentence.into() }
+    }
+}

@@ -21,6 +21,13 @@ fn decimals(estimate: &Estimate) -> usize {
     }
 }
 
+/// A count, its thousands set apart: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
+    groups.collect::<Vec<_>>().join(",")
+}
+
 /// A fraction as percent: `0.4 %`, `12 %`; beyond ten times only that it is.
 pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
@@ -74,6 +81,11 @@ mod tests {
         assert_eq!(ratio(&estimate(1.24361, 0.02)), "1.24");
         assert_eq!(ratio(&estimate(1.24361, 0.002)), "1.244");
         assert_eq!(interval(&estimate(1.24361, 0.0002)), "1.2434 to 1.2438");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};
 pub use calibration::MeasuredCore;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
-pub use figures::{interval, percent, ratio, seconds};
+pub use figures::{grouped, interval, percent, ratio, seconds};
 pub use markdown::to_markdown;
 pub use model::{
     ModelDifference, describe_model, list_models, model_differences, models_side_by_side,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use corun_record::{Actionable, Exit};
+use corun_record::{Actionable, Exit, may_mean};
 
 /// Why a study could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +46,7 @@ impl Actionable for StudyError {
     fn next_step(&self) -> String {
         match self {
             Self::Unknown { found, known } => match known.first() {
-                // More mistakes than letters that are right make another name.
-                Some(nearest) if strsim::osa_distance(found, nearest) <= found.len() / 2 => {
+                Some(nearest) if may_mean(found, nearest) => {
                     format!(
                         "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
                     )

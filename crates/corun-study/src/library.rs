@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use corun_record::nearest_first;
+
 use crate::error::StudyError;
 use crate::study::Study;
 use crate::validation::read;
@@ -36,9 +38,7 @@ pub fn find(name: &str) -> Result<Study, StudyError> {
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => read(&format!("{name}.toml"), text),
         None => {
-            let mut known: Vec<&str> = names().collect();
-            known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
-            Err(StudyError::Unknown { found: name.to_owned(), known })
+            Err(StudyError::Unknown { found: name.to_owned(), known: nearest_first(name, names()) })
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use corun_record::on_one_line;
+use corun_record::{nearest_listed, on_one_line};
 use corun_workload::Parameters;
 use toml::Spanned;
 
@@ -257,12 +257,6 @@ fn checked(finding: Finding, figures: &[Figure]) -> Result<Finding, String> {
     Ok(finding)
 }
 
-/// What is allowed for a field, the nearest first and not all of a long list.
 fn unknown<'a>(field: &str, found: &str, known: impl Iterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 8;
-    let mut known: Vec<&str> = known.collect();
-    known.sort_by_key(|name| strsim::damerau_levenshtein(name, found));
-    let more = if known.len() > SHOWN { ", ..." } else { "" };
-    known.truncate(SHOWN);
-    format!("`{field}`: expected one of {}{more}, found \"{found}\"", known.join(", "))
+    format!("`{field}`: expected one of {}, found \"{found}\"", nearest_listed(found, known))
 }

@@ -3,9 +3,9 @@
 
 use std::fmt;
 
+use corun_record::nearest_first;
 use serde::Serialize;
 
-use crate::error::nearest_first;
 use crate::{WorkloadError, quantity};
 
 /// A workload's description of itself.

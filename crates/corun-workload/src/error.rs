@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use corun_record::{Actionable, Exit};
+use corun_record::{Actionable, Exit, may_mean};
 
 use crate::load::LoadMismatch;
 
@@ -240,14 +240,14 @@ impl Actionable for WorkloadError {
     fn next_step(&self) -> String {
         match self {
             Self::UnknownWorkload { found, known } => match known.first() {
-                Some(nearest) if is_near(found, nearest.rsplit('/').next().unwrap_or(nearest)) => {
+                Some(nearest) if may_mean(found, nearest.rsplit('/').next().unwrap_or(nearest)) => {
                     format!("Did you mean `{nearest}`?")
                 }
                 _ => "`corun bench list` shows all of them.".into(),
             },
             Self::UnknownTag { found, known } | Self::UnknownParameter { found, known, .. } => {
                 match known.first() {
-                    Some(nearest) if is_near(found, nearest) => {
+                    Some(nearest) if may_mean(found, nearest) => {
                         format!("Did you mean `{nearest}`?")
                     }
                     Some(_) => "Use one of these names.".into(),
@@ -298,19 +298,4 @@ impl Actionable for WorkloadError {
             }
         }
     }
-}
-
-/// Sorts `names` by the typing mistakes that lie between them and `found`, fewest first.
-pub(crate) fn nearest_first(
-    found: &str,
-    names: impl Iterator<Item = &'static str>,
-) -> Vec<&'static str> {
-    let mut names: Vec<_> = names.collect();
-    names.sort_by_key(|name| strsim::osa_distance(found, name));
-    names
-}
-
-/// Whether a person who typed `found` may have meant `name`: one mistake, more in long names.
-fn is_near(found: &str, name: &str) -> bool {
-    strsim::osa_distance(found, name) <= 1 + name.len() / 4
 }

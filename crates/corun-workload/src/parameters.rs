@@ -4,7 +4,8 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::error::nearest_first;
+use corun_record::nearest_first;
+
 use crate::{About, Domain, Parameter, WorkloadError, caches, quantity};
 
 /// A value for every parameter of one workload.

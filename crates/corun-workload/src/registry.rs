@@ -31,6 +31,8 @@ mod syscall_mix;
 mod tbench;
 mod tlb;
 
+use corun_record::nearest_first_by;
+
 use crate::{Suite, Workload, WorkloadError};
 
 /// Every built-in workload: corun's own by name, then the rows of each suite in its own order.
@@ -94,8 +96,8 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
         about.row.is_some_and(|row| row.name == name) || within_suite(about.name) == name
     };
     all().find(is_called).or_else(|| all().find(is_row)).ok_or_else(|| {
-        let mut known: Vec<&str> = all().map(|workload| workload.about().name).collect();
-        known.sort_by_key(|known| strsim::osa_distance(within_suite(known), name));
+        let names = all().map(|workload| workload.about().name);
+        let mut known = nearest_first_by(name, names, |known| within_suite(known));
         known.truncate(NAMES_TOLD);
         WorkloadError::UnknownWorkload { found: name.to_owned(), known }
     })

@@ -70,7 +70,7 @@ fn audit() -> Audit {
         held_on: None,
         witness: Witness::Accounts,
         rows: vec![row("repair", AuditVerdict::Holds, None), idle, fairness, quota],
-        caveats: vec![Caveat { kind: "kind".to_owned(), sentence: "It is made up.".to_owned() }],
+        caveats: vec![Caveat::new("kind", "It is made up.")],
     }
 }
 

@@ -209,10 +209,6 @@ mod tests {
     use super::super::examples::{bench, run};
     use super::*;
 
-    fn caveat(kind: &str, sentence: &str) -> Caveat {
-        Caveat { kind: kind.into(), sentence: sentence.into() }
-    }
-
     #[test]
     fn workloads_stand_side_by_side() {
         let mut both = [
@@ -220,9 +216,9 @@ mod tests {
             run("hash", json!({}), &[("spread", 2, 4.1e9), ("full", 4, 4.2e9)]),
         ];
         for run in &mut both {
-            run.caveats.push(caveat("busy", "Used CPUs did other work."));
+            run.caveats.push(Caveat::new("busy", "Used CPUs did other work."));
         }
-        both[1].caveats.push(caveat("clocks", "Arms ran at different clocks."));
+        both[1].caveats.push(Caveat::new("clocks", "Arms ran at different clocks."));
         let mut bench = bench(both.to_vec());
         bench.missing.push(Missing {
             workload: "regn".into(),

@@ -4,7 +4,7 @@ mod words;
 
 use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source, on_one_line};
 
-use crate::figures::{interval, percent, ratio, seconds};
+use crate::figures::{grouped, interval, percent, ratio, seconds};
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 
@@ -127,13 +127,6 @@ fn count(value: f64) -> String {
         _ => return format!("{value:.0}"),
     };
     format!("{}{prefix}", crate::figures::three_digits(value * scale))
-}
-
-/// Thousands set apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
-    groups.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

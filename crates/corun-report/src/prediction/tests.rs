@@ -92,10 +92,7 @@ fn prediction() -> Prediction {
             tried: 9,
             runs: vec![run; 5],
         }),
-        caveats: vec![Caveat {
-            kind: "alone".to_owned(),
-            sentence: "Nothing else is simulated.".to_owned(),
-        }],
+        caveats: vec![Caveat::new("alone", "Nothing else is simulated.")],
     }
 }
 

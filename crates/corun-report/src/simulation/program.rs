@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::wrapped;
+use crate::figures::grouped;
 
 /// What a program takes on a core that is not at hand.
 #[derive(Debug, Clone)]
@@ -138,11 +139,4 @@ impl Simulation<'_> {
     fn seconds(&self) -> f64 {
         self.simulated.cycles as f64 / (self.model.gigahertz * 1e9)
     }
-}
-
-/// Thousands set apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
-    groups.collect::<Vec<_>>().join(",")
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::path::PathBuf;
 
-use corun_record::{Actionable, Exit};
+use corun_record::{Actionable, Exit, may_mean};
 
 /// Why a model could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +73,7 @@ impl Actionable for ModelError {
     fn next_step(&self) -> String {
         match self {
             Self::Unknown { found, known } => match known.first() {
-                // More mistakes than letters that are right make another name.
-                Some(nearest) if strsim::osa_distance(found, nearest) <= found.len() / 2 => {
+                Some(nearest) if may_mean(found, nearest) => {
                     format!(
                         "Did you mean `{nearest}`? A path that ends in .toml is taken as a file."
                     )

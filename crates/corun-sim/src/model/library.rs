@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use corun_record::on_one_line;
+use corun_record::{nearest_first, on_one_line};
 
 use super::error::{Fault, ModelError};
 use super::places::Places;
@@ -44,9 +44,7 @@ pub fn find(name: &str) -> Result<CoreModel, ModelError> {
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => CoreModel::from_toml(&format!("{name}.toml"), text),
         None => {
-            let mut known: Vec<&str> = names().collect();
-            known.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
-            Err(ModelError::Unknown { found: name.to_owned(), known })
+            Err(ModelError::Unknown { found: name.to_owned(), known: nearest_first(name, names()) })
         }
     }
 }

@@ -3,13 +3,16 @@
 //! A field is named by the end of its path, without `sharing` and numbers of a list: `rob.policy`,
 //! `schedulers.entries`, `front.queue.entries`; `*` stands for any one name.
 
+use std::collections::BTreeSet;
+
+use corun_record::nearest_listed;
 use serde_json::Value;
 
 use super::error::ModelError;
 use super::places::Places;
 use super::{CoreModel, check};
 
-/// The most fields that are listed where one was not found, or several were.
+/// The most fields that are listed where several were found.
 const SHOWN: usize = 6;
 
 impl CoreModel {
@@ -35,13 +38,8 @@ impl CoreModel {
         kinds.dedup();
         match kinds.as_slice() {
             [] => {
-                let mut known: Vec<String> = paths.iter().map(|path| short(path)).collect();
-                known.sort_by_cached_key(|known| {
-                    (strsim::damerau_levenshtein(known, name), known.clone())
-                });
-                known.dedup();
-                known.truncate(SHOWN);
-                let expected = known.join(", ");
+                let known: BTreeSet<String> = paths.iter().map(|path| short(path)).collect();
+                let expected = nearest_listed(name, known);
                 return Err(refused(format!("expected a field, as {expected}, found \"{name}\"")));
             }
             [_] => {}

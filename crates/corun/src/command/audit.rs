@@ -152,10 +152,9 @@ const BUSY: f64 = 0.02;
 
 /// What limits trust.
 fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat> {
-    let caveat = |kind: &str, sentence: String| Caveat { kind: kind.to_owned(), sentence };
     let mut caveats = Vec::new();
     if let Some(name) = &machine.hypervisor {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "virtual-machine",
             format!(
                 "This is a virtual machine ({name}): a logical CPU that its host stops for a while looks \
@@ -164,7 +163,7 @@ fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat>
         ));
     }
     if let (Witness::Accounts, Some(why)) = (native.witness(), native.why_no_switches()) {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "accounts",
             format!(
                 "When others ran is not known, only how long: {why}. What they could account for is \
@@ -174,7 +173,7 @@ fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat>
     }
     let others = native.others_share();
     if others > BUSY {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "foreign-work",
             format!("Others had {:.0} % of these CPUs' time while loads ran.", others * 100.0),
         ));
@@ -184,7 +183,7 @@ fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat>
         row.verdict != AuditVerdict::NotPossible && (rounds(row) as usize) < FEWEST_ROUNDS
     };
     if rows.iter().any(is_short) {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "few-rounds",
             format!(
                 "Fewer than {FEWEST_ROUNDS} rounds settle nothing; give it more time (--budget)."

@@ -9,12 +9,12 @@ use clap::Args;
 use corun_machine::Machine;
 use corun_predict::{Job, Progress, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
-use corun_report::prediction_to_terminal;
+use corun_report::{grouped, prediction_to_terminal};
 use corun_sim::model::{self, CoreModel, HostCore, Suited, host_core, suited};
 use corun_trace::{Target, choose};
 
 use super::simulate::{timings, warning};
-use super::trace::{grouped, standard_input_is_used_up};
+use super::trace::standard_input_is_used_up;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
@@ -73,7 +73,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     core.caveats.extend(set_otherwise(&arguments.set));
     let timings = timings(&core.model)?;
     let mut caveats = core.caveats;
-    caveats.extend(warning(&core.model)?.map(|sentence| caveat("unvalidated-model", sentence)));
+    caveats
+        .extend(warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)));
     let tracer = choose(arguments.tracer.as_deref())?;
     let sampling = arguments.sampling();
     if standard_input_is_used_up() && (sampling.needs_count() || !arguments.no_measure) {
@@ -113,8 +114,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// What says that the model is not as it comes.
 fn set_otherwise(set: &[(String, String)]) -> Option<Caveat> {
     let settings: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    (!set.is_empty())
-        .then(|| caveat("set", format!("Of the model was set otherwise: {}.", settings.join(", "))))
+    (!set.is_empty()).then(|| {
+        Caveat::new("set", format!("Of the model was set otherwise: {}.", settings.join(", ")))
+    })
 }
 
 /// A core to simulate.
@@ -150,7 +152,7 @@ impl Arguments {
             Some(design) => Core {
                 model,
                 reason: format!("the nearest model to this host's {found}"),
-                caveats: vec![caveat(
+                caveats: vec![Caveat::new(
                     "nearest-model",
                     format!(
                         "There is no model of this host's core ({design}); that of {name} is the \
@@ -184,7 +186,7 @@ fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
     let own = host.and_then(suited).filter(|suited| suited.instead_of.is_none());
     match own {
         Some(own) if own.model == name => Vec::new(),
-        _ => vec![caveat(
+        _ => vec![Caveat::new(
             "another-core",
             "The model is not known to be that of this host's core: what was measured here may differ \
              for that reason alone.",
@@ -202,8 +204,4 @@ fn describe(step: &Progress) -> String {
         }
         Progress::Measuring(runs, wanted) => format!("measuring: {runs} of {wanted} runs"),
     }
-}
-
-fn caveat(kind: &str, sentence: impl Into<String>) -> Caveat {
-    Caveat { kind: kind.to_owned(), sentence: sentence.into() }
 }

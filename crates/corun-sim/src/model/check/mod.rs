@@ -7,6 +7,8 @@ mod front;
 mod hierarchy;
 mod memory;
 
+use corun_record::nearest_listed;
+
 use super::places::Places;
 use super::sharing::{Policy, Sharing};
 use super::{CoreModel, sources};
@@ -160,14 +162,9 @@ impl Faults {
         }
     }
 
-    /// A name that stands for nothing; the nearest that do first, not all of a long list.
+    /// A name that stands for nothing.
     fn unknown<'a>(&mut self, path: &str, found: &str, known: impl Iterator<Item = &'a str>) {
-        const SHOWN: usize = 8;
-        let mut known: Vec<&str> = known.collect();
-        known.sort_by_key(|name| strsim::damerau_levenshtein(name, found));
-        let more = if known.len() > SHOWN { ", ..." } else { "" };
-        known.truncate(SHOWN);
-        let expected = format!("one of {}{more}", known.join(", "));
+        let expected = format!("one of {}", nearest_listed(found, known));
         self.add(path, expected, format_args!("\"{found}\""));
     }
 

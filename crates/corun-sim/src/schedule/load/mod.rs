@@ -16,6 +16,8 @@ mod values;
 
 use std::path::Path;
 
+use corun_record::nearest_first;
+
 use super::ScheduleError;
 use super::program::Load;
 pub use values::Values;
@@ -76,8 +78,7 @@ pub fn find(
     let wrong = |why: String| ScheduleError::Load { load: text.to_owned(), why };
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let Some(entry) = ALL.iter().find(|entry| entry.name == name) else {
-        let mut known: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
-        known.sort_by_key(|known| strsim::osa_distance(known, name));
+        let known = nearest_first(name, ALL.iter().map(|entry| entry.name));
         return Err(wrong(format!("expected a load ({})", known.join(", "))));
     };
     let mut load = match entry.make {

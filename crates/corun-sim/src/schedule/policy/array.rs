@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use crate::schedule::engine::{State, TaskId};
-use crate::schedule::policy::Why;
+use crate::schedule::policy::{Balanced, Why};
 
 /// A full slice at nice 0, in nanoseconds.
 const SLICE: u64 = 100_000_000;
@@ -17,6 +17,18 @@ const SLICE: u64 = 100_000_000;
 const MOST_SLEEP: u64 = 2_000_000_000;
 /// Levels of priority by sleeping, the first runs first.
 const LEVELS: usize = 11;
+
+/// A task that ran within this time is warm: a busy CPU leaves it where it is. In nanoseconds.
+const CACHE_DECAY: u64 = 10_000_000;
+
+/// A CPU that takes tasks from others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Puller {
+    pub(super) cpu: usize,
+    /// Its own queue.
+    pub(super) queue: usize,
+    pub(super) is_idle: bool,
+}
 
 /// What the arrays remember of a task.
 #[derive(Debug, Clone, Copy)]
@@ -87,9 +99,24 @@ impl Arrays {
         found
     }
 
+    /// Moves tasks, at most so many, from a queue to that of another CPU, among its active ones; a busy
+    /// CPU leaves those that are warm.
+    pub(super) fn pull(&mut self, state: &State, from: usize, to: Puller, most: usize) -> Balanced {
+        let now = state.now();
+        let is_wanted = |task| to.is_idle || now - state.task(task).last_ran > CACHE_DECAY;
+        let mut moved = 0;
+        while moved < most
+            && let Some(task) = self.steal(state, from, to.cpu, is_wanted)
+        {
+            self.enqueue(state, task, to.queue, Why::Pushed);
+            moved += 1;
+        }
+        if moved > 0 { Balanced::Pulled } else { Balanced::Nothing }
+    }
+
     /// Takes a task from the end of a queue for another CPU: an expired one first, since it would wait
     /// longest.
-    pub(super) fn steal(
+    fn steal(
         &mut self,
         state: &State,
         queue: usize,
@@ -105,11 +132,6 @@ impl Arrays {
         });
         held.length -= usize::from(found.is_some());
         found
-    }
-
-    /// Puts a stolen task into its new queue, among the active ones.
-    pub(super) fn put(&mut self, state: &State, task: TaskId, queue: usize) {
-        self.enqueue(state, task, queue, Why::Pushed);
     }
 
     pub(super) fn charge(&mut self, state: &State, task: TaskId, ran: u64) {

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::array::Arrays;
+use super::array::{Arrays, Puller};
 use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, least};
 use crate::schedule::engine::{State, TaskId};
 use crate::schedule::topology::Topology;
@@ -19,8 +19,6 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry {
 /// Balancing by the timer, in nanoseconds: at every tick when idle, else every quarter of a second.
 pub(super) const IDLE_INTERVAL: u64 = 1_000_000;
 pub(super) const BUSY_INTERVAL: u64 = 250_000_000;
-/// A task that ran within this time is warm: a busy CPU leaves it where it is.
-const CACHE_DECAY: u64 = 10_000_000;
 
 /// The queues of Linux 2.5, one for each logical CPU.
 #[derive(Debug)]
@@ -106,16 +104,7 @@ impl Policy for Flat {
         if imbalance == 0 || (!is_idle && imbalance < most.div_ceil(4)) {
             return Balanced::Nothing;
         }
-        let is_cold =
-            |task: TaskId| is_idle || state.now() - state.task(task).last_ran > CACHE_DECAY;
-        let mut moved = 0;
-        while moved < imbalance
-            && let Some(task) = self.arrays.steal(state, busiest, cpu, is_cold)
-        {
-            self.arrays.put(state, task, cpu);
-            moved += 1;
-        }
-        if moved > 0 { Balanced::Pulled } else { Balanced::Nothing }
+        self.arrays.pull(state, busiest, Puller { cpu, queue: cpu, is_idle }, imbalance)
     }
 
     fn balance_interval(&self, _state: &State, is_idle: bool) -> Option<u64> {

@@ -3,7 +3,7 @@
 //!
 //! One queue for all siblings makes three of the five by itself, since siblings look at the same tasks.
 
-use super::array::Arrays;
+use super::array::{Arrays, Puller};
 use super::flat::{BUSY_INTERVAL, IDLE_INTERVAL};
 use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, around, least};
 use crate::schedule::engine::{State, TaskId};
@@ -16,9 +16,6 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry {
     is_without_siblings: false,
     make: |topology, _| Box::new(Ht25 { arrays: Arrays::new(topology.cores.len()) }),
 };
-
-/// As in `flat`: a task that ran within this time is left where it is by a busy core.
-const CACHE_DECAY: u64 = 10_000_000;
 
 #[derive(Debug)]
 struct Ht25 {
@@ -126,17 +123,9 @@ impl Policy for Ht25 {
             // An idle sibling has use for one more even where halves are equal.
             let imbalance = if is_idle { imbalance.max(1) } else { imbalance };
             let is_enough = is_idle || (imbalance > 0 && imbalance >= most.div_ceil(4));
-            let is_cold =
-                |task: TaskId| is_idle || state.now() - state.task(task).last_ran > CACHE_DECAY;
-            let mut moved = 0;
-            while is_enough
-                && moved < imbalance
-                && let Some(task) = self.arrays.steal(state, busiest, cpu, is_cold)
+            let puller = Puller { cpu, queue: own_core, is_idle };
+            if is_enough && self.arrays.pull(state, busiest, puller, imbalance) == Balanced::Pulled
             {
-                self.arrays.put(state, task, own_core);
-                moved += 1;
-            }
-            if moved > 0 {
                 return Balanced::Pulled;
             }
         }

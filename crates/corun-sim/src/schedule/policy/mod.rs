@@ -10,6 +10,8 @@ mod ht_24;
 mod ht_25;
 mod pinned;
 
+use corun_record::nearest_first;
+
 use super::ScheduleError;
 use super::costs::Costs;
 use super::engine::{State, TaskId};
@@ -187,8 +189,7 @@ impl PolicyEntry {
             false => Self { is_without_siblings: true, ..entry },
         });
         found.ok_or_else(|| {
-            let mut known: Vec<&str> = ALL.iter().map(|entry| entry.name).collect();
-            known.sort_by_key(|known| strsim::osa_distance(known, plain));
+            let known = nearest_first(plain, ALL.iter().map(|entry| entry.name));
             ScheduleError::Policy { found: name.to_owned(), known }
         })
     }

@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use corun_record::Exit;
+use corun_report::grouped;
 use corun_trace::ThreadId;
 use corun_trace::convert::{Exported, Foreign, champsim};
 
-use super::{create, grouped};
+use super::create;
 use crate::problem::{Problem, code, say};
 
 #[derive(Debug, Args)]

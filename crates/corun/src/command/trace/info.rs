@@ -5,12 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::{Exit, on_one_line};
-use corun_report::Destination;
+use corun_report::{Destination, grouped};
 use corun_trace::format::{Closing, Opening, Trace};
 use corun_trace::{Footprint, Summary, disassemble, summary};
 use serde::Serialize;
 
-use super::grouped;
 use crate::problem::{Problem, code};
 use crate::terminal;
 

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::Exit;
+use corun_report::grouped;
 use corun_trace::format::{Closing, Options, end_early};
 use corun_trace::{Conducted, Ending, Part, Plan, Target, TraceError, Wish, choose, conduct};
 
-use super::{create, grouped};
+use super::create;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, values};
 

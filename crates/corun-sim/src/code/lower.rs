@@ -78,11 +78,15 @@ impl<'m> Lowering<'m> {
     /// What the block's instructions are on this core. A block whose code is not known has none.
     pub(crate) fn lower(&mut self, block: &Block) -> CodeBlock {
         let bytes = block.bytes().unwrap_or_default();
-        let decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
+        let mut decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
         let mut operands = block.operands.iter().copied();
         let mut instructions: Vec<CodeInstruction> = Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
-        for (decoded, told) in decoder.into_iter().zip(&block.instructions) {
+        for told in &block.instructions {
+            if !decoder.can_decode() {
+                break;
+            }
+            let decoded = decoder.decode();
             let own: Vec<MemoryOperand> = operands.by_ref().take(told.operands.into()).collect();
             let mut lowered = self.instruction(&decoded, &own);
             if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
@@ -91,6 +95,7 @@ impl<'m> Lowering<'m> {
                 fuse(pending, &mut lowered);
             }
             let from = (decoded.ip() - block.address) as usize;
+            lowered.constants = slots::constants(&decoded, &decoder.get_constant_offsets(&decoded));
             lowered.opcode_at = slots::opcode_at(bytes.get(from..).unwrap_or_default());
             instructions.push(lowered);
             before = Some(decoded);
@@ -101,6 +106,7 @@ impl<'m> Lowering<'m> {
     fn instruction(&mut self, decoded: &Instruction, own: &[MemoryOperand]) -> CodeInstruction {
         let mut lowered = CodeInstruction {
             length: decoded.len() as u8,
+            constants: 0,
             slots: 1,
             renamed: 1,
             effect: Effect::Nothing,

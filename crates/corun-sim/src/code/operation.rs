@@ -29,6 +29,8 @@ impl CodeBlock {
 pub(crate) struct CodeInstruction {
     /// Bytes.
     pub(crate) length: u8,
+    /// Immediates and displacements that the op cache keeps, those of 64 bits counted twice.
+    pub(crate) constants: u8,
     /// Operations of queue, renaming, reorder buffer and retirement; 0 if it is one with the
     /// instruction before it.
     pub(crate) slots: u8,

@@ -1,7 +1,7 @@
 //! Which operations of an instruction share a slot, and what decoders ask of it before.
 
 use corun_trace::Direction;
-use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, OpKind};
+use iced_x86::{ConstantOffsets, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
 use super::operation::{CodeInstruction, Kind};
 use crate::model::Fusion;
@@ -63,6 +63,16 @@ pub(super) fn is_named(decoded: &Instruction, names: &[String]) -> bool {
     }
     let name = format!("{:?} {:?}", decoded.mnemonic(), decoded.op0_register()).to_lowercase();
     names.contains(&name)
+}
+
+/// Immediates and displacements that an op cache keeps, those of 64 bits counted twice; none of a
+/// no-operation, whose displacement addresses nothing.
+pub(super) fn constants(decoded: &Instruction, encoded: &ConstantOffsets) -> u8 {
+    if decoded.mnemonic() == Mnemonic::Nop {
+        return 0;
+    }
+    let sizes = [encoded.displacement_size(), encoded.immediate_size(), encoded.immediate_size2()];
+    sizes.into_iter().map(|bytes| bytes.div_ceil(4) as u8).sum()
 }
 
 /// Where the operation code begins behind prefixes and escapes.

@@ -116,8 +116,6 @@ pub struct Registers {
     pub integer: u32,
     /// Vectors.
     pub vector: u32,
-    /// Flags, if they have registers of their own.
-    pub flags: Option<u32>,
     /// Masks, if they have registers of their own.
     pub mask: Option<u32>,
     /// How siblings share it.
@@ -137,8 +135,6 @@ pub struct Scheduler {
     pub ports: Vec<String>,
     /// The group that the stack of cycles counts its ports under ("integer", "vector", "load").
     pub group: String,
-    /// Operations that enter in one cycle; none: as many as are dispatched.
-    pub dispatch: Option<u32>,
     /// How siblings share it.
     pub sharing: Sharing,
 }

@@ -111,6 +111,8 @@ pub struct OpCache {
     pub ways: u32,
     /// Operations of a line.
     pub line: u32,
+    /// Its room for constants; none: as much as they need.
+    pub constants: Option<Constants>,
     /// Bytes of aligned code that the operations of a line come from.
     pub window: u32,
     /// The most lines of one window; code that needs more is decoded each time.
@@ -133,6 +135,16 @@ pub struct OpCache {
 
 fn is_so() -> bool {
     true
+}
+
+/// Immediates and displacements that a line of the op cache holds, each of up to 32 bits; one of 64 is two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constants {
+    /// Beside as many operations as a line holds. Of what is more, two take the place of an operation.
+    pub free: u32,
+    /// At most.
+    pub most: u32,
 }
 
 /// A loop that is held in the queue and needs no fetch.

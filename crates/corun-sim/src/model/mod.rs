@@ -28,7 +28,7 @@ pub use back::{
 };
 pub use error::{Fault, ModelError};
 pub use front::{
-    BranchPrediction, Choice, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,
+    BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,
     MicrocodeSequencer, OpCache, Predecoder, Queue, Tage,
 };
 pub use hierarchy::{

@@ -98,3 +98,21 @@ fn zen_3_takes_one_line_of_decoded_code_a_cycle() {
         assert_near(6.0 * cycles_each(&core, &trace), cycles);
     }
 }
+
+#[test]
+fn constants_that_a_line_has_no_room_for_take_another_cycle() {
+    // Instructions of the same lengths, with an immediate of 64 bits or with nothing that an op cache keeps.
+    let movabs = [&[0x48, 0xb8][..], &[0x11; 8]].concat();
+    let nop = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+    let at = |place: u64| 0x1000 + 64 * (place % 16);
+    for (with_constants, cycles) in [(3, 1.0), (4, 2.0)] {
+        let line = |place: u64| {
+            let own = (0..5).map(|number| if number < with_constants { &movabs } else { &nop[..] });
+            let mut code: Vec<u8> = own.flatten().copied().collect();
+            code.extend(to(0xe9, at(place) + code.len() as u64, at(place + 1)));
+            (at(place), code, &[][..])
+        };
+        let trace = rounds(&(0..16).map(line).collect::<Vec<_>>(), 200);
+        assert_near(6.0 * cycles_each(&model("zen3"), &trace), cycles);
+    }
+}

@@ -3,6 +3,7 @@
 use super::Fetcher;
 use super::front::{Budget, Code, Front};
 use crate::code::CodeInstruction;
+use crate::core::op_cache::Decoded;
 use crate::core::predecoder::Bytes;
 use crate::model::{Decoder, LINE};
 
@@ -70,7 +71,9 @@ impl Fetcher {
         }
         if let Some(cache) = &mut front.decoded {
             let cache = cache.of(code.request.user);
-            cache.fill(&mut self.filling, address ^ space, lowered.length, operations);
+            let CodeInstruction { length, constants, .. } = *lowered;
+            let decoded = Decoded { address: address ^ space, length, operations, constants };
+            cache.fill(&mut self.filling, decoded);
         }
         true
     }

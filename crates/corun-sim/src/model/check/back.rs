@@ -24,7 +24,6 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     let kinds = [
         ("integer", Some(registers.integer)),
         ("vector", Some(registers.vector)),
-        ("flags", registers.flags),
         ("mask", registers.mask),
     ];
     for (kind, count) in kinds {
@@ -66,9 +65,6 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
             faults.add(format!("{path}.name"), "a name for each scheduler", found);
         }
         faults.resource(&path, "entries", scheduler.entries, &scheduler.sharing);
-        if let Some(dispatch) = scheduler.dispatch {
-            faults.a_cycle(&format!("{path}.dispatch"), dispatch);
-        }
         if scheduler.ports.is_empty() {
             faults.add(format!("{path}.ports"), "at least one", "none");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use iced_x86::Mnemonic;
 
 use super::super::CoreModel;
-use super::super::front::{BranchPrediction, Fusion, OpCache};
+use super::super::front::{BranchPrediction, Constants, Fusion, OpCache};
 use super::{Faults, MOST_CYCLES, MOST_ENTRIES, memory};
 
 /// Instructions whose addresses the simulator remembers before they are renamed.
@@ -116,6 +116,11 @@ fn op_cache(cache: &OpCache, faults: &mut Faults) {
     }
     faults.sets("front.op_cache", "sets", cache.sets, cache.ways, &cache.sharing);
     faults.within("front.op_cache.line", cache.line, 1, 64);
+    if let Some(Constants { free, most }) = cache.constants {
+        faults.within("front.op_cache.constants.free", free, 0, most);
+        // An instruction has at most two, and one of them may be of 64 bits.
+        faults.within("front.op_cache.constants.most", most, 3, 64);
+    }
     faults.power_of_two("front.op_cache.window", cache.window, LARGEST_FETCH);
     if let Some(lines) = cache.lines_of_window {
         faults.within("front.op_cache.lines_of_window", lines, 1, cache.ways);

@@ -78,7 +78,7 @@ impl Destination {
             };
             let mut builder = tempfile::Builder::new();
             builder.prefix(".corun-").permissions(world_readable());
-            Kind::Replace(builder.tempfile_in(folder).map_err(failed)?)
+            Kind::Replace(builder.tempfile_in(folder).map_err(of_system).map_err(failed)?)
         };
         Ok(Self { path: path.to_owned(), kind })
     }
@@ -122,6 +122,13 @@ pub fn rescue(text: &str) -> io::Result<PathBuf> {
     Ok(file.keep().map_err(|error| error.error)?.1)
 }
 
+/// What the system said, without the name of the temporary file that it said it of.
+fn of_system(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|wrapped| wrapped.source());
+    let code = inner.and_then(|it| it.downcast_ref::<io::Error>()?.raw_os_error());
+    code.map_or(error, io::Error::from_raw_os_error)
+}
+
 /// As any program's new file, before the process's mask takes its share.
 fn world_readable() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
@@ -154,6 +161,7 @@ mod tests {
     fn a_missing_folder_is_found_before_the_experiment() {
         let error = Destination::open(Path::new("/nowhere/run.json")).unwrap_err();
         assert_eq!(error.error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains(".corun-"), "{error}");
         assert_eq!(error.exit(), Exit::Failed);
     }
 

@@ -1,5 +1,6 @@
 //! The ports: each starts the oldest operation that has its operands.
 
+use super::banks::Banks;
 use super::flight::{Flight, Handle};
 use super::operands::lines;
 use super::parameters::Parameters;
@@ -53,6 +54,7 @@ impl<F: Feed> Core<F> {
             stores: self.parameters.store_rate,
             vector_stores: self.parameters.vector_store_rate,
         };
+        let mut banks = Banks::new(self.parameters.banks);
         let has_own = self.parameters.own_loads || self.parameters.own_stores;
         let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
         for set in 0..self.ports.len() {
@@ -67,8 +69,12 @@ impl<F: Feed> Core<F> {
                 let Some(&(_, handle)) = ports.waiting[port].front() else { continue };
                 let flight = self.flight(handle);
                 let (kind, is_vector) = (flight.kind, flight.is_vector);
+                let (address, span) = (flight.address, flight.span.into());
                 let is_own = self.parameters.has_own_rate(kind);
                 let rates = if is_own { &mut own[handle.thread()] } else { &mut rates };
+                if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
+                    continue;
+                }
                 if !rates.take(kind, is_vector) {
                     continue;
                 }

@@ -3,6 +3,7 @@
 //! Each cycle goes backwards through the core (retire, execute, rename, fetch), so that nothing passes
 //! two stages in one. Cycles in which nothing can happen are skipped, and counted where they belong.
 
+mod banks;
 mod binding;
 mod copies;
 mod execute;

@@ -3,7 +3,7 @@
 use super::limit::Limit;
 use super::ports::MOST_PORTS;
 use crate::code::PortSet;
-use crate::model::{Choice, CoreModel, MemoryRenaming, Policy};
+use crate::model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
 
 /// What the pipeline asks every cycle.
 #[derive(Debug, Clone)]
@@ -47,11 +47,15 @@ pub(super) struct Parameters {
     pub(super) line_shift: u32,
     pub(super) commit_shift: u32,
     pub(super) load_split: u32,
+    /// Bytes of a bank of the first level, as a shift, and its sets.
+    pub(super) banks: Option<(u32, u64)>,
     pub(super) store_split: u32,
     pub(super) forwarding: u32,
     pub(super) vector_forwarding: u32,
     pub(super) renamed: Option<MemoryRenaming>,
     pub(super) forwarding_failure: u32,
+    /// Cycles more for a load behind a store at the same offset of another page.
+    pub(super) alias: u16,
     pub(super) load_latency: u32,
     pub(super) vector_load_latency: u32,
     /// Cycles that a load is faster whose address a load gave.
@@ -157,11 +161,16 @@ impl Parameters {
             line_shift: memory.l1d.line.trailing_zeros(),
             commit_shift: memory.stores.commit_bytes.unwrap_or(memory.l1d.line).trailing_zeros(),
             load_split: memory.loads.split,
+            banks: memory.loads.banks.map(|banks| {
+                let sets = memory.l1d.kib * 1024 / (memory.l1d.line * memory.l1d.ways);
+                ((LINE / banks.max(1)).trailing_zeros(), sets.max(1).into())
+            }),
             store_split: memory.stores.split,
             forwarding: memory.forwarding.latency,
             vector_forwarding: memory.forwarding.vector_latency,
             renamed: memory.forwarding.renamed,
             forwarding_failure: memory.forwarding.failure,
+            alias: memory.forwarding.alias as u16,
             load_latency: memory.loads.latency,
             vector_load_latency: memory.loads.vector_latency,
             chased: if memory.loads.chased { memory.loads.complex_address as u16 } else { 0 },

@@ -419,7 +419,13 @@ impl<F: Feed> Thread<F> {
             self.wait_for_cache(youngest, sequence, 0);
             return None;
         }
-        match self.stores.overlap(address, place.size)? {
+        let Some(overlap) = self.stores.overlap(address, place.size) else {
+            if parameters.alias > 0 && self.stores.has_alias(address, place.size) {
+                flight.extra += parameters.alias;
+            }
+            return None;
+        };
+        match overlap {
             Overlap::Part(store) => {
                 self.wait_for_cache(store, sequence, parameters.forwarding_failure);
                 None

@@ -12,6 +12,8 @@ pub(super) struct StoreQueue {
     first: u64,
     /// For eight bytes at a time the youngest store to them, by a hash.
     youngest: Vec<u64>,
+    /// The same for eight bytes of any page.
+    of_offset: Vec<u64>,
     /// So many of the oldest are retired.
     retired: usize,
     /// From when on the oldest may reach the cache.
@@ -50,10 +52,19 @@ pub(super) enum Overlap {
 }
 
 const HASHED: usize = 1 << 10;
+/// Eights of a page.
+const OFFSETS: usize = 1 << 9;
 
 impl Default for StoreQueue {
     fn default() -> Self {
-        Self { stores: VecDeque::new(), first: 1, youngest: vec![0; HASHED], retired: 0, free: 0 }
+        Self {
+            stores: VecDeque::new(),
+            first: 1,
+            youngest: vec![0; HASHED],
+            of_offset: vec![0; OFFSETS],
+            retired: 0,
+            free: 0,
+        }
     }
 }
 
@@ -73,6 +84,7 @@ impl StoreQueue {
         let number = self.first + self.stores.len() as u64;
         for eight in eights(store.address, store.size) {
             self.youngest[eight] = number;
+            self.of_offset[eight % OFFSETS] = number;
         }
         self.stores.push_back(store);
         number
@@ -108,6 +120,20 @@ impl StoreQueue {
             }
         }
         None
+    }
+
+    /// Whether a store to another place is on its way whose address has the same lowest bits.
+    pub(super) fn has_alias(&self, address: u64, size: u16) -> bool {
+        const PAGE: u64 = 1 << 12;
+        let numbers = eights(address, size).map(|eight| self.of_offset[eight % OFFSETS]);
+        let on_their_way = numbers.filter(|&number| number >= self.first);
+        let mut stores = on_their_way.map(|number| self.get(number));
+        stores.any(|store| {
+            let (at, other) = (address % PAGE, store.address % PAGE);
+            let meets =
+                at < other + u64::from(store.size.max(1)) && other < at + u64::from(size.max(1));
+            meets && address / PAGE != store.address / PAGE
+        })
     }
 
     /// Marks the oldest stores that are not yet so as retired.

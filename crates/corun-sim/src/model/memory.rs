@@ -52,6 +52,9 @@ pub struct Loads {
     pub vector_latency: u32,
     /// More cycles for a load across a line.
     pub split: u32,
+    /// Banks of a line of the first level, if they have one port each: of loads that start in one cycle and
+    /// want one bank in different sets, one waits a cycle.
+    pub banks: Option<u32>,
     /// How siblings share it.
     pub sharing: Sharing,
 }

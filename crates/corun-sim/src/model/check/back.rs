@@ -17,8 +17,8 @@ const LONGEST_COPY: u32 = 7;
 pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     faults.a_cycle("back.dispatch.entries", back.dispatch.entries);
     faults.a_cycle("back.retire.entries", back.retire.entries);
-    faults.resource("back.rob", "entries", back.rob.entries, &back.rob.sharing);
     faults.within("back.rob.entries", back.rob.entries, 1, CAPACITY as u32);
+    faults.resource("back.rob", "entries", back.rob.entries, &back.rob.sharing);
     let registers = &back.registers;
     let least = ARCHITECTURAL * faults.smt_width + 1;
     let kinds = [

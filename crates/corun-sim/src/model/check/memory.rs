@@ -1,6 +1,7 @@
 //! Checks of loads, stores, and every cache.
 
 use super::super::CoreModel;
+use super::super::hierarchy::LINE;
 use super::super::memory::{Cache, Forwarding, Loads, Stores, Tlb};
 use super::Faults;
 
@@ -56,6 +57,9 @@ fn loads(loads: &Loads, faults: &mut Faults) {
     }
     faults.cycles("memory.loads.complex_address", loads.complex_address);
     faults.cycles("memory.loads.split", loads.split);
+    if let Some(banks) = loads.banks {
+        faults.power_of_two("memory.loads.banks", banks, LINE);
+    }
 }
 
 fn stores(stores: &Stores, faults: &mut Faults) {

@@ -1,8 +1,9 @@
 //! The errors of reading a machine that a user can act on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use corun_record::{Actionable, Exit};
+use rustix::process::{Resource, getrlimit};
 
 /// Why there is no machine to speak of.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,25 @@ pub enum MachineError {
         /// The root that was asked for.
         root: PathBuf,
     },
+    /// This process may open too few files to look.
+    #[error("expected a limit of at least {LEAST_FILES} open files, found {limit}")]
+    NoDescriptors {
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// Folders and files that are open at once while a tree is read, with some to spare.
+const LEAST_FILES: u64 = 32;
+
+impl MachineError {
+    /// Why no CPU is found below a root.
+    pub(crate) fn none_below(root: &Path) -> Self {
+        match getrlimit(Resource::Nofile).current {
+            Some(limit) if limit < LEAST_FILES => Self::NoDescriptors { limit },
+            _ => Self::NoCpus { root: root.to_owned() },
+        }
+    }
 }
 
 impl Actionable for MachineError {
@@ -34,6 +54,7 @@ impl Actionable for MachineError {
             }
             Self::Root { .. } => Exit::Failed,
             Self::NoCpus { .. } => Exit::NotPossible,
+            Self::NoDescriptors { .. } => Exit::NotPermitted,
         }
     }
 
@@ -45,6 +66,7 @@ impl Actionable for MachineError {
             Self::NoCpus { .. } => "Mount sysfs at /sys below that root, or name the directory \
                                     that holds the captured /sys."
                 .to_owned(),
+            Self::NoDescriptors { .. } => "Raise the limit (ulimit -n).".to_owned(),
         }
     }
 }

@@ -213,7 +213,7 @@ impl Machine {
     pub fn read(root: &Path) -> Result<Self, MachineError> {
         let mut files = RootFiles::open(root)
             .map_err(|source| MachineError::Root { root: root.to_owned(), source })?;
-        Self::from_files(&mut files).ok_or_else(|| MachineError::NoCpus { root: root.to_owned() })
+        Self::from_files(&mut files).ok_or_else(|| MachineError::none_below(root))
     }
 
     /// Reads the machine that `files` describe; `None` if they describe no CPU.

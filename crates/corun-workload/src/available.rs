@@ -1,14 +1,15 @@
 //! The memory and the threads that a process can still get here, so that asking for too much ends in
 //! an error and not in the kernel's killing of some process.
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, io};
 
 use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::WorkloadError;
+use crate::peer::Peer;
 
 /// Processes that do the same as this one at the same time, this one included.
 static COPIES: AtomicUsize = AtomicUsize::new(1);
@@ -65,6 +66,31 @@ pub(crate) fn ensure_threads(workload: &'static str, threads: u64) -> Result<(),
         Some(free) if free < needed => Err(WorkloadError::NoThreads { workload, needed, free }),
         _ => Ok(()),
     }
+}
+
+/// Starts as many processes as the workers together will, `processes` each, and ends them: a refusal
+/// is better heard before anything is pinned and timed.
+pub(crate) fn ensure_processes(
+    workload: &'static str,
+    processes: u64,
+    workers: NonZeroUsize,
+) -> Result<(), WorkloadError> {
+    let all = processes.saturating_mul(workers.get() as u64);
+    let started: Result<Vec<Peer>, _> = (0..all).map(|_| Peer::fork(wait)).collect();
+    started.map(drop).map_err(no_processes(workload, processes))
+}
+
+fn wait() {
+    // SAFETY: sleeps until a signal comes.
+    unsafe { libc::pause() };
+}
+
+/// What to tell of a process that the system does not start, of so many for each worker.
+pub(crate) fn no_processes(
+    workload: &'static str,
+    processes: u64,
+) -> impl FnOnce(io::Error) -> WorkloadError {
+    move |source| WorkloadError::NoProcesses { workload, processes, source }
 }
 
 /// Threads that can still be started below `root`; `None` where the kernel does not tell.

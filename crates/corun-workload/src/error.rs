@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use corun_record::{Actionable, Exit, may_mean};
+use rustix::io::Errno;
 
+use crate::Suite;
 use crate::load::LoadMismatch;
 
 /// A workload cannot be found, told or prepared.
@@ -17,6 +19,14 @@ pub enum WorkloadError {
         found: String,
         /// The names there are, the nearest first.
         known: Vec<&'static str>,
+    },
+    /// No workload of the suite has one of the tags.
+    #[error("no workload of {suite} has the tag `{}`", tags.join("` or `"))]
+    NoneTagged {
+        /// The suite, as it is chosen.
+        suite: &'static str,
+        /// The tags.
+        tags: Vec<&'static str>,
     },
     /// No tag has this name.
     #[error("no workload has the tag `{found}`; there are: {}", known.join(", "))]
@@ -138,6 +148,16 @@ pub enum WorkloadError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The system refuses during a run what it gave before.
+    #[error("workload `{workload}` cannot go on, because {what}: {source}")]
+    Ended {
+        /// The workload.
+        workload: &'static str,
+        /// What was refused, as a clause.
+        what: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The system starts no more processes.
     #[error("workload `{workload}` needs more processes, {processes} for each worker: {source}")]
     NoProcesses {
@@ -208,10 +228,32 @@ pub enum WorkloadError {
     },
 }
 
+/// What a user can do about an error of the system.
+enum Remedy {
+    Processes,
+    Descriptors,
+    Room,
+    Memory,
+    Unknown,
+}
+
+impl Remedy {
+    fn of(error: &io::Error) -> Self {
+        match Errno::from_io_error(error) {
+            Some(Errno::AGAIN) => Self::Processes,
+            Some(Errno::MFILE | Errno::NFILE) => Self::Descriptors,
+            Some(Errno::NOSPC | Errno::DQUOT) => Self::Room,
+            Some(Errno::NOMEM | Errno::NOBUFS) => Self::Memory,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 impl Actionable for WorkloadError {
     fn exit(&self) -> Exit {
         match self {
             Self::UnknownWorkload { .. }
+            | Self::NoneTagged { .. }
             | Self::UnknownTag { .. }
             | Self::NotAPair { .. }
             | Self::UnknownParameter { .. }
@@ -233,12 +275,21 @@ impl Actionable for WorkloadError {
                 io::ErrorKind::PermissionDenied => Exit::NotPermitted,
                 _ => Exit::NotPossible,
             },
+            Self::Ended { source, .. } => match Remedy::of(source) {
+                Remedy::Processes | Remedy::Descriptors => Exit::NotPermitted,
+                Remedy::Room | Remedy::Memory => Exit::NotPossible,
+                Remedy::Unknown => Exit::Failed,
+            },
             Self::NotDeclared { .. } | Self::RequestFailed(_) => Exit::Failed,
         }
     }
 
     fn next_step(&self) -> String {
         match self {
+            Self::UnknownWorkload { found, .. } if Suite::ALL.iter().any(|it| it.name() == found) => {
+                format!("That is a suite: --suite {found} runs its rows.")
+            }
+            Self::NoneTagged { .. } => "`corun bench list` shows the tags of each workload.".into(),
             Self::UnknownWorkload { found, known } => match known.first() {
                 Some(nearest) if may_mean(found, nearest.rsplit('/').next().unwrap_or(nearest)) => {
                     format!("Did you mean `{nearest}`?")
@@ -279,6 +330,16 @@ impl Actionable for WorkloadError {
             Self::NoProcesses { .. } => {
                 "Raise the limit (ulimit -u), or ask for fewer processes or workers.".into()
             }
+            Self::Ended { source, .. } => match Remedy::of(source) {
+                Remedy::Processes => "Raise the limits (ulimit -u, pids.max), or ask for fewer workers.",
+                Remedy::Descriptors => "Raise the limit (ulimit -n), or ask for fewer workers.",
+                Remedy::Room => "Free some room there, or set TMPDIR to a folder that has more.",
+                Remedy::Memory => "Ask for fewer workers, or end other programs.",
+                Remedy::Unknown => {
+                    "See what limits this process or removes its files, and run it again."
+                }
+            }
+            .into(),
             Self::UnreadableLoad { .. } => {
                 "Name a file that you may read, or leave `load` out to get corun's own.".into()
             }

@@ -8,6 +8,7 @@ mod caches;
 mod checksum;
 mod child;
 mod cycle;
+mod ended;
 mod error;
 mod generated;
 mod in_memory;
@@ -30,6 +31,7 @@ pub use about::{
     Tally, Usual,
 };
 pub use available::expect_copies;
+pub use ended::unless_ended;
 pub use error::WorkloadError;
 pub use latency::{Histogram, Latencies};
 pub use load::LoadMismatch;

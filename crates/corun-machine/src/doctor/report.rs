@@ -106,8 +106,7 @@ impl Report {
         let live = files.affinity().is_some();
         let mut sleep = Sleep(watched);
         let pause = live.then_some(&mut sleep as &mut dyn Pause);
-        Self::from_files(&mut files, pause)
-            .ok_or_else(|| MachineError::NoCpus { root: root.to_owned() })
+        Self::from_files(&mut files, pause).ok_or_else(|| MachineError::none_below(root))
     }
 
     /// Examines the machine that `files` describe, and watches it for one pause unless it is a

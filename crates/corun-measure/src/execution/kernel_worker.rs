@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use corun_record::{Actionable, Exit};
-use corun_workload::{About, Job, Kernel, Latencies, Parameters};
+use corun_workload::{About, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
 
 use super::clock::monotonic_ns;
 use super::gate::{Gate, Stage};
@@ -136,8 +136,8 @@ fn give_up(gate: &Gate, slot: usize, error: &std::io::Error) -> ! {
 }
 
 /// Says why a kernel cannot go on, if so, and ends the process likewise.
-fn end_if_failed(kernel: &mut dyn Kernel) {
-    if let Some(failure) = kernel.failure() {
+fn go_on(done: Result<(), WorkloadError>) {
+    if let Err(failure) = done {
         let refusal = Refusal::from(failure);
         refusal.tell();
         std::process::exit(refusal.exit as i32);
@@ -171,13 +171,14 @@ fn work(
     }
     let mut clock = NetClock::default();
     let mut latencies = Latencies::new();
-    kernel.reset();
-    end_if_failed(&mut *kernel);
+    go_on(unless_ended(about.name, &mut *kernel, |kernel| kernel.reset()));
     gate.arrive_and_wait();
     loop {
-        kernel.run(order.operations);
-        let end_ns = monotonic_ns();
-        end_if_failed(&mut *kernel);
+        let mut end_ns = 0;
+        go_on(unless_ended(about.name, &mut *kernel, |kernel| {
+            kernel.run(order.operations);
+            end_ns = monotonic_ns();
+        }));
         let first = slot.runs.load(Ordering::Acquire) == 0;
         if !first && gate.all_finished() {
             // Begun beside others, ended beside idle siblings: not counted.
@@ -191,7 +192,9 @@ fn work(
             latencies.entry(kind).or_default().add(&histogram);
         }
         if about.subtracts.is_some() {
-            clock.subtract(|operations| kernel.overhead(operations), order.operations);
+            go_on(unless_ended(about.name, &mut *kernel, |kernel| {
+                clock.subtract(|operations| kernel.overhead(operations), order.operations);
+            }));
         }
         slot.subtracted_ns.store(clock.subtracted_ns(), Ordering::Release);
         slot.end_ns.store(clock.net(end_ns), Ordering::Release);

@@ -36,7 +36,11 @@ fn ends(bench: &Bench, columns: u16) -> String {
         text.push_str(&wrap(&format!("- {name}: {reason}. {next_step}"), "  ", columns));
     }
     if bench.interrupted {
-        text.push_str("\nPARTIAL RESULT: interrupted; what was finished is shown.\n");
+        let shown = match bench.runs.is_empty() {
+            true => "no workload was finished",
+            false => "what was finished is shown, and what comes after it was not run",
+        };
+        text.push_str(&format!("\nPARTIAL RESULT: interrupted; {shown}.\n"));
     }
     text
 }

@@ -63,7 +63,7 @@ pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u1
     let times = times(study);
     if !times.rows.is_empty() {
         text.push_str(&format!(
-            "\nPublished seconds of each process or thread:\n\n{}\n",
+            "\nPublished seconds of each process or thread, or of all of a program's threads together:\n\n{}\n",
             named_grid(&times, columns)
         ));
     }

@@ -4,14 +4,12 @@ use std::ffi::c_int;
 
 pub(super) use crate::child::exit_status;
 use crate::child::fork_and_wait;
+use crate::ended::end;
 
 /// As [`fork_and_wait`].
 ///
-/// # Panics
-/// If the system starts no process, or nobody may wait for it (SIGCHLD is ignored).
+/// Ends the run if the system starts no process, or nobody may wait for it (SIGCHLD is ignored).
 #[inline(always)]
 pub(super) fn run(work: impl FnOnce() -> c_int) -> c_int {
-    fork_and_wait(work).unwrap_or_else(|error| {
-        panic!("the system starts no more processes (see ulimit -u): {error}")
-    })
+    fork_and_wait(work).unwrap_or_else(|error| end("the system starts no more processes", error))
 }

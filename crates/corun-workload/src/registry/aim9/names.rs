@@ -11,6 +11,7 @@ use nix::fcntl::AtFlags;
 
 use super::about;
 use super::at::{creat, stat, unlink};
+use crate::ended::end;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
 use crate::{About, Job, Kernel, Tag};
@@ -87,7 +88,7 @@ impl Kernel for Create {
     fn reset(&mut self) {
         match unlink(&self.scratch, &self.name) {
             Ok(()) | Err(Errno::ENOENT) => self.created = 0,
-            Err(error) => panic!("the file cannot be removed: {error}"),
+            Err(error) => end("the file cannot be removed", error),
         }
     }
 
@@ -95,7 +96,7 @@ impl Kernel for Create {
     /// If the system creates the file no more.
     fn run(&mut self, operations: u64) {
         for _ in 0..operations {
-            self.pair().unwrap_or_else(|error| panic!("the file cannot be created: {error}"));
+            self.pair().unwrap_or_else(|error| end("the file cannot be created", error));
         }
     }
 
@@ -151,14 +152,14 @@ impl Kernel for Link {
     /// # Panics
     /// If the folder is gone.
     fn reset(&mut self) {
-        self.make().unwrap_or_else(|error| panic!("the links cannot be made: {error}"));
+        self.make().unwrap_or_else(|error| end("the links cannot be made", error));
     }
 
     /// # Panics
     /// If the system makes the links no more.
     fn run(&mut self, operations: u64) {
         for _ in 0..operations {
-            self.pair().unwrap_or_else(|error| panic!("the link cannot be made again: {error}"));
+            self.pair().unwrap_or_else(|error| end("the link cannot be made again", error));
         }
     }
 

@@ -16,6 +16,7 @@ use nix::errno::Errno;
 use super::about;
 use super::at::{creat, stat, unlink};
 use super::random::Random;
+use crate::ended::end;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
 use crate::{About, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
@@ -147,7 +148,7 @@ impl Kernel for Search {
     /// If the tree is gone, or the file system takes no more names.
     fn run(&mut self, operations: u64) {
         for _ in 0..operations {
-            self.slot().unwrap_or_else(|error| panic!("a name cannot be found or made: {error}"));
+            self.slot().unwrap_or_else(|error| end("a name cannot be found or made", error));
         }
     }
 

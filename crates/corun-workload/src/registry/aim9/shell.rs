@@ -5,7 +5,7 @@
 //! their folder, and the second does nothing (as delivered it sleeps, which measures no machine; the
 //! published figures show that it did not there).
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int};
 use std::fs::Permissions;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{about, child};
+use crate::available::{ensure_processes, no_processes};
+use crate::child::fork_and_wait;
 use crate::row::RowWorkload;
 use crate::scratch::Scratch;
 use crate::{About, Job, Kernel, Tag, WorkloadError};
@@ -82,12 +84,16 @@ fn prepare(
     if let Some(reason) = script.unavailable() {
         return Err(unavailable(reason));
     }
+    // The child, its shell, and the script with what it calls.
+    ensure_processes(about.name, 4, workers)?;
     let scratch = Arc::new(Scratch::new(about, workers)?);
     let path = scratch.write(NAME, script.text.as_bytes())?;
     std::fs::set_permissions(path, Permissions::from_mode(0o700))
         .map_err(|error| scratch.refused(error))?;
     let kernel = || Shell { scratch: Arc::clone(&scratch), successes: 0 };
-    match kernel().script() {
+    let tried = fork_and_wait(|| kernel().call());
+    let tried = tried.map_err(|error| no_processes(about.name, 4)(error.into()))?;
+    match child::exit_status(tried) {
         Some(0) => Ok(Job::of((0..workers.get()).map(|_| kernel()))),
         // What a shell says of a program that it may not start.
         Some(126) => Err(unavailable("no program may be started from TMPDIR (noexec)".into())),
@@ -104,15 +110,17 @@ struct Shell {
 impl Shell {
     /// Runs the script and returns its exit status; `None` if a signal ended it.
     fn script(&self) -> Option<u64> {
-        let status = child::run(|| {
-            if rustix::process::fchdir(&self.scratch).is_err() {
-                return 127;
-            }
-            // SAFETY: a string; nobody else in this process calls it, whose only thread this is.
-            let status = unsafe { libc::system(COMMAND.as_ptr()) };
-            if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 127 }
-        });
-        child::exit_status(status)
+        child::exit_status(child::run(|| self.call()))
+    }
+
+    /// What a child does.
+    fn call(&self) -> c_int {
+        if rustix::process::fchdir(&self.scratch).is_err() {
+            return 127;
+        }
+        // SAFETY: a string; nobody else in this process calls it, whose only thread this is.
+        let status = unsafe { libc::system(COMMAND.as_ptr()) };
+        if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 127 }
     }
 }
 

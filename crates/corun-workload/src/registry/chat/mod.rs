@@ -16,6 +16,7 @@ use std::num::NonZeroUsize;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+use crate::ended::end;
 use crate::{
     About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Tally, Usual, Workload,
     WorkloadError, available, loopback,
@@ -113,8 +114,7 @@ impl Kernel for ChatKernel {
             elsewhere => {
                 *elsewhere = None;
                 let opened = Room::open(self.shape);
-                let room =
-                    opened.unwrap_or_else(|error| panic!("a room cannot be opened: {error}"));
+                let room = opened.unwrap_or_else(|error| end("a room cannot be opened", error));
                 *elsewhere = Some(room);
             }
         }

@@ -5,7 +5,7 @@
 //! What the original does not look at is not looked at here: the answers to locks, flushes, queries
 //! and the making of directories.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -110,8 +110,7 @@ impl FileClient {
             }
         };
         if directory {
-            // It may be there.
-            let _ = rustix::fs::mkdir(path, Mode::RWXU);
+            make_directory(path, Mode::RWXU)?;
         }
         match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
             Err(Errno::ISDIR) => rustix::fs::open(path, as_directory, Mode::empty()),
@@ -156,7 +155,7 @@ impl FileClient {
             Action::MakeDirectory { path } => {
                 self.resolve(path);
                 let everybody = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-                let _ = rustix::fs::mkdir(&self.names[path.index()].path, everybody);
+                make_directory(&self.names[path.index()].path, everybody)?;
             }
             Action::RemoveDirectory { path } => {
                 self.resolve(path);
@@ -227,6 +226,15 @@ impl Client for FileClient {
     fn request(&mut self, line: &Line) -> Result<Answer, LoadMismatch> {
         let ended = self.carry_out(line.action, line.succeeds);
         self.load.judge(line, ended)
+    }
+}
+
+/// Makes a directory. Whether it could be made the original does not ask; a file system without room is
+/// told, since every later request would fail for want of the directory.
+fn make_directory(path: &CStr, mode: Mode) -> Result<(), Errno> {
+    match rustix::fs::mkdir(path, mode) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT)) => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::{about, calls, ensure_processes, refused_by};
+use super::{about, calls, refused_by};
+use crate::available::ensure_processes;
+use crate::ended::end;
 use crate::loopback::roomy_connection;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
@@ -119,7 +121,7 @@ impl Kernel for FileRead {
     /// If the file cannot be read any more.
     fn run(&mut self, operations: u64) {
         if let Err(error) = self.read(operations) {
-            panic!("the file cannot be read any more: {error}");
+            end("the file cannot be read any more", error);
         }
     }
 
@@ -195,7 +197,7 @@ impl Kernel for Stream {
             let peer = Peer::fork(|| while calls::write(&far, &self.message) == Ok(PIECE) {})?;
             Ok((near, peer))
         });
-        let (near, peer) = opened.unwrap_or_else(|error| panic!("a peer is refused: {error}"));
+        let (near, peer) = opened.unwrap_or_else(|error| end("a peer is refused", error));
         (self.near, self.peer) = (Some(near), Some(peer));
         (self.received, self.last) = (0, 0);
     }
@@ -204,7 +206,7 @@ impl Kernel for Stream {
     /// If the other process is gone.
     fn run(&mut self, operations: u64) {
         if let Err(error) = self.receive(operations) {
-            panic!("the other process sends no more: {error}");
+            end("the other process sends no more", error);
         }
     }
 

@@ -11,7 +11,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use memmap2::MmapMut;
 use rustix::io::Errno;
 
-use super::{about, calls, ensure_processes, refused_by};
+use super::{about, calls, refused_by};
+use crate::available::ensure_processes;
+use crate::ended::end;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::{About, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError, memory};
@@ -115,7 +117,8 @@ impl Kernel for Ring {
         self.ends = None;
         self.peers.clear();
         touch(self.memory.as_deref_mut());
-        let ends = self.start().unwrap_or_else(|error| panic!("a ring is refused: {error}"));
+        let ends =
+            self.start().unwrap_or_else(|error| end("a ring of processes is refused", error));
         self.ends = Some(ends);
         self.run(self.processes as u64);
         self.counted = 0;
@@ -129,7 +132,7 @@ impl Kernel for Ring {
     fn run(&mut self, operations: u64) {
         self.counted = 0;
         if let Err(error) = self.lead(operations) {
-            panic!("a process of the ring is gone: {error}");
+            end("a process of the ring is gone", error);
         }
     }
 
@@ -138,7 +141,7 @@ impl Kernel for Ring {
         let mut token = u32::MAX;
         for pipe in own.cycle().take(operations as usize) {
             let passed = send(&pipe.into, token).and_then(|()| receive(&pipe.out));
-            let passed = passed.unwrap_or_else(|error| panic!("a pipe is refused: {error}"));
+            let passed = passed.unwrap_or_else(|error| end("a pipe is refused", error));
             token = passed.wrapping_sub(one(self.memory.as_deref()));
         }
     }

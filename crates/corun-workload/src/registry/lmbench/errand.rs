@@ -8,7 +8,9 @@ use std::os::unix::net::UnixStream;
 
 use rustix::io::Errno;
 
-use super::{empty_loop, ensure_processes, refused, refused_by};
+use super::{empty_loop, refused, refused_by};
+use crate::available::{ensure_processes, no_processes};
+use crate::ended::end;
 use crate::peer::Peer;
 use crate::{Job, Kernel, WorkloadError};
 
@@ -44,7 +46,11 @@ pub(super) fn errands<E: Errand + 'static>(
         let mut errand = start();
         let tried = Child::fork(&mut errand);
         let tried = tried.map_err(|error| refused_by(workload, "socketpair", error))?;
-        tried.ask(Order::Run, 1).map_err(|error| refused(workload, E::CALL, error))?;
+        tried.ask(Order::Run, 1).map_err(|error| match error {
+            // The child's own child.
+            Errno::AGAIN => no_processes(workload, 2)(error.into()),
+            _ => refused(workload, E::CALL, error),
+        })?;
         Ok(ByChild { errand, child: None, answer: 0 })
     }))
 }
@@ -60,7 +66,7 @@ impl<E: Errand> ByChild<E> {
         let child = self.child.as_ref().expect("a reset starts the child");
         match child.ask(order, operations) {
             Ok(answer) => answer,
-            Err(error) => panic!("the system now refuses {}: {error}", E::CALL),
+            Err(error) => end("its child is refused a call", error),
         }
     }
 }
@@ -72,7 +78,7 @@ impl<E: Errand> Kernel for ByChild<E> {
         self.child = None;
         self.answer = 0;
         let child = Child::fork(&mut self.errand);
-        self.child = Some(child.unwrap_or_else(|error| panic!("a child is refused: {error}")));
+        self.child = Some(child.unwrap_or_else(|error| end("a child is refused", error)));
         // The pages that the child must copy are copied, and the program that it starts is in memory.
         self.ask(Order::Run, 1);
     }

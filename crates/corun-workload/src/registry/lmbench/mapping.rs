@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::calls::answered;
 use super::repeated::repeated;
 use super::{about, refused_by};
+use crate::ended::end;
 use crate::in_memory::opaque;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
@@ -167,7 +168,7 @@ impl Fault {
     fn map_again(&mut self) {
         self.map = None;
         let map = Mapped::new(&self.file, self.size as usize);
-        self.map = Some(map.unwrap_or_else(|error| panic!("the system now refuses mmap: {error}")));
+        self.map = Some(map.unwrap_or_else(|error| end("the system now refuses mmap", error)));
     }
 }
 

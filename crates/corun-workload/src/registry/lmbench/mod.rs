@@ -16,12 +16,10 @@ mod signal;
 mod syscall;
 
 use std::io;
-use std::num::NonZeroUsize;
 
 use rustix::io::Errno;
 
 use crate::in_memory::opaque;
-use crate::peer::Peer;
 use crate::{About, Figure, Row, Suite, Tag, Usual, Workload, WorkloadError};
 
 /// Every test: the rows of the published table in its order, then the others.
@@ -112,22 +110,4 @@ fn refused(workload: &'static str, call: &'static str, errno: Errno) -> Workload
 /// As [`refused`], for what std calls.
 fn refused_by(workload: &'static str, call: &'static str, error: io::Error) -> WorkloadError {
     refused(workload, call, Errno::from_io_error(&error).unwrap_or(Errno::IO))
-}
-
-/// Starts as many processes as the workers together will, `processes` each, and ends them: a refusal
-/// is better heard before anything is pinned and timed.
-fn ensure_processes(
-    workload: &'static str,
-    processes: u64,
-    workers: NonZeroUsize,
-) -> Result<(), WorkloadError> {
-    let all = processes.saturating_mul(workers.get() as u64);
-    let started: Result<Vec<Peer>, _> = (0..all).map(|_| Peer::fork(wait)).collect();
-    let refused = |source| WorkloadError::NoProcesses { workload, processes, source };
-    started.map(drop).map_err(refused)
-}
-
-fn wait() {
-    // SAFETY: sleeps until a signal comes.
-    unsafe { libc::pause() };
 }

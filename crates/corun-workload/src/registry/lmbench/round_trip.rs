@@ -10,7 +10,9 @@ use std::os::unix::net::UnixStream;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use super::{about, calls, empty_loop, ensure_processes, refused_by};
+use super::{about, calls, empty_loop, refused_by};
+use crate::available::ensure_processes;
+use crate::ended::end;
 use crate::loopback::Loopback;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
@@ -136,7 +138,7 @@ impl<T: Transport> Kernel for RoundTrip<T> {
             let peer = Peer::fork(|| far.answer())?;
             Ok((near, peer))
         });
-        let (near, peer) = opened.unwrap_or_else(|error| panic!("a peer is refused: {error}"));
+        let (near, peer) = opened.unwrap_or_else(|error| end("a peer is refused", error));
         (self.near, self.peer) = (Some(near), Some(peer));
         self.run(1);
         (self.last, self.sum) = (0, 0);
@@ -146,7 +148,7 @@ impl<T: Transport> Kernel for RoundTrip<T> {
     /// If the other process is gone.
     fn run(&mut self, operations: u64) {
         if let Err(error) = self.exchange(operations) {
-            panic!("the other process does not answer: {error}");
+            end("the other process does not answer", error);
         }
     }
 

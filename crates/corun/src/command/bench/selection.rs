@@ -10,7 +10,8 @@ pub struct TagArguments {
     /// Take the workloads that exercise this (repeatable; `corun bench list` shows the tags)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Choose from corun's own workloads, or from the rows of a published suite
+    /// Choose from corun's own workloads, or from the rows of a published suite; workloads that are
+    /// named are taken, too
     #[arg(long, value_name = "SUITE")]
     suite: Option<SuiteChoice>,
 }
@@ -33,7 +34,7 @@ impl TagArguments {
     /// tag is given.
     ///
     /// # Errors
-    /// If no workload could have such a tag.
+    /// If no workload could have such a tag, or none of the suite has it.
     pub fn workloads(
         &self,
         usual: SuiteChoice,
@@ -52,7 +53,18 @@ impl TagArguments {
                 SuiteChoice::All => true,
             }
         };
-        Ok(corun_workload::all().filter(is_chosen).filter(is_meant).collect())
+        let chosen: Vec<_> = corun_workload::all().filter(is_chosen).filter(is_meant).collect();
+        if chosen.is_empty() {
+            let suite = match self.suite.unwrap_or(usual) {
+                SuiteChoice::Corun => "corun's own",
+                SuiteChoice::Lmbench => "lmbench",
+                SuiteChoice::Aim9 => "aim9",
+                SuiteChoice::All => "all",
+            };
+            let tags = tags.into_iter().map(Tag::name).collect();
+            return Err(WorkloadError::NoneTagged { suite, tags });
+        }
+        Ok(chosen)
     }
 
     /// The named workloads, then those of the suite or with one of the tags; all of corun's own where

@@ -13,6 +13,7 @@ use super::super::random::Random;
 use super::BLOCK;
 use crate::Kernel;
 use crate::checksum::checksum;
+use crate::ended::end;
 use crate::scratch::Scratch;
 
 /// What an operation does with its block.
@@ -173,14 +174,15 @@ impl Kernel for Disk {
     /// # Panics
     /// If the file system does not take the file.
     fn reset(&mut self) {
-        self.prepare().unwrap_or_else(|error| lost("prepared", error));
+        self.prepare().unwrap_or_else(|error| end("its file cannot be prepared", error));
     }
 
     /// # Panics
     /// If the file system refuses what it did before.
     fn run(&mut self, operations: u64) {
         for operation in 0..operations {
-            self.operate(operation).unwrap_or_else(|error| lost("worked on", error));
+            self.operate(operation)
+                .unwrap_or_else(|error| end("its file cannot be worked on any more", error));
         }
     }
 
@@ -242,10 +244,4 @@ fn fill(file: impl AsFd, blocks: u64) -> Result<(), Errno> {
         rest = &rest[written..];
     }
     nix::unistd::fsync(file)
-}
-
-#[cold]
-#[inline(never)]
-fn lost(how: &str, error: Errno) -> ! {
-    panic!("the file cannot be {how} any more: {error}")
 }

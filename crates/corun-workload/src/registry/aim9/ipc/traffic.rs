@@ -3,6 +3,7 @@
 
 use std::io;
 
+use crate::ended::end;
 use crate::{Job, Kernel, WorkloadError};
 
 /// The lengths of messages, in turn: all of them twice, then more of those that the original's authors
@@ -74,7 +75,7 @@ impl<C: Carrier, F: FnMut() -> io::Result<C> + Send> Kernel for Messages<C, F> {
     /// If the system refuses what it did before.
     fn run(&mut self, operations: u64) {
         for _ in 0..operations {
-            self.message().unwrap_or_else(|error| panic!("a message is lost: {error}"));
+            self.message().unwrap_or_else(|error| end("a message is lost", error));
         }
     }
 

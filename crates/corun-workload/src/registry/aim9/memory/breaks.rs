@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
 use super::super::about;
+use crate::ended::end;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
@@ -90,14 +91,15 @@ impl<T: Taken> Kernel for Breaks<T> {
     fn reset(&mut self) {
         self.heights = 0;
         self.child = None;
-        self.child = Some(Child::start::<T>().expect("a child process and two pipes"));
+        let child = Child::start::<T>();
+        self.child = Some(child.unwrap_or_else(|error| end("a child process is refused", error)));
     }
 
     fn run(&mut self, operations: u64) {
         let child = self.child.as_mut().expect("`reset` comes first");
-        self.heights = child.order(operations).expect(
-            "the child process to move its break: allow it more data (ulimit -d) or address space",
-        );
+        self.heights = child.order(operations).unwrap_or_else(|error| {
+            end("its child may not move its break (ulimit -d, ulimit -v)", error)
+        });
     }
 
     /// The sum of the break's heights after each call, in pages above the lowest.

@@ -86,7 +86,7 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
         text += &format!("\n{load}\n\n{}\n", grid(&details(&of_load), columns));
     }
     if schedule.runs.iter().any(|run| !run.finished) {
-        text += "\n*: not all was done when the time was over.\n";
+        text += "\n*: not all was done: the time was over, or all tasks that were left waited.\n";
     }
     text
 }
@@ -157,7 +157,10 @@ fn details(cells: &[&Cell<'_>]) -> Table {
         }
         row.extend([
             three_digits(cell.mean(|run| run.throughput)),
-            format!("{:.3}", cell.mean(|run| run.throughput) / first),
+            match first > 0.0 {
+                true => format!("{:.3}", cell.mean(|run| run.throughput) / first),
+                false => "-".to_owned(),
+            },
             percent(cell.mean(|run| run.utilization)).replace(' ', NO_BREAK),
             format!("{:.3}", cell.mean(|run| run.fairness)),
             whole(cell.mean(|run| run.switches as f64)),

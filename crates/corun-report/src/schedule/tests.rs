@@ -17,7 +17,10 @@ fn settings() -> Settings {
 }
 
 fn of(loads: &[&str], policies: &[&str]) -> (Schedule, Vec<Stretch>) {
-    let settings = settings();
+    of_settings(loads, policies, settings())
+}
+
+fn of_settings(loads: &[&str], policies: &[&str], settings: Settings) -> (Schedule, Vec<Stretch>) {
     let mut stretches = Vec::new();
     let mut runs = Vec::new();
     for text in loads {
@@ -54,6 +57,18 @@ fn policies_stand_beside_each_other_for_each_load() {
     let csv = schedule_to_csv(&schedule);
     assert_eq!(csv.lines().count(), 7);
     assert!(csv.lines().all(|line| line.matches(',').count() >= 23), "{csv}");
+}
+
+#[test]
+fn nothing_is_compared_with_nothing() {
+    let settings = Settings { until: Some(1_000_000), ..settings() };
+    let (schedule, _) = of_settings(&["batch:jobs=3,work=1s"], &["cfs", "pinned"], settings);
+    let text = schedule_to_terminal(&schedule, 120);
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    let pinned = text.lines().find(|line| line.trim_start().starts_with("pinned")).unwrap();
+    let cells: Vec<&str> = pinned.split_whitespace().collect();
+    assert!(cells.contains(&"-"), "{text}");
+    assert!(text.contains("*: not all was done"), "{text}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct Outcome {
     pub makespan: u64,
     /// Whether all that the run waited for has ended.
     pub is_finished: bool,
+    /// Whether it ended before, since all tasks that were left waited for each other, or for nothing.
+    pub is_stuck: bool,
     /// Operations that were done; tasks that ended where the load has no operations.
     pub operations: u64,
     /// Operations a second.
@@ -34,10 +36,10 @@ pub struct Outcome {
     pub switches: u64,
     /// Tasks that went on elsewhere.
     pub migrations: Migrations,
-    /// Jain's index of the tasks' speeds while they could run: 1 if all were equal (Jain, Chiu and Hawe
+    /// Jain's index of the speeds, while they could run, of the tasks that had work: 1 if all were equal (Jain, Chiu and Hawe
     /// 1984).
     pub fairness: f64,
-    /// The mean share of a CPU that a task had while it could run.
+    /// The mean share of a CPU that a task with work had while it could run.
     pub cpu_share: f64,
     /// The longest that a task waited for a CPU.
     pub longest_wait: u64,
@@ -198,7 +200,7 @@ pub(super) struct Tally {
     wake_up: Times,
     longest_wait: u64,
     work: f64,
-    /// Of the tasks that could run at all: how many, their speeds, the squares of these, and their
+    /// Of the tasks that had work and could run at all: how many, their speeds, the squares of these, and their
     /// shares of a CPU.
     speeds: (u64, f64, f64, f64),
 }
@@ -247,11 +249,11 @@ impl Tally {
 
     /// A task ends, or is still there at the end.
     pub(super) fn task_leaves(&mut self, task: &Task, now: u64, unit: u64) {
-        let Record { work, ran, waited, waits } = task.record(now, unit);
+        let Record { work, ran, waited, waits, has_work } = task.record(now, unit);
         self.longest_wait = self.longest_wait.max(waits);
         self.work += work;
         let runnable = (ran + waited) as f64;
-        if runnable > 0.0 {
+        if has_work && runnable > 0.0 {
             let speed = work / runnable;
             let (count, sum, squares, shares) = &mut self.speeds;
             *count += 1;
@@ -268,7 +270,7 @@ impl Tally {
         unit: u64,
         mut cpus: Vec<CpuUse>,
         left: usize,
-        is_finished: bool,
+        [is_finished, is_stuck]: [bool; 2],
     ) -> Outcome {
         let (count, sum, squares, shares) = self.speeds;
         let count = count.max(1) as f64;
@@ -280,6 +282,7 @@ impl Tally {
         Outcome {
             makespan,
             is_finished,
+            is_stuck,
             operations,
             throughput: operations as f64 / (makespan.max(1) as f64 * 1e-9),
             work: self.work,

@@ -24,14 +24,19 @@ pub enum Step {
     Run(Amount),
     /// Waits for a time.
     Sleep(Amount),
-    /// Waits until the next whole multiple of so many nanoseconds since its birth.
+    /// Waits until so many nanoseconds after the end of its last period, or after its birth. If they
+    /// have passed it goes on, and the next period begins now.
     Period(u64),
     /// Waits until it has this disk to itself, and then for as long as the transfer takes.
     Disk(usize, Amount),
     /// Takes a lock, or waits for it in the order of arrival.
     Lock(usize),
-    /// Gives a lock to the first that waits for it.
+    /// Gives a lock that it holds to the first that waits for it.
     Unlock(usize),
+    /// Waits for a signal.
+    Suspend(usize),
+    /// Gives a signal: all that wait for it go on.
+    Resume(usize),
     /// Puts a message into a queue; waits while the queue is full.
     Send(usize),
     /// Takes a message from a queue; waits while it is empty.
@@ -42,8 +47,8 @@ pub enum Step {
     Join,
     /// An operation begins: its latency counts from here.
     Begin,
-    /// An operation is done. Its latency counts from [`Begin`](Self::Begin), or from when the last
-    /// message that was taken had been sent.
+    /// An operation is done. Its latency counts from [`Begin`](Self::Begin), or where there was none
+    /// from when the last message that was taken had been sent.
     Done,
     /// Does the steps up to the matching [`End`](Self::End) so many times; `None` is without end.
     Repeat(Option<u64>),
@@ -120,6 +125,8 @@ pub struct Load {
     pub locks: usize,
     /// How many disks there are.
     pub disks: usize,
+    /// How many signals there are.
+    pub signals: usize,
     /// What comes from outside.
     pub sources: Vec<Source>,
     /// Nanoseconds after which all of it ends.
@@ -234,12 +241,72 @@ impl Load {
         }
     }
 
+    /// Looks for what would keep a run without a time limit from ending.
+    ///
+    /// # Errors
+    /// What is without end, in which program.
+    pub(super) fn check_end(&self) -> Result<(), ScheduleError> {
+        if self.until.is_some() {
+            return Ok(());
+        }
+        let started = self.started();
+        let programs =
+            || self.programs.iter().zip(&started).filter_map(|(it, &is)| is.then_some(it));
+        let wrong = |program: &Program, why: &str| {
+            let why = format!(
+                "program \"{}\" {why}: expected a time after which the run ends (--until)",
+                program.name
+            );
+            Err(ScheduleError::Load { load: self.name.clone(), why })
+        };
+        let Some(endless) = programs().find(|it| it.steps.contains(&Step::Repeat(None))) else {
+            return Ok(());
+        };
+        let mut foreground = programs().filter(|program| !program.is_daemon);
+        if let Some(program) =
+            foreground.clone().find(|program| program.steps.contains(&Step::Repeat(None)))
+        {
+            return wrong(program, "repeats without end, and is no daemon");
+        }
+        let is_sent = |queue: usize| {
+            self.queues[queue].initial > 0
+                || self.sources.iter().any(|source| source.queue == queue)
+                || programs().any(|program| program.steps.contains(&Step::Send(queue)))
+        };
+        let waits = |step: &Step| matches!(*step, Step::Receive(queue) if !is_sent(queue));
+        match foreground.find(|program| program.steps.iter().any(waits)) {
+            Some(program) => {
+                let why = format!(
+                    "waits for a message that nobody sends, beside \"{}\", which repeats without end",
+                    endless.name
+                );
+                wrong(program, &why)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Which programs tasks have, from the start or later.
+    fn started(&self) -> Vec<bool> {
+        let mut started = vec![false; self.programs.len()];
+        let mut next: Vec<usize> = self.tasks.iter().map(|task| task.program).collect();
+        while let Some(program) = next.pop() {
+            if !std::mem::replace(&mut started[program], true) {
+                next.extend(self.forks(program));
+            }
+        }
+        started
+    }
+
+    /// The programs that a program starts.
+    fn forks(&self, program: usize) -> impl Iterator<Item = usize> {
+        let steps = self.programs[program].steps.iter();
+        steps.filter_map(|step| if let Step::Fork(child) = step { Some(*child) } else { None })
+    }
+
     /// A program that starts itself, perhaps by others (Kahn's algorithm leaves only such).
     fn endless_fork(&self) -> Option<&str> {
-        let forks = |program: usize| {
-            let steps = self.programs[program].steps.iter();
-            steps.filter_map(|step| if let Step::Fork(child) = step { Some(*child) } else { None })
-        };
+        let forks = |program: usize| self.forks(program);
         let mut parents = vec![0_usize; self.programs.len()];
         (0..parents.len()).flat_map(forks).for_each(|child| parents[child] += 1);
         let mut free: Vec<usize> = (0..parents.len()).filter(|&it| parents[it] == 0).collect();
@@ -271,16 +338,25 @@ impl Load {
 
     fn check_program(&self, program: &Program) -> Result<(), String> {
         let mut around: Vec<Repetition> = Vec::new();
+        let mut locked = vec![false; self.locks];
         for step in &program.steps {
             let (place, count, what) = match *step {
                 Step::Lock(place) | Step::Unlock(place) => (place, self.locks, "lock"),
                 Step::Send(place) | Step::Receive(place) => (place, self.queues.len(), "queue"),
                 Step::Fork(place) => (place, self.programs.len(), "program"),
                 Step::Disk(place, _) => (place, self.disks, "disk"),
+                Step::Suspend(place) | Step::Resume(place) => (place, self.signals, "signal"),
                 _ => (0, 1, ""),
             };
             if place >= count {
                 return Err(format!("expected {what} 0 to {}, found {place}", count as isize - 1));
+            }
+            match *step {
+                Step::Lock(lock) => locked[lock] = true,
+                Step::Unlock(lock) if !std::mem::take(&mut locked[lock]) => {
+                    return Err("expected a lock to be taken before it is given back".to_owned());
+                }
+                _ => {}
             }
             let innermost = around.last_mut();
             match *step {
@@ -302,7 +378,7 @@ impl Load {
                     innermost.into_iter().for_each(|it| it.has_forked = true);
                 }
                 Step::Join => innermost.into_iter().for_each(|it| it.takes_time |= it.has_forked),
-                Step::Period(_) => innermost.into_iter().for_each(|it| it.takes_time = true),
+                Step::Period(1..) => innermost.into_iter().for_each(|it| it.takes_time = true),
                 Step::Run(amount) | Step::Sleep(amount) | Step::Disk(_, amount)
                     if amount.takes_time() =>
                 {
@@ -341,6 +417,44 @@ pub(super) fn weight(nice: i8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_is_given_back_by_who_took_it() {
+        let check = |steps: Vec<Step>| {
+            let mut load = Load { locks: 2, ..Load::default() };
+            let program = load.program("it", "it", steps);
+            load.tasks(program, 1);
+            load.check()
+        };
+        let (lock, unlock) = (Step::Lock(0), Step::Unlock(0));
+        assert!(check(vec![lock, unlock, lock, unlock]).is_ok());
+        for wrong in [vec![unlock], vec![Step::Lock(1), unlock], vec![lock, unlock, unlock]] {
+            assert!(check(wrong.clone()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_could_not_end_needs_a_time_limit() {
+        let endless = vec![Step::Repeat(None), Step::Run(Amount::Fixed(1)), Step::End];
+        let mut load = Load::default();
+        let worker = load.program("worker", "it", vec![Step::Run(Amount::Fixed(1))]);
+        let daemon = load.daemon("daemon", "it", endless.clone());
+        let forking = load.program("forking", "it", vec![Step::Fork(daemon)]);
+        load.tasks = [worker, daemon, forking].map(TaskSpec::of).to_vec();
+        assert!(load.check_end().is_ok());
+        let queue = load.queue(QueueSpec::default());
+        load.programs[worker].steps = vec![Step::Receive(queue)];
+        let error = load.check_end().unwrap_err().to_string();
+        assert!(error.contains("\"worker\" waits") && error.contains("--until"), "{error}");
+        load.programs[daemon].steps.insert(1, Step::Send(queue));
+        assert!(load.check_end().is_ok());
+        load.programs[daemon].is_daemon = false;
+        let error = load.check_end().unwrap_err().to_string();
+        assert!(error.contains("\"daemon\" repeats without end"), "{error}");
+        // What no task does does not count, and a time limit ends all.
+        assert!(Load { tasks: vec![TaskSpec::of(worker)], ..load.clone() }.check_end().is_ok());
+        assert!(Load { until: Some(1), ..load }.check_end().is_ok());
+    }
 
     #[test]
     fn what_would_never_end_or_never_begin_is_refused() {

@@ -3,7 +3,7 @@
 //! The figures come by hand, or from a file of measured or predicted pairs; work is then kept in units in
 //! which every speed is a whole number, so that nothing is lost to rounding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use serde::Deserialize;
@@ -144,6 +144,11 @@ impl Slowdowns {
             return Err(wrong(format!("expected format \"{FORMAT}\" of version 1, found {found}")));
         }
         let count = file.kinds.len();
+        let is_again = |place: usize| file.kinds[..place].contains(&file.kinds[place]);
+        if let Some(place) = (0..count).find(|&place| is_again(place)) {
+            let kind = &file.kinds[place];
+            return Err(wrong(format!("expected each kind once, found \"{kind}\" again")));
+        }
         if file.slowdowns.len() != count || file.slowdowns.iter().any(|row| row.len() != count) {
             return Err(wrong(format!("expected {count} rows of {count} slowdowns")));
         }
@@ -166,6 +171,11 @@ impl Slowdowns {
         };
         let pairs: Result<_, String> = simulated.slowdowns()?.into_iter().map(ratio).collect();
         Ok(Self { default, pairs: pairs? })
+    }
+
+    /// The kinds of the pairs that are named.
+    pub fn kinds(&self) -> BTreeSet<&str> {
+        self.pairs.keys().map(|(kind, _)| kind.as_str()).collect()
     }
 
     /// How much longer one kind of work takes beside another.
@@ -352,7 +362,14 @@ mod tests {
         assert_eq!(slowdowns.of("a", "b"), ratio("1.2"));
         assert_eq!(slowdowns.of("b", "a"), ratio("1.5"));
         assert_eq!(slowdowns.of("a", "c"), Ratio::ONE);
-        for wrong in ["", "{}", &text.replace("pairs", "pear"), &text.replace(",2]", "]")] {
+        assert_eq!(slowdowns.kinds().into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        for wrong in [
+            "",
+            "{}",
+            &text.replace("pairs", "pear"),
+            &text.replace(",2]", "]"),
+            &text.replace("b", "a"),
+        ] {
             assert!(Slowdowns::from_json(wrong, Ratio::ONE).is_err(), "{wrong}");
         }
     }

@@ -1,7 +1,10 @@
 //! Cases that are calculated by hand: the simulator must meet them to the nanosecond.
 
-use corun_sim::schedule::program::{Amount, Load, Step, TaskSpec};
-use corun_sim::schedule::{Costs, Slowdowns};
+use std::sync::Arc;
+
+use corun_machine::CpuSet;
+use corun_sim::schedule::program::{Amount, Load, QueueSpec, Step, TaskSpec};
+use corun_sim::schedule::{Costs, Settings, Slowdowns};
 
 use crate::{load, run, settings};
 
@@ -165,4 +168,161 @@ fn disks_serve_one_after_another() {
     let program = load.program("it", "it", vec![Step::Disk(0, Amount::Fixed(SECOND))]);
     load.tasks(program, 3);
     assert_eq!(run("cfs", &load, &settings("1x4x2", "1.5")).0.makespan, 3 * SECOND);
+}
+
+/// A request's latency counts from its begin, whatever the client receives before it is done.
+#[test]
+fn a_request_takes_as_long_as_the_server() {
+    let load = load("tbench:clients=1,requests=10,client=20us,server=30us");
+    let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
+    // Times are kept to three digits.
+    let latency = outcome.latency.unwrap();
+    assert_eq!((latency.count, latency.p50 / 100), (10, 300));
+}
+
+/// Who has no work to do is neither fast nor slow.
+#[test]
+fn tasks_without_work_do_not_count_as_unfair() {
+    let mut load = Load::default();
+    let job = load.program("job", "it", vec![Step::Run(Amount::Fixed(SECOND))]);
+    let idle = load.program("idle", "it", vec![Step::Sleep(Amount::Fixed(10 * SECOND))]);
+    load.tasks(job, 1);
+    load.tasks(idle, 3);
+    let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
+    assert_eq!((outcome.fairness, outcome.cpu_share), (1.0, 1.0));
+    // One that would work and never could is as unfair as can be.
+    load.tasks[1] = TaskSpec { nice: 19, ..TaskSpec::of(job) };
+    let settings = Settings { until: Some(1_000), ..settings("1x1x1", "1") };
+    let (outcome, _) = run("flat", &load, &settings);
+    assert!(outcome.fairness < 0.6, "{}", outcome.fairness);
+}
+
+#[test]
+fn tasks_that_all_wait_are_told_from_a_time_that_is_over() {
+    let mut load = Load::default();
+    let queue = load.queue(QueueSpec::default());
+    let program = load.program("it", "it", vec![Step::Receive(queue)]);
+    load.tasks(program, 2);
+    let settings = settings("1x1x1", "1");
+    let (outcome, _) = run("cfs", &load, &settings);
+    assert!(outcome.is_stuck && !outcome.is_finished);
+    load.programs[program].steps = vec![Step::Run(Amount::Fixed(SECOND))];
+    let (outcome, _) = run("cfs", &load, &settings);
+    assert!(outcome.is_finished && !outcome.is_stuck);
+    let settings = Settings { until: Some(1), ..settings };
+    let (outcome, _) = run("cfs", &load, &settings);
+    assert!(!outcome.is_finished && !outcome.is_stuck);
+}
+
+/// Who is late does not sleep, and the next period begins at once (rt-app's relative timers).
+#[test]
+fn a_period_that_has_passed_is_not_slept() {
+    for (work, expected) in [(9, 50), (10, 50), (12, 60)] {
+        let mut load = Load::default();
+        let work = Step::Run(Amount::Fixed(work * 1_000_000));
+        let steps = vec![Step::Repeat(Some(5)), work, Step::Period(10_000_000), Step::End];
+        let program = load.program("it", "it", steps);
+        load.tasks(program, 1);
+        let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
+        assert_eq!(outcome.makespan, expected * 1_000_000, "{work:?}");
+    }
+}
+
+/// A signal wakes all that wait, and is lost on who comes later.
+#[test]
+fn a_signal_is_a_broadcast_and_is_not_kept() {
+    let mut load = Load { signals: 1, ..Load::default() };
+    let sleep = |ms: u64| Step::Sleep(Amount::Fixed(ms * 1_000_000));
+    let waits = load.program("waits", "it", vec![Step::Suspend(0), sleep(10)]);
+    let gives = load.program("gives", "it", vec![sleep(100), Step::Resume(0)]);
+    let late = load.program("late", "it", vec![sleep(200), Step::Suspend(0)]);
+    load.tasks(waits, 3);
+    load.tasks(gives, 1);
+    let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
+    assert_eq!((outcome.is_finished, outcome.makespan), (true, 110_000_000));
+    load.tasks(late, 1);
+    let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
+    assert_eq!((outcome.is_stuck, outcome.left), (true, 1));
+}
+
+/// A lock that another gives back, though it holds it not, stays with its holder.
+#[test]
+fn only_the_holder_gives_a_lock_back() {
+    let mut load = Load { locks: 1, ..Load::default() };
+    let (lock, unlock) = (Step::Lock(0), Step::Unlock(0));
+    let work = Step::Run(Amount::Fixed(SECOND));
+    let holder = load.program("holder", "it", vec![lock, work, unlock]);
+    let twice = [Step::Repeat(Some(2)), unlock, Step::Run(Amount::Fixed(1_000)), Step::End];
+    let thief = load.program("thief", "it", [vec![lock], twice.to_vec()].concat());
+    load.tasks(thief, 1);
+    load.tasks(holder, 3);
+    // The thief gives back its own lock, the first holder takes it, and the second time nothing happens.
+    let (outcome, _) = run("cfs", &load, &settings("1x4x1", "1"));
+    assert_eq!(outcome.makespan, 3 * SECOND);
+}
+
+/// Three jobs without end have a core of two siblings; a fourth begins after 20 s, and has a half of a CPU.
+#[test]
+fn who_comes_late_to_a_core_shares_it_equally() {
+    let mut load = Load::default();
+    let endless = vec![Step::Repeat(None), Step::Run(Amount::Fixed(SECOND)), Step::End];
+    let hog = load.daemon("hog", "it", endless);
+    let late = load.program("late", "it", vec![Step::Run(Amount::Fixed(10 * SECOND))]);
+    load.tasks(hog, 3);
+    load.tasks.push(TaskSpec { start: 20 * SECOND, ..TaskSpec::of(late) });
+    let (outcome, _) = run("core", &load, &settings("1x1x2", "1"));
+    let expected = 40 * SECOND;
+    assert!(outcome.makespan.abs_diff(expected) < SECOND / 10, "{}", outcome.makespan);
+}
+
+/// Of two cookies on a core each has half of the time, though the one may run on the second sibling only.
+#[test]
+fn a_cookie_on_one_sibling_has_its_turn() {
+    let mut load = Load::default();
+    let long = load.program("long", "it", vec![Step::Run(Amount::Fixed(10 * SECOND))]);
+    let short = load.program("short", "it", vec![Step::Run(Amount::Fixed(SECOND))]);
+    for cpu in [0, 1] {
+        let affinity = Some(Arc::new([cpu].into_iter().collect::<CpuSet>()));
+        load.tasks = vec![
+            TaskSpec { cookie: 1, ..TaskSpec::of(long) },
+            TaskSpec { cookie: 2, affinity, ..TaskSpec::of(short) },
+        ];
+        let (outcome, stretches) = run("core", &load, &settings("1x1x2", "1.6"));
+        assert_eq!(outcome.makespan, 11 * SECOND, "{cpu}");
+        let end = stretches.iter().filter(|it| it.cookie == 2).map(|it| it.end).max().unwrap();
+        assert!(end.abs_diff(2 * SECOND) < SECOND / 100, "{cpu}: {end}");
+    }
+}
+
+/// Two short jobs and four long ones: when the short ones are done, two long ones have a core each way.
+#[test]
+fn no_sibling_stays_idle_beside_a_full_core() {
+    let mut load = Load::default();
+    let [short, long] = [1, 10]
+        .map(|seconds| load.program("it", "it", vec![Step::Run(Amount::Fixed(seconds * SECOND))]));
+    load.tasks = [short, long, short, long, long, long].map(TaskSpec::of).to_vec();
+    let [cfs, core] =
+        ["cfs", "core"].map(|name| run(name, &load, &settings("1x2x2", "2/1.9")).0.makespan);
+    // 42 s of work at 1.9 a core.
+    assert!(core < 12 * SECOND, "{core}");
+    assert!(core.abs_diff(cfs) < SECOND, "{core}, {cfs}");
+}
+
+/// A job beside shells that start one program after another has its share.
+#[test]
+fn a_job_beside_shells_has_its_share() {
+    let mut load = Load::default();
+    let hog = load.program("hog", "it", vec![Step::Run(Amount::Fixed(SECOND))]);
+    let child = load.daemon("child", "it", vec![Step::Run(Amount::Fixed(50_000_000))]);
+    let again = vec![Step::Repeat(None), Step::Fork(child), Step::Join, Step::End];
+    let shell = load.daemon("shell", "it", again);
+    load.tasks(hog, 1);
+    load.tasks(shell, 2);
+    for policy in corun_sim::schedule::policy::ALL {
+        let settings = Settings { until: Some(60 * SECOND), ..settings("1x1x1", "1") };
+        let (outcome, _) = run(policy.name, &load, &settings);
+        // A third of the CPU would be 3 s.
+        assert!(outcome.is_finished, "{}", policy.name);
+        assert!(outcome.makespan < 8 * SECOND, "{}: {}", policy.name, outcome.makespan);
+    }
 }

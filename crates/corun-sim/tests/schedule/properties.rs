@@ -208,4 +208,42 @@ proptest! {
         let most = (jobs as u64 + 1) * 110 * MILLISECOND;
         prop_assert!(outcome.longest_wait <= most, "{}: {} ns", policy.title(), outcome.longest_wait);
     }
+
+    /// Nor does a job beside shells that start one program after another, with masks and cookies.
+    #[test]
+    fn nobody_starves_beside_shells(
+        hogs in 1_usize..4,
+        shells in proptest::collection::vec((0_u64..60, 0_u64..3, 1_u64..60, 0_u32..2, 0_u32..5), 1..7),
+        masks in proptest::collection::vec(0_u32..5, 3),
+        settings in machines(),
+        policy in policies(),
+    ) {
+        let time = |milliseconds: u64| Amount::Fixed(milliseconds * MILLISECOND + MILLISECOND / 7);
+        // CPUs 0 and 1 are there on every machine with SMT off too.
+        let mask = |which: u32| (which < 2).then(|| Arc::new([which].into_iter().collect::<CpuSet>()));
+        let mut load = Load::default();
+        let hog = load.program("hog", "hog", vec![Step::Repeat(None), Step::Run(time(1)), Step::Done, Step::End]);
+        for place in 0..hogs {
+            let (cookie, affinity) = (place as u32 % 2, mask(masks[place]));
+            load.tasks.push(TaskSpec { cookie, affinity, ..TaskSpec::of(hog) });
+        }
+        for &(own, sleep, work, cookie, which) in &shells {
+            let child = load.program("child", "child", vec![Step::Run(time(work))]);
+            let mut steps = vec![Step::Repeat(None), Step::Fork(child), Step::Join];
+            if own > 30 {
+                steps.push(Step::Run(time(own - 30)));
+            }
+            if sleep > 0 {
+                steps.push(Step::Sleep(time(sleep)));
+            }
+            steps.push(Step::End);
+            let shell = load.program("shell", "shell", steps);
+            load.tasks.push(TaskSpec { cookie, affinity: mask(which), ..TaskSpec::of(shell) });
+        }
+        let settings = Settings { until: Some(20_000 * MILLISECOND), ..settings };
+        let outcome = schedule(&policy, &load, &settings, &mut ()).unwrap();
+        // A slice of 100 ms for each of the others, and those that they start.
+        let most = 2 * (load.tasks.len() as u64 + 1) * 110 * MILLISECOND;
+        prop_assert!(outcome.longest_wait <= most, "{}: {} ns", policy.title(), outcome.longest_wait);
+    }
 }

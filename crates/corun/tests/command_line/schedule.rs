@@ -113,3 +113,67 @@ fn wrong_requests_say_what_is_expected() {
         assert!(outcome.errors.contains(expected), "{arguments:?}: {}", outcome.errors);
     }
 }
+
+/// A file of tasks with this text behind its head.
+fn tasks(scratch: &Scratch, text: &str) -> String {
+    let path = scratch.file("tasks.toml");
+    std::fs::write(&path, format!("format = \"corun-tasks\"\nversion = 1\n{text}")).unwrap();
+    format!("--load=tasks:{}", path.display())
+}
+
+#[test]
+fn runs_that_cannot_end_need_a_time_limit() {
+    let scratch = Scratch::new();
+    let endless = "[[program]]\nname = \"bg\"\nsteps = [{ repeat = { steps = [{ run = \"1ms\" }] } }]\n\
+                   [[task]]\nprogram = \"bg\"\n";
+    let load = tasks(&scratch, endless);
+    let outcome = of(&["--topology=1x1x1", &load]);
+    assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
+    assert!(outcome.errors.contains("\"bg\" repeats without end"), "{}", outcome.errors);
+    assert!(outcome.errors.contains("--until"), "{}", outcome.errors);
+    let outcome = of(&["--topology=1x1x1", &load, "--until=1s"]);
+    assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+    let dead = "queue = [{ name = \"never\" }]\n[[program]]\nname = \"w\"\n\
+                steps = [{ receive = \"never\" }]\n[[task]]\nprogram = \"w\"\n";
+    let outcome = of(&["--topology=1x1x1", "--policy=cfs", &tasks(&scratch, dead)]);
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert!(outcome.errors.contains("all tasks that were left wait"), "{}", outcome.errors);
+}
+
+#[test]
+fn a_load_that_smt_off_cannot_run_is_compared_under_the_others() {
+    let scratch = Scratch::new();
+    let load = tasks(
+        &scratch,
+        "[[program]]\nname = \"w\"\nsteps = [{ run = \"1s\" }]\n\
+         [[task]]\nprogram = \"w\"\ncpus = \"2-3\"\n",
+    );
+    // CPUs 2 and 3 are the second siblings.
+    let arguments = ["--topology=1x2x2", "--yield=1.25", &load];
+    let outcome = of(&arguments);
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert!(outcome.errors.contains("smt-off is left out"), "{}", outcome.errors);
+    assert!(outcome.output.contains("cfs") && !outcome.output.contains("smt-off"));
+    let outcome = of(&[&arguments[..], &["--policy=cfs,smt-off"]].concat());
+    assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
+}
+
+#[test]
+fn pairs_without_a_kind_of_any_load_are_refused() {
+    let scratch = Scratch::new();
+    let pairs = scratch.file("pairs.json");
+    for (kinds, exit, expected) in [
+        (r#"["compile","x"]"#, 2, "expected a kind of work that a load has (batch)"),
+        (r#"["batch","batch"]"#, 1, "found \"batch\" again"),
+        (r#"["batch","x"]"#, 0, ""),
+    ] {
+        let text = format!(
+            r#"{{"format":"corun-pairs","version":1,"kinds":{kinds},"slowdowns":[[1,2],[2,1]]}}"#
+        );
+        std::fs::write(&pairs, text).unwrap();
+        let mut command = corun(["schedule", "--topology=1x1x2", "--policy=cfs", "--load=batch"]);
+        let outcome = Outcome::of(command.arg("--pairs").arg(&pairs));
+        assert_eq!(outcome.exit, Some(exit), "{kinds}: {}", outcome.errors);
+        assert!(outcome.errors.contains(expected), "{kinds}: {}", outcome.errors);
+    }
+}

@@ -96,7 +96,7 @@ impl Engine<'_> {
         self.set_timer(cpu);
     }
 
-    fn set_slice(&mut self, cpu: usize, task: TaskId) {
+    pub(super) fn set_slice(&mut self, cpu: usize, task: TaskId) {
         let slice = self.policy.slice(&self.state, cpu, task);
         self.cpus[cpu].slice_end = slice.map(|slice| self.state.now.saturating_add(slice.max(1)));
     }
@@ -156,6 +156,14 @@ impl Engine<'_> {
         self.policy.charge(&self.state, task, cpu, time);
     }
 
+    /// Accounts for what the running tasks of a CPU's core did up to now.
+    pub(super) fn settle_core(&mut self, cpu: usize) {
+        let core = self.state.topology.cpus[cpu].core;
+        for place in 0..self.state.topology.cores[core].len() {
+            self.settle(self.state.topology.cores[core][place]);
+        }
+    }
+
     /// Takes the running task off a CPU; what becomes of it is the caller's matter.
     pub(super) fn take_off(&mut self, cpu: usize) -> Option<TaskId> {
         let task = self.state.running(cpu)?;
@@ -205,6 +213,9 @@ impl Engine<'_> {
                 self.state.set(cpu, Doing::Idle);
                 self.events.cancel(cpu);
                 self.set_balance_timer(cpu);
+                if let Some(sibling) = self.policy.leaves_choice_to(&self.state, cpu) {
+                    self.call(sibling);
+                }
             }
         }
     }

@@ -76,7 +76,7 @@ impl Observer for Vec<Stretch> {
 /// Schedules a load under a policy.
 ///
 /// # Errors
-/// If the load cannot be simulated, or has a task that no CPU may run.
+/// If the load cannot be simulated, would never end, or has a task that no CPU may run.
 pub fn schedule(
     policy: &PolicyEntry,
     load: &Load,
@@ -84,29 +84,15 @@ pub fn schedule(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, ScheduleError> {
     load.check()?;
+    if settings.until.is_none() {
+        load.check_end()?;
+    }
+    policy.check(load, &settings.topology)?;
     let topology = policy.topology(&settings.topology);
-    check_affinity(policy, load, &topology)?;
     let mut engine = Engine::new(policy, load, settings, topology, observer);
     engine.begin();
     engine.run();
     Ok(engine.outcome())
-}
-
-fn check_affinity(
-    policy: &PolicyEntry,
-    load: &Load,
-    topology: &Topology,
-) -> Result<(), ScheduleError> {
-    for cpus in load.tasks.iter().filter_map(|task| task.affinity.as_ref()) {
-        if !topology.cpus.iter().any(|cpu| cpus.contains(cpu.number)) {
-            return Err(ScheduleError::Affinity {
-                load: load.name.clone(),
-                affinity: cpus.to_string(),
-                policy: policy.title(),
-            });
-        }
-    }
-    Ok(())
 }
 
 struct Engine<'a> {
@@ -137,6 +123,8 @@ struct Engine<'a> {
     starts: Vec<usize>,
     /// Tasks that the run waits for.
     foreground: usize,
+    /// Whether nothing more can happen.
+    is_stuck: bool,
     tally: Tally,
 }
 
@@ -193,6 +181,7 @@ impl<'a> Engine<'a> {
             free: Vec::new(),
             starts,
             foreground: load.tasks.iter().filter(|it| !load.programs[it.program].is_daemon).count(),
+            is_stuck: false,
             tally: Tally::new(cores),
         }
     }
@@ -208,9 +197,11 @@ impl<'a> Engine<'a> {
     }
 
     fn run(&mut self) {
+        self.is_stuck = true;
         while let Some((time, place)) = self.events.pop() {
             if time > self.until {
                 self.state.now = self.until;
+                self.is_stuck = false;
                 break;
             }
             self.state.now = time;
@@ -270,6 +261,7 @@ impl<'a> Engine<'a> {
 
     fn outcome(mut self) -> Outcome {
         let is_finished = self.is_over();
+        let is_stuck = self.is_stuck && !is_finished;
         let tasks = std::mem::take(&mut self.state.tasks);
         let left: Vec<Task> = tasks.into_iter().flatten().collect();
         for task in &left {
@@ -277,6 +269,6 @@ impl<'a> Engine<'a> {
         }
         let cpus = self.cpus.iter().map(|cpu| cpu.used).collect();
         let unit = self.speeds.unit;
-        self.tally.outcome(self.load, &self.state, unit, cpus, left.len(), is_finished)
+        self.tally.outcome(self.load, &self.state, unit, cpus, left.len(), [is_finished, is_stuck])
     }
 }

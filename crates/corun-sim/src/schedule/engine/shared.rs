@@ -14,7 +14,8 @@ type Message = (u64, bool);
 
 #[derive(Debug, Default)]
 struct Lock {
-    is_held: bool,
+    /// The number of the task that holds it.
+    holder: Option<u64>,
     waiting: VecDeque<TaskId>,
 }
 
@@ -33,6 +34,8 @@ pub(super) struct Shared {
     queues: Vec<Queue>,
     /// When each disk is free.
     disks: Vec<u64>,
+    /// Who waits for each signal.
+    suspended: Vec<Vec<TaskId>>,
     /// Messages that are still to come from each source, and what draws their intervals.
     to_come: Vec<(u64, Box<ChaCha8Rng>)>,
     /// Operations from outside that are not done.
@@ -50,6 +53,7 @@ impl Shared {
             locks: (0..load.locks).map(|_| Lock::default()).collect(),
             queues: load.queues.iter().map(queue).collect(),
             disks: vec![0; load.disks],
+            suspended: vec![Vec::new(); load.signals],
             to_come: (load.sources.iter().zip(0..))
                 .map(|(source, number)| (source.count, stream(seed, u64::MAX - number)))
                 .collect(),
@@ -62,6 +66,11 @@ impl Shared {
         self.open == 0 && self.to_come.iter().all(|(count, _)| *count == 0)
     }
 
+    /// The task waits until the signal is given.
+    pub(super) fn suspend(&mut self, task: TaskId, signal: usize) {
+        self.suspended[signal].push(task);
+    }
+
     /// An operation that came from outside is done.
     pub(super) fn done(&mut self) {
         self.open = self.open.saturating_sub(1);
@@ -71,19 +80,33 @@ impl Shared {
 /// All of these say whether the task goes on; if not, it is to be blocked.
 impl Engine<'_> {
     pub(super) fn lock(&mut self, task: TaskId, lock: usize) -> bool {
+        let number = self.state.task(task).number;
         let lock = &mut self.shared.locks[lock];
-        let is_free = !std::mem::replace(&mut lock.is_held, true);
-        if !is_free {
-            lock.waiting.push_back(task);
+        let is_free = lock.holder.is_none();
+        match is_free {
+            true => lock.holder = Some(number),
+            false => lock.waiting.push_back(task),
         }
         is_free
     }
 
-    pub(super) fn unlock(&mut self, cpu: usize, lock: usize) {
+    /// A lock that another holds stays as it is.
+    pub(super) fn unlock(&mut self, cpu: usize, task: TaskId, lock: usize) {
         let lock = &mut self.shared.locks[lock];
-        match lock.waiting.pop_front() {
-            Some(next) => self.wake(next, Some(cpu)),
-            None => lock.is_held = false,
+        if lock.holder != Some(self.state.task(task).number) {
+            return;
+        }
+        let next = lock.waiting.pop_front();
+        lock.holder = next.map(|next| self.state.task(next).number);
+        if let Some(next) = next {
+            self.wake(next, Some(cpu));
+        }
+    }
+
+    /// Wakes all that wait for a signal; if none does, nothing is kept of it.
+    pub(super) fn resume(&mut self, cpu: usize, signal: usize) {
+        for task in std::mem::take(&mut self.shared.suspended[signal]) {
+            self.wake(task, Some(cpu));
         }
     }
 
@@ -109,7 +132,7 @@ impl Engine<'_> {
         if writer.is_some() {
             held.messages.push_back((now, false));
         }
-        self.state.task_mut(task).inside.operation = Some(message);
+        self.state.task_mut(task).inside.message = Some(message);
         if let Some(writer) = writer {
             self.wake(writer, Some(cpu));
         }
@@ -121,7 +144,7 @@ impl Engine<'_> {
         let held = &mut self.shared.queues[queue];
         match held.readers.pop_front() {
             Some(reader) => {
-                self.state.task_mut(reader).inside.operation = Some(message);
+                self.state.task_mut(reader).inside.message = Some(message);
                 self.wake(reader, from);
             }
             None => held.messages.push_back(message),

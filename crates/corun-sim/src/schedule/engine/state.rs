@@ -48,13 +48,16 @@ pub(super) struct Inside {
     pub(super) parent: Option<(TaskId, u64)>,
     pub(super) children: u32,
     pub(super) is_joining: bool,
-    /// When its current operation began, and whether it came from outside.
-    pub(super) operation: Option<(u64, bool)>,
+    /// When its current operation began, where the program says it.
+    pub(super) begun: Option<u64>,
+    /// When the last message that it took had been sent, and whether from outside.
+    pub(super) message: Option<(u64, bool)>,
+    /// From when its next period counts.
+    pub(super) period_base: u64,
     pub(super) random: Option<Box<ChaCha8Rng>>,
     pub(super) is_waiting: bool,
     pub(super) was_woken: bool,
     pub(super) runnable_since: u64,
-    pub(super) born: u64,
     /// Time on a CPU and time waiting for one, in nanoseconds.
     pub(super) ran: u64,
     pub(super) waited: u64,
@@ -72,13 +75,22 @@ pub(in crate::schedule) struct Record {
     /// Waiting for a CPU, all told and at the end.
     pub(in crate::schedule) waited: u64,
     pub(in crate::schedule) waits: u64,
+    /// Whether it had work of its own, or may have had without ever getting a CPU.
+    pub(in crate::schedule) has_work: bool,
 }
 
 impl Task {
     pub(in crate::schedule) fn record(&self, now: u64, unit: u64) -> Record {
-        let Inside { worked, ran, waited, is_waiting, runnable_since, .. } = self.inside;
+        let Inside { worked, left, overhead, ran, waited, is_waiting, runnable_since, .. } =
+            self.inside;
         let waits = if is_waiting { now - runnable_since } else { 0 };
-        Record { work: worked as f64 / unit as f64, ran, waited: waited + waits, waits }
+        Record {
+            work: worked as f64 / unit as f64,
+            ran,
+            waited: waited + waits,
+            waits,
+            has_work: worked > 0 || left > overhead || is_waiting,
+        }
     }
 }
 

@@ -42,9 +42,13 @@ impl Engine<'_> {
                 return false;
             }
             Step::Period(period) => {
-                let born = self.state.task(task).inside.born;
-                let passed = (now - born) % period.max(1);
-                self.events.set(self.task_place(task), now + period - passed);
+                let base = &mut self.state.task_mut(task).inside.period_base;
+                let next = base.saturating_add(period);
+                *base = next.max(now);
+                if next <= now {
+                    return true;
+                }
+                self.events.set(self.task_place(task), next);
                 return false;
             }
             Step::Disk(disk, amount) => {
@@ -53,7 +57,12 @@ impl Engine<'_> {
                 return false;
             }
             Step::Lock(lock) => return self.lock(task, lock),
-            Step::Unlock(lock) => self.unlock(cpu, lock),
+            Step::Unlock(lock) => self.unlock(cpu, task, lock),
+            Step::Suspend(signal) => {
+                self.shared.suspend(task, signal);
+                return false;
+            }
+            Step::Resume(signal) => self.resume(cpu, signal),
             Step::Send(queue) => return self.send(cpu, task, queue),
             Step::Receive(queue) => return self.receive(cpu, task, queue),
             Step::Fork(program) => self.fork(task, program, cpu),
@@ -62,11 +71,13 @@ impl Engine<'_> {
                 inside.is_joining = inside.children > 0;
                 return !inside.is_joining;
             }
-            Step::Begin => self.state.task_mut(task).inside.operation = Some((now, false)),
+            Step::Begin => self.state.task_mut(task).inside.begun = Some(now),
             Step::Done => {
-                let operation = self.state.task_mut(task).inside.operation.take();
-                self.tally.operation(operation.map(|(begin, _)| now - begin));
-                if operation.is_some_and(|(_, is_from_outside)| is_from_outside) {
+                let inside = &mut self.state.task_mut(task).inside;
+                let message = inside.message.take();
+                let begin = inside.begun.take().or(message.map(|(sent, _)| sent));
+                self.tally.operation(begin.map(|begin| now - begin));
+                if message.is_some_and(|(_, is_from_outside)| is_from_outside) {
                     self.shared.done();
                     self.tally.makespan = now;
                 }

@@ -61,12 +61,13 @@ impl Engine<'_> {
                 parent,
                 children: 0,
                 is_joining: false,
-                operation: None,
+                begun: None,
+                message: None,
+                period_base: now,
                 random: None,
                 is_waiting: false,
                 was_woken: false,
                 runnable_since: now,
-                born: now,
                 ran: 0,
                 waited: 0,
                 worked: 0,
@@ -78,6 +79,11 @@ impl Engine<'_> {
             TaskId(self.state.tasks.len() as u32 - 1)
         });
         self.state.tasks[id.0 as usize] = Some(task);
+        if let (Some((parent, _)), Some(cpu)) = (parent, from)
+            && self.policy.fork(&self.state, parent, id)
+        {
+            self.set_slice(cpu, parent);
+        }
         self.arrive(id, Arrival::New(from));
     }
 
@@ -99,7 +105,10 @@ impl Engine<'_> {
         let cpu = self.policy.place(&self.state, task, arrival);
         debug_assert!(self.state.may_run(task, cpu), "the policy places a task where it may run");
         // What the running task did so far counts when the two are compared.
-        self.settle(cpu);
+        match self.policy.calls_siblings() {
+            true => self.settle_core(cpu),
+            false => self.settle(cpu),
+        }
         self.policy.enqueue(&self.state, task, cpu, why);
         if self.state.is_idle(cpu) {
             self.interrupt(cpu, from);
@@ -147,6 +156,12 @@ impl Engine<'_> {
     pub(super) fn end(&mut self, cpu: usize) {
         let Some(id) = self.take_off(cpu) else { return };
         self.policy.leave(&self.state, id, cpu);
+        let parent = self.state.task(id).inside.parent.filter(|&(parent, number)| {
+            self.state.tasks[parent.0 as usize].as_ref().is_some_and(|it| it.number == number)
+        });
+        if let Some((parent, _)) = parent {
+            self.policy.exit(&self.state, id, parent);
+        }
         let Some(task) = self.state.tasks[id.0 as usize].take() else { return };
         self.free.push(id);
         self.tally.task_leaves(&task, self.state.now, self.speeds.unit);
@@ -156,15 +171,11 @@ impl Engine<'_> {
         if !is_daemon {
             self.tally.makespan = self.state.now;
         }
-        let Some((parent, number)) = task.inside.parent else { return };
-        let lives =
-            self.state.tasks[parent.0 as usize].as_ref().is_some_and(|it| it.number == number);
-        if lives {
-            let inside = &mut self.state.task_mut(parent).inside;
-            inside.children -= 1;
-            if inside.children == 0 && std::mem::take(&mut inside.is_joining) {
-                self.wake(parent, Some(cpu));
-            }
+        let Some((parent, _)) = parent else { return };
+        let inside = &mut self.state.task_mut(parent).inside;
+        inside.children -= 1;
+        if inside.children == 0 && std::mem::take(&mut inside.is_joining) {
+            self.wake(parent, Some(cpu));
         }
     }
 

@@ -42,6 +42,11 @@ impl Recorded {
     }
 
     fn leaves(&mut self, now: u64, is_runnable: bool, first: u64) {
+        let is_known = self.start.is_some() || self.woken.is_some();
+        if self.running.is_none() && is_known {
+            // When it got the CPU was not recorded: it is given no work for that.
+            self.begins(now);
+        }
         // A task that is seen for the first time as it leaves has run since the recording began.
         self.start.get_or_insert(first);
         let begin = self.running.take().unwrap_or(first);
@@ -195,6 +200,25 @@ mod tests {
         let load = read(NAMED).unwrap();
         assert_eq!(load.programs[0].name, "my job (7)");
         assert_eq!(load.tasks.iter().map(|it| it.start).collect::<Vec<_>>(), [0, 3_000_000]);
+    }
+
+    /// Work that was not recorded is not made up: neither back to the start, nor back to the last sleep.
+    #[test]
+    fn a_task_that_leaves_without_having_come_did_nothing_in_between() {
+        let lost = "\
+ swapper     0 [000]  100.000000: sched:sched_switch: swapper/0:0 [120] R ==> job:7 [120]
+     job     7 [000]  100.010000: sched:sched_switch: job:7 [120] S ==> swapper/0:0 [120]
+     job     7 [000]  110.000000: sched:sched_switch: job:7 [120] S ==> swapper/0:0 [120]
+ swapper     0 [000]  111.000000: sched:sched_waking: job:7 [120] CPU:000
+ swapper     0 [000]  111.000000: sched:sched_wakeup: new:8 [120] CPU:000
+     job     7 [000]  112.000000: sched:sched_switch: job:7 [120] S ==> swapper/0:0 [120]
+     new     8 [000]  113.000000: sched:sched_switch: new:8 [120] X ==> swapper/0:0 [120]
+";
+        let [run, sleep] =
+            [Step::Run, Step::Sleep].map(|step| move |ms: u64| step(Amount::Fixed(ms * 1_000_000)));
+        let first = vec![run(10), sleep(9_990), run(0), sleep(1_000), run(0)];
+        assert_eq!(steps(lost), [first, vec![run(0)]]);
+        assert_eq!(read(lost).unwrap().tasks[1].start, 11_000_000_000);
     }
 
     #[test]

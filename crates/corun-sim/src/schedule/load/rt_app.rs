@@ -2,6 +2,9 @@
 //!
 //! Of its events `run`, `runtime`, `sleep`, `timer`, `lock`, `unlock`, `suspend` and `resume` are read;
 //! whatever else would change the schedule is refused. Times are in microseconds, as there.
+//!
+//! A timer is relative, as by default there: who is late does not sleep, and its next period begins at once.
+//! `resume` is a broadcast on a condition variable: all that are suspended go on, and none that comes later.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{LoadEntry, Make};
 use crate::schedule::ScheduleError;
-use crate::schedule::program::{Amount, Load, QueueSpec, Step, TaskSpec};
+use crate::schedule::program::{Amount, Load, Step, TaskSpec};
 
 pub(super) const ENTRY: LoadEntry =
     LoadEntry { name: "rt-app", summary: "a JSON file of rt-app", make: Make::File(read) };
@@ -31,6 +34,10 @@ enum Json {
 const COMMENT: &str = "comment";
 /// The only policy that is simulated: what shares by weight.
 const POLICY: &str = "SCHED_OTHER";
+/// The fields of a thread that are no events.
+const OF_THREADS: [&str; 7] = ["instance", "loop", "cpus", "delay", "priority", "policy", "phases"];
+/// Timers whose names begin with this are each thread's own.
+const UNIQUE: &str = "unique";
 const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, suspend, resume";
 
 fn read(text: &str) -> Result<Load, ScheduleError> {
@@ -42,149 +49,216 @@ fn read(text: &str) -> Result<Load, ScheduleError> {
 fn load(json: &Json) -> Result<Load, String> {
     let tasks = json.get("tasks").and_then(Json::object);
     let tasks = tasks.ok_or("expected an object `tasks`, found none")?;
-    let mut builder = Builder { load: Load::default(), locks: Vec::new(), suspended: Vec::new() };
-    builder.suspended = tasks.iter().map(|(name, _)| name.clone()).collect();
-    builder.load.queues = vec![QueueSpec::default(); tasks.len()];
+    let global = |field: &str| json.get("global").and_then(|global| global.get(field));
+    if let Some(policy) = global("default_policy") {
+        check_policy(policy).map_err(|why| format!("`global.default_policy`: {why}"))?;
+    }
+    let mut builder = Builder::default();
     for (name, task) in tasks {
         builder.thread(name, task).map_err(|why| format!("task \"{name}\": {why}"))?;
     }
-    builder.load.locks = builder.locks.len();
-    let duration = json.get("global").and_then(|global| global.get("duration"));
-    builder.load.until = match duration {
-        Some(&Json::Number(seconds)) if seconds > 0.0 => Some((seconds * 1e9) as u64),
-        _ => None,
+    let Builder { mut load, locks, signals, .. } = builder;
+    let is_suspended = |signal: usize| {
+        load.programs.iter().any(|program| program.steps.contains(&Step::Suspend(signal)))
+    };
+    if let Some(signal) = (0..signals.len()).find(|&signal| !is_suspended(signal)) {
+        return Err(format!(
+            "`resume`: expected a name for which a task is suspended, found \"{}\"",
+            signals[signal]
+        ));
+    }
+    (load.locks, load.signals) = (locks.len(), signals.len());
+    load.until = match global("duration") {
+        None => None,
+        Some(duration) => match duration.whole() {
+            Some(-1) => None,
+            Some(seconds @ 1..=1_000_000_000) => Some(seconds as u64 * 1_000_000_000),
+            _ => {
+                return Err(format!(
+                    "`global.duration`: expected whole seconds from 1, or -1, found {duration}"
+                ));
+            }
+        },
     };
     let is_endless = |step: &Step| *step == Step::Repeat(None);
-    let has_endless = builder.load.programs.iter().any(|it| it.steps.iter().any(is_endless));
-    if has_endless && builder.load.until.is_none() {
+    let has_endless = load.programs.iter().any(|it| it.steps.iter().any(is_endless));
+    if has_endless && load.until.is_none() {
         return Err(
             "expected `global.duration` in seconds, since a thread's loop has no end".to_owned()
         );
     }
-    Ok(builder.load)
+    Ok(load)
 }
 
+fn check_policy(policy: &Json) -> Result<(), String> {
+    match policy {
+        Json::Text(policy) if policy == POLICY => Ok(()),
+        found => Err(format!("expected {POLICY}, the only one that is simulated, found {found}")),
+    }
+}
+
+#[derive(Default)]
 struct Builder {
     load: Load,
     locks: Vec<String>,
-    /// The threads' names; the queue of each has what resumes it.
-    suspended: Vec<String>,
+    signals: Vec<String>,
+    /// Timers that several threads could use.
+    timers: Vec<String>,
 }
 
 impl Builder {
     fn thread(&mut self, name: &str, task: &Json) -> Result<(), String> {
         let fields = task.object().ok_or("expected an object")?;
-        let number = |field: &str, default: f64| match task.get(field) {
-            None => Ok(default),
-            Some(&Json::Number(number)) => Ok(number),
-            Some(_) => Err(format!("`{field}`: expected a number")),
-        };
-        let times = number("loop", -1.0)?;
-        let mut steps = vec![Step::Repeat((times >= 0.0).then_some(times as u64))];
-        match task.get("phases").and_then(Json::object) {
+        if let Some(policy) = task.get("policy") {
+            check_policy(policy).map_err(|why| format!("`policy`: {why}"))?;
+        }
+        let instances = whole(task, "instance", 1)?;
+        if !(1..=1_000_000).contains(&instances) {
+            return Err(format!("`instance`: expected 1 to a million, found {instances}"));
+        }
+        let mut steps = vec![Step::Repeat(times(task, -1)?)];
+        let mut events: Vec<&(String, Json)> =
+            fields.iter().filter(|(field, _)| !OF_THREADS.contains(&field.as_str())).collect();
+        events.retain(|(field, _)| field != COMMENT);
+        let mut timer = None;
+        match task.get("phases") {
             Some(phases) => {
+                let phases = phases.object().ok_or(format!(
+                    "`phases`: expected an object of phases by their names, found {phases}"
+                ))?;
+                if let Some((event, _)) = events.first() {
+                    return Err(format!("expected events within the phases, found \"{event}\""));
+                }
                 for (phase, body) in phases {
+                    let wrong = |why: String| format!("phase \"{phase}\": {why}");
                     let fields =
-                        body.object().ok_or(format!("phase \"{phase}\": expected an object"))?;
-                    let times = match body.get("loop") {
-                        Some(&Json::Number(times)) if times < 0.0 => None,
-                        Some(&Json::Number(times)) => Some(times as u64),
-                        _ => Some(1),
-                    };
-                    steps.push(Step::Repeat(times));
-                    self.events(name, fields, &mut steps)?;
+                        body.object().ok_or_else(|| wrong("expected an object".to_owned()))?;
+                    let fields: Vec<&(String, Json)> = (fields.iter())
+                        .filter(|(field, _)| field != "loop" && field != COMMENT)
+                        .collect();
+                    steps.push(Step::Repeat(times(body, 1).map_err(wrong)?));
+                    self.events(&fields, &mut timer, &mut steps).map_err(wrong)?;
                     steps.push(Step::End);
                 }
             }
-            None => self.events(name, fields, &mut steps)?,
+            None => self.events(&events, &mut timer, &mut steps)?,
+        }
+        if let Some(timer) = timer.filter(|timer| !timer.starts_with(UNIQUE)) {
+            if instances > 1 || self.timers.contains(&timer) {
+                return Err(format!(
+                    "expected a timer of each thread's own, with a `ref` that begins with \"{UNIQUE}\", \
+                     found \"{timer}\" for several"
+                ));
+            }
+            self.timers.push(timer);
         }
         steps.push(Step::End);
         let program = self.load.program(name, name, steps);
         let cpus = match task.get("cpus") {
             None => None,
-            Some(Json::List(cpus)) => Some(
+            Some(list @ Json::List(cpus)) if !cpus.is_empty() => Some(
                 cpus.iter()
                     .map(Json::cpu)
                     .collect::<Option<CpuSet>>()
-                    .ok_or("`cpus`: expected numbers of CPUs")?,
+                    .ok_or(format!("`cpus`: expected whole numbers of CPUs, found {list}"))?,
             ),
-            Some(_) => return Err("`cpus`: expected a list of numbers".to_owned()),
+            Some(found) => {
+                return Err(format!("`cpus`: expected a list of numbers of CPUs, found {found}"));
+            }
         };
-        let nice = number("priority", 0.0)?;
-        if !(-20.0..=19.0).contains(&nice) || nice.fract() != 0.0 {
+        let nice = whole(task, "priority", 0)?;
+        if !(-20..=19).contains(&nice) {
             return Err(format!("`priority`: expected a nice value from -20 to 19, found {nice}"));
         }
+        let start = task.get("delay").map_or(Ok(0), |delay| time("delay", delay))?;
         let spec = TaskSpec {
-            start: microseconds(number("delay", 0.0)?)?,
+            start,
             affinity: cpus.map(Arc::new),
             nice: nice as i8,
             ..TaskSpec::of(program)
         };
-        let instances = number("instance", 1.0)?;
-        if !(1.0..=1e6).contains(&instances) {
-            return Err(format!("`instance`: expected 1 to a million, found {instances}"));
-        }
         self.load.tasks.extend(std::iter::repeat_n(spec, instances as usize));
         Ok(())
     }
 
+    /// `timer` is the name of the thread's timer, once it has one.
     fn events(
         &mut self,
-        thread: &str,
-        fields: &[(String, Json)],
+        fields: &[&(String, Json)],
+        timer: &mut Option<String>,
         steps: &mut Vec<Step>,
     ) -> Result<(), String> {
         for (name, value) in fields {
             // Events of one kind have numbers behind their names.
             let event = name.trim_end_matches(|it: char| it.is_ascii_digit());
-            let time = || match value {
-                &Json::Number(time) => microseconds(time).map(Amount::Fixed),
-                _ => Err(format!("`{name}`: expected microseconds")),
-            };
+            let work = || time(name, value).map(Amount::Fixed);
             let text = || match value {
-                Json::Text(text) => Ok(text.clone()),
-                _ => Err(format!("`{name}`: expected a name")),
+                Json::Text(text) => Ok(text.as_str()),
+                _ => Err(format!("`{name}`: expected a name, found {value}")),
             };
             match event {
-                "run" | "runtime" => steps.push(Step::Run(time()?)),
-                "sleep" => steps.push(Step::Sleep(time()?)),
-                "timer" => match value.get("period") {
-                    Some(&Json::Number(period)) => {
-                        steps.push(Step::Period(microseconds(period)?.max(1)))
-                    }
-                    _ => return Err(format!("`{name}`: expected a `period` in microseconds")),
-                },
-                "lock" => steps.push(Step::Lock(self.lock(text()?))),
-                "unlock" => steps.push(Step::Unlock(self.lock(text()?))),
-                "suspend" => steps.push(Step::Receive(self.queue(thread)?)),
-                "resume" => steps.push(Step::Send(self.queue(&text()?)?)),
-                "instance" | "loop" | "cpus" | "delay" | "priority" | "phases" => {}
-                "policy" if text()? == POLICY => {}
-                "policy" => {
-                    return Err(format!(
-                        "`policy`: expected {POLICY}, the only one that is simulated, found {}",
-                        text()?
-                    ));
-                }
-                COMMENT => {}
+                "run" | "runtime" => steps.push(Step::Run(work()?)),
+                "sleep" => steps.push(Step::Sleep(work()?)),
+                "timer" => steps.push(period(name, value, timer)?),
+                "lock" => steps.push(Step::Lock(place(&mut self.locks, text()?))),
+                "unlock" => steps.push(Step::Unlock(place(&mut self.locks, text()?))),
+                "suspend" => steps.push(Step::Suspend(place(&mut self.signals, text()?))),
+                "resume" => steps.push(Step::Resume(place(&mut self.signals, text()?))),
                 _ => return Err(format!("expected one of {EVENTS}, found \"{name}\"")),
             }
         }
         Ok(())
     }
+}
 
-    fn lock(&mut self, name: String) -> usize {
-        self.locks.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.locks.push(name);
-            self.locks.len() - 1
-        })
+/// A timer of a thread that has no other.
+fn period(name: &str, value: &Json, timer: &mut Option<String>) -> Result<Step, String> {
+    let fields = value.object().ok_or(format!("`{name}`: expected an object, found {value}"))?;
+    let mut period = None;
+    for (field, value) in fields {
+        match (field.as_str(), value) {
+            ("period", value) => period = Some(time(name, value)?.max(1)),
+            ("ref", Json::Text(reference)) => {
+                let known = timer.get_or_insert_with(|| reference.clone());
+                if known != reference {
+                    return Err(format!(
+                        "`{name}`: expected one timer a thread (\"{known}\"), found \"{reference}\""
+                    ));
+                }
+            }
+            ("mode", Json::Text(mode)) if mode == "relative" => {}
+            (field, value) => {
+                return Err(format!(
+                    "`{name}`: expected `ref`, `period` and the mode \"relative\", found \"{field}\": {value}"
+                ));
+            }
+        }
     }
+    period.map(Step::Period).ok_or_else(|| format!("`{name}`: expected a `period` in microseconds"))
+}
 
-    fn queue(&self, thread: &str) -> Result<usize, String> {
-        let place = self.suspended.iter().position(|known| known == thread);
-        place.ok_or_else(|| {
-            format!("expected a task to resume ({}), found \"{thread}\"", self.suspended.join(", "))
-        })
+fn place(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+/// How often a thread or a phase is done.
+fn times(of: &Json, default: i64) -> Result<Option<u64>, String> {
+    whole(of, "loop", default).map(|times| u64::try_from(times).ok())
+}
+
+fn whole(of: &Json, field: &str, default: i64) -> Result<i64, String> {
+    of.get(field).map_or(Ok(default), |value| {
+        value.whole().ok_or_else(|| format!("`{field}`: expected a whole number, found {value}"))
+    })
+}
+
+fn time(field: &str, value: &Json) -> Result<u64, String> {
+    match *value {
+        Json::Number(number) => microseconds(number).map_err(|why| format!("`{field}`: {why}")),
+        _ => Err(format!("`{field}`: expected microseconds, found {value}")),
     }
 }
 
@@ -205,9 +279,30 @@ impl Json {
     }
 
     fn cpu(&self) -> Option<u32> {
+        self.whole().filter(|number| (0..65_536).contains(number)).map(|number| number as u32)
+    }
+
+    fn whole(&self) -> Option<i64> {
         match *self {
-            Self::Number(number) if (0.0..65_536.0).contains(&number) => Some(number as u32),
+            Self::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                Some(number as i64)
+            }
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::Text(text) => write!(formatter, "\"{text}\""),
+            Self::List(list) => {
+                let list: Vec<String> = list.iter().map(Self::to_string).collect();
+                write!(formatter, "[{}]", list.join(", "))
+            }
+            Self::Object(_) => formatter.write_str("an object"),
+            Self::Other => formatter.write_str("no number, text, list or object"),
         }
     }
 }
@@ -276,7 +371,7 @@ mod tests {
     fn events_keep_their_order() {
         let load = read(
             r#"{"global":{"duration":2,"calibration":"CPU0"},"tasks":{
-                "b":{"policy":"SCHED_OTHER","comment":"x","instance":2,"loop":-1,"cpus":[0,1],"run1":1000,"sleep":500,"run0":20,"timer":{"ref":"t","period":16000}},
+                "b":{"policy":"SCHED_OTHER","comment":"x","instance":2,"loop":-1,"cpus":[0,1],"run1":1000,"sleep":500,"run0":20,"suspend":"b","timer":{"ref":"unique","period":16000}},
                 "a":{"loop":3,"phases":{"p":{"loop":2,"lock":"m","run":5,"unlock":"m"},"q":{"resume":"b"}}}}}"#,
         )
         .unwrap();
@@ -288,6 +383,7 @@ mod tests {
                 run(1_000),
                 Step::Sleep(Amount::Fixed(500_000)),
                 run(20),
+                Step::Suspend(0),
                 Step::Period(16_000_000),
                 Step::End
             ]
@@ -306,10 +402,52 @@ mod tests {
             (r#"{"tasks":{"a":{"run":1}}}"#, "global.duration"),
             (r#"{"tasks":{"a":{"loop":1,"barrier":"x"}}}"#, "found \"barrier\""),
             (r#"{"tasks":{"a":{"loop":1,"run":-1}}}"#, "expected microseconds"),
-            (r#"{"tasks":{"a":{"loop":1,"resume":"x"}}}"#, "expected a task to resume"),
-            (r#"{"tasks":{"a":{"loop":1,"run":1,"policy":"SCHED_FIFO"}}}"#, "found SCHED_FIFO"),
+            (
+                r#"{"tasks":{"a":{"loop":1,"resume":"x"}}}"#,
+                "expected a name for which a task is suspended",
+            ),
+            (r#"{"tasks":{"a":{"loop":1,"run":1,"policy":"SCHED_FIFO"}}}"#, "found \"SCHED_FIFO\""),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"priority":90}}}"#, "expected a nice value"),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"dl-runtime":9}}}"#, "found \"dl-runtime\""),
+            (r#"{"tasks":{"a":{"loop":"9","run":1}}}"#, "`loop`: expected a whole number"),
+            (r#"{"tasks":{"a":{"loop":1.5,"run":1}}}"#, "found 1.5"),
+            (r#"{"tasks":{"a":{"loop":1,"instance":1.5,"run":1}}}"#, "`instance`"),
+            (r#"{"tasks":{"a":{"loop":1,"cpus":[],"run":1}}}"#, "`cpus`"),
+            (r#"{"tasks":{"a":{"loop":1,"cpus":[0.5],"run":1}}}"#, "found [0.5]"),
+            (r#"{"tasks":{"a":{"loop":1,"phases":[{"run":1}]}}}"#, "`phases`: expected an object"),
+            (r#"{"tasks":{"a":{"loop":1,"run":1,"phases":{"p":{"run":1}}}}}"#, "within the phases"),
+            (r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"run":1,"cpus":[0]}}}}}"#, "found \"cpus\""),
+            (
+                r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"run":1,"priority":9}}}}}"#,
+                "found \"priority\"",
+            ),
+            (r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"run":1,"delay":9}}}}}"#, "found \"delay\""),
+            (
+                r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"run":1,"instance":9}}}}}"#,
+                "found \"instance\"",
+            ),
+            (
+                r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"run":1,"loop":"9"}}}}}"#,
+                "phase \"p\": `loop`",
+            ),
+            (
+                r#"{"global":{"default_policy":"SCHED_FIFO"},"tasks":{"a":{"loop":1,"run":1}}}"#,
+                "default_policy",
+            ),
+            (r#"{"global":{"duration":"3"},"tasks":{"a":{"run":1}}}"#, "found \"3\""),
+            (r#"{"global":{"duration":0.5},"tasks":{"a":{"run":1}}}"#, "found 0.5"),
+            (
+                r#"{"tasks":{"a":{"loop":1,"run":1,"timer":{"ref":"t","period":9,"mode":"absolute"}}}}"#,
+                "found \"mode\"",
+            ),
+            (
+                r#"{"tasks":{"a":{"loop":1,"instance":2,"timer":{"ref":"t","period":9}}}}"#,
+                "of each thread's own",
+            ),
+            (
+                r#"{"tasks":{"a":{"loop":1,"timer0":{"ref":"t","period":9},"timer1":{"ref":"u","period":9}}}}"#,
+                "one timer a thread",
+            ),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

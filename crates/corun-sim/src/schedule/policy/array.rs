@@ -2,9 +2,13 @@
 //! whose slice is over.
 //!
 //! A task that sleeps much gains up to five levels, one that never sleeps loses five (Linux 2.5.31,
-//! `kernel/sched.c`: `effective_prio`, `MAX_SLEEP_AVG`). An expired task waits until no active one is left,
-//! so that none starves; one that is balanced away begins anew among the active ones of its new queue
-//! (`pull_task`).
+//! `kernel/sched.c`: `effective_prio`, `MAX_SLEEP_AVG`). An expired task waits until no active one is left;
+//! one that is balanced away begins anew among the active ones of its new queue (`pull_task`).
+//!
+//! That none starves needs two more rules. A task that is started takes half of what its parent has left
+//! of its slice, and gives back at its end what it did not use (`wake_up_forked_process`, `sched_exit`;
+//! `do_fork` and `release_task` in 2.4): else who starts many would never expire. And a task that wakes with
+//! nothing left is among the expired; the kernel gives it a new slice and leaves it among the active.
 
 use std::collections::VecDeque;
 
@@ -13,6 +17,10 @@ use crate::schedule::policy::{Balanced, Why};
 
 /// A full slice at nice 0, in nanoseconds.
 const SLICE: u64 = 100_000_000;
+/// The most that a task has of it.
+const MOST_SLICE: u64 = 3 * SLICE;
+/// A tick, the least that a task is started with, in nanoseconds.
+const TICK: u64 = 1_000_000;
 /// Slept or run time beyond this is forgotten, in nanoseconds.
 const MOST_SLEEP: u64 = 2_000_000_000;
 /// Levels of priority by sleeping, the first runs first.
@@ -35,6 +43,8 @@ pub(super) struct Puller {
 struct Memory {
     number: u64,
     slice_left: u64,
+    /// Whether the slice is the one that its parent shared with it.
+    is_shared: bool,
     slept: u64,
 }
 
@@ -69,7 +79,7 @@ impl Arrays {
             let slept = state.now() - state.task(task).blocked_since;
             memory.slept = (memory.slept + slept).min(MOST_SLEEP);
         }
-        let is_expired = why == Why::Expired;
+        let is_expired = self.renew(state, task) || why == Why::Expired;
         let level = self.level(task);
         let queue = &mut self.queues[queue];
         queue.length += 1;
@@ -151,8 +161,28 @@ impl Arrays {
         let is_over = memory.slice_left == 0;
         if is_over {
             memory.slice_left = full_slice(state, task);
+            memory.is_shared = false;
         }
         is_over
+    }
+
+    /// A task that starts another shares its slice with it.
+    pub(super) fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) {
+        let held = self.memory(state, parent);
+        let share = held.slice_left.div_ceil(2).max(TICK);
+        held.slice_left = held.slice_left.saturating_sub(share);
+        let started = self.memory(state, child);
+        started.slice_left = share;
+        started.is_shared = true;
+    }
+
+    /// A task that ends gives back what it did not use of the slice that it was started with.
+    pub(super) fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
+        let Memory { slice_left, is_shared, .. } = *self.memory(state, child);
+        if is_shared {
+            let held = self.memory(state, parent);
+            held.slice_left = (held.slice_left + slice_left).min(MOST_SLICE);
+        }
     }
 
     /// Whether one task is of better priority than another.
@@ -172,12 +202,12 @@ impl Arrays {
         let place = task.0 as usize;
         let number = state.task(task).number;
         if self.tasks.len() <= place {
-            let none = Memory { number: u64::MAX, slice_left: 0, slept: 0 };
+            let none = Memory { number: u64::MAX, slice_left: 0, is_shared: false, slept: 0 };
             self.tasks.resize(place + 1, none);
         }
         if self.tasks[place].number != number {
             let slice_left = full_slice(state, task);
-            self.tasks[place] = Memory { number, slice_left, slept: 0 };
+            self.tasks[place] = Memory { number, slice_left, is_shared: false, slept: 0 };
         }
         &mut self.tasks[place]
     }
@@ -185,5 +215,5 @@ impl Arrays {
 
 /// A slice in proportion to the task's weight, from a tenth to three times the usual.
 fn full_slice(state: &State, task: TaskId) -> u64 {
-    (SLICE * state.task(task).weight / 1024).clamp(SLICE / 10, 3 * SLICE)
+    (SLICE * state.task(task).weight / 1024).clamp(SLICE / 10, MOST_SLICE)
 }

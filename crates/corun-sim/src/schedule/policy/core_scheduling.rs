@@ -1,7 +1,8 @@
 //! Core scheduling: only tasks with the same cookie run on a core at the same time; a sibling that has no
 //! such task stays idle. When a slice is over, the whole core chooses anew.
 //!
-//! Virtual run times as in CFS, in one queue a core; across cores tasks wait for idle cores only.
+//! Virtual run times and balancing as in CFS, in one queue a core. A task that is moved beside one that
+//! runs has its cookie where there is such a task (`sched_core_cookie_match`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +18,11 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry {
     make: |topology, _| Box::new(CoreScheduling::new(topology)),
 };
 
-/// A slice, and what a woken task may be ahead, in nanoseconds.
+/// A slice, what a woken task may be ahead and a new one is behind, in nanoseconds.
 const SLICE: u64 = 3_000_000;
-const INTERVAL: u64 = 4_000_000;
+/// Balancing by the timer.
+const IDLE_INTERVAL: u64 = 4_000_000;
+const BUSY_INTERVAL: u64 = 64_000_000;
 
 #[derive(Debug, Clone, Default)]
 struct Queue {
@@ -28,6 +31,7 @@ struct Queue {
     length: usize,
     /// The cookie of the tasks that run.
     cookie: u32,
+    /// The virtual run time of whoever is farthest behind; it goes forward only.
     least: u64,
 }
 
@@ -89,6 +93,43 @@ impl CoreScheduling {
     fn tasks(&self, state: &State, core: usize) -> usize {
         self.queues[core].length + state.running_on_core(core) as usize
     }
+
+    /// Brings the least virtual run time up to that of the tasks that run or wait.
+    fn advance(&mut self, state: &State, core: usize) {
+        let running = state.topology().cores[core].iter().filter_map(|&cpu| state.running(cpu));
+        let running = running.map(|task| self.entities[task.0 as usize].virtual_run);
+        let waiting = self.best(core).map(|(time, _)| time);
+        if let Some(least) = running.chain(waiting).min() {
+            let queue = &mut self.queues[core];
+            queue.least = queue.least.max(least);
+        }
+    }
+
+    /// The core with most tasks of those that have one to give away.
+    fn busiest(&self, state: &State, own: usize) -> Option<usize> {
+        let others = (0..self.queues.len()).filter(|&core| core != own);
+        let with_waiting = others.filter(|&core| self.queues[core].length > 0);
+        with_waiting.max_by_key(|&core| (self.tasks(state, core), usize::MAX - core))
+    }
+
+    /// Moves a waiting task of one of these cookies, tried in their order.
+    fn pull(&mut self, state: &State, from: usize, cpu: usize, cookies: &[u32]) -> Balanced {
+        let mut cookies = cookies.iter();
+        match cookies.find_map(|&cookie| self.take(state, from, cookie, cpu)) {
+            Some(task) => {
+                self.enqueue(state, task, cpu, Why::Pushed);
+                Balanced::Pulled
+            }
+            None => Balanced::Nothing,
+        }
+    }
+
+    /// The cookies that wait at a core: the one of this cookie first, or last.
+    fn cookies(&self, core: usize, cookie: u32, is_first: bool) -> Vec<u32> {
+        let mut cookies: Vec<u32> = self.queues[core].tasks.keys().copied().collect();
+        cookies.sort_by_key(|&it| (it == cookie) != is_first);
+        cookies
+    }
 }
 
 impl Policy for CoreScheduling {
@@ -121,6 +162,9 @@ impl Policy for CoreScheduling {
 
     fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
         let core = core(state, cpu);
+        if matches!(why, Why::New | Why::Woken) {
+            self.advance(state, core);
+        }
         let home = self.entity(state, task, core).core;
         let [least, least_at_home] = [core, home].map(|core| self.queues[core].least);
         let entity = self.entity(state, task, core);
@@ -129,7 +173,7 @@ impl Policy for CoreScheduling {
             entity.core = core;
         }
         match why {
-            Why::New => entity.virtual_run = least,
+            Why::New => entity.virtual_run = least + SLICE,
             Why::Woken => entity.virtual_run = entity.virtual_run.max(least.saturating_sub(SLICE)),
             Why::Expired | Why::Preempted | Why::Pushed => {}
         }
@@ -144,28 +188,30 @@ impl Policy for CoreScheduling {
         if state.running_on_core(core) > 0 {
             return self.take(state, core, self.queues[core].cookie, cpu);
         }
-        let (least, _) = self.best(core)?;
-        // The core is free to choose; a task that may not run here leaves the choice to a sibling.
-        let mut cookies: Vec<(u64, u32)> = self.queues[core]
-            .tasks
-            .iter()
-            .filter_map(|(&cookie, tasks)| tasks.first().map(|&(time, _)| (time, cookie)))
-            .collect();
-        cookies.sort_unstable();
-        let found = cookies
-            .into_iter()
-            .find_map(|(_, cookie)| Some((self.take(state, core, cookie, cpu)?, cookie)));
-        let (task, cookie) = found?;
-        let queue = &mut self.queues[core];
-        queue.cookie = cookie;
-        queue.least = queue.least.max(least);
+        // The core is free to choose; whom this CPU may not run is left to a sibling.
+        let (_, cookie) = self.best(core)?;
+        let task = self.take(state, core, cookie, cpu)?;
+        self.queues[core].cookie = cookie;
         Some(task)
+    }
+
+    fn leaves_choice_to(&self, state: &State, cpu: usize) -> Option<usize> {
+        let core = core(state, cpu);
+        if state.running_on_core(core) > 0 {
+            return None;
+        }
+        let (_, cookie) = self.best(core)?;
+        let &(_, task) = self.queues[core].tasks[&cookie].first()?;
+        let siblings = state.topology().cores[core].iter().copied();
+        siblings.filter(|&sibling| sibling != cpu).find(|&sibling| state.may_run(task, sibling))
     }
 
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64) {
         let weight = state.task(task).weight;
         let core = core(state, cpu);
-        self.entity(state, task, core).virtual_run += ran * 1024 / weight;
+        let virtual_run = (u128::from(ran) * 1024 / u128::from(weight)) as u64;
+        self.entity(state, task, core).virtual_run += virtual_run;
+        self.advance(state, core);
     }
 
     fn slice(&mut self, state: &State, cpu: usize, _task: TaskId) -> Option<u64> {
@@ -194,35 +240,44 @@ impl Policy for CoreScheduling {
         is_same && running > self.entity(state, woken, core).virtual_run + SLICE
     }
 
-    /// A CPU of an idle core takes a waiting task of the core with most.
+    /// An idle CPU takes a task that it may begin at once; a busy core half of the difference.
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
         let own = core(state, cpu);
-        if when == Balance::Busy || state.waiting() == 0 {
+        if state.waiting() == 0 {
             return Balanced::Nothing;
         }
-        if self.queues[own].length > 0 {
+        let is_busy = when == Balance::Busy;
+        if !is_busy && self.queues[own].length > 0 {
             // What may run beside the siblings may have changed since this CPU looked.
             return if when == Balance::Idle { Balanced::Pulled } else { Balanced::Nothing };
         }
-        if state.running_on_core(own) > 0 {
-            return Balanced::Nothing;
+        let Some(from) = self.busiest(state, own) else { return Balanced::Nothing };
+        let runs = self.queues[own].cookie;
+        let is_free = state.running_on_core(own) == 0;
+        match (is_busy, is_free) {
+            (true, _) => {
+                let tasks = [from, own].map(|core| self.tasks(state, core));
+                let mut balanced = Balanced::Nothing;
+                for _ in 0..tasks[0].saturating_sub(tasks[1]) / 2 {
+                    let cookies = self.cookies(from, runs, true);
+                    if self.pull(state, from, cpu, &cookies) == Balanced::Nothing {
+                        break;
+                    }
+                    balanced = Balanced::Pulled;
+                }
+                balanced
+            }
+            // Those that cannot run beside what runs there come first.
+            (false, true) => {
+                let cookies = self.cookies(from, self.queues[from].cookie, false);
+                self.pull(state, from, cpu, &cookies)
+            }
+            (false, false) => self.pull(state, from, cpu, &[runs]),
         }
-        let cores = (0..self.queues.len()).filter(|&core| self.queues[core].length > 0);
-        let Some(from) = cores.max_by_key(|&core| (self.tasks(state, core), usize::MAX - core))
-        else {
-            return Balanced::Nothing;
-        };
-        // Those that cannot run beside what runs there come first.
-        let mut cookies: Vec<u32> = self.queues[from].tasks.keys().copied().collect();
-        cookies.sort_by_key(|&cookie| cookie == self.queues[from].cookie);
-        let found = cookies.into_iter().find_map(|cookie| self.take(state, from, cookie, cpu));
-        let Some(task) = found else { return Balanced::Nothing };
-        self.enqueue(state, task, cpu, Why::Pushed);
-        Balanced::Pulled
     }
 
     fn balance_interval(&self, _state: &State, is_idle: bool) -> Option<u64> {
-        is_idle.then_some(INTERVAL)
+        Some(if is_idle { IDLE_INTERVAL } else { BUSY_INTERVAL })
     }
 
     fn calls_siblings(&self) -> bool {

@@ -71,6 +71,15 @@ impl Policy for Flat {
         self.arrays.charge(state, task, ran);
     }
 
+    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
+        self.arrays.fork(state, parent, child);
+        true
+    }
+
+    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
+        self.arrays.exit(state, child, parent);
+    }
+
     fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
         Some(self.arrays.slice(state, task))
     }

@@ -53,6 +53,14 @@ impl Policy for Ht24 {
         self.0.charge(state, task, cpu, ran);
     }
 
+    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
+        self.0.fork(state, parent, child)
+    }
+
+    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
+        self.0.exit(state, child, parent);
+    }
+
     fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64> {
         self.0.slice(state, cpu, task)
     }

@@ -10,11 +10,13 @@ mod ht_24;
 mod ht_25;
 mod pinned;
 
+use corun_machine::CpuSet;
 use corun_record::nearest_first;
 
 use super::ScheduleError;
 use super::costs::Costs;
 use super::engine::{State, TaskId};
+use super::program::Load;
 use super::topology::Topology;
 
 /// Decides which task runs where. The engine owns time, tasks and speed; a policy owns the queues of
@@ -32,6 +34,14 @@ pub trait Policy {
 
     /// The task ran on the CPU for so many nanoseconds more.
     fn charge(&mut self, _state: &State, _task: TaskId, _cpu: usize, _ran: u64) {}
+
+    /// A running task starts another; whether what is left of its own slice changes.
+    fn fork(&mut self, _state: &State, _parent: TaskId, _child: TaskId) -> bool {
+        false
+    }
+
+    /// A task ends, and the one that started it still lives.
+    fn exit(&mut self, _state: &State, _child: TaskId, _parent: TaskId) {}
 
     /// The task that ran on the CPU blocks, or ends.
     fn leave(&mut self, _state: &State, _task: TaskId, _cpu: usize) {}
@@ -65,6 +75,11 @@ pub trait Policy {
     /// depend on it.
     fn calls_siblings(&self) -> bool {
         false
+    }
+
+    /// The sibling that is to look for a task instead, since a CPU has found none that it may run.
+    fn leaves_choice_to(&self, _state: &State, _cpu: usize) -> Option<usize> {
+        None
     }
 
     /// What a decision of the CPU looks at, and which lock it holds meanwhile.
@@ -204,6 +219,24 @@ impl PolicyEntry {
     /// The machine that it schedules on.
     pub fn topology(&self, machine: &Topology) -> Topology {
         if self.is_without_siblings { machine.without_siblings() } else { machine.clone() }
+    }
+
+    /// Looks for a task that no CPU could run.
+    ///
+    /// # Errors
+    /// With the CPUs that it may run on.
+    pub fn check(&self, load: &Load, machine: &Topology) -> Result<(), ScheduleError> {
+        let topology = self.topology(machine);
+        let cannot = |cpus: &CpuSet| !topology.cpus.iter().any(|cpu| cpus.contains(cpu.number));
+        let mut masks = load.tasks.iter().filter_map(|task| task.affinity.as_deref());
+        match masks.find(|cpus| cannot(cpus)) {
+            None => Ok(()),
+            Some(cpus) => Err(ScheduleError::Affinity {
+                load: load.name.clone(),
+                affinity: cpus.to_string(),
+                policy: self.title(),
+            }),
+        }
     }
 
     pub(super) fn make(&self, topology: &Topology, seed: u64) -> Box<dyn Policy> {

@@ -2,12 +2,14 @@
 
 mod request;
 
+use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use corun_record::{Document, Exit, Schedule};
+use corun_record::{Document, Exit, Schedule, ScheduledRun};
 use corun_report::{Chart, Destination};
 use corun_sim::schedule::policy::PolicyEntry;
 use corun_sim::schedule::{
@@ -107,6 +109,11 @@ impl Request {
         let loads = self.loads()?;
         let policies = self.policies()?;
         let (machine, settings) = self.settings()?;
+        self.check_pairs(&settings.slowdowns, &loads)?;
+        let policies = match self.policies.is_empty() {
+            true => possible(policies, &loads, &settings.topology)?,
+            false => policies,
+        };
         let exports = Exports::open([
             (self.json.as_deref(), Schedule::to_json as Form<Schedule>),
             (self.csv.as_deref(), corun_report::schedule_to_csv),
@@ -115,17 +122,18 @@ impl Request {
         let mut schedule = corun_report::new_schedule(machine, &settings);
         schedule.siblings = self.siblings();
         let mut drawn = Vec::new();
+        let mut stuck = BTreeSet::new();
         for load in &loads {
             for policy in &policies {
                 for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
                     let is_drawn = picture.is_some() && seed == self.seed;
                     let settings = Settings { seed, ..settings.clone() };
-                    schedule.runs.push(one(
-                        policy,
-                        load,
-                        &settings,
-                        is_drawn.then_some(&mut drawn),
-                    )?);
+                    let drawn = is_drawn.then_some(&mut drawn);
+                    let (run, is_stuck) = one(policy, load, &settings, drawn)?;
+                    if is_stuck {
+                        stuck.insert((run.load.clone(), run.policy.clone()));
+                    }
+                    schedule.runs.push(run);
                 }
             }
         }
@@ -135,6 +143,12 @@ impl Request {
         let shown =
             |schedule: &Schedule| corun_report::schedule_to_terminal(schedule, terminal::width());
         exports.write(&schedule, shown, Schedule::to_json)?;
+        for (load, policy) in stuck {
+            note(&format!(
+                "{load}, {policy}: not all was done, since all tasks that were left wait for each other, \
+                 or for what never comes"
+            ));
+        }
         Ok(code(Exit::Done))
     }
 
@@ -158,12 +172,43 @@ impl Request {
     }
 }
 
+/// Those of all policies that can run all loads; the others are told.
+fn possible(
+    policies: Vec<PolicyEntry>,
+    loads: &[Load],
+    machine: &Topology,
+) -> Result<Vec<PolicyEntry>, Problem> {
+    let why_not =
+        |policy: &PolicyEntry| loads.iter().find_map(|load| policy.check(load, machine).err());
+    let (without, with): (Vec<_>, Vec<_>) = policies
+        .into_iter()
+        .map(|policy| (policy, why_not(&policy)))
+        .partition(|it| it.1.is_some());
+    if with.is_empty()
+        && let Some(error) = without.iter().find_map(|(_, error)| error.clone())
+    {
+        return Err(error.into());
+    }
+    for (policy, error) in without {
+        if let Some(error) = error {
+            note(&format!("{} is left out: {error}", policy.title()));
+        }
+    }
+    Ok(with.into_iter().map(|(policy, _)| policy).collect())
+}
+
+/// Tells something beside the answer, on standard error.
+fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// What came of a run, and whether it ended since all tasks waited.
 fn one<'a>(
     policy: &PolicyEntry,
     load: &'a Load,
     settings: &Settings,
     drawn: Option<&mut Vec<Drawn<'a>>>,
-) -> Result<corun_record::ScheduledRun, Problem> {
+) -> Result<(ScheduledRun, bool), Problem> {
     let mut stretches = Vec::new();
     let observer: &mut dyn Observer = if drawn.is_some() { &mut stretches } else { &mut () };
     let outcome = schedule(policy, load, settings, observer)?;
@@ -174,7 +219,7 @@ fn one<'a>(
         let title = format!("{}, {}", load.name, policy.title());
         drawn.push(Drawn { title, topology, load, stretches, makespan: outcome.makespan });
     }
-    Ok(record)
+    Ok((record, outcome.is_stuck))
 }
 
 fn charts<'a>(drawn: &'a [Drawn<'_>]) -> Vec<Chart<'a>> {

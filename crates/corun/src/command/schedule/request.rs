@@ -1,10 +1,11 @@
 //! From what a user types to what a load is scheduled with.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use corun_machine::Machine;
 use corun_record::{Bench, Document};
-use corun_sim::schedule::{Costs, Ratio, Settings, Slowdowns, Topology};
+use corun_sim::schedule::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
 use crate::problem::Problem;
@@ -70,6 +71,28 @@ impl Request {
                  siblings; --slowdown 1 is without any loss.",
             )),
         }
+    }
+
+    /// Pairs must have a kind of work that some load has.
+    pub(super) fn check_pairs(&self, slowdowns: &Slowdowns, loads: &[Load]) -> Result<(), Problem> {
+        let Some(path) = &self.pairs else { return Ok(()) };
+        let named = slowdowns.kinds();
+        let kinds: BTreeSet<&str> =
+            loads.iter().flat_map(|load| &load.kinds).map(String::as_str).collect();
+        if kinds.iter().any(|kind| named.contains(kind)) {
+            return Ok(());
+        }
+        let list = |kinds: BTreeSet<&str>| kinds.into_iter().collect::<Vec<_>>().join(", ");
+        Err(Problem::usage(
+            format!(
+                "{}: expected a kind of work that a load has ({}), found {}",
+                path.display(),
+                list(kinds),
+                list(named)
+            ),
+            "Name the kinds of the pairs as the loads do, or the `kind` of a program of a file of tasks \
+             as the pairs do.",
+        ))
     }
 
     fn costs(&self) -> Result<Costs, Problem> {

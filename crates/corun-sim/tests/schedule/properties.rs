@@ -223,8 +223,8 @@ proptest! {
         let mask = |which: u32| (which < 2).then(|| Arc::new([which].into_iter().collect::<CpuSet>()));
         let mut load = Load::default();
         let hog = load.program("hog", "hog", vec![Step::Repeat(None), Step::Run(time(1)), Step::Done, Step::End]);
-        for place in 0..hogs {
-            let (cookie, affinity) = (place as u32 % 2, mask(masks[place]));
+        for (cookie, &which) in (0..2).cycle().zip(&masks[..hogs]) {
+            let affinity = mask(which);
             load.tasks.push(TaskSpec { cookie, affinity, ..TaskSpec::of(hog) });
         }
         for &(own, sleep, work, cookie, which) in &shells {

@@ -6,6 +6,7 @@ use corun_record::{nearest_listed, on_one_line};
 use corun_workload::Parameters;
 use toml::Spanned;
 
+use crate::arm::StudyArm;
 use crate::computation::Computation;
 use crate::error::StudyError;
 use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
@@ -56,6 +57,16 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
         let found = file.version.as_ref();
         let sentence = format!("`version`: expected a version up to {VERSION}, found {found}");
         return at(file.version.span().start, sentence);
+    }
+    let machine = &file.machine;
+    let counts = [
+        ("cores", machine.cores),
+        ("logical_cpus", machine.logical_cpus),
+        ("smt_width", machine.smt_width),
+    ];
+    if let Some((field, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+        let place = text.find("[machine]").unwrap_or(0);
+        return at(place, format!("`machine.{field}`: expected at least 1, found 0"));
     }
     let budget = match humantime::parse_duration(file.budget.as_ref()) {
         Ok(budget) if !budget.is_zero() => budget,
@@ -140,6 +151,9 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
             return wrong(&format!("`workload` and `parameters`: {error}"));
         }
     }
+    if let Some(twice) = first_repeated(&raw.arms) {
+        return wrong(&format!("`arms`: expected each once, found {twice} twice"));
+    }
     let rerun = match (raw.workload, raw.not_rerun) {
         (Some(_), Some(_)) | (None, None) => {
             return wrong(
@@ -171,6 +185,10 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
     Ok(Experiment { id: raw.id, summary: raw.summary, rerun })
 }
 
+fn first_repeated(arms: &[StudyArm]) -> Option<&StudyArm> {
+    arms.iter().enumerate().find_map(|(place, arm)| arms[..place].contains(arm).then_some(arm))
+}
+
 fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Figure, String> {
     let id = raw.id.clone();
     let named = |sentence: String| format!("figure \"{id}\": {sentence}");
@@ -189,6 +207,16 @@ fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Fig
             let known: Vec<String> = arms.iter().map(ToString::to_string).collect();
             let known = known.iter().map(String::as_str);
             return Err(named(unknown(field, &arm.to_string(), known)));
+        }
+    }
+    if let (Some(arm), Some(against)) = (raw.arm, raw.against)
+        && arm == against
+    {
+        return Err(named(format!("`against`: expected another arm than {arm}, found the same")));
+    }
+    for (field, seconds) in [("user_s", &raw.user_s), ("system_s", &raw.system_s)] {
+        if let Some(wrong) = seconds.iter().find(|seconds| !(**seconds >= 0.0)) {
+            return Err(named(format!("`{field}`: expected seconds, found {wrong}")));
         }
     }
     let compares = matches!(quantity_of(&raw), Ok(Quantity::Ratio | Quantity::Percent));

@@ -135,6 +135,10 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("workers_s = [3.0, 4.0]", "workers_s = [3.0, -4.0]"),
         ("really = \"It does not.\"", "really = \"It does not.\"\nkind = \"false\""),
         ("[[figure]]\nid = \"alone\"", "[[figures]]\nid = \"alone\""),
+        ("cores = 2", "cores = 0"),
+        ("arms = [\"spread\", \"full\"]", "arms = [\"spread\", \"full\", \"full\"]"),
+        ("against = \"spread\"", "against = \"full\""),
+        ("workers_s = [3.0, 4.0]", "workers_s = [3.0, 4.0]\nuser_s = [-1.0]"),
     ]
     .into_iter()
     .map(|(right, wrong)| {

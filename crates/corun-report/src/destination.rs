@@ -78,7 +78,9 @@ impl Destination {
             };
             let mut builder = tempfile::Builder::new();
             builder.prefix(".corun-").permissions(world_readable());
-            Kind::Replace(builder.tempfile_in(folder).map_err(of_system).map_err(failed)?)
+            Kind::Replace(
+                builder.tempfile_in(folder).map_err(|error| failed(of_folder(folder, error)))?,
+            )
         };
         Ok(Self { path: path.to_owned(), kind })
     }
@@ -122,11 +124,14 @@ pub fn rescue(text: &str) -> io::Result<PathBuf> {
     Ok(file.keep().map_err(|error| error.error)?.1)
 }
 
-/// What the system said, without the name of the temporary file that it said it of.
-fn of_system(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|wrapped| wrapped.source());
-    let code = inner.and_then(|it| it.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or(error, io::Error::from_raw_os_error)
+/// What the system says of the folder itself, where that is why no file can be made there: of a temporary
+/// file the user knows nothing.
+fn of_folder(folder: &Path, error: io::Error) -> io::Error {
+    match std::fs::metadata(folder) {
+        Err(error) => error,
+        Ok(_) if error.kind() == io::ErrorKind::PermissionDenied => error.kind().into(),
+        Ok(_) => error,
+    }
 }
 
 /// As any program's new file, before the process's mask takes its share.

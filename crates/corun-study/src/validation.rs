@@ -215,7 +215,7 @@ fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Fig
         return Err(named(format!("`against`: expected another arm than {arm}, found the same")));
     }
     for (field, seconds) in [("user_s", &raw.user_s), ("system_s", &raw.system_s)] {
-        if let Some(wrong) = seconds.iter().find(|seconds| !(**seconds >= 0.0)) {
+        if let Some(wrong) = seconds.iter().find(|seconds| seconds.is_nan() || **seconds < 0.0) {
             return Err(named(format!("`{field}`: expected seconds, found {wrong}")));
         }
     }

@@ -1,6 +1,8 @@
 //! The pipeline on code whose cycles follow from the model by hand, and properties that hold of any code.
 
 mod blocks;
+#[path = "pipeline/first_level.rs"]
+mod first_level;
 #[path = "pipeline/front_end.rs"]
 mod front_end;
 #[allow(dead_code)]

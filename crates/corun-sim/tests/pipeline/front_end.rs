@@ -16,14 +16,14 @@ fn second_half(core: &CoreModel, trace: &Trace) -> Simulated {
     simulate(core, &timings, trace, Part { thread: ThreadId(0), warm_up, length: None }).unwrap()
 }
 
-fn cycles_each(core: &CoreModel, trace: &Trace) -> f64 {
+pub(super) fn cycles_each(core: &CoreModel, trace: &Trace) -> f64 {
     let simulated = second_half(core, trace);
     simulated.cycles as f64 / simulated.instructions as f64
 }
 
 /// Blocks of code one after the other, round after round; each goes to the next. With each the places in
 /// memory that it touches.
-fn rounds(blocks: &[(u64, Vec<u8>, &[u64])], rounds: u64) -> Trace {
+pub(super) fn rounds(blocks: &[(u64, Vec<u8>, &[u64])], rounds: u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     let mut define = |(at, code, _): &(u64, Vec<u8>, &[u64])| {
         let block = decode(*at, code).unwrap();
@@ -41,7 +41,7 @@ fn rounds(blocks: &[(u64, Vec<u8>, &[u64])], rounds: u64) -> Trace {
 }
 
 /// A jump or a call from one place to another.
-fn to(opcode: u8, from: u64, to: u64) -> Vec<u8> {
+pub(super) fn to(opcode: u8, from: u64, to: u64) -> Vec<u8> {
     let distance = to.wrapping_sub(from + 5) as i32;
     [&[opcode][..], &distance.to_le_bytes()].concat()
 }

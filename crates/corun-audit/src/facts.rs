@@ -5,6 +5,8 @@
 pub struct Facts {
     /// The logical CPUs that may be used, core by core.
     pub cores: Vec<Vec<u32>>,
+    /// The logical CPUs behind each last-level cache; empty where that is not known.
+    pub caches: Vec<Vec<u32>>,
     /// Why no core has two of them, as the end of a sentence; not read where one has.
     pub no_siblings: String,
     /// Whether sessions are groups of their own (`sched_autogroup_enabled`); `None` where the kernel
@@ -51,6 +53,30 @@ impl Facts {
             .ok_or_else(|| "it needs two logical CPUs, and only one may be used".to_owned())
     }
 
+    /// Two logical CPUs behind one last-level cache, of two cores if two share one.
+    ///
+    /// # Errors
+    /// If no two share one: why that is not enough.
+    pub fn two_cpus_of_a_cache(&self) -> Result<[u32; 2], String> {
+        if self.caches.is_empty() {
+            return self.two_cpus();
+        }
+        let behind = |cache: &Vec<u32>| {
+            let is_behind = |cpu: &u32| cache.contains(cpu);
+            let cores = self.cores.iter().map(|core| core.iter().copied().filter(is_behind));
+            let cores = cores.map(Iterator::collect::<Vec<u32>>).filter(|core| !core.is_empty());
+            Self { cores: cores.collect(), ..self.clone() }
+        };
+        let mut caches: Vec<Self> = self.caches.iter().map(behind).collect();
+        // The first of those with most cores.
+        caches.sort_by_key(|cache| std::cmp::Reverse(cache.cores.len().min(2)));
+        self.two_cpus()?;
+        caches.iter().find_map(|cache| cache.two_cpus().ok()).ok_or_else(|| {
+            "it needs two logical CPUs behind one last-level cache, and none that may be used share one"
+                .to_owned()
+        })
+    }
+
     /// The place of the first core that has two logical CPUs.
     ///
     /// # Errors
@@ -86,6 +112,7 @@ pub(crate) mod tests {
     pub(crate) fn machine(cores: &[&[u32]]) -> Facts {
         Facts {
             cores: cores.iter().map(|core| core.to_vec()).collect(),
+            caches: Vec::new(),
             no_siblings: "the kernel sees no siblings".to_owned(),
             autogroup: Some(true),
             is_in_root_group: true,
@@ -103,5 +130,18 @@ pub(crate) mod tests {
         let alone = machine(&[&[0], &[1]]).core_beside_another();
         assert_eq!(alone, Err("the kernel sees no siblings".to_owned()));
         assert!(machine(&[&[0, 1]]).core_beside_another().is_err());
+    }
+
+    #[test]
+    fn cpus_of_a_cache_share_it() {
+        let cores: &[&[u32]] = &[&[0, 4], &[1, 5], &[2], &[3]];
+        let with = |caches: &[&[u32]]| Facts {
+            caches: caches.iter().map(|cache| cache.to_vec()).collect(),
+            ..machine(cores)
+        };
+        assert_eq!(with(&[]).two_cpus_of_a_cache(), Ok([0, 1]));
+        assert_eq!(with(&[&[0, 4], &[1, 2, 3, 5]]).two_cpus_of_a_cache(), Ok([1, 2]));
+        assert_eq!(with(&[&[0, 4], &[1], &[2]]).two_cpus_of_a_cache(), Ok([0, 4]));
+        assert!(with(&[&[0], &[1], &[2]]).two_cpus_of_a_cache().unwrap_err().contains("share one"));
     }
 }

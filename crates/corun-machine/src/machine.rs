@@ -239,6 +239,13 @@ impl Machine {
         self.cores.get(self.cpu(cpu)?.core? as usize)
     }
 
+    /// The CPUs behind each last-level cache; none where all that is known is of the first level.
+    pub fn last_level_caches(&self) -> impl Iterator<Item = &CpuSet> {
+        let last_level = self.caches.iter().map(|cache| cache.level).max();
+        let is_last = move |cache: &&Cache| cache.level > 1 && Some(cache.level) == last_level;
+        self.caches.iter().filter(is_last).map(|cache| &cache.cpus)
+    }
+
     /// The online CPUs.
     pub fn online(&self) -> CpuSet {
         self.logical_cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect()

@@ -59,6 +59,10 @@ pub struct ScheduledRun {
     pub seed: u64,
     /// Whether all was done before the time was over.
     pub finished: bool,
+    /// Whether it ended before, since all tasks that were left waited for each other, or for what
+    /// never comes.
+    #[serde(default)]
+    pub stuck: bool,
     /// From the start until the last that was waited for, in seconds.
     pub makespan_s: f64,
     /// What an operation is.

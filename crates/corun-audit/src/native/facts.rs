@@ -15,6 +15,7 @@ pub fn facts(machine: &Machine, held_on: Option<&CpuSet>) -> Facts {
     let no_siblings = why_no_siblings(machine, &cores);
     let mut facts = Facts {
         cores: cores.into_iter().map(|core| core.cpus).collect(),
+        caches: machine.last_level_caches().map(|cpus| cpus.iter().collect()).collect(),
         no_siblings,
         autogroup: None,
         is_in_root_group: false,

@@ -86,7 +86,16 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
         text += &format!("\n{load}\n\n{}\n", grid(&details(&of_load), columns));
     }
     if schedule.runs.iter().any(|run| !run.finished) {
-        text += "\n*: not all was done: the time was over, or all tasks that were left waited.\n";
+        text +=
+            "\n*: not all was done when the time was over, or all tasks that were left waited.\n";
+    }
+    for cell in cells.iter().filter(|cell| cell.runs.iter().any(|run| run.stuck)) {
+        let stuck = format!(
+            "{}, {}: not all was done, since all tasks that were left wait for each other, or for what \
+             never comes.",
+            cell.load, cell.policy
+        );
+        text += &wrap(&stuck, "  ", columns);
     }
     text
 }
@@ -176,11 +185,12 @@ fn details(cells: &[&Cell<'_>]) -> Table {
     Table { header, rows: cells.iter().map(row).collect() }
 }
 
-const HEADER: [&str; 24] = [
+const HEADER: [&str; 25] = [
     "load",
     "policy",
     "seed",
     "finished",
+    "stuck",
     "makespan_s",
     "operation",
     "operations",
@@ -214,7 +224,7 @@ pub fn schedule_to_csv(schedule: &Schedule) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn csv_row(run: &ScheduledRun) -> [String; 24] {
+fn csv_row(run: &ScheduledRun) -> [String; 25] {
     let text = |number: Option<f64>| number.map_or(String::new(), |it| it.to_string());
     let [woken, latency] = [run.wake_up, run.latency];
     [
@@ -222,6 +232,7 @@ fn csv_row(run: &ScheduledRun) -> [String; 24] {
         run.policy.clone(),
         run.seed.to_string(),
         run.finished.to_string(),
+        run.stuck.to_string(),
         run.makespan_s.to_string(),
         run.operation.clone(),
         run.operations.to_string(),

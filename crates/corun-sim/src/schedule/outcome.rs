@@ -142,6 +142,7 @@ impl Outcome {
             load: of.load.name.clone(),
             seed: of.seed,
             finished: self.is_finished,
+            stuck: self.is_stuck,
             makespan_s: seconds(self.makespan),
             operation: of.load.operation.clone(),
             operations: self.operations,

@@ -91,13 +91,10 @@ impl Topology {
     /// The online CPUs of a machine. A CPU whose core is not known has one of its own; without a
     /// known last-level cache that of the package is assumed.
     pub fn of_machine(machine: &Machine) -> Self {
-        let last_level = machine.caches.iter().map(|cache| cache.level).max();
         let places = machine.logical_cpus.iter().filter(|cpu| cpu.online).map(|cpu| {
             let core = cpu.core.map_or(u64::from(cpu.id) << 32, u64::from);
             let package = cpu.package.unwrap_or_default();
-            let cache = machine.caches.iter().position(|cache| {
-                Some(cache.level) == last_level && cache.level > 1 && cache.cpus.contains(cpu.id)
-            });
+            let cache = machine.last_level_caches().position(|cpus| cpus.contains(cpu.id));
             let cache = cache.map_or((1, package as usize), |place| (0, place));
             (cpu.id, core, cache, package)
         });

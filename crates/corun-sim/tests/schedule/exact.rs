@@ -326,3 +326,24 @@ fn a_job_beside_shells_has_its_share() {
         assert!(outcome.makespan < 8 * SECOND, "{}: {}", policy.name, outcome.makespan);
     }
 }
+
+/// Two packages with tasks that wait on both, but more of them on one: busy CPUs balance them.
+#[test]
+fn tasks_are_balanced_between_caches_that_are_both_busy() {
+    let mut load = Load::default();
+    let [short, long] = [SECOND / 2, 10 * SECOND]
+        .map(|time| load.program("it", "it", vec![Step::Run(Amount::Fixed(time))]));
+    // Twelve short and four long ones must stay on the second package; ten may run anywhere.
+    let second: Arc<CpuSet> = Arc::new([2, 3].into_iter().collect());
+    let bound = |program| TaskSpec { affinity: Some(second.clone()), ..TaskSpec::of(program) };
+    load.tasks = vec![bound(short); 12];
+    load.tasks.extend(vec![bound(long); 4]);
+    load.tasks.extend(vec![TaskSpec { start: SECOND / 100, ..TaskSpec::of(long) }; 10]);
+    for policy in ["cfs", "eevdf", "core"] {
+        let (_, stretches) = run(policy, &load, &settings("2x2x1", "1"));
+        let of_bound = |it: &&corun_sim::schedule::Stretch| it.program == 1 && it.task < 16;
+        let end = stretches.iter().filter(of_bound).map(|it| it.end).max().expect("they ran");
+        // 6 s of short ones on two CPUs, then 14 long ones share four.
+        assert!(end > 25 * SECOND, "{policy}: {end}");
+    }
+}

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::domains::Waiting;
 use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, around, least};
 use crate::schedule::engine::{State, TaskId};
 use crate::schedule::topology::Topology;
@@ -46,6 +47,7 @@ struct Entity {
 struct CoreScheduling {
     queues: Vec<Queue>,
     entities: Vec<Entity>,
+    waiting: Waiting,
 }
 
 fn core(state: &State, cpu: usize) -> usize {
@@ -54,7 +56,11 @@ fn core(state: &State, cpu: usize) -> usize {
 
 impl CoreScheduling {
     fn new(topology: &Topology) -> Self {
-        Self { queues: vec![Queue::default(); topology.cores.len()], entities: Vec::new() }
+        Self {
+            queues: vec![Queue::default(); topology.cores.len()],
+            entities: Vec::new(),
+            waiting: Waiting::new(topology),
+        }
     }
 
     fn entity(&mut self, state: &State, task: TaskId, core: usize) -> &mut Entity {
@@ -87,6 +93,7 @@ impl CoreScheduling {
             queue.tasks.remove(&cookie);
         }
         queue.length -= 1;
+        self.waiting.ends(state, state.topology().cores[core][0]);
         Some(entry.1)
     }
 
@@ -105,11 +112,14 @@ impl CoreScheduling {
         }
     }
 
-    /// The core with most tasks of those that have one to give away.
-    fn busiest(&self, state: &State, own: usize) -> Option<usize> {
-        let others = (0..self.queues.len()).filter(|&core| core != own);
-        let with_waiting = others.filter(|&core| self.queues[core].length > 0);
-        with_waiting.max_by_key(|&core| (self.tasks(state, core), usize::MAX - core))
+    /// The core behind a cache with most tasks, of those that have one to give away.
+    fn busiest(&self, state: &State, own: usize, cache: usize) -> Option<usize> {
+        let topology = state.topology();
+        let cpus = topology.caches[cache].iter().copied();
+        let cores = cpus.map(|cpu| (cpu, core(state, cpu)));
+        let others = cores.filter(|&(cpu, core)| core != own && topology.cores[core][0] == cpu);
+        let others = others.map(|(_, core)| core).filter(|&core| self.queues[core].length > 0);
+        others.max_by_key(|&core| (self.tasks(state, core), usize::MAX - core))
     }
 
     /// Moves a waiting task of one of these cookies, tried in their order.
@@ -121,6 +131,33 @@ impl CoreScheduling {
                 Balanced::Pulled
             }
             None => Balanced::Nothing,
+        }
+    }
+
+    /// A busy core takes half of what another has more, an idle CPU a task that it may begin at once.
+    fn relieve(&mut self, state: &State, from: usize, cpu: usize, is_busy: bool) -> Balanced {
+        let own = core(state, cpu);
+        let runs = self.queues[own].cookie;
+        let is_free = state.running_on_core(own) == 0;
+        match (is_busy, is_free) {
+            (true, _) => {
+                let tasks = [from, own].map(|core| self.tasks(state, core));
+                let mut balanced = Balanced::Nothing;
+                for _ in 0..tasks[0].saturating_sub(tasks[1]) / 2 {
+                    let cookies = self.cookies(from, runs, true);
+                    if self.pull(state, from, cpu, &cookies) == Balanced::Nothing {
+                        break;
+                    }
+                    balanced = Balanced::Pulled;
+                }
+                balanced
+            }
+            // Those that cannot run beside what runs there come first.
+            (false, true) => {
+                let cookies = self.cookies(from, self.queues[from].cookie, false);
+                self.pull(state, from, cpu, &cookies)
+            }
+            (false, false) => self.pull(state, from, cpu, &[runs]),
         }
     }
 
@@ -181,6 +218,7 @@ impl Policy for CoreScheduling {
         let queue = &mut self.queues[core];
         queue.tasks.entry(state.task(task).cookie).or_default().insert(entry);
         queue.length += 1;
+        self.waiting.begins(state, cpu);
     }
 
     fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
@@ -240,7 +278,6 @@ impl Policy for CoreScheduling {
         is_same && running > self.entity(state, woken, core).virtual_run + SLICE
     }
 
-    /// An idle CPU takes a task that it may begin at once; a busy core half of the difference.
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
         let own = core(state, cpu);
         if state.waiting() == 0 {
@@ -251,29 +288,15 @@ impl Policy for CoreScheduling {
             // What may run beside the siblings may have changed since this CPU looked.
             return if when == Balance::Idle { Balanced::Pulled } else { Balanced::Nothing };
         }
-        let Some(from) = self.busiest(state, own) else { return Balanced::Nothing };
-        let runs = self.queues[own].cookie;
-        let is_free = state.running_on_core(own) == 0;
-        match (is_busy, is_free) {
-            (true, _) => {
-                let tasks = [from, own].map(|core| self.tasks(state, core));
-                let mut balanced = Balanced::Nothing;
-                for _ in 0..tasks[0].saturating_sub(tasks[1]) / 2 {
-                    let cookies = self.cookies(from, runs, true);
-                    if self.pull(state, from, cpu, &cookies) == Balanced::Nothing {
-                        break;
-                    }
-                    balanced = Balanced::Pulled;
-                }
-                balanced
+        let caches = self.waiting.looked_behind(state, cpu, when).into_iter().flatten();
+        for cache in caches {
+            if let Some(from) = self.busiest(state, own, cache)
+                && self.relieve(state, from, cpu, is_busy) == Balanced::Pulled
+            {
+                return Balanced::Pulled;
             }
-            // Those that cannot run beside what runs there come first.
-            (false, true) => {
-                let cookies = self.cookies(from, self.queues[from].cookie, false);
-                self.pull(state, from, cpu, &cookies)
-            }
-            (false, false) => self.pull(state, from, cpu, &[runs]),
         }
+        Balanced::Nothing
     }
 
     fn balance_interval(&self, _state: &State, is_idle: bool) -> Option<u64> {

@@ -3,6 +3,7 @@
 
 mod array;
 mod core_scheduling;
+mod domains;
 mod fair;
 mod flat;
 mod global;

@@ -2,7 +2,6 @@
 
 mod request;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -122,18 +121,13 @@ impl Request {
         let mut schedule = corun_report::new_schedule(machine, &settings);
         schedule.siblings = self.siblings();
         let mut drawn = Vec::new();
-        let mut stuck = BTreeSet::new();
         for load in &loads {
             for policy in &policies {
                 for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
                     let is_drawn = picture.is_some() && seed == self.seed;
                     let settings = Settings { seed, ..settings.clone() };
                     let drawn = is_drawn.then_some(&mut drawn);
-                    let (run, is_stuck) = one(policy, load, &settings, drawn)?;
-                    if is_stuck {
-                        stuck.insert((run.load.clone(), run.policy.clone()));
-                    }
-                    schedule.runs.push(run);
+                    schedule.runs.push(one(policy, load, &settings, drawn)?);
                 }
             }
         }
@@ -143,12 +137,6 @@ impl Request {
         let shown =
             |schedule: &Schedule| corun_report::schedule_to_terminal(schedule, terminal::width());
         exports.write(&schedule, shown, Schedule::to_json)?;
-        for (load, policy) in stuck {
-            note(&format!(
-                "{load}, {policy}: not all was done, since all tasks that were left wait for each other, \
-                 or for what never comes"
-            ));
-        }
         Ok(code(Exit::Done))
     }
 
@@ -202,13 +190,13 @@ fn note(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// What came of a run, and whether it ended since all tasks waited.
+/// What came of a run.
 fn one<'a>(
     policy: &PolicyEntry,
     load: &'a Load,
     settings: &Settings,
     drawn: Option<&mut Vec<Drawn<'a>>>,
-) -> Result<(ScheduledRun, bool), Problem> {
+) -> Result<ScheduledRun, Problem> {
     let mut stretches = Vec::new();
     let observer: &mut dyn Observer = if drawn.is_some() { &mut stretches } else { &mut () };
     let outcome = schedule(policy, load, settings, observer)?;
@@ -219,7 +207,7 @@ fn one<'a>(
         let title = format!("{}, {}", load.name, policy.title());
         drawn.push(Drawn { title, topology, load, stretches, makespan: outcome.makespan });
     }
-    Ok((record, outcome.is_stuck))
+    Ok(record)
 }
 
 fn charts<'a>(drawn: &'a [Drawn<'_>]) -> Vec<Chart<'a>> {

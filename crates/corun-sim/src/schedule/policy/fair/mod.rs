@@ -4,6 +4,7 @@
 mod cfs;
 mod eevdf;
 
+use super::domains::Waiting;
 use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, least};
 use crate::schedule::engine::{State, TaskId};
 use crate::schedule::topology::Topology;
@@ -61,13 +62,12 @@ trait Queues {
 #[derive(Debug)]
 struct Fair<Q> {
     queues: Q,
-    /// Waiting tasks behind each last-level cache.
-    waiting: Vec<usize>,
+    waiting: Waiting,
 }
 
 impl<Q: Queues> Fair<Q> {
     fn new(topology: &Topology, queues: Q) -> Self {
-        Self { queues, waiting: vec![0; topology.caches.len()] }
+        Self { queues, waiting: Waiting::new(topology) }
     }
 
     fn tasks(&self, state: &State, cpu: usize) -> usize {
@@ -82,7 +82,7 @@ impl<Q: Queues> Fair<Q> {
         let load = |cache: usize| {
             let cpus = &topology.caches[cache];
             let busy: usize = cpus.iter().map(|&cpu| usize::from(!state.is_idle(cpu))).sum();
-            let tasks = busy + self.waiting[cache];
+            let tasks = busy + self.waiting.behind(cache);
             (tasks * topology.cpus.len() / cpus.len(), cache != own, cache)
         };
         let may =
@@ -132,36 +132,24 @@ impl<Q: Queues> Fair<Q> {
         }
     }
 
-    /// The CPU from which this one may take a waiting task: the one with most tasks, in the nearest
-    /// domain that has one.
-    fn busiest(&self, state: &State, cpu: usize) -> Option<usize> {
-        let topology = state.topology();
-        let own = topology.cpus[cpu].cache;
-        let within = |cpus: &[usize]| {
-            let others = cpus.iter().copied().filter(|&other| other != cpu);
-            let with_waiting = others.filter(|&other| self.queues.len(other) > 0);
-            with_waiting.max_by_key(|&other| (self.tasks(state, other), usize::MAX - other))
-        };
-        let near = (self.waiting[own] > 0).then(|| within(&topology.caches[own])).flatten();
-        near.or_else(|| {
-            let per_cpu = |&cache: &usize| {
-                self.waiting[cache] * topology.cpus.len() / topology.caches[cache].len()
-            };
-            let others =
-                (0..topology.caches.len()).filter(|&cache| cache != own && self.waiting[cache] > 0);
-            within(&topology.caches[others.max_by_key(per_cpu)?])
-        })
+    /// The CPU behind a cache from which another may take a waiting task: the one with most tasks.
+    fn busiest(&self, state: &State, cpu: usize, cache: usize) -> Option<usize> {
+        let others = state.topology().caches[cache].iter().copied().filter(|&other| other != cpu);
+        let with_waiting = others.filter(|&other| self.queues.len(other) > 0);
+        with_waiting.max_by_key(|&other| (self.tasks(state, other), usize::MAX - other))
     }
 
-    fn pull(&mut self, state: &State, cpu: usize, from: usize, most: usize) -> bool {
-        let caches = [from, cpu].map(|cpu| state.topology().cpus[cpu].cache);
+    /// A busy CPU takes half of what another has more, an idle one a task.
+    fn pull(&mut self, state: &State, cpu: usize, from: usize, when: Balance) -> bool {
+        let difference = self.tasks(state, from).saturating_sub(self.tasks(state, cpu));
+        let most = if when == Balance::Busy { difference / 2 } else { 1 };
         let mut moved = 0;
         while moved < most
             && let Some(task) = self.queues.steal(state, from, cpu)
         {
             self.queues.insert(state, task, cpu, Why::Pushed);
-            self.waiting[caches[0]] -= 1;
-            self.waiting[caches[1]] += 1;
+            self.waiting.ends(state, from);
+            self.waiting.begins(state, cpu);
             moved += 1;
         }
         moved > 0
@@ -194,12 +182,12 @@ impl<Q: Queues> Policy for Fair<Q> {
 
     fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
         self.queues.insert(state, task, cpu, why);
-        self.waiting[state.topology().cpus[cpu].cache] += 1;
+        self.waiting.begins(state, cpu);
     }
 
     fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
         let first = self.queues.first(state, cpu)?;
-        self.waiting[state.topology().cpus[cpu].cache] -= 1;
+        self.waiting.ends(state, cpu);
         Some(first)
     }
 
@@ -224,15 +212,13 @@ impl<Q: Queues> Policy for Fair<Q> {
     }
 
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
-        let busiest = if state.waiting() > 0 { self.busiest(state, cpu) } else { None };
-        let has_pulled = match (busiest, when) {
-            (None, _) => false,
-            (Some(from), Balance::Busy) => {
-                let difference = self.tasks(state, from).saturating_sub(self.tasks(state, cpu));
-                difference > 1 && self.pull(state, cpu, from, difference / 2)
-            }
-            (Some(from), _) => self.queues.len(cpu) == 0 && self.pull(state, cpu, from, 1),
-        };
+        let may_pull = state.waiting() > 0 && (when == Balance::Busy || self.queues.len(cpu) == 0);
+        let caches = self.waiting.looked_behind(state, cpu, when).into_iter().flatten();
+        let mut caches = caches.filter(|_| may_pull);
+        let has_pulled = caches.any(|cache| {
+            let from = self.busiest(state, cpu, cache);
+            from.is_some_and(|from| self.pull(state, cpu, from, when))
+        });
         match (has_pulled, when) {
             (true, _) => Balanced::Pulled,
             (false, Balance::Idle) => self.push(state, cpu),

@@ -38,7 +38,7 @@ pub struct ListError {
 
 impl Actionable for ListError {
     fn exit(&self) -> Exit {
-        Exit::Failed
+        Exit::Usage
     }
 
     fn next_step(&self) -> String {

@@ -43,4 +43,4 @@ pub use schedule::{
     ScheduledRun, ScheduledTimes,
 };
 pub use smt_state::{SmtState, UnknownSmtState};
-pub use study::{FindingKind, Published, StudyFigure, StudyFinding, StudyResult};
+pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};

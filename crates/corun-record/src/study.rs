@@ -68,10 +68,36 @@ pub struct StudyFigure {
     pub ratio: Option<Estimate>,
     /// What the simulator predicts for the published machine.
     pub predicted: Option<Estimate>,
+    /// What the published figure is to the model that predicts it.
+    #[serde(default)]
+    pub model_role: Option<ModelRole>,
     /// Why there is no measured value.
     pub not_possible: Option<String>,
     /// The run that it was measured in, as an index.
     pub run: Option<u32>,
+}
+
+/// What a published figure is to the model that predicts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelRole {
+    /// The model's parameters were fitted to it, or to one that it follows from.
+    Fitted,
+    /// Nothing was fitted to it.
+    HeldOut,
+    /// It counts for nothing; the study says why.
+    LeftOut,
+}
+
+impl ModelRole {
+    /// As tables and CSV have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::HeldOut => "held out",
+            Self::LeftOut => "left out",
+        }
+    }
 }
 
 /// A published value.

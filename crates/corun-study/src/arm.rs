@@ -52,6 +52,11 @@ impl StudyArm {
         }
     }
 
+    /// The placement, its number left out.
+    pub(crate) fn shape(&self) -> Placement {
+        self.shape
+    }
+
     /// The state of SMT that the name asks for.
     pub fn smt(&self) -> SmtState {
         if self.is_smt_off { SmtState::Off } else { SmtState::On }

@@ -48,6 +48,11 @@ pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<
             ratio: estimate.zip(published.as_ref()).map(|(it, by)| it.scaled(1.0 / by.value)),
             published,
             predicted: predicted.get(&figure.id).copied(),
+            model_role: study
+                .model
+                .as_ref()
+                .filter(|_| predicted.contains_key(&figure.id))
+                .map(|model| model.role(figure)),
             run: measured.as_ref().ok().and_then(|(_, run)| run.map(|run| run as u32)),
             not_possible: measured.err(),
         }

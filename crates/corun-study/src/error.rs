@@ -37,10 +37,7 @@ pub enum StudyError {
 
 impl Actionable for StudyError {
     fn exit(&self) -> Exit {
-        match self {
-            Self::Unknown { .. } => Exit::Usage,
-            Self::Unreadable { .. } | Self::Wrong { .. } => Exit::Failed,
-        }
+        Exit::Usage
     }
 
     fn next_step(&self) -> String {

@@ -16,6 +16,7 @@ mod plain_text;
 mod plan;
 mod quantity;
 mod range;
+mod roles;
 mod run;
 mod sizes;
 mod study;

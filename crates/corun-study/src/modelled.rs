@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use corun_record::Estimate;
+use corun_record::{Estimate, ModelRole};
 use corun_sim::schedule::policy::PolicyEntry;
 use corun_sim::schedule::{Costs, Load, Ratio, Settings, Slowdowns, Topology, load, schedule};
 use serde::Deserialize;
@@ -164,6 +164,24 @@ fn row<'a>(pattern: &str, id: &'a str) -> Option<&'a str> {
 }
 
 impl Model {
+    /// What a figure is to the model, or what those are that it follows from.
+    pub fn role(&self, figure: &Figure) -> ModelRole {
+        let is = |list: &dyn Fn(&str) -> bool| {
+            let follows_from = match &figure.value {
+                Value::Computed(ratio) => vec![&ratio.of, &ratio.over],
+                _ => figure.geometric_mean_of.iter().collect(),
+            };
+            list(&figure.id) || follows_from.into_iter().any(|id| list(id))
+        };
+        if is(&|id| self.fitted.iter().any(|fitted| fitted == id)) {
+            ModelRole::Fitted
+        } else if is(&|id| self.left_out.contains_key(id)) {
+            ModelRole::LeftOut
+        } else {
+            ModelRole::HeldOut
+        }
+    }
+
     /// The modelled figures of a study, by id, in the units of their quantities; others follow from
     /// them as the published ones do.
     pub fn estimates(&self, study: &Study) -> BTreeMap<String, Estimate> {

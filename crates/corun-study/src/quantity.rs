@@ -31,8 +31,10 @@ impl Quantity {
                 Some(&(name, seconds)) => Ok(Self::Time(name, seconds)),
                 None => expected("one of s, ms, us, ns"),
             },
-            Metric::Throughput if unit.is_empty() => expected("what is counted in a second"),
-            Metric::Throughput => Ok(Self::Rate(unit.to_owned())),
+            Metric::Throughput => match unit.strip_suffix("/s") {
+                Some(counted) if !counted.trim().is_empty() => Ok(Self::Rate(unit.to_owned())),
+                _ => expected("what is counted in a second, such as jobs/s,"),
+            },
             Metric::Figure | Metric::Rate | Metric::TimeShare | Metric::Latency => {
                 Err(format!("`metric`: expected another than {}, use throughput", metric.name()))
             }

@@ -1,6 +1,8 @@
 //! From the file's text to a study whose references all lead somewhere.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use corun_record::{nearest_listed, on_one_line};
 use corun_workload::Parameters;
@@ -12,9 +14,13 @@ use crate::error::StudyError;
 use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
 use crate::plain_text;
 use crate::quantity::Quantity;
+use crate::roles;
 use crate::study::{Experiment, Figure, Finding, Rerun, Study, Value};
 use crate::table;
 use crate::value::{is_positive, value};
+
+/// The time that a rerun may be given.
+const BUDGETS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
 
 /// What is wrong, and the place in the text.
 pub(crate) type Wrong = (usize, String);
@@ -69,10 +75,11 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
         return at(place, format!("`machine.{field}`: expected at least 1, found 0"));
     }
     let budget = match humantime::parse_duration(file.budget.as_ref()) {
-        Ok(budget) if !budget.is_zero() => budget,
+        Ok(budget) if BUDGETS.contains(&budget) => budget,
         _ => {
             let found = file.budget.as_ref();
-            let sentence = format!("`budget`: expected a time such as 60s, found \"{found}\"");
+            let sentence =
+                format!("`budget`: expected a time from 1s to 24h, such as 60s, found \"{found}\"");
             return at(file.budget.span().start, sentence);
         }
     };
@@ -209,10 +216,12 @@ fn figure(raw: FileFigure, experiments: &[Experiment], text: &str) -> Result<Fig
             return Err(named(unknown(field, &arm.to_string(), known)));
         }
     }
-    if let (Some(arm), Some(against)) = (raw.arm, raw.against)
-        && arm == against
-    {
-        return Err(named(format!("`against`: expected another arm than {arm}, found the same")));
+    if let (Some(arm), Some(against)) = (raw.arm, raw.against) {
+        if arm == against {
+            let sentence = format!("`against`: expected another arm than {arm}, found the same");
+            return Err(named(sentence));
+        }
+        roles::check(raw.metric, arm, against).map_err(&named)?;
     }
     for (field, seconds) in [("user_s", &raw.user_s), ("system_s", &raw.system_s)] {
         if let Some(wrong) = seconds.iter().find(|seconds| seconds.is_nan() || **seconds < 0.0) {

@@ -139,6 +139,10 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("arms = [\"spread\", \"full\"]", "arms = [\"spread\", \"full\", \"full\"]"),
         ("against = \"spread\"", "against = \"full\""),
         ("workers_s = [3.0, 4.0]", "workers_s = [3.0, 4.0]\nuser_s = [-1.0]"),
+        ("\"smt_yield\"", "\"multitasking_gain\""),
+        ("\"smt_yield\"", "\"switch_gain\""),
+        ("unit = \"sieves/s\"", "unit = \"sieves\""),
+        ("budget = \"10s\"", "budget = \"1000000y\""),
     ]
     .into_iter()
     .map(|(right, wrong)| {

@@ -136,6 +136,9 @@ fn two_jobs_go_to_one_core_or_two() {
         planned(&study, "two-jobs", &host),
         "single as single; spread as spread; packed as packed; free@2 as free@2"
     );
-    assert_eq!(planned(&study, "two-jobs-one-core", &host), "full as full; stacked as stacked");
+    assert_eq!(
+        planned(&study, "two-jobs-one-core", &host),
+        "full as full; stacked as stacked; spread as spread"
+    );
     assert_eq!(planned(&study, "kvm", &host), "single as single; free@L+1 as free@9");
 }

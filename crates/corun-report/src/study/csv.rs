@@ -2,7 +2,7 @@
 
 use corun_record::{Estimate, Published, StudyFigure, StudyResult};
 
-const HEADER: [&str; 23] = [
+const HEADER: [&str; 24] = [
     "study",
     "figure",
     "experiment",
@@ -21,6 +21,7 @@ const HEADER: [&str; 23] = [
     "blocks",
     "ratio",
     "predicted",
+    "model_role",
     "cpu_model",
     "not_possible",
     "workers_s",
@@ -44,7 +45,7 @@ fn list(numbers: &[f64]) -> String {
     numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 23] {
+fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 24] {
     let metric = serde_json::to_value(figure.metric).unwrap_or_default();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let of_measured =
@@ -73,6 +74,7 @@ fn row(result: &StudyResult, figure: &StudyFigure) -> [String; 23] {
         of_measured(|it| it.blocks.to_string()),
         value(&figure.ratio),
         value(&figure.predicted),
+        figure.model_role.map(|role| role.name().to_owned()).unwrap_or_default(),
         result.machine.as_ref().and_then(|it| it.cpu_model.clone()).unwrap_or_default(),
         text(&figure.not_possible),
         of_published(|it| list(&it.workers_s)),

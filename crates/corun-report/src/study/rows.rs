@@ -1,6 +1,6 @@
 //! The rows of a study's table: what was published beside what was measured.
 
-use corun_record::{Estimate, Metric, Published, StudyFigure, StudyResult};
+use corun_record::{Estimate, Metric, ModelRole, Published, StudyFigure, StudyResult};
 
 use crate::figures::{self, percent, ratio, three_digits};
 use crate::tables::Table;
@@ -34,8 +34,7 @@ pub(super) fn figures(result: &StudyResult) -> (Table, Vec<String>) {
             figure.ratio.as_ref().map_or_else(String::new, |it| estimate(it, "1")),
         ];
         if is_predicted {
-            let predicted = |it: &Estimate| estimate(it, &figure.unit);
-            row.push(figure.predicted.as_ref().map_or_else(String::new, predicted));
+            row.push(predicted(figure));
         }
         row
     });
@@ -80,17 +79,31 @@ pub(super) fn published(published: Option<&Published>, unit: &str) -> String {
 /// A measured value with half the width of its interval.
 fn estimate(estimate: &Estimate, unit: &str) -> String {
     let half_width = match estimate.half_width() {
+        // One run, or the extreme of several.
+        _ if estimate.low == estimate.high => String::new(),
         // An interval beyond ten times the value says that there is none to speak of.
-        10.0.. => "(unsure)".to_owned(),
-        half_width => whole(format!("± {}", percent(half_width))),
+        10.0.. => " (unsure)".to_owned(),
+        half_width => whole(format!(" ± {}", percent(half_width))),
     };
     match unit {
-        "1" => format!("{} {half_width}", ratio(estimate)),
+        "1" => format!("{}{half_width}", ratio(estimate)),
         unit => {
             let value = format!("{} {}", three_digits(estimate.value), figures::unit(unit));
-            format!("{} {half_width}", whole(value))
+            format!("{}{half_width}", whole(value))
         }
     }
+}
+
+/// A predicted value, and whether the model had been fitted to the published one.
+fn predicted(figure: &StudyFigure) -> String {
+    let value = figure.predicted.as_ref().map(|it| estimate(it, &figure.unit));
+    let role = match figure.model_role {
+        Some(role @ (ModelRole::Fitted | ModelRole::LeftOut)) => {
+            format!(" {}", whole(format!("({})", role.name())))
+        }
+        Some(ModelRole::HeldOut) | None => String::new(),
+    };
+    value.map_or_else(String::new, |value| value + &role)
 }
 
 /// The reason's number, from 1, equal ones sharing it.

@@ -64,10 +64,7 @@ fn lines(file: &str, faults: &[Fault]) -> String {
 
 impl Actionable for ModelError {
     fn exit(&self) -> Exit {
-        match self {
-            Self::Unknown { .. } | Self::Setting { .. } => Exit::Usage,
-            Self::Unreadable { .. } | Self::Wrong { .. } => Exit::Failed,
-        }
+        Exit::Usage
     }
 
     fn next_step(&self) -> String {

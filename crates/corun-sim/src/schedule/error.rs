@@ -59,10 +59,7 @@ pub enum ScheduleError {
 
 impl Actionable for ScheduleError {
     fn exit(&self) -> Exit {
-        match self {
-            Self::Topology { .. } | Self::Policy { .. } | Self::Load { .. } => Exit::Usage,
-            Self::Pairs { .. } | Self::File { .. } | Self::Affinity { .. } => Exit::Failed,
-        }
+        Exit::Usage
     }
 
     fn next_step(&self) -> String {

@@ -137,7 +137,11 @@ fn runs_that_cannot_end_need_a_time_limit() {
                 steps = [{ receive = \"never\" }]\n[[task]]\nprogram = \"w\"\n";
     let outcome = of(&["--topology=1x1x1", "--policy=cfs", &tasks(&scratch, dead)]);
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
-    assert!(outcome.output.contains("all tasks that were left wait for each other"), "{}", outcome.output);
+    assert!(
+        outcome.output.contains("all tasks that were left wait for each other"),
+        "{}",
+        outcome.output
+    );
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(super) fn run(file: &Path, csv: &Path, cpu: u32) -> Result<ExitCode, Problem
 /// The blocks of a file.
 pub(in crate::command) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Problem> {
     let file = File::open(path).map_err(|error| {
-        Problem::failed(
+        Problem::usage(
             format!("could not read {}: {error}", path.display()),
             "Name a CSV file with a column `block`.",
         )

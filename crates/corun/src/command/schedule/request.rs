@@ -56,7 +56,7 @@ impl Request {
         match (&self.pairs, default) {
             (Some(path), default) => {
                 let text = std::fs::read_to_string(path).map_err(|error| {
-                    Problem::failed(format!("{}: {error}", path.display()), "Name a file of pairs.")
+                    Problem::usage(format!("{}: {error}", path.display()), "Name a file of pairs.")
                 })?;
                 let read = Slowdowns::from_json(&text, default.unwrap_or(Ratio::ONE));
                 read.map_err(|error| Problem::from(error).about(path))
@@ -147,11 +147,11 @@ fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
     let next_step = "Measure them: corun bench run lmbench/context-switch --param size=0,32K \
                      --placement single --json costs.json.";
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Problem::failed(format!("{}: {error}", path.display()), next_step))?;
+        .map_err(|error| Problem::usage(format!("{}: {error}", path.display()), next_step))?;
     let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).about(path))?;
     match costs.learn(&bench) {
         true => Ok(()),
-        false => Err(Problem::failed(
+        false => Err(Problem::usage(
             format!(
                 "{}: expected figures of lmbench/context-switch or lmbench/pipe-latency with one \
                  worker, found none",

@@ -125,7 +125,7 @@ fn tell_what_changes_nothing(original: &CoreModel, set: &CoreModel) {
 /// The timing of a model's instructions.
 pub(super) fn timings(model: &CoreModel) -> Result<TimingTable, Problem> {
     TimingTable::of(model).map_err(|error| {
-        Problem::failed(
+        Problem::usage(
             error.to_string(),
             "Name tables in the model's `timing` and `overlays` that come with corun, or lie beside the model.",
         )

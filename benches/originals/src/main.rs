@@ -2,9 +2,11 @@
 //! same files and for the same time: `cargo run --release -p corun-originals`.
 //!
 //! The originals are not part of corun: dbench and tbench come from the system's packages, LMbench and
-//! AIM9 from folders in which they have been built (see README.md here).
+//! AIM9 from folders in which they have been built (see README.md here). chat has a C program of corun's
+//! own beside it.
 
 mod aim9;
+mod chat;
 mod contest;
 mod corun;
 mod dbench;
@@ -56,6 +58,7 @@ struct Arguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
+    Chat,
     Dbench,
     Tbench,
     Lmbench,
@@ -68,7 +71,7 @@ fn main() -> ExitCode {
     let mut reached = true;
     for part in Part::value_variants().iter().copied().filter(|&part| is_asked(part)) {
         match compare(part, &arguments) {
-            Ok(contests) => reached &= Contest::all_reach_their_limits(&contests),
+            Ok(is_reached) => reached &= is_reached,
             Err(reason) if arguments.parts.is_empty() => {
                 println!("{part:?}: not compared: {reason}\n");
             }
@@ -81,11 +84,13 @@ fn main() -> ExitCode {
     if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn compare(part: Part, arguments: &Arguments) -> Result<Vec<Contest>, String> {
+/// Holds the contests of a part; whether each reaches its limit.
+fn compare(part: Part, arguments: &Arguments) -> Result<bool, String> {
     let missing = |what: &str| format!("say where it is with {what}");
     let of_clients = matches!(part, Part::Dbench | Part::Tbench);
     let _held = (arguments.one_cpu && of_clients).then(one_cpu::hold).transpose()?;
-    match part {
+    let contests = match part {
+        Part::Chat => return chat::beside_c(),
         Part::Dbench => dbench::files(arguments),
         Part::Tbench => dbench::network(arguments),
         Part::Lmbench => {
@@ -96,5 +101,6 @@ fn compare(part: Part, arguments: &Arguments) -> Result<Vec<Contest>, String> {
             let driver = arguments.aim9.as_deref().ok_or_else(|| missing("--aim9 PROGRAM"))?;
             aim9::rows(driver, arguments.rounds, &arguments.rows)
         }
-    }
+    };
+    Ok(Contest::all_reach_their_limits(&contests?))
 }

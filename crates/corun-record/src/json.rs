@@ -63,7 +63,7 @@ pub enum ReadError {
 
 impl Actionable for ReadError {
     fn exit(&self) -> Exit {
-        Exit::Failed
+        Exit::Usage
     }
 
     fn next_step(&self) -> String {

@@ -7,7 +7,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::process::Resource;
 use tempfile::TempDir;
 
+use crate::child::{exit_status, fork_and_wait};
 use crate::{About, WorkloadError, semaphore};
 
 /// A folder below `$TMPDIR` that only this user may look into.
@@ -82,6 +83,33 @@ impl Scratch {
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`].
     pub(crate) fn write(&self, name: &str, contents: &[u8]) -> Result<PathBuf, WorkloadError> {
         self.write_blocks(name, [contents])
+    }
+
+    /// Writes a new program into the folder and returns where it is.
+    ///
+    /// A child writes it: what other threads start meanwhile cannot have it open for writing, in which
+    /// case the kernel would refuse to execute it (ETXTBSY).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub(crate) fn write_program(
+        &self,
+        name: &str,
+        contents: &[u8],
+    ) -> Result<PathBuf, WorkloadError> {
+        self.make(name, |path| {
+            let write = || {
+                let mut options = File::options();
+                let file = options.write(true).create_new(true).mode(0o700).open(path);
+                file.and_then(|mut file| file.write_all(contents))
+            };
+            let of = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+            match exit_status(fork_and_wait(|| write().map_or_else(of, |()| 0))?) {
+                Some(0) => Ok(()),
+                Some(errno) => Err(io::Error::from_raw_os_error(errno as i32)),
+                None => Err(io::ErrorKind::Interrupted.into()),
+            }
+        })
     }
 
     /// As [`write`](Self::write), block by block, so that a long file needs no memory of its length.

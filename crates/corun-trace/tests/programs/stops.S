@@ -1,4 +1,5 @@
-/* Stops itself, and is continued by a child, which it kills then. */
+/* Stops itself again and again, and is continued by a child, which it kills then. A signal that continues
+   takes back one that stops and was not seen yet, so that once would not do. */
 #include "truth.h"
         begin
         mov eax, 39
@@ -9,10 +10,13 @@
         test eax, eax
         jz child
         mov ebx, eax
-        mov edi, ebp
+        mov r12d, 32
+again:  mov edi, ebp
         mov esi, 19
         mov eax, 62
         syscall
+        dec r12d
+        jnz again
         mov edi, ebx
         mov esi, 9
         mov eax, 62

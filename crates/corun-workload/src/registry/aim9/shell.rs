@@ -6,9 +6,7 @@
 //! published figures show that it did not there).
 
 use std::ffi::{CStr, c_int};
-use std::fs::Permissions;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -87,9 +85,7 @@ fn prepare(
     // The child, its shell, and the script with what it calls.
     ensure_processes(about.name, 4, workers)?;
     let scratch = Arc::new(Scratch::new(about, workers)?);
-    let path = scratch.write(NAME, script.text.as_bytes())?;
-    std::fs::set_permissions(path, Permissions::from_mode(0o700))
-        .map_err(|error| scratch.refused(error))?;
+    scratch.write_program(NAME, script.text.as_bytes())?;
     let kernel = || Shell { scratch: Arc::clone(&scratch), successes: 0 };
     let tried = fork_and_wait(|| kernel().call());
     let tried = tried.map_err(|error| no_processes(about.name, 4)(error.into()))?;

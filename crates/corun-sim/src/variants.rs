@@ -51,9 +51,6 @@ impl CoreModel {
         let takes_turns = |policy| matches!(policy, Policy::Shared | Policy::Alternating);
         match resource {
             _ if own == policy => None,
-            "front.loop_buffer" => {
-                Some("loops come from the op cache or the decoders, as other code does")
-            }
             "front.microcode" if self.front.microcode.from_decoders.is_none() => {
                 Some("its operations come as those of any other instruction (no `from_decoders`)")
             }

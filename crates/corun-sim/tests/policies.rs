@@ -37,6 +37,8 @@ enum Pair {
     Compared,
     /// The same with code that is decoded for the first time, beside code of which that holds alone.
     Cold,
+    /// A loop of so many instructions, beside code that is decoded for the first time.
+    Looping(u32),
     /// Jumps through so many pages, each to a line of its own.
     Code { pages: u64, jumps: u64 },
     /// Loads of so many lines, so many bytes apart; each gives the address of the next, or none does.
@@ -105,6 +107,10 @@ impl Pair {
             "front.prediction" => vec![Self::Guesses],
             "front.microcode" => vec![Self::Microcode],
             "front.op_cache" => model.front.op_cache.iter().map(Self::decoded).collect(),
+            "front.loop_buffer" => {
+                let buffers = model.front.loop_buffer.iter();
+                buffers.map(|buffer| Self::Looping(buffer.operations * 3 / 4)).collect()
+            }
             "front.queue" => vec![
                 LONG,
                 Self::Cold,
@@ -163,6 +169,10 @@ impl Pair {
             Self::Renaming => [
                 again(&[0x41, 0x89, 0xf8].repeat(24), 100),
                 again(&[0x48, 0x0f, 0xaf, 0xc0].repeat(20), 100),
+            ],
+            Self::Looping(count) => [
+                again(&[0x41, 0x89, 0xf8].repeat(count as usize), 100),
+                again(&[0x48, 0xb9, 1, 2, 3, 4, 5, 6, 7, 8].repeat(800), 2),
             ],
             Self::Uneven => {
                 let touches = |_: u64| vec![0x8000; 16];

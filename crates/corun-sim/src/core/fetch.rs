@@ -3,6 +3,7 @@
 
 mod decode;
 mod front;
+mod looping;
 mod path;
 mod warm;
 
@@ -82,6 +83,11 @@ impl Fetcher {
         self.path.has_nothing()
     }
 
+    /// Whether what comes next needs neither fetch nor decoders.
+    fn is_looping(&self) -> bool {
+        self.path.current.is_some_and(|place| place.is_looping)
+    }
+
     /// Whether it waits at a gate.
     pub(super) fn waits(&self) -> bool {
         self.path.waits()
@@ -113,7 +119,7 @@ impl Fetcher {
     fn jump(&mut self, user: User, front: &mut Front) {
         self.fetched_to = 0;
         if let Some(cache) = &mut front.decoded {
-            cache.of(user).finish(&mut self.filling);
+            cache.of(user).jump(&mut self.filling);
         }
         if let Some(predecoder) = &mut self.predecoder {
             predecoder.jump();
@@ -161,9 +167,10 @@ impl<F: Feed> Core<F> {
                 // What it fetched before can still be decoded, unless that is another one's turn, too.
                 (budget.lines, budget.width, budget.bytes) = (0, 0, 0);
             }
-            budget.is_first = true;
+            (budget.is_first, budget.looped) = (true, 0);
             let before = (budget.instructions, budget.bytes);
-            let is_used = !(is_kept_out && decoding == Policy::Alternating)
+            let may_decode = !(is_kept_out && decoding == Policy::Alternating);
+            let is_used = (may_decode || self.threads[index].fetcher.is_looping())
                 && self.fetch_thread(index, &mut budget, memory);
             is_taken |= is_used;
             if (budget.instructions, budget.bytes) != before && decoding == Policy::Alternating {
@@ -201,7 +208,7 @@ impl<F: Feed> Core<F> {
         self.parameters.queue.has_room(self.threads[index].queue_used, all, 1)
     }
 
-    /// Returns whether the thread used the front end in this cycle.
+    /// Returns whether the thread used the front end in this cycle, which a loop buffer spares it.
     fn fetch_thread(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
         if !self.may_fetch(index) {
             return false;
@@ -216,14 +223,14 @@ impl<F: Feed> Core<F> {
             let Some(place) = &thread.fetcher.path.current else { break };
             let lowered =
                 &self.code[place.step.block as usize].instructions[place.instruction as usize];
-            let slots = u32::from(lowered.slots);
+            let (slots, is_looping) = (u32::from(lowered.slots), place.is_looping);
             if !self.parameters.queue.has_room(own, siblings + own, slots) && own > 0 {
                 break;
             }
             if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
                 break;
             }
-            is_used = true;
+            is_used |= !is_looping;
             self.is_active = true;
             if self.enqueue(index) {
                 break;
@@ -318,15 +325,24 @@ impl<F: Feed> Core<F> {
             (place.address, place.values) = (address, values);
             return false;
         }
-        let line_end = place.line_end;
+        let reading = place.reading;
         let end = self.ending(index);
         self.advance(index);
         let thread = &mut self.threads[index];
         let fetcher = &mut thread.fetcher;
         let Some(next) = &mut fetcher.path.current else { return true };
-        let (from, is_straight) = (next.from, next.address == address);
+        let (mut from, mut is_straight) = (next.from, next.address == address);
         if is_straight {
-            next.line_end = line_end;
+            next.reading = reading;
+        } else if let Some(Outcome::Right { .. }) = end
+            && reading.end == address
+            && let Some(reading) = {
+                let space = thread.pages.space() & !0xfff;
+                self.front.go_on(reading, next.address, space, thread.user)
+            }
+        {
+            // As if it were straight: neither another line, nor the bubble behind the branch.
+            (next.reading, from, is_straight) = (reading, 0, true);
         } else {
             fetcher.jump(thread.user, &mut self.front);
         }

@@ -1,4 +1,5 @@
-//! Decoded operations by address: what is found here is neither fetched nor decoded.
+//! Decoded operations by address: what is found here is neither fetched nor decoded. The lines of a trace
+//! cache go on behind taken branches (Rotenberg, Bennett and Smith 1996).
 
 use crate::model::{Constants, OpCache as Model};
 
@@ -11,6 +12,8 @@ pub(super) struct OpCache {
     operations: u32,
     constants: Option<Constants>,
     lines: Vec<Line>,
+    /// Of a trace cache, for each line.
+    turns: Vec<Turns>,
     clock: u64,
 }
 
@@ -27,7 +30,30 @@ pub(super) struct Decoded {
 
 /// The line that a thread is filling.
 #[derive(Debug, Default)]
-pub(super) struct Filling(Option<Line>);
+pub(super) struct Filling {
+    line: Option<Line>,
+    turns: Turns,
+}
+
+/// What a thread reads of a line: up to where, and how to find what follows there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reading {
+    /// The address behind the part that is read.
+    pub(super) end: u64,
+    /// The line, and the taken branches in it so far.
+    line: u32,
+    turn: u8,
+}
+
+/// Taken branches in a line: where it goes on, and the address behind that part.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turns {
+    count: u8,
+    parts: [(u64, u64); MOST_TURNS],
+}
+
+/// As in NetBurst, whose lines have two branches at most.
+const MOST_TURNS: usize = 2;
 
 /// Operations that follow each other from one address on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,28 +79,50 @@ impl OpCache {
             operations: model.line,
             constants: model.constants,
             lines: vec![Line::default(); sets * ways],
+            turns: if model.traces { vec![Turns::default(); sets * ways] } else { Vec::new() },
             clock: 0,
         }
     }
 
-    fn set(&mut self, address: u64) -> &mut [Line] {
-        let set = (address >> self.window_shift) as usize % self.sets;
-        &mut self.lines[set * self.ways..][..self.ways]
+    /// The first place of an address's set.
+    fn first_of(&self, address: u64) -> usize {
+        (address >> self.window_shift) as usize % self.sets * self.ways
     }
 
-    /// The address behind the line that begins here, if there is one.
-    pub(super) fn find(&mut self, address: u64) -> Option<u64> {
+    fn place_of(&self, address: u64) -> Option<usize> {
+        let first = self.first_of(address);
+        let set = &self.lines[first..][..self.ways];
+        let way = set.iter().position(|line| line.start == address && line.used > 0)?;
+        Some(first + way)
+    }
+
+    /// The line that begins here, if there is one.
+    pub(super) fn find(&mut self, address: u64) -> Option<Reading> {
         self.clock += 1;
-        let clock = self.clock;
-        let line =
-            self.set(address).iter_mut().find(|line| line.start == address && line.used > 0)?;
-        line.used = clock;
-        Some(line.end)
+        let place = self.place_of(address)?;
+        let line = &mut self.lines[place];
+        line.used = self.clock;
+        Some(Reading { end: line.end, line: place as u32, turn: 0 })
+    }
+
+    /// What follows in the same line behind a branch to this address, if the line goes on there.
+    pub(super) fn go_on(&self, reading: Reading, address: u64) -> Option<Reading> {
+        let Reading { line, turn, .. } = reading;
+        let turns = self.turns.get(line as usize)?;
+        let &(begin, end) = turns.parts[..turns.count.into()].get(usize::from(turn))?;
+        (begin == address).then_some(Reading { end, line, turn: turn + 1 })
     }
 
     /// Whether a line begins here.
-    pub(super) fn holds(&mut self, address: u64) -> bool {
-        self.set(address).iter().any(|line| line.start == address && line.used > 0)
+    pub(super) fn holds(&self, address: u64) -> bool {
+        self.place_of(address).is_some()
+    }
+
+    /// Code goes on elsewhere, which ends a line unless it is a trace.
+    pub(super) fn jump(&mut self, filling: &mut Filling) {
+        if self.turns.is_empty() {
+            self.finish(filling);
+        }
     }
 
     /// Takes in a decoded instruction.
@@ -82,21 +130,27 @@ impl OpCache {
         let Decoded { address, operations, .. } = decoded;
         let (end, constants) = (address + u64::from(decoded.length), decoded.constants.into());
         let shift = self.window_shift;
-        let joined = filling.0.filter(|line| {
-            line.end == address
-                && line.start >> shift == address >> shift
+        let is_trace = !self.turns.is_empty();
+        let joins = |line: &Line, turns: &Turns| match is_trace {
+            true => turns.end(line) == address || usize::from(turns.count) < MOST_TURNS,
+            false => line.end == address && line.start >> shift == address >> shift,
+        };
+        let joined = filling.line.filter(|line| {
+            joins(line, &filling.turns)
                 && self.has_room(line.operations + operations, line.constants + constants)
         });
-        filling.0 = Some(match joined {
-            Some(Line { start, operations: before, constants: held, used, .. }) => {
-                let (operations, constants) = (before + operations, held + constants);
-                Line { start, end, operations, constants, used }
+        match joined {
+            Some(mut line) => {
+                line.operations += operations;
+                line.constants += constants;
+                filling.turns.extend(&mut line, address, end);
+                filling.line = Some(line);
             }
             None => {
                 self.finish(filling);
-                Line { start: address, end, operations, constants, used: 0 }
+                filling.line = Some(Line { start: address, end, operations, constants, used: 0 });
             }
-        });
+        }
     }
 
     /// Whether a line holds so many operations with so many constants.
@@ -111,13 +165,44 @@ impl OpCache {
 
     /// Puts the line that is being filled in its place.
     pub(super) fn finish(&mut self, filling: &mut Filling) {
-        let Some(line) = filling.0.take() else { return };
+        let Filling { line: Some(line), turns } = std::mem::take(filling) else { return };
         self.clock += 1;
-        let clock = self.clock;
-        let set = self.set(line.start);
-        let same = set.iter().position(|known| known.start == line.start && known.used > 0);
-        let oldest = (0..set.len()).min_by_key(|&way| set[way].used).unwrap_or(0);
-        set[same.unwrap_or(oldest)] = Line { used: clock, ..line };
+        let first = self.first_of(line.start);
+        let place = self.place_of(line.start).unwrap_or_else(|| {
+            let ways = first..first + self.ways;
+            ways.min_by_key(|&place| self.lines[place].used).unwrap_or(first)
+        });
+        self.lines[place] = Line { used: self.clock, ..line };
+        if let Some(held) = self.turns.get_mut(place) {
+            *held = turns;
+        }
+    }
+}
+
+impl Reading {
+    /// The same, with other addresses.
+    pub(super) fn at(self, end: u64) -> Self {
+        Self { end, ..self }
+    }
+}
+
+impl Turns {
+    /// The address behind the last part.
+    fn end(&self, line: &Line) -> u64 {
+        self.parts[..self.count.into()].last().map_or(line.end, |&(_, end)| end)
+    }
+
+    /// What lies between these addresses follows: the last part goes on, or another begins.
+    fn extend(&mut self, line: &mut Line, address: u64, end: u64) {
+        if self.end(line) != address {
+            self.parts[usize::from(self.count)] = (address, end);
+            self.count += 1;
+        } else {
+            match self.parts[..self.count.into()].last_mut() {
+                Some(part) => part.1 = end,
+                None => line.end = end,
+            }
+        }
     }
 }
 
@@ -133,7 +218,7 @@ mod tests {
             let address = 0x1000 + 4 * u64::from(number);
             let decoded = Decoded { address, length: 4, operations: 1, constants: own as u8 };
             cache.fill(&mut filling, decoded);
-            count += u32::from(filling.0.is_some_and(|line| line.start == address));
+            count += u32::from(filling.line.is_some_and(|line| line.start == address));
         }
         count
     }

@@ -22,6 +22,8 @@ pub(super) struct Parameters {
     pub(super) choice: Choice,
     pub(super) rob: Limit,
     pub(super) queue: Limit,
+    /// Operations of a loop that needs no fetch.
+    pub(super) loop_buffer: u32,
     /// General-purpose, vector, mask: results in flight.
     pub(super) registers: [Limit; 3],
     pub(super) load_queue: Limit,
@@ -138,6 +140,11 @@ impl Parameters {
             choice: model.front.fetch.choice,
             rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
             queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
+            loop_buffer: model
+                .front
+                .loop_buffer
+                .as_ref()
+                .map_or(0, |buffer| Limit::of(buffer.operations, &buffer.sharing, active).own),
             registers: [
                 in_flight(registers.integer, 16),
                 in_flight(registers.vector, 32),

@@ -19,14 +19,19 @@ impl Fetcher {
         let Some(place) = &mut self.path.current else { return false };
         let address = place.address;
         let operations = u32::from(lowered.slots);
+        if place.is_looping {
+            let used = budget.looped + operations;
+            let has_room = used <= front.looping || budget.looped == 0;
+            budget.looped = if has_room { used } else { budget.looped };
+            return has_room;
+        }
         // Where in a page it lies chooses its set in every process.
         let space = code.request.pages.space() & !0xfff;
         if let (Some(cache), Some(model)) = (&mut front.decoded, &front.op_cache) {
-            if place.line_end <= address {
+            if place.reading.end <= address {
                 let cache = cache.of(code.request.user);
-                let found = cache.find(address ^ space).map(|end| end ^ space);
-                match found {
-                    Some(end) => {
+                match cache.find(address ^ space) {
+                    Some(reading) => {
                         if self.is_decoding {
                             cache.finish(&mut self.filling);
                             self.is_decoding = false;
@@ -39,7 +44,7 @@ impl Fetcher {
                             return false;
                         }
                         budget.lines -= 1;
-                        place.line_end = end;
+                        place.reading = reading.at(reading.end ^ space);
                     }
                     None if !self.is_decoding => {
                         self.is_decoding = true;

@@ -1,9 +1,9 @@
 //! What the front end has of a model, what it can do in a cycle, and how it asks memory for code.
 
 use crate::core::microcode::Sequencer;
-use crate::core::op_cache::OpCache;
+use crate::core::op_cache::{OpCache, Reading};
 use crate::core::predecoder::Claims;
-use crate::divided::Divided;
+use crate::divided::{Divided, User};
 use crate::memory::{Memory, Reply, Request};
 use crate::model::{CoreModel, Decoder, Fetch, LINE};
 
@@ -14,6 +14,8 @@ pub(super) struct Budget {
     pub(super) operations: u32,
     pub(super) width: u32,
     pub(super) lines: u32,
+    /// Operations that the thread's loop buffer gave.
+    pub(super) looped: u32,
     /// Of the decoders: instructions that they still take, and operations that they made.
     pub(super) instructions: u32,
     pub(super) decoded: u32,
@@ -48,6 +50,8 @@ impl Code<'_> {
 #[derive(Debug)]
 pub(in crate::core) struct Front {
     pub(super) fetch: Fetch,
+    /// Operations a cycle of a loop that is held in the queue.
+    pub(super) looping: u32,
     pub(super) decoder: Decoder,
     pub(super) op_cache: Option<crate::model::OpCache>,
     /// What it holds.
@@ -69,11 +73,26 @@ impl Front {
             decoded,
             claims: Claims::of(model, threads),
             fetch: front.fetch.clone(),
+            looping: model.back.dispatch.entries,
             decoder: front.decoder.clone(),
             op_cache: front.op_cache.clone(),
             from_decoders: front.microcode.from_decoders,
             microcode: Sequencer::new(&front.microcode, threads),
         }
+    }
+
+    /// What a trace cache's line goes on with behind a branch to this address.
+    pub(super) fn go_on(
+        &mut self,
+        reading: Reading,
+        address: u64,
+        space: u64,
+        user: User,
+    ) -> Option<Reading> {
+        let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.traces);
+        let cache = self.decoded.as_mut().filter(|_| is_trace)?;
+        let reading = cache.of(user).go_on(reading, address ^ space)?;
+        Some(reading.at(reading.end ^ space))
     }
 
     /// What a cycle can bring: one of so many parts of what is fetched, and of what is decoded.
@@ -83,6 +102,7 @@ impl Front {
             operations: 0,
             width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
             lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
+            looped: 0,
             instructions: self.decoder.width.div_ceil(decoded),
             decoded: 0,
             bytes: (self.fetch.bytes / fetched).max(1),

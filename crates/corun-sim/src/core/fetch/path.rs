@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 
+use super::looping::{End, Looping};
 use super::{Core, Feed, NEVER, VALUES};
 use crate::branch::Outcome;
+use crate::core::op_cache::Reading;
 use crate::core::{Next, Step};
 use crate::memory::Memory;
 use crate::model::{LINE, Policy};
@@ -24,6 +26,8 @@ pub(super) struct Path {
     free: u64,
     /// How many steps prediction may be ahead.
     most: usize,
+    /// The loop that prediction goes round in.
+    looping: Looping,
     supply: Supply,
     /// The line of code that prediction asked for last.
     line: u64,
@@ -47,10 +51,12 @@ pub(super) struct Place {
     pub(super) instruction: u32,
     pub(super) address: u64,
     pub(super) values: u32,
-    /// The last address of the op cache's line, while it gives the instructions.
-    pub(super) line_end: u64,
+    /// The line of the op cache, while it gives the instructions.
+    pub(super) reading: Reading,
     /// From when on prediction lets fetch begin with the step.
     pub(super) from: u64,
+    /// Whether the loop buffer has it.
+    pub(super) is_looping: bool,
     /// How its end is predicted.
     end: Option<Outcome>,
 }
@@ -62,6 +68,7 @@ struct Coming {
     /// Its first value in the ring.
     values: u32,
     from: u64,
+    is_looping: bool,
     end: Option<Outcome>,
 }
 
@@ -74,6 +81,7 @@ impl Path {
             reached: 0,
             free: 0,
             most: most as usize,
+            looping: Looping::default(),
             supply: Supply::Unasked,
             line: u64::MAX,
             values: Vec::new(),
@@ -131,14 +139,15 @@ impl<F: Feed> Core<F> {
     /// Goes to the following step, and takes more from the feed.
     pub(super) fn advance(&mut self, index: usize) {
         let path = &mut self.threads[index].fetcher.path;
-        path.current = path.following.pop_front().map(|Coming { step, values, from, end }| Place {
-            step,
+        path.current = path.following.pop_front().map(|coming| Place {
+            step: coming.step,
             instruction: 0,
-            address: step.address,
-            values,
-            line_end: 0,
-            from,
-            end,
+            address: coming.step.address,
+            values: coming.values,
+            reading: Reading::default(),
+            from: coming.from,
+            is_looping: coming.is_looping,
+            end: coming.end,
         });
         path.reached = path.reached.saturating_sub(1);
         self.supply(index);
@@ -163,7 +172,13 @@ impl<F: Feed> Core<F> {
             path.supply = match next {
                 Next::Step(step) => {
                     let values = thread.next_value;
-                    path.following.push_back(Coming { step, values, from: 0, end: None });
+                    path.following.push_back(Coming {
+                        step,
+                        values,
+                        from: 0,
+                        is_looping: false,
+                        end: None,
+                    });
                     Supply::Step
                 }
                 Next::Gate => Supply::Gate,
@@ -226,6 +241,11 @@ impl<F: Feed> Core<F> {
         let behind = executed.iter().fold(step.address, |at, it| at.wrapping_add(it.length.into()));
         let is_whole = executed.len() == instructions.len();
         let last = executed.last().filter(|_| is_whole);
+        let is_looping = self.parameters.loop_buffer > 0 && {
+            let operations = executed.iter().map(|it| u32::from(it.slots)).sum();
+            let branch = last.and_then(|last| last.branch);
+            path.looping.pass(End { operations, branch, behind, next }, self.parameters.loop_buffer)
+        };
         let outcome = match last.and_then(|last| Some((last.length, last.branch?))) {
             Some((length, kind)) => {
                 let at = behind.wrapping_sub(length.into());
@@ -237,7 +257,7 @@ impl<F: Feed> Core<F> {
         let is_far = path.most > 0 && next / u64::from(LINE) != step.address / u64::from(LINE);
         let (from, free) = match outcome {
             Outcome::Right { bubble } if next != behind => {
-                let from = at + 1 + u64::from(bubble);
+                let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }
             Outcome::Right { .. } => (at, at + u64::from(is_far)),
@@ -245,6 +265,7 @@ impl<F: Feed> Core<F> {
         };
         path.free = free;
         path.following[reached].from = from;
+        path.following[reached].is_looping = is_looping;
         match reached {
             0 => path.current.as_mut()?.end = Some(outcome),
             _ => path.following[reached - 1].end = Some(outcome),

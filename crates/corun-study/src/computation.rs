@@ -128,6 +128,9 @@ impl Computation {
             Self::GeometricMean { of } if of.is_empty() => {
                 Some("`of`: expected at least one figure")
             }
+            Self::MissingMember { others, .. } if others.is_empty() => {
+                Some("`others`: expected at least one figure")
+            }
             Self::Calls { seconds, credit, .. }
                 if !(is_positive(*seconds) && is_positive(*credit)) =>
             {

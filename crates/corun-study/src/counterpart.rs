@@ -165,16 +165,25 @@ fn compared(run: &Run, metric: Metric, arm: &Arm, against: &Arm) -> Result<Estim
         arm: arm.id.clone(),
         against: against.id.clone(),
         sign: if is_of_times { -1.0 } else { 1.0 },
-        factor: match metric {
-            Metric::Scaling => f64::from(against.workers) / f64::from(arm.workers),
-            _ => 1.0,
-        },
+        factor: factor(metric, arm, against),
     };
     let logs = Series::of_throughput(&run.arms, &run.samples).comparison(&comparison);
     let level = throughput(run, arm)?.level;
     statistics::paired(&logs, level)
         .map(|estimate| on_ratio_scale(&estimate))
         .ok_or_else(|| "its few runs differed too much to say".to_owned())
+}
+
+/// What a ratio of throughputs is to be multiplied by: arms of unlike size are compared by worker.
+fn factor(metric: Metric, arm: &Arm, against: &Arm) -> f64 {
+    let [workers, others] = [arm.workers, against.workers].map(f64::from);
+    match metric {
+        Metric::Scaling => others / workers,
+        // Where cores are odd in number, fewer workers are packed than spread.
+        Metric::CoreEquivalence => workers / others,
+        Metric::SiblingSlowdown => workers / f64::from(arm.cores.max(1)),
+        _ => 1.0,
+    }
 }
 
 /// The ratio of two estimates of separate runs: their half-widths add as the sides of a triangle
@@ -200,4 +209,25 @@ fn half(estimate: &Estimate) -> f64 {
 
 fn around(value: f64, half: f64, blocks: u32, level: f64) -> Estimate {
     Estimate { value, low: value * (-half).exp(), high: value * half.exp(), level, blocks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_workers_are_compared_one_by_one() {
+        let arm = |workers: u32, cores: u32| -> Arm {
+            serde_json::from_value(serde_json::json!({
+                "id": "it", "placement": "packed", "workers": workers, "cores": cores,
+                "cpus": [], "idle_siblings": [], "core_type": null, "variant": null, "smt": null, "twin_of": null
+            }))
+            .expect("an arm")
+        };
+        // Three cores: two workers on the siblings of one, against three on a core each.
+        let times = factor(Metric::CoreEquivalence, &arm(2, 1), &arm(3, 3));
+        assert!((times - 2.0 / 3.0).abs() < 1e-12);
+        assert!((factor(Metric::SiblingSlowdown, &arm(6, 3), &arm(3, 3)) - 2.0).abs() < 1e-12);
+        assert!((factor(Metric::SmtYield, &arm(6, 3), &arm(3, 3)) - 1.0).abs() < 1e-12);
+    }
 }

@@ -33,7 +33,20 @@ pub fn find(name: &str) -> Result<Study, StudyError> {
         let path = Path::new(name);
         let text = std::fs::read_to_string(path)
             .map_err(|source| StudyError::Unreadable { path: path.to_owned(), source })?;
-        return read(name, &text);
+        let study = read(name, &text)?;
+        let stem = path.file_stem().unwrap_or_default();
+        return match stem == study.name.as_str() {
+            true => Ok(study),
+            false => Err(StudyError::Wrong {
+                file: name.to_owned(),
+                line: 1 + text.lines().position(|line| line.starts_with("name")).unwrap_or(0),
+                sentence: format!(
+                    "`name`: expected \"{}\" as the file, found \"{}\"",
+                    stem.display(),
+                    study.name
+                ),
+            }),
+        };
     }
     match FILES.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => read(&format!("{name}.toml"), text),

@@ -15,7 +15,7 @@ use crate::file::{FORMAT, File, FileExperiment, FileFigure, VERSION};
 use crate::plain_text;
 use crate::quantity::Quantity;
 use crate::roles;
-use crate::study::{Experiment, Figure, Finding, Rerun, Study, Value};
+use crate::study::{Experiment, Figure, Finding, Rerun, SmtNeed, Study, Value};
 use crate::table;
 use crate::value::{is_positive, value};
 
@@ -39,9 +39,16 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Study, StudyError> {
     let file: File = toml::from_str(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
         let line = on_one_line(line_at(text, place));
-        wrong((place, format!("{} in `{line}`", error.message().trim())))
+        wrong((place, format!("{} in `{line}`", in_words(error.message().trim()))))
     })?;
     study(file, text).map_err(wrong)
+}
+
+/// Without the names of the types that numbers are read into.
+fn in_words(message: &str) -> String {
+    ["u16", "u32", "u64"].iter().fold(message.to_owned(), |text, name| {
+        text.replace(&format!("expected {name}"), "expected a whole number")
+    })
 }
 
 fn line_at(text: &str, place: usize) -> &str {
@@ -74,6 +81,19 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
         let place = text.find("[machine]").unwrap_or(0);
         return at(place, format!("`machine.{field}`: expected at least 1, found 0"));
     }
+    let machine_at = text.find("[machine]").unwrap_or(0);
+    let most = machine.cores.saturating_mul(machine.smt_width);
+    if !(machine.cores..=most).contains(&machine.logical_cpus) {
+        let sentence = format!(
+            "`machine.logical_cpus`: expected {} to {most}, for so many cores of that SMT width, found {}",
+            machine.cores, machine.logical_cpus
+        );
+        return at(machine_at, sentence);
+    }
+    if file.citation.authors.is_empty() {
+        let place = text.find("[citation]").unwrap_or(0);
+        return at(place, "`citation.authors`: expected at least one, found none".to_owned());
+    }
     let budget = match humantime::parse_duration(file.budget.as_ref()) {
         Ok(budget) if BUDGETS.contains(&budget) => budget,
         _ => {
@@ -85,6 +105,9 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
     };
     let (mut raw_experiments, mut raw_figures) = (file.experiment, Vec::new());
     for table in &file.table {
+        if table.as_ref().rows.is_empty() {
+            return at(table.span().start, "`rows`: expected at least one, found none".to_owned());
+        }
         let (experiments, figures) = table::expand(table.as_ref())?;
         raw_experiments.extend(experiments);
         raw_figures.extend(figures);
@@ -138,6 +161,9 @@ fn each<Raw, Made>(
 fn unique<'a>(what: &str, ids: impl Iterator<Item = (usize, &'a str)>) -> Result<(), Wrong> {
     let mut seen = BTreeSet::new();
     for (place, id) in ids {
+        if id.trim().is_empty() {
+            return Err((place, format!("`id`: expected a name for each {what}, found none")));
+        }
         if !seen.insert(id) {
             return Err((
                 place,
@@ -160,6 +186,10 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
     }
     if let Some(twice) = first_repeated(&raw.arms) {
         return wrong(&format!("`arms`: expected each once, found {twice} twice"));
+    }
+    let is_off = |arm: &&StudyArm| arm.is_smt_off;
+    if let Some(arm) = raw.arms.iter().find(is_off).filter(|_| raw.smt != SmtNeed::Switched) {
+        return wrong(&format!("`smt`: expected \"switched\" beside the arm {arm}, found another"));
     }
     let rerun = match (raw.workload, raw.not_rerun) {
         (Some(_), Some(_)) | (None, None) => {
@@ -281,6 +311,9 @@ fn figure_references(figure: &Figure, figures: &[Figure]) -> Result<(), String> 
 }
 
 fn checked(finding: Finding, figures: &[Figure]) -> Result<Finding, String> {
+    if finding.computation.is_empty() {
+        return Err(format!("finding \"{}\": `computation`: expected one, found none", finding.id));
+    }
     if let Some(wrong) = finding.computation.iter().find_map(Computation::wrong_number) {
         return Err(format!("finding \"{}\": {wrong}", finding.id));
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const GOOD: &str = r#"format = "corun-study"
 version = 1
-name = "good"
+name = "user"
 title = "A study"
 budget = "10s"
 
@@ -143,6 +143,17 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("\"smt_yield\"", "\"switch_gain\""),
         ("unit = \"sieves/s\"", "unit = \"sieves\""),
         ("budget = \"10s\"", "budget = \"1000000y\""),
+        ("name = \"user\"", "name = \"other\""),
+        ("arms = [\"spread\", \"full\"]", "arms = [\"spread\", \"full\", \"free/smt-off\"]"),
+        ("logical_cpus = 4", "logical_cpus = 5"),
+        ("authors = [\"N. N.\"]", "authors = []"),
+        ("year = 2000", "year = \"2000\""),
+        ("rows = [{ row = \"sieve\", unit = \"sieves/s\", values = [15] }]", "rows = []"),
+        (
+            "computation = [{ kind = \"ratio\", of = \"together\", over = \"alone\" }]",
+            "computation = []",
+        ),
+        ("id = \"alone\"", "id = \"\""),
     ]
     .into_iter()
     .map(|(right, wrong)| {
@@ -162,8 +173,8 @@ fn the_example_of_the_documentation_is_a_study() {
     let text = std::fs::read_to_string(document).unwrap();
     let (_, example) = text.split_once("```toml\n").expect("an example");
     let (example, _) = example.split_once("```").expect("its end");
-    let study = load(example).unwrap();
-    assert_eq!(study.name, "example");
+    let study = load(&example.replace("name = \"example\"", "name = \"user\"")).unwrap();
+    assert_eq!(study.name, "user");
     let gain = study.published(study.figure("gain").unwrap()).unwrap();
     assert!((gain.value - 73.175 / 58.843).abs() < 1e-12);
     assert_eq!(study.findings.len(), 1);

@@ -6,6 +6,7 @@ mod command;
 mod consent;
 mod exports;
 mod foreground;
+mod input;
 mod interruption;
 mod problem;
 mod progress;

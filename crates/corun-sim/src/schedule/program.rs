@@ -134,7 +134,7 @@ pub struct Load {
 }
 
 /// Tasks, or messages of a queue, at the start; more are refused.
-const MOST: usize = 10_000_000;
+pub(super) const MOST: usize = 2_000_000;
 /// Repetitions of what takes no time; more are refused.
 const MOST_AT_ONCE: u64 = 1_000;
 
@@ -263,6 +263,9 @@ impl Load {
             return Ok(());
         };
         let mut foreground = programs().filter(|program| !program.is_daemon);
+        if self.has_daemons_only() {
+            return wrong(endless, "repeats without end beside daemons only");
+        }
         if let Some(program) =
             foreground.clone().find(|program| program.steps.contains(&Step::Repeat(None)))
         {
@@ -284,6 +287,12 @@ impl Load {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether there is nothing that a run waits for.
+    pub(super) fn has_daemons_only(&self) -> bool {
+        let is_daemon = |program: usize| self.programs[program].is_daemon;
+        self.sources.is_empty() && self.tasks.iter().all(|task| is_daemon(task.program))
     }
 
     /// Which programs tasks have, from the start or later.
@@ -363,7 +372,9 @@ impl Load {
                 Step::Repeat(times) => around.push(Repetition { times, ..Repetition::default() }),
                 Step::End => {
                     let over = around.pop().ok_or("expected a repetition before its end")?;
-                    if !over.takes_time && over.times.is_none_or(|times| times > MOST_AT_ONCE) {
+                    // Rounds of what it repeats count once for each of its own.
+                    let rounds = over.times.map(|times| times.saturating_mul(over.rounds.max(1)));
+                    if !over.takes_time && rounds.is_none_or(|rounds| rounds > MOST_AT_ONCE) {
                         return Err(format!(
                             "what program \"{}\" repeats without end, or more than {MOST_AT_ONCE} \
                              times, must run or sleep",
@@ -372,6 +383,8 @@ impl Load {
                     }
                     if let Some(outer) = around.last_mut() {
                         outer.takes_time |= over.takes_time && over.times != Some(0);
+                        let within = if over.takes_time { 0 } else { rounds.unwrap_or(0) };
+                        outer.rounds = outer.rounds.saturating_add(within);
                     }
                 }
                 Step::Fork(forked) if self.takes_time(forked) => {
@@ -398,6 +411,8 @@ impl Load {
 #[derive(Debug, Clone, Copy, Default)]
 struct Repetition {
     times: Option<u64>,
+    /// Rounds of what it repeats itself that take no time, in one of its own.
+    rounds: u64,
     takes_time: bool,
     /// Whether it started something that takes time, for which it may wait.
     has_forked: bool,
@@ -488,6 +503,7 @@ mod tests {
             vec![Step::Fork(1)],
             vec![Step::Fork(0)],
             vec![Step::Repeat(Some(1_000_000)), Step::Begin, Step::End],
+            [vec![Step::Repeat(Some(1000)); 4], vec![Step::Begin], vec![Step::End; 4]].concat(),
         ] {
             assert!(check(wrong.clone()).is_err(), "{wrong:?}");
         }

@@ -194,10 +194,12 @@ impl Slowdowns {
 pub(super) struct Speeds {
     /// Units in a nanosecond of work alone on a core.
     pub(super) unit: u64,
-    /// What each kind adds to the time of another's work, over `scale`.
+    /// The class of each kind: kinds that no pair names are one.
+    classes: Vec<usize>,
+    /// What each class adds to the time of another's work, over `scale`.
     added: Vec<Vec<i128>>,
     scale: i128,
-    /// By kind, and kind on the only busy sibling.
+    /// By class, and class on the only busy sibling.
     beside_one: Vec<Vec<u64>>,
 }
 
@@ -208,8 +210,22 @@ const FEW: usize = 256;
 
 impl Speeds {
     fn new(slowdowns: &Slowdowns, kinds: &[String], smt_width: usize) -> Self {
+        let named = slowdowns.kinds();
+        let mut members: Vec<&String> = Vec::new();
+        let classes = kinds.iter().map(|kind| {
+            let is_alike = |known: &&String| {
+                *known == kind || !named.contains(known.as_str()) && !named.contains(kind.as_str())
+            };
+            members.iter().position(is_alike).unwrap_or_else(|| {
+                members.push(kind);
+                members.len() - 1
+            })
+        });
+        let classes = classes.collect();
+        let kinds = members;
         let ratio = |one: &String, other: &String| slowdowns.of(one, other);
-        let all = || kinds.iter().flat_map(|one| kinds.iter().map(move |other| ratio(one, other)));
+        let all =
+            || kinds.iter().flat_map(|&one| kinds.iter().map(move |&other| ratio(one, other)));
         let scale = all().try_fold(1, |scale, it| common_multiple(scale, it.denominator));
         let scale = scale.filter(|&it| it <= FINE).unwrap_or(FINE);
         let added = |one: &String, other: &String| {
@@ -220,12 +236,12 @@ impl Speeds {
         let added: Vec<Vec<i128>> =
             kinds.iter().map(|one| kinds.iter().map(|other| added(one, other)).collect()).collect();
         let mut speeds =
-            Self { unit: FINE, added, scale: i128::from(scale), beside_one: Vec::new() };
+            Self { unit: FINE, classes, added, scale: i128::from(scale), beside_one: Vec::new() };
         if let Some(unit) = speeds.exact_unit(smt_width) {
             speeds.unit = unit;
         }
         let count = kinds.len();
-        let row = |one| (0..count).map(|other| speeds.beside(one, [other])).collect();
+        let row = |one| (0..count).map(|other| speeds.beside_classes(one, [other])).collect();
         speeds.beside_one = (0..count).map(row).collect();
         speeds
     }
@@ -256,7 +272,12 @@ impl Speeds {
     /// Units of work a nanosecond of one kind beside these on its siblings. Each sibling adds what it
     /// would add alone.
     pub(super) fn beside(&self, kind: usize, others: impl IntoIterator<Item = usize>) -> u64 {
-        let added: i128 = others.into_iter().map(|other| self.added[kind][other]).sum();
+        let others = others.into_iter().map(|other| self.classes[other]);
+        self.beside_classes(self.classes[kind], others)
+    }
+
+    fn beside_classes(&self, class: usize, others: impl IntoIterator<Item = usize>) -> u64 {
+        let added: i128 = others.into_iter().map(|other| self.added[class][other]).sum();
         let total = (self.scale + added).max(1);
         let speed = (i128::from(self.unit) * self.scale + total / 2) / total;
         u64::try_from(speed).unwrap_or(u64::MAX).max(1)
@@ -264,7 +285,7 @@ impl Speeds {
 
     /// As [`beside`](Self::beside) with one busy sibling.
     pub(super) fn beside_one(&self, kind: usize, other: usize) -> u64 {
-        self.beside_one[kind][other]
+        self.beside_one[self.classes[kind]][self.classes[other]]
     }
 }
 

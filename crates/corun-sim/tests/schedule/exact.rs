@@ -6,7 +6,7 @@ use corun_machine::CpuSet;
 use corun_sim::schedule::program::{Amount, Load, QueueSpec, Step, TaskSpec};
 use corun_sim::schedule::{Costs, Settings, Slowdowns};
 
-use crate::{load, run, settings};
+use crate::{load, run, run_of, settings};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -345,5 +345,36 @@ fn tasks_are_balanced_between_caches_that_are_both_busy() {
         let end = stretches.iter().filter(of_bound).map(|it| it.end).max().expect("they ran");
         // 6 s of short ones on two CPUs, then 14 long ones share four.
         assert!(end > 25 * SECOND, "{policy}: {end}");
+    }
+}
+
+/// Daemons alone are waited for as long as the time limit says, and without one refused.
+#[test]
+fn daemons_alone_run_until_the_time_is_over() {
+    let mut load = Load::default();
+    let run = Step::Run(Amount::Fixed(SECOND / 100));
+    let daemon = load.daemon("daemon", "it", vec![Step::Repeat(None), run, Step::End]);
+    load.tasks(daemon, 3);
+    let limited = Settings { until: Some(SECOND), ..settings("1x2x1", "1") };
+    let (outcome, _) = run_of("cfs", &load, &limited).unwrap();
+    assert_eq!((outcome.makespan, outcome.is_finished), (SECOND, false));
+    assert!((outcome.utilization() - 1.0).abs() < 1e-9, "{}", outcome.utilization());
+    let refused = run_of("cfs", &load, &settings("1x2x1", "1")).unwrap_err();
+    assert!(refused.to_string().contains("daemons only"), "{refused}");
+    load.programs[daemon].steps = vec![run];
+    let (outcome, _) = run_of("cfs", &load, &settings("1x2x1", "1")).unwrap();
+    assert_eq!((outcome.left, outcome.is_finished), (0, true));
+    assert!((15..=20).contains(&(outcome.makespan / 1_000_000)), "{}", outcome.makespan);
+}
+
+#[test]
+fn what_would_last_for_ever_ends() {
+    // Longer than 64 bits of nanoseconds.
+    for step in [Step::Run(Amount::Fixed(1 << 61)), Step::Sleep(Amount::Fixed(1 << 61))] {
+        let mut load = Load::default();
+        let program = load.program("it", "it", vec![Step::Repeat(Some(100)), step, Step::End]);
+        load.tasks(program, 1);
+        let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
+        assert!(!outcome.is_finished && outcome.makespan < 1 << 63, "{}", outcome.makespan);
     }
 }

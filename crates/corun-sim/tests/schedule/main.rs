@@ -6,7 +6,8 @@ mod properties;
 
 use corun_sim::schedule::policy::PolicyEntry;
 use corun_sim::schedule::{
-    Costs, Load, Outcome, Ratio, Settings, Slowdowns, Stretch, Topology, load, schedule,
+    Costs, Load, Outcome, Ratio, ScheduleError, Settings, Slowdowns, Stretch, Topology, load,
+    schedule,
 };
 
 /// Without costs, with this sibling slowdown.
@@ -25,8 +26,16 @@ fn load(text: &str) -> Load {
 }
 
 fn run(policy: &str, load: &Load, settings: &Settings) -> (Outcome, Vec<Stretch>) {
+    run_of(policy, load, settings).unwrap()
+}
+
+fn run_of(
+    policy: &str,
+    load: &Load,
+    settings: &Settings,
+) -> Result<(Outcome, Vec<Stretch>), ScheduleError> {
     let mut stretches = Vec::new();
     let policy = PolicyEntry::find(policy).unwrap();
-    let outcome = schedule(&policy, load, settings, &mut stretches).unwrap();
-    (outcome, stretches)
+    let outcome = schedule(&policy, load, settings, &mut stretches)?;
+    Ok((outcome, stretches))
 }

@@ -19,7 +19,7 @@ use super::ScheduleError;
 use super::costs::Costs;
 use super::outcome::{Outcome, Tally};
 use super::policy::{Policy, PolicyEntry};
-use super::program::Load;
+use super::program::{Load, MOST as MOST_TASKS};
 use super::slowdowns::{Slowdowns, Speeds};
 use super::topology::Topology;
 
@@ -73,6 +73,9 @@ impl Observer for Vec<Stretch> {
     }
 }
 
+/// The last nanosecond that is simulated: some 146 years.
+const LAST: u64 = 1 << 62;
+
 /// Schedules a load under a policy.
 ///
 /// # Errors
@@ -92,7 +95,13 @@ pub fn schedule(
     let mut engine = Engine::new(policy, load, settings, topology, observer);
     engine.begin();
     engine.run();
-    Ok(engine.outcome())
+    match engine.is_overcrowded() {
+        true => Err(ScheduleError::Load {
+            load: load.name.clone(),
+            why: format!("more than {MOST_TASKS} tasks live at once"),
+        }),
+        false => Ok(engine.outcome()),
+    }
 }
 
 struct Engine<'a> {
@@ -123,6 +132,8 @@ struct Engine<'a> {
     starts: Vec<usize>,
     /// Tasks that the run waits for.
     foreground: usize,
+    /// Whether there is nothing to wait for.
+    is_endless: bool,
     /// Whether nothing more can happen.
     is_stuck: bool,
     tally: Tally,
@@ -164,7 +175,7 @@ impl<'a> Engine<'a> {
             load,
             costs: settings.costs,
             seed: settings.seed,
-            until: settings.until.into_iter().chain(load.until).min().unwrap_or(u64::MAX),
+            until: settings.until.into_iter().chain(load.until).chain([LAST]).min().unwrap_or(LAST),
             speeds: settings.slowdowns.speeds(&load.kinds, topology.smt_width()),
             policy: policy.make(&topology, settings.seed),
             observer,
@@ -180,6 +191,7 @@ impl<'a> Engine<'a> {
             shared_cores: 0,
             free: Vec::new(),
             starts,
+            is_endless: load.has_daemons_only(),
             foreground: load.tasks.iter().filter(|it| !load.programs[it.program].is_daemon).count(),
             is_stuck: false,
             tally: Tally::new(cores),
@@ -208,7 +220,7 @@ impl<'a> Engine<'a> {
             self.tally.events += 1;
             self.happen(place);
             self.settle_instant();
-            if self.is_over() {
+            if self.is_over() || self.is_overcrowded() {
                 break;
             }
         }
@@ -233,7 +245,7 @@ impl<'a> Engine<'a> {
 
     /// Lets called CPUs find their tasks, then sets speeds and timers where something changed.
     fn settle_instant(&mut self) {
-        while let Some(cpu) = self.called.pop_front() {
+        while let Some(cpu) = self.called.pop_front().filter(|_| !self.is_overcrowded()) {
             self.cpus[cpu].is_called = false;
             self.find_next(cpu);
         }
@@ -242,9 +254,15 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether all that the run waits for has ended.
+    /// Whether all that the run waits for has ended; one of daemons alone waits for its time limit.
     fn is_over(&self) -> bool {
-        self.foreground == 0 && self.shared.is_served()
+        let have_all_ended = self.starts.is_empty() && self.tally.born == self.tally.ended;
+        self.foreground == 0 && self.shared.is_served() && (!self.is_endless || have_all_ended)
+    }
+
+    /// Whether there are more tasks than a load may have.
+    fn is_overcrowded(&self) -> bool {
+        self.state.tasks.len() - self.free.len() > MOST_TASKS
     }
 
     fn finish(&mut self) {

@@ -168,7 +168,7 @@ impl Engine<'_> {
         self.tally.ended += 1;
         let is_daemon = self.load.programs[task.inside.program].is_daemon;
         self.foreground -= usize::from(!is_daemon);
-        if !is_daemon {
+        if !is_daemon || self.is_endless {
             self.tally.makespan = self.state.now;
         }
         let Some((parent, _)) = parent else { return };

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use corun_machine::CpuSet;
+use json_comments::StripComments;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -41,7 +42,8 @@ const UNIQUE: &str = "unique";
 const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, suspend, resume";
 
 fn read(text: &str) -> Result<Load, ScheduleError> {
-    let json: Json = serde_json::from_str(text)
+    // rt-app's own examples have comments, which it skips.
+    let json: Json = serde_json::from_reader(StripComments::new(text.as_bytes()))
         .map_err(|error| ScheduleError::File { line: error.line(), why: error.to_string() })?;
     load(&json).map_err(|why| ScheduleError::File { line: 1, why })
 }
@@ -370,7 +372,8 @@ mod tests {
     #[test]
     fn events_keep_their_order() {
         let load = read(
-            r#"{"global":{"duration":2,"calibration":"CPU0"},"tasks":{
+            r#"{ /* as in
+                rt-app's examples */ "global":{"duration":2,"calibration":"CPU0"},"tasks":{ // threads
                 "b":{"policy":"SCHED_OTHER","comment":"x","instance":2,"loop":-1,"cpus":[0,1],"run1":1000,"sleep":500,"run0":20,"suspend":"b","timer":{"ref":"unique","period":16000}},
                 "a":{"loop":3,"phases":{"p":{"loop":2,"lock":"m","run":5,"unlock":"m"},"q":{"resume":"b"}}}}}"#,
         )

@@ -37,7 +37,7 @@ fn make(values: &Values) -> Result<Load, String> {
     load.tasks(thread, values.tasks("threads")?);
     let endless = vec![Step::Repeat(None), Step::Run(Amount::Fixed(1_000_000_000)), Step::End];
     let batch = load.daemon("batch", "batch", endless);
-    load.tasks(batch, values.number("batch")?.min(1_000_000) as usize);
+    load.tasks(batch, values.tasks_or_none("batch")?);
     let interval = Amount::Exponential((1_000_000_000 / values.count("rate")?).max(1));
     load.sources.push(Source { queue, interval, count: values.count("requests")? });
     Ok(load)

@@ -50,10 +50,23 @@ impl Values {
     /// # Errors
     /// What was expected and found.
     pub fn tasks(&self, name: &str) -> Result<usize, String> {
-        match self.number(name)? {
-            count @ 1..=MOST_TASKS => Ok(count as usize),
-            count => Err(format!(
-                "{name}: expected a whole number from 1 to {MOST_TASKS}, found {count}"
+        self.tasks_from(1, name)
+    }
+
+    /// A number of tasks, from 0 to a million.
+    ///
+    /// # Errors
+    /// What was expected and found.
+    pub fn tasks_or_none(&self, name: &str) -> Result<usize, String> {
+        self.tasks_from(0, name)
+    }
+
+    fn tasks_from(&self, least: u64, name: &str) -> Result<usize, String> {
+        let count = self.number(name)?;
+        match (least..=MOST_TASKS).contains(&count) {
+            true => Ok(count as usize),
+            false => Err(format!(
+                "{name}: expected a whole number from {least} to {MOST_TASKS}, found {count}"
             )),
         }
     }

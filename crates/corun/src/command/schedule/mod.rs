@@ -17,7 +17,7 @@ use corun_sim::schedule::{
 
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
-use crate::{terminal, values};
+use crate::{input, terminal, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -148,7 +148,7 @@ impl Request {
                  schedule list` tells all.",
             ));
         }
-        let find = |text: &String| load::find(text, |path| std::fs::read_to_string(path));
+        let find = |text: &String| load::find(text, input::text);
         self.loads.iter().map(|text| Ok(find(text)?)).collect()
     }
 

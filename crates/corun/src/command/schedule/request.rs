@@ -9,7 +9,7 @@ use corun_sim::schedule::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
 use crate::problem::Problem;
-use crate::values;
+use crate::{input, values};
 
 /// The most that anything a kernel does for a task may take.
 const MOST_COST: std::time::Duration = std::time::Duration::from_secs(1);
@@ -40,8 +40,9 @@ impl Request {
             (Some(slowdown), _) => Some(slowdown),
             (None, Some(_)) if width == 1 => Some(Ratio::ONE),
             (None, Some(smt_yield)) => {
+                let is_possible = (0.5..=width as f64).contains(&smt_yield.value());
                 let slowdown = Ratio::of_yield(smt_yield, width as u64);
-                Some(slowdown.ok_or_else(|| {
+                Some(slowdown.filter(|_| is_possible).ok_or_else(|| {
                     Problem::usage(
                         format!(
                             "expected a yield that {width} siblings can have, found {}",
@@ -55,7 +56,7 @@ impl Request {
         };
         match (&self.pairs, default) {
             (Some(path), default) => {
-                let text = std::fs::read_to_string(path).map_err(|error| {
+                let text = input::text(path).map_err(|error| {
                     Problem::usage(format!("{}: {error}", path.display()), "Name a file of pairs.")
                 })?;
                 let read = Slowdowns::from_json(&text, default.unwrap_or(Ratio::ONE));
@@ -146,7 +147,7 @@ impl Request {
 fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
     let next_step = "Measure them: corun bench run lmbench/context-switch --param size=0,32K \
                      --placement single --json costs.json.";
-    let text = std::fs::read_to_string(path)
+    let text = input::text(path)
         .map_err(|error| Problem::usage(format!("{}: {error}", path.display()), next_step))?;
     let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).about(path))?;
     match costs.learn(&bench) {

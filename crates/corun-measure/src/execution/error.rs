@@ -158,6 +158,12 @@ impl Actionable for ExecutionError {
             {
                 Exit::NotPermitted
             }
+            // Limits are permissions, as they are for the workloads.
+            Self::Input { error, .. } | Self::Start { error, .. } | Self::System(_, error)
+                if error.kind() == io::ErrorKind::WouldBlock || is_out_of_descriptors(error) =>
+            {
+                Exit::NotPermitted
+            }
             Self::NulByte(_) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             _ => Exit::Failed,

@@ -11,6 +11,8 @@ mod replay;
 use std::path::Path;
 use std::sync::Arc;
 
+use corun_record::on_one_line;
+
 use crate::{About, Domain, Mode, Parameter, Parameters, Tag, Tally, Usual, WorkloadError};
 pub(crate) use action::{Action, Disposition, Handle, Kind, PathId};
 pub use outcome::LoadMismatch;
@@ -98,7 +100,7 @@ impl Load {
                 path: path.to_owned(),
                 line: broken.line,
                 expected: broken.expected,
-                found: broken.found,
+                found: on_one_line(&broken.found),
             }
         })
     }

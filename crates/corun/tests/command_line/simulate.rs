@@ -174,8 +174,8 @@ fn a_policy_that_changes_nothing_is_said_to() {
     std::fs::write(&file, "block\n4883c001\n").unwrap();
     let blocks = ["--blocks", file.to_str().unwrap(), "--csv=-"];
     let set = |policy| of(&[&["--model=ivy-bridge", policy], &blocks[..]].concat());
-    let idle = set("--set=loop_buffer.policy=shared");
-    let expected = "corun: front.loop_buffer.policy=shared changes nothing: ";
+    let idle = set("--set=predecoder.policy=shared");
+    let expected = "corun: front.predecoder.policy=shared changes nothing: ";
     assert!(idle.errors.starts_with(expected), "{}", idle.errors);
     assert_eq!((idle.exit, set("--set=rob.policy=shared").errors.as_str()), (Some(0), ""));
 }

@@ -63,7 +63,7 @@ fn a_program_is_sized_to_the_budget_unless_the_study_says_how_much() {
     let text = std::fs::read_to_string(study).unwrap();
     let regn = "workload = \"regn\"\n";
     let sized = |text: &str| {
-        let file = scratch.file("sized.toml");
+        let file = scratch.file("ht-aware-scheduler-2002.toml");
         std::fs::write(&file, text).unwrap();
         let mut command = corun(["study", "run", "--budget=1s", "--json=-"]);
         let outcome = Outcome::of(command.arg(&file));

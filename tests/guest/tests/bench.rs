@@ -3,8 +3,8 @@
 //! Host pinning decides what a waiting sibling takes: on one host CPU a spinning waiter takes half of
 //! it, a sleeping one nothing.
 
-use corun_guest_tests::{Guest, Host, Outcome, Scenario, Shape};
-use corun_record::{Bench, Document, Metric, Run};
+use corun_guest_tests::{Finding, Guest, Host, Outcome, Scenario, Shape};
+use corun_record::{Bench, Document, Estimate, Metric, Run};
 
 const QUICKLY: &str = "--blocks 4 --sample-time 50ms --quiet";
 
@@ -17,10 +17,15 @@ fn a_waiter_takes_what_it_spins() {
     };
     let scenario = Scenario::new(bench("nothing") + &bench("futex"));
     guest.assert_truth(host, &scenario, |outcome| {
-        let yields =
-            ["nothing", "futex"].map(|wait| value(&run(outcome, wait), Metric::SmtYield, "full"));
-        eprintln!("yield beside a waiter that spins, and that sleeps: {yields:.2?}");
-        yields[0] < 0.7 && yields[1] > 0.8
+        let yields = ["nothing", "futex"]
+            .map(|wait| estimate(&run(outcome, wait), Metric::SmtYield, "full"));
+        let [spinning, sleeping] = yields;
+        let values = yields.map(|it| it.value);
+        eprintln!("yield beside a waiter that spins, and that sleeps: {values:.2?}");
+        Finding::all([
+            Finding::within(&(0.0..=0.7), spinning),
+            Finding::within(&(0.8..=f64::INFINITY), sleeping),
+        ])
     });
 }
 
@@ -36,7 +41,7 @@ fn five_share_four() {
         let arm = fairness.arm("free@5").expect("one worker more than logical CPUs");
         assert_eq!((arm.workers, fairness.workload.steady), (5, true));
         assert!(fairness.samples.iter().all(|sample| sample.workers.len() == 5));
-        let least = value(&fairness, Metric::LeastShare, "free@5");
+        let least = estimate(&fairness, Metric::LeastShare, "free@5").value;
         eprintln!("least share {least:.2}");
         (0.2..=1.0).contains(&least)
     });
@@ -48,7 +53,7 @@ fn run(outcome: &Outcome, file: &str) -> Run {
     bench.runs.into_iter().next().expect("one run")
 }
 
-fn value(run: &Run, metric: Metric, arm: &str) -> f64 {
+fn estimate(run: &Run, metric: Metric, arm: &str) -> Estimate {
     let seen = run.observation(metric, arm);
-    seen.unwrap_or_else(|| panic!("no {metric:?} of {arm} in {:?}", run.arms)).estimate.value
+    seen.unwrap_or_else(|| panic!("no {metric:?} of {arm} in {:?}", run.arms)).estimate
 }

@@ -3,7 +3,9 @@
 //! Siblings on one host CPU add nothing to each other; siblings on two host CPUs are as good as
 //! those are together. The bounds are loose, and a wrong answer counts only on a quiet host.
 
-use corun_guest_tests::{Guest, Host, Scenario, Shape};
+use std::ops::RangeInclusive;
+
+use corun_guest_tests::{Finding, Guest, Host, Scenario, Shape};
 use corun_record::{Answer, Document, Metric, Run};
 
 /// Runs as a user who may not open performance events: opening and closing them makes the kernel
@@ -17,14 +19,24 @@ fn scenario(blocks: usize, arms: &str) -> Scenario {
     ))
 }
 
-fn assert_truth(host: &Host, guest: &Guest, scenario: &Scenario, truth: impl Fn(&Run) -> bool) {
+fn assert_truth(host: &Host, guest: &Guest, scenario: &Scenario, truth: impl Fn(&Run) -> Finding) {
     guest.assert_truth(host, scenario, |outcome| {
         truth(&Run::from_json(outcome.text("run")).unwrap())
     });
 }
 
-fn smt_yield(run: &Run, arm: &str) -> f64 {
-    run.observation(Metric::SmtYield, arm).expect("a yield of the arm").estimate.value
+fn smt_yield(run: &Run, arm: &str, bounds: RangeInclusive<f64>) -> Finding {
+    let seen = run.observation(Metric::SmtYield, arm).expect("a yield of the arm");
+    Finding::within(&bounds, seen.estimate)
+}
+
+/// Whether the answer is right, where it does not say that two identical arms differ as much.
+fn is_answered(run: &Run, arm: &str, is_right: impl Fn(Answer) -> bool) -> Finding {
+    match answer(run, arm) {
+        right if is_right(right) => Finding::BornOut,
+        Answer::Inconclusive => Finding::Undecided,
+        _ => Finding::Contradicted,
+    }
 }
 
 fn answer(run: &Run, arm: &str) -> Answer {
@@ -40,7 +52,10 @@ fn siblings_that_share_a_host_cpu_add_nothing() {
     let Some(host) = Host::or_skip() else { return };
     let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 2 }).pins(&[0, 0]);
     assert_truth(host, &guest, &scenario(8, "spread,full"), |run| {
-        smt_yield(run, "full") < 1.3 && answer(run, "full") != Answer::Helps
+        Finding::all([
+            smt_yield(run, "full", 0.0..=1.3),
+            is_answered(run, "full", |answer| answer != Answer::Helps),
+        ])
     });
 }
 
@@ -52,8 +67,10 @@ fn siblings_with_a_core_each_help() {
     }
     let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 2 }).pins(&[0, 1]);
     assert_truth(host, &guest, &scenario(8, "spread,full"), |run| {
-        smt_yield(run, "full") > 0.8 * host.gain_of_two_cpus()
-            && answer(run, "full") == Answer::Helps
+        Finding::all([
+            smt_yield(run, "full", 0.8 * host.gain_of_two_cpus()..=f64::INFINITY),
+            is_answered(run, "full", |answer| answer == Answer::Helps),
+        ])
     });
 }
 
@@ -63,10 +80,11 @@ fn four_threads_a_core_have_an_arm_for_each_number_of_workers() {
     let guest = Guest::new(Shape { sockets: 1, cores: 1, threads: 4 }).pins(&[0, 0, 0, 0]);
     assert_truth(host, &guest, &scenario(4, "spread,full@2,full@3,full"), |run| {
         assert_eq!(run.machine.smt_width, 4);
-        [("full@2", 2), ("full@3", 3), ("full", 4)].into_iter().all(|(id, workers)| {
+        let of = |(id, workers)| {
             let arm = run.arm(id).unwrap_or_else(|| panic!("no arm {id} in {:?}", run.arms));
             assert_eq!(arm.workers, workers);
-            smt_yield(run, id) < 1.3
-        })
+            smt_yield(run, id, 0.0..=1.3)
+        };
+        Finding::all([("full@2", 2), ("full@3", 3), ("full", 4)].map(of))
     });
 }

@@ -19,7 +19,7 @@ use crate::inputs::Inputs;
 use crate::memory::settings;
 use crate::page::page;
 use crate::predicted::{Row, predict};
-use crate::programs::programs;
+use crate::programs::{Side, programs};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -107,13 +107,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let all = programs(&inputs, &corun);
     if let Some(unknown) = arguments.names.iter().find(|it| all.iter().all(|one| one.name != **it))
     {
-        let known: Vec<&str> = all.iter().map(|one| one.name).collect();
+        let known: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         return Err(format!("expected a program among {}, found `{unknown}`", known.join(", ")));
     }
     let is_asked =
         |name: &str| arguments.names.is_empty() || arguments.names.iter().any(|it| it == name);
-    let asked: Vec<_> = all.into_iter().filter(|program| is_asked(program.name)).collect();
+    let asked = all.into_iter().filter(|program| is_asked(&program.name));
     if arguments.windows {
+        let asked: Vec<_> = asked.filter(|program| program.side != Side::Memory).collect();
         print!("{}", windows::table(&corun, &asked, &settings, arguments.model.as_deref())?);
         return Ok(());
     }

@@ -10,6 +10,8 @@ use crate::programs::Side;
 /// What is asked of the mean error, and of the largest, as shares.
 const TUNED: (f64, f64) = (0.08, f64::INFINITY);
 const HELD_OUT: (f64, f64) = (0.12, 0.30);
+/// Of each point of a curve that is no step between two levels.
+const POINT: f64 = 0.10;
 
 /// The page in Markdown.
 pub fn page(rows: &[Row], settings: &[String]) -> String {
@@ -34,6 +36,10 @@ pub fn page(rows: &[Row], settings: &[String]) -> String {
             write!(text, "\n## {title}\n\n{}\n{}\n", table(&rows), summary(&rows, limits))
                 .expect("a string takes everything");
         }
+    }
+    let points: Vec<&Row> = rows.iter().filter(|row| row.program.side == Side::Memory).collect();
+    if !points.is_empty() {
+        text += &curves(&points);
     }
     text += LEGEND;
     text
@@ -77,7 +83,7 @@ fn table(rows: &[&Row]) -> String {
          crowded | speed | memory (MB) |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let name = row.program.name;
+        let name = &row.program.name;
         match &row.outcome {
             Ok(prediction) => writeln!(text, "| `{name}` | {} |", cells(row, prediction)),
             Err(reason) => {
@@ -90,21 +96,71 @@ fn table(rows: &[&Row]) -> String {
     text
 }
 
+/// Loops whose memory is known, in cycles an operation.
+fn curves(points: &[&Row]) -> String {
+    let mut text = String::from(
+        "\n## Memory\n\nLoops through so much memory in pages of 4 KiB: a chain of loads in an order by chance \
+         (`chase`), the kernels of\nSTREAM, and a chain of loads that touches a line of each page (`tlb`). A program \
+         lays its memory out first,\nwhich is a part of what is predicted and measured.\n\n\
+         | loop | an operation | predicted cycles | measured | predicted / measured | crowded |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for row in points {
+        let name = &row.program.name;
+        let line = match &row.outcome {
+            Ok(prediction) => point(row, prediction),
+            Err(reason) => {
+                format!("| not predicted: {} | | | |", reason.lines().next().unwrap_or_default())
+            }
+        };
+        let operation = if name.starts_with("stream") { "64 bytes" } else { "a load" };
+        writeln!(text, "| `{name}` | {operation} {line}").expect("a string takes everything");
+    }
+    let errors: Vec<f64> = points.iter().filter_map(|row| row.error()).collect();
+    let near = errors.iter().filter(|&&error| error <= POINT).count();
+    writeln!(text, "\n{near} of {} points are within {:.0} %.", errors.len(), 100.0 * POINT)
+        .expect("a string takes everything");
+    text
+}
+
+fn point(row: &Row, prediction: &Prediction) -> String {
+    let counted = row.program.operations.unwrap_or(1) as f64;
+    let counted = if row.program.name.starts_with("stream") { counted / 64.0 } else { counted };
+    let cycles = |source| {
+        let found = prediction.estimate(Metric::Cycles, source);
+        found.map_or("-".to_owned(), |it| format!("{:.2}", it.value / counted))
+    };
+    format!(
+        "| {} | {} | {} | {} |",
+        cycles(Source::Predicted),
+        cycles(Source::Measured),
+        ratio(row),
+        crowding(prediction)
+    )
+}
+
+fn ratio(row: &Row) -> String {
+    row.ratio().map_or("-".to_owned(), |it| {
+        format!("**{:.2}** ({:.2} to {:.2})", it.value, it.low, it.high)
+    })
+}
+
+fn crowding(prediction: &Prediction) -> String {
+    crowded(prediction).map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share))
+}
+
 fn cells(row: &Row, prediction: &Prediction) -> String {
     let millions = |metric, source| {
         let found = prediction.estimate(metric, source);
         found.map_or("-".to_owned(), |it| format!("{:.0}", it.value * 1e-6))
     };
-    let ratio = row.ratio().map_or("-".to_owned(), |it| {
-        format!("**{:.2}** ({:.2} to {:.2})", it.value, it.low, it.high)
-    });
     let ratio = match &prediction.not_predicted {
         Some(_) => {
             let share = prediction.estimate(Metric::KernelShare, Source::Measured);
             let share = share.map_or(0.0, |it| 100.0 * it.value);
             format!("not predicted: {share:.0} % of its time in the kernel")
         }
-        None => ratio,
+        None => ratio(row),
     };
     let per_cycle = prediction.estimate(Metric::InstructionsPerCycle, Source::Measured);
     let cost = &prediction.traced.cost;
@@ -114,7 +170,7 @@ fn cells(row: &Row, prediction: &Prediction) -> String {
         millions(Metric::Cycles, Source::Measured),
         ratio,
         per_cycle.map_or("-".to_owned(), |it| format!("{:.2}", it.value)),
-        crowded(prediction).map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
+        crowding(prediction),
         format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
         format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
     ]
@@ -161,7 +217,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
-        let program = Program { name: "nothing", side: Side::HeldOut, command: Vec::new() };
+        let program = Program {
+            name: "nothing".to_owned(),
+            side: Side::HeldOut,
+            command: Vec::new(),
+            operations: None,
+        };
         let text = page(&[Row { program, outcome: Err("no such file\nhint".to_owned()) }], &[]);
         assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
         assert!(

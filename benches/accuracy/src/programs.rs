@@ -1,4 +1,4 @@
-//! The programs: those that the models may be tuned with, and those that are held out.
+//! The programs: those that the models may be tuned with, those that are held out, and loops whose memory is known.
 //!
 //! Which programs, and on which side, was written down before the first of them was looked at. Later changes concern
 //! only how much they do: less, so that some runs have the core to themselves, or more beside their start in the kernel.
@@ -10,9 +10,11 @@ use crate::inputs::Inputs;
 
 /// A program with its arguments.
 pub struct Program {
-    pub name: &'static str,
+    pub name: String,
     pub side: Side,
     pub command: Vec<OsString>,
+    /// What it does, where that can be counted.
+    pub operations: Option<u64>,
 }
 
 /// What a program may be used for.
@@ -22,14 +24,16 @@ pub enum Side {
     Tuned,
     /// Looked at only to say how good the models are.
     HeldOut,
+    /// A point of a curve: a loop whose memory is as large as is told.
+    Memory,
 }
 
 /// All programs; each runs for about a tenth of a second, so that some runs have the core to themselves.
 pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     let mut programs = Vec::new();
-    let mut add = |side, name, command: &[&str]| {
+    let mut add = |side, name: &str, command: &[&str]| {
         let command = command.iter().map(|&word| inputs.filled_in(word)).collect();
-        programs.push(Program { name, side, command });
+        programs.push(Program { name: name.to_owned(), side, command, operations: None });
     };
     add(Side::Tuned, "gzip", &["gzip", "-6kc", "{text}"]);
     add(Side::Tuned, "xz", &["xz", "-1kc", "-T1", "{text}"]);
@@ -43,21 +47,80 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     add(Side::HeldOut, "zstd", &["zstd", "-q", "-12", "-c", "--single-thread", "{text}"]);
     add(Side::HeldOut, "bzip2", &["bzip2", "-kc", "{text}"]);
     add(Side::HeldOut, "awk", &["awk", AWK, "{text}"]);
-    let workloads = [
-        (Side::Tuned, "matmul", "4000000000", None),
-        (Side::Tuned, "chase", "1000000", Some("size=8M")),
-        (Side::HeldOut, "branchy", "40000000", None),
-        (Side::HeldOut, "hash", "150000000", None),
-        (Side::HeldOut, "json", "10000000", None),
+    let workloads: [(Side, &str, u64, &[&str]); 5] = [
+        (Side::Tuned, "matmul", 4_000_000_000, &[]),
+        (Side::Tuned, "chase", 1_000_000, &["size=8M"]),
+        (Side::HeldOut, "branchy", 40_000_000, &[]),
+        (Side::HeldOut, "hash", 150_000_000, &[]),
+        (Side::HeldOut, "json", 10_000_000, &[]),
     ];
-    for (side, name, operations, parameter) in workloads {
-        let mut command: Vec<OsString> = vec![corun.into()];
-        command.extend(["kernel-worker", "--operations", operations, name].map(Into::into));
-        command.extend(parameter.map(Into::into));
-        programs.push(Program { name, side, command });
-    }
+    let workloads = workloads.map(|(side, workload, operations, parameters)| Program {
+        name: workload.to_owned(),
+        side,
+        command: worker(corun, workload, operations, parameters),
+        operations: None,
+    });
+    programs.extend(workloads);
     programs.sort_by_key(|program| program.side == Side::HeldOut);
+    programs.extend(curves(corun));
     programs
+}
+
+/// A latency ladder, the kernels of STREAM and walks through page tables, in pages of 4 KiB.
+fn curves(corun: &Path) -> Vec<Program> {
+    let mut points = Vec::new();
+    let mut add = |workload: &str, parameters: &[&str], operations: u64| {
+        let all = [parameters, &["pages=small"]].concat();
+        points.push(Program {
+            name: format!("{workload} {}", parameters.join(" ")),
+            side: Side::Memory,
+            command: worker(corun, workload, operations, &all),
+            operations: Some(operations),
+        });
+    };
+    for (size, operations) in LADDER {
+        add("chase", &[&format!("size={size}")], operations);
+    }
+    for (size, bytes) in ARRAYS {
+        for kernel in ["copy", "scale", "add", "triad"] {
+            add("stream", &[&format!("kernel={kernel}"), &format!("size={size}")], bytes);
+        }
+    }
+    for pages in TOUCHED {
+        add("tlb", &[&format!("pages_touched={pages}")], 20_000_000);
+    }
+    points
+}
+
+/// How much memory a chain of loads goes through, and how many loads there are: more than it takes to lay it out.
+const LADDER: [(&str, u64); 12] = [
+    ("8K", 50_000_000),
+    ("16K", 50_000_000),
+    ("24K", 50_000_000),
+    ("64K", 20_000_000),
+    ("128K", 20_000_000),
+    ("256K", 20_000_000),
+    ("384K", 20_000_000),
+    ("2M", 10_000_000),
+    ("4M", 10_000_000),
+    ("8M", 10_000_000),
+    ("16M", 10_000_000),
+    ("128M", 10_000_000),
+];
+
+/// The size of each array, and the bytes read and written.
+const ARRAYS: [(&str, u64); 4] =
+    [("4K", 8_000_000_000), ("64K", 4_000_000_000), ("2M", 2_000_000_000), ("64M", 4_000_000_000)];
+
+/// Pages of which a chain of loads touches one line each.
+const TOUCHED: [u32; 7] = [32, 128, 512, 1024, 4096, 8192, 32768];
+
+/// A workload of corun as a process of its own.
+fn worker(corun: &Path, workload: &str, operations: u64, parameters: &[&str]) -> Vec<OsString> {
+    let operations = operations.to_string();
+    let own = ["kernel-worker", "--operations", &operations, workload];
+    let words = own.into_iter().chain(parameters.iter().copied());
+    std::iter::once(corun.into()).chain(words.map(Into::into)).collect()
 }
 
 /// The lecture's `regn`: a shell that counts.
@@ -115,9 +178,9 @@ mod tests {
     #[test]
     fn six_may_be_tuned_with_and_more_are_held_out() {
         let programs = programs(&Inputs::make().unwrap(), Path::new("corun"));
-        let tuned = programs.iter().filter(|program| program.side == Side::Tuned).count();
-        assert!(tuned == 6 && programs.len() - tuned >= 8);
-        let names: HashSet<&str> = programs.iter().map(|program| program.name).collect();
+        let of = |side| programs.iter().filter(|program| program.side == side).count();
+        assert!(of(Side::Tuned) == 6 && of(Side::HeldOut) >= 8 && of(Side::Memory) >= 20);
+        let names: HashSet<&str> = programs.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(names.len(), programs.len());
         let words = programs.iter().flat_map(|program| &program.command);
         assert!(

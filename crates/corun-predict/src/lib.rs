@@ -7,11 +7,13 @@ mod error;
 mod estimate;
 mod native;
 mod predict;
+mod sampled;
 mod sampling;
 mod silent;
 
 pub use error::PredictError;
-pub use estimate::{extrapolated, over};
+pub use estimate::over;
 pub use native::{MeasureTrouble, measure};
 pub use predict::{Job, Progress, predict};
+pub use sampled::extrapolated;
 pub use sampling::Sampling;

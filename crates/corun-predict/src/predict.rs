@@ -24,8 +24,9 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use tempfile::NamedTempFile;
 
-use crate::estimate::{extrapolated, over, repeated};
+use crate::estimate::{over, repeated};
 use crate::native::measure;
+use crate::sampled::extrapolated;
 use crate::silent::Silence;
 use crate::{PredictError, Sampling};
 
@@ -362,7 +363,7 @@ impl Said<'_> {
             ghz,
             clock: source,
         };
-        let predicted = extrapolated(&self.windows(), self.instructions);
+        let predicted = extrapolated(&self.simulated.windows, self.instructions);
         let predicted = predicted.filter(|_| not_predicted.is_none());
         let per_cycle = |cycles: Estimate| cycles.under(self.instructions as f64);
         let cycles = of(MeasuredRun::cycles);

@@ -26,11 +26,11 @@ pub enum Sampling {
 /// Instructions of a run that is simulated whole: some seconds.
 const SHORT: u64 = 20_000_000;
 /// Windows of a longer one.
-const WINDOWS: u32 = 40;
+const WINDOWS: u32 = 400;
 /// Instructions of each, so that together they are half of a short run.
 const LENGTH: u64 = SHORT / (2 * WINDOWS as u64);
 /// Instructions of the warm-up before each, which the pipeline never sees but for the last.
-const WARM_UP: u64 = 2_500_000;
+const WARM_UP: u64 = 1_000_000;
 
 impl Sampling {
     /// Whether the instructions of the run have to be counted first.

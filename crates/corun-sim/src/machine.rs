@@ -9,7 +9,7 @@ use crate::model::CoreModel;
 const AHEAD: u64 = 8;
 /// Instructions at the end of a warm-up that go through the pipeline, so that it is filled as it would be;
 /// what lies before them only warms caches and predictors.
-const DETAILED: u64 = 1 << 15;
+const DETAILED: u64 = 1 << 13;
 
 /// Cores at work.
 pub(crate) struct Machine<F> {

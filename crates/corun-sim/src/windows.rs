@@ -7,6 +7,8 @@ use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, Phase, ThreadId};
 
 use crate::Simulated;
+use crate::core::State;
+use crate::memory::Requests;
 use crate::model::CoreModel;
 use crate::simulate::{alone, the_feed};
 use crate::timing::TimingTable;
@@ -29,6 +31,41 @@ pub struct SimulatedWindow {
     pub instructions: u64,
     /// Cycles that they take.
     pub cycles: u64,
+    /// What was noticed in it.
+    pub noticed: Noticed,
+    /// What was noticed in it and in the warm-up before it.
+    pub with_warm_up: Noticed,
+}
+
+/// What predictors and caches notice of a stretch, whether it goes through the pipeline or only warms them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Noticed {
+    /// Instructions.
+    pub instructions: u64,
+    /// Mispredicted branches.
+    pub mispredicts: u64,
+    /// What was asked of memory.
+    pub requests: Requests,
+}
+
+impl Noticed {
+    fn of(state: &State) -> Self {
+        Self {
+            instructions: state.retired,
+            mispredicts: state.mispredicts,
+            requests: state.requests,
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            instructions: self.instructions + other.instructions,
+            mispredicts: self.mispredicts + other.mispredicts,
+            requests: self.requests.plus(&other.requests),
+        }
+    }
 }
 
 /// Instructions between two calls of `goes_on`.
@@ -51,6 +88,7 @@ pub fn simulate_windows(
     let mut machine = alone(model, timings, trace, thread)?;
     let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
+    let mut recorded = Noticed::default();
     for stretch in stretches {
         let before = machine.state(0, 0);
         let mut next = before.retired;
@@ -67,11 +105,15 @@ pub fn simulate_windows(
             }
         }
         let state = machine.state(0, 0).since(&before);
+        let noticed = Noticed::of(&state);
+        recorded = recorded.plus(&noticed);
         if stretch.phase == Phase::Counted && state.retired > 0 {
             windows.push(SimulatedWindow {
                 begin: stretch.place,
                 instructions: state.retired,
                 cycles: state.cycles,
+                noticed,
+                with_warm_up: std::mem::take(&mut recorded),
             });
             together = together.plus(&state);
         }

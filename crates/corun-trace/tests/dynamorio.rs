@@ -117,23 +117,76 @@ fn a_window_has_its_length_and_says_what_was_skipped() {
     assert!((50_001..50_004).contains(&skipped), "{skipped}");
 }
 
+/// Short gaps, in which code stores its entries for nobody, and long ones, before and behind which it is made anew.
 #[test]
 fn samples_are_spread_over_the_run() {
+    for rounds in [100_000, 120_000_000] {
+        let folder = TempDir::new().unwrap();
+        let source = COUNTING.replace("100000", &rounds.to_string());
+        let program = build(&folder, "samples.s", &source);
+        let total = 2 * rounds;
+        let plan = Plan::Samples { count: 2, length: 3000, warm_up: 1000, total };
+        let (traced, recording) = trace_planned(&program, &[], plan);
+        assert_eq!(traced.instructions, 1 + total + 3);
+        assert_eq!(executed(&recording), 2 * 4000);
+        let markers = markers(&recording, 0);
+        let begun = markers.iter().filter_map(|marker| match *marker {
+            Marker::Begin { phase, skipped } => Some((phase, skipped.div_euclid(100))),
+            _ => None,
+        });
+        let begun: Vec<_> = begun.collect();
+        let expected = [
+            (Phase::WarmUp, total / 400 - 25),
+            (Phase::Counted, 0),
+            (Phase::WarmUp, total / 200 - 40),
+            (Phase::Counted, 0),
+        ];
+        assert_eq!(begun, expected);
+    }
+}
+
+/// In the gaps the program stores more entries than a buffer holds.
+#[test]
+fn what_samples_record_is_what_is_executed_there() {
+    const ROUNDS: u64 = 3_000_000;
     let folder = TempDir::new().unwrap();
-    let program = build(&folder, "samples.s", COUNTING);
-    let plan = Plan::Samples { count: 4, length: 3000, warm_up: 1000, total: 200_000 };
-    let (traced, recording) = trace_planned(&program, &[], plan);
-    assert_eq!(traced.instructions, 1 + 2 * 100_000 + 3);
-    assert_eq!(executed(&recording), 4 * 4000);
-    let markers = markers(&recording, 0);
-    let begun = markers.iter().filter_map(|marker| match *marker {
-        Marker::Begin { phase, skipped } => Some((phase, skipped.div_euclid(100))),
-        _ => None,
-    });
-    let begun: Vec<_> = begun.collect();
-    let mut expected = vec![(Phase::WarmUp, 225), (Phase::Counted, 0)];
-    expected.extend([(Phase::WarmUp, 460), (Phase::Counted, 0)].repeat(3));
-    assert_eq!(begun, expected);
+    let source = format!(
+        "
+        .globl _start
+        .bss
+        area:   .skip {ROUNDS} + 1
+        .text
+        _start: lea area(%rip), %rbx
+                mov ${ROUNDS}, %ecx
+        1:      movb $1, (%rbx,%rcx)
+                dec %ecx
+                jnz 1b
+                mov $60, %eax
+                xor %edi, %edi
+                syscall
+    "
+    );
+    let plan = Plan::Samples { count: 3, length: 6000, warm_up: 3000, total: 3 * ROUNDS };
+    let (traced, recording) = trace_planned(&build(&folder, "places.s", &source), &[], plan);
+    assert_eq!((traced.ending, traced.instructions), (Ending::Exited(0), 2 + 3 * ROUNDS + 3));
+    let mut accesses = recording.accesses(ThreadId(0)).map(|access| access.address);
+    let (mut position, mut sums) = (0, Vec::new());
+    for event in recording.events(ThreadId(0)) {
+        match event {
+            Event::Marker(ordered) => {
+                if let Marker::Begin { skipped, .. } = ordered.marker {
+                    position += skipped;
+                }
+            }
+            Event::Block { executed, .. } => {
+                // Each round is a block, whose store is an address lower than that of the round before.
+                sums.push(accesses.next().expect("an access in each block") + (position - 2) / 3);
+                position += u64::from(executed);
+            }
+        }
+    }
+    assert_eq!(sums.len(), 3 * 9000 / 3);
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
 }
 
 #[test]

@@ -265,9 +265,9 @@ on_block(void *drcontext, void *tag, instrlist_t *list, bool for_trace, bool tra
         first_block = tag;
     *user_data = is_traced ? plan_create(drcontext, list) : NULL;
     if (*user_data != NULL)
-        ((struct plan *)*user_data)->is_recorded = schedule_records();
+        ((struct plan *)*user_data)->is_recorded = schedule_instruments();
     /* Code that the schedule made obsolete cannot be instrumented a second time as it was. */
-    return schedule_is_whole() ? DR_EMIT_DEFAULT : DR_EMIT_STORE_TRANSLATIONS;
+    return schedule_is_whole() || schedule_keeps_code() ? DR_EMIT_DEFAULT : DR_EMIT_STORE_TRANSLATIONS;
 }
 
 static dr_emit_flags_t
@@ -408,7 +408,9 @@ on_thread(void *drcontext)
     bool is_foreign = !is_traced || dr_get_process_id_from_drcontext(drcontext) != traced_process;
     stream_begin(stream, (struct stream_slots *)(base + slots_offset), dr_get_thread_id(drcontext),
                  is_foreign);
-    if (!schedule_is_whole())
+    if (schedule_keeps_code())
+        stream_divert(stream);
+    else if (!schedule_is_whole())
         stream_park(stream);
 }
 
@@ -417,6 +419,7 @@ on_thread_end(void *drcontext)
 {
     struct stream *stream = stream_of(drcontext);
     stream_unpark(stream);
+    stream_return(stream);
     if (!schedule_is_whole())
         schedule_tell(stream);
     stream_mark(stream, CHANNEL_ENDED, 0);

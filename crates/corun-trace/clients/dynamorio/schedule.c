@@ -4,6 +4,7 @@ enum { QUOTA = 1 << 14 };
 
 static struct {
     void *lock;
+    bool keeps_code;
     uint64_t parts; /* not read yet */
     uint64_t begin; /* of the part that is recorded, or comes next */
     uint64_t end;
@@ -42,6 +43,7 @@ void
 schedule_begin(void)
 {
     schedule.lock = dr_mutex_create();
+    schedule.keeps_code = channel_read_word() != 0;
     schedule.parts = channel_read_word();
     next_part();
     if (schedule.remaining == 0)
@@ -55,9 +57,27 @@ schedule_is_whole(void)
 }
 
 bool
-schedule_records(void)
+schedule_keeps_code(void)
 {
-    return schedule.records;
+    return schedule.keeps_code;
+}
+
+bool
+schedule_instruments(void)
+{
+    return schedule.keeps_code || schedule.records;
+}
+
+/* Of a thread whose block asked in the phase that goes on. */
+static void
+turn(struct stream *stream)
+{
+    if (!schedule.records) {
+        stream_divert(stream);
+    } else if (stream_is_diverted(stream) || stream->part != schedule.part) {
+        stream_return(stream);
+        schedule_tell(stream);
+    }
 }
 
 void
@@ -80,6 +100,11 @@ schedule_ask(struct stream *stream, bool is_recorded)
         stream->taken += quota;
     }
     dr_mutex_unlock(schedule.lock);
+    if (schedule.keeps_code) {
+        if (!has_changed)
+            turn(stream);
+        return;
+    }
     if (has_changed)
         dr_unlink_flush_region(NULL, ~(size_t)0);
     if (!is_recorded && !schedule.records)
@@ -89,6 +114,7 @@ schedule_ask(struct stream *stream, bool is_recorded)
 void
 schedule_tell(struct stream *stream)
 {
+    stream->part = schedule.part;
     stream_mark(stream, CHANNEL_EXECUTED | schedule.part << CHANNEL_STRETCH,
                 stream->taken - stream->slots->left);
 }

@@ -5,15 +5,20 @@
 
 #include "stream.h"
 
-/* Reads the parts of the run to record, before the first block is told: their number, then the begin and
- * the end of each. */
+/* Reads the parts of the run to record, before the first block is told: whether code keeps its stores in
+ * between, their number, then the begin and the end of each. */
 void schedule_begin(void);
 
 /* Whether everything is recorded, so that nothing need be counted. */
 bool schedule_is_whole(void);
 
-/* Whether code that is instrumented now is to be recorded. */
-bool schedule_records(void);
+/* Whether code stays as it is from part to part: entries are written all the time, and those that nobody
+ * wants go into memory of the thread's own. If not, code is made anew at both ends of a part, and in
+ * between nothing is written. */
+bool schedule_keeps_code(void);
+
+/* Whether code that is instrumented now is to store entries. */
+bool schedule_instruments(void);
 
 /* A quota is used up in a block that is recorded or only counted. */
 void schedule_ask(struct stream *stream, bool is_recorded);

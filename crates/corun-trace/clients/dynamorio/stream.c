@@ -105,19 +105,26 @@ take_buffer(struct stream *stream)
     set_memory(stream, channel.mapped[number]);
 }
 
+static uint64_t *
+memory_of_its_own(void)
+{
+    byte *memory = dr_raw_mem_alloc(CHANNEL_BUFFER + CHANNEL_PAGE, DR_MEMPROT_READ | DR_MEMPROT_WRITE, NULL);
+    dr_memory_protect(memory + CHANNEL_BUFFER, CHANNEL_PAGE, DR_MEMPROT_NONE);
+    return (uint64_t *)memory;
+}
+
 void
 stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread, bool discarded)
 {
     stream->slots = slots;
     stream->thread = thread;
     stream->discarded = discarded;
+    stream->kept.start = stream->kept.next = stream->elsewhere = NULL;
+    stream->part = 0;
     stream->taken = 0;
     slots->left = 0;
     if (discarded) {
-        byte *memory = dr_raw_mem_alloc(CHANNEL_BUFFER + CHANNEL_PAGE,
-                                        DR_MEMPROT_READ | DR_MEMPROT_WRITE, NULL);
-        dr_memory_protect(memory + CHANNEL_BUFFER, CHANNEL_PAGE, DR_MEMPROT_NONE);
-        set_memory(stream, (uint64_t *)memory);
+        set_memory(stream, memory_of_its_own());
         return;
     }
     channel_send(CHANNEL_THREAD, thread, 0, 0);
@@ -131,14 +138,15 @@ stream_hand_over(struct stream *stream, size_t words)
     uint64_t *begun = stream->slots->next;
     uint32_t full = stream->buffer, bytes = (byte *)begun - (byte *)stream->start;
     size_t written = MIN(words, (size_t)(stream->limit - begun));
-    if (stream->discarded)
+    bool is_wanted = !stream->discarded && !stream_is_diverted(stream);
+    if (!is_wanted)
         set_memory(stream, stream->start);
     else
         take_buffer(stream);
     memmove(stream->start, begun, written * sizeof(uint64_t));
     if (words > 0)
         stream->slots->entry = stream->start;
-    if (!stream->discarded)
+    if (is_wanted)
         channel_send(CHANNEL_FULL, stream->thread, full, bytes);
 }
 
@@ -146,7 +154,10 @@ void
 stream_end(struct stream *stream)
 {
     stream_unpark(stream);
+    stream_return(stream);
     uint32_t bytes = (byte *)stream->slots->next - (byte *)stream->start;
+    if (stream->elsewhere != NULL)
+        dr_raw_mem_free(stream->elsewhere, CHANNEL_BUFFER + CHANNEL_PAGE);
     if (stream->discarded)
         dr_raw_mem_free(stream->start, CHANNEL_BUFFER + CHANNEL_PAGE);
     else
@@ -163,7 +174,7 @@ stream_reserve(struct stream *stream, size_t words)
 void
 stream_mark(struct stream *stream, uint64_t marker, uint64_t value)
 {
-    if (stream->parked != NULL)
+    if (stream->parked != NULL || stream_is_diverted(stream))
         return;
     stream_reserve(stream, CHANNEL_MARKER_WORDS);
     uint64_t *entry = stream->slots->next;
@@ -190,6 +201,34 @@ stream_unpark(struct stream *stream)
         return;
     stream->slots->next = stream->parked;
     stream->parked = NULL;
+}
+
+void
+stream_divert(struct stream *stream)
+{
+    if (stream_is_diverted(stream) || stream->discarded)
+        return;
+    if (stream->elsewhere == NULL)
+        stream->elsewhere = memory_of_its_own();
+    stream->kept.start = stream->start;
+    stream->kept.next = stream->slots->next;
+    set_memory(stream, stream->elsewhere);
+}
+
+void
+stream_return(struct stream *stream)
+{
+    if (!stream_is_diverted(stream))
+        return;
+    set_memory(stream, stream->kept.start);
+    stream->slots->next = stream->kept.next;
+    stream->kept.start = NULL;
+}
+
+bool
+stream_is_diverted(const struct stream *stream)
+{
+    return stream->kept.start != NULL;
 }
 
 bool

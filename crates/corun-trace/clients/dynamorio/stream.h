@@ -22,6 +22,11 @@ struct stream {
     uint64_t *start;
     uint64_t *limit; /* the guard page */
     uint64_t *parked;   /* where the next entry goes, while none is recorded */
+    struct {
+        uint64_t *start, *next; /* of the buffer, while entries go elsewhere */
+    } kept;
+    uint64_t *elsewhere; /* where entries go that nobody wants */
+    uint64_t part;      /* of the schedule, that corun was told of last */
     uint64_t taken;     /* quotas of instructions, together */
     bool makes_process; /* the system call that it is in */
     bool discarded;     /* belongs to a process that is not traced */
@@ -48,13 +53,20 @@ void stream_hand_over(struct stream *stream, size_t words);
 
 void stream_end(struct stream *stream);
 
-/* Nothing while the stream is parked. */
+/* Nothing while the stream is parked or diverted. */
 void stream_mark(struct stream *stream, uint64_t marker, uint64_t value);
 
 /* Stops recording: the next entry meets the guard page, and its handler calls `stream_unpark`. */
 void stream_park(struct stream *stream);
 
 void stream_unpark(struct stream *stream);
+
+/* Lets entries go where nobody reads them, until `stream_return`. */
+void stream_divert(struct stream *stream);
+
+void stream_return(struct stream *stream);
+
+bool stream_is_diverted(const struct stream *stream);
 
 /* Makes sure that so many words fit behind `slots->next`. */
 void stream_reserve(struct stream *stream, size_t words);

@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
     /// Simulate K windows of N instructions (5M, 300k, ...), spread evenly over the run [default: the
-    /// whole of a short run, 40 windows of a long one]
+    /// whole of a short run, 400 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
     /// Show caches and predictors N instructions before each window [default: 2.5M]

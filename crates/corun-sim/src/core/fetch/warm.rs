@@ -5,6 +5,7 @@
 //! via rigorous statistical sampling").
 
 use super::{Core, Feed, Place};
+use crate::branch::Outcome;
 use crate::code::{CodeBlock, Kind};
 use crate::core::operands::lines;
 use crate::memory::{Memory, Reply};
@@ -31,7 +32,9 @@ impl<F: Feed> Core<F> {
             self.show(index, place, &code[place.step.block as usize], memory);
             self.code = code;
             // What it would have cost is nobody's.
-            let _ = self.ending(index);
+            if self.ending(index) == Some(Outcome::Mispredict) {
+                self.threads[index].mispredicts += 1;
+            }
             self.advance(index);
             self.threads[index].fetcher.path.catch_up(self.now);
         }

@@ -5,9 +5,17 @@
 
 use crate::{Phase, Plan};
 
+/// Instructions of a gap that cost about as much with what stores entries as translating a program anew.
+const LONG_GAP: u64 = 100_000_000;
+
 /// Parts of the run that are recorded without a gap, in instructions of all threads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretches(Vec<Part>);
+pub(crate) struct Stretches {
+    parts: Vec<Part>,
+    /// Whether code stores entries in gaps as well, for nobody: a large program's code takes seconds to
+    /// translate, which would be done at both ends of every part.
+    keeps_code: bool,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
@@ -33,25 +41,27 @@ impl From<Plan> for Stretches {
                 }),
             }
         }
-        Self(parts)
+        let gaps = parts.windows(2).map(|pair| pair[1].begin - pair[0].end);
+        let keeps_code = parts.len() > 1 && gaps.max().unwrap_or(0) <= LONG_GAP;
+        Self { parts, keeps_code }
     }
 }
 
 impl Stretches {
     /// As the client reads it, see `clients/dynamorio/schedule.h`.
     pub(crate) fn words(&self) -> Vec<u64> {
-        let count = std::iter::once(self.0.len() as u64);
-        count.chain(self.0.iter().flat_map(|part| [part.begin, part.end])).collect()
+        let head = [u64::from(self.keeps_code), self.parts.len() as u64].into_iter();
+        head.chain(self.parts.iter().flat_map(|part| [part.begin, part.end])).collect()
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(&self.0[..], [part] if part.begin == 0 && part.end == u64::MAX)
+        matches!(&self.parts[..], [part] if part.begin == 0 && part.end == u64::MAX)
     }
 
     /// What an instruction is for that follows so many of its part, and how many come before that changes;
     /// nothing after the part's end.
     pub(crate) fn phase(&self, part: u64, recorded: u64) -> Option<(Phase, u64)> {
-        let phases = &self.0.get(usize::try_from(part).ok()?)?.phases;
+        let phases = &self.parts.get(usize::try_from(part).ok()?)?.phases;
         let &(phase, end) = phases.get(phases.partition_point(|&(_, end)| end <= recorded))?;
         Some((phase, end - recorded))
     }
@@ -65,7 +75,7 @@ mod tests {
     fn a_warm_up_and_its_sample_are_one_part() {
         let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000 };
         let stretches = Stretches::from(plan);
-        assert_eq!(stretches.words(), [4, 100, 140, 350, 390, 600, 640, 850, 890]);
+        assert_eq!(stretches.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
         assert_eq!(stretches.phase(3, 9), Some((Phase::WarmUp, 1)));
         assert_eq!(stretches.phase(3, 10), Some((Phase::Counted, 30)));
         assert_eq!(stretches.phase(3, 40), None);
@@ -73,9 +83,19 @@ mod tests {
     }
 
     #[test]
+    fn code_stays_as_it_is_where_gaps_are_short() {
+        let keeps_code = |total| {
+            let plan = Plan::Samples { count: 10, length: 1000, warm_up: 9000, total };
+            Stretches::from(plan).words()[0] == 1
+        };
+        assert!(keeps_code(10 * LONG_GAP) && !keeps_code(10 * LONG_GAP + 200_000));
+        assert!(!keeps_code(10_000), "one part without a gap");
+    }
+
+    #[test]
     fn a_window_without_end_goes_on() {
         let stretches = Stretches::from(Plan::Window { skip: 7, length: None });
-        assert_eq!(stretches.words(), [1, 7, u64::MAX]);
+        assert_eq!(stretches.words(), [0, 1, 7, u64::MAX]);
         assert!(matches!(stretches.phase(0, 1 << 50), Some((Phase::Counted, _))));
         assert!(!stretches.is_whole());
         assert!(Stretches::from(Plan::Whole).is_whole());

@@ -1,0 +1,294 @@
+//! From windows to the whole run, with the help of what was noticed between them.
+//!
+//! Warming tells of everything that is recorded how often branches were mispredicted and caches missed, but
+//! not how long it took. So windows teach what each of these costs, and all that is recorded is priced:
+//! a regression estimate in two phases (Cochran 1977, Sampling Techniques, 7.6 and 12.6). A burst of misses
+//! that no window lies in is counted all the same. Few windows teach nothing; then their mean rate stands
+//! for the run, a ratio estimate (6.4).
+
+use corun_measure::statistics::student_t;
+use corun_record::Estimate;
+use corun_sim::{Noticed, SimulatedWindow};
+use nalgebra::{DMatrix, DVector};
+
+use crate::estimate::LEVEL;
+
+/// So many windows for each figure whose price is asked.
+const WINDOWS_A_PRICE: usize = 10;
+/// Directions of what was noticed that are this much weaker than the strongest one tell nothing.
+const WEAKEST: f64 = 1e-9;
+
+/// Cycles of a run of `total` instructions from its windows; none without windows.
+///
+/// A run that was simulated whole, or in a single window, has an interval without width: nothing is known
+/// then of what another window would give. Windows that lie evenly are mostly better than those by chance
+/// that the interval is made for.
+pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate> {
+    let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
+    let (cycles, instructions) = (sum(|it| it.cycles), sum(|it| it.noticed.instructions));
+    if instructions == 0.0 {
+        return None;
+    }
+    let recorded = sum(|it| it.with_warm_up.instructions);
+    let prices = Prices::learned(windows)
+        .unwrap_or_else(|| Prices::of_instructions(cycles / instructions, windows));
+    let expected: f64 = windows.iter().map(|window| prices.of(&window.noticed)).sum();
+    let priced: f64 = windows.iter().map(|window| prices.of(&window.with_warm_up)).sum();
+    let rate = priced / recorded + (cycles - expected) / instructions;
+    let half =
+        student_t(LEVEL, (windows.len() - prices.freedom_lost + 1) as u32).map_or(0.0, |reach| {
+            let count = windows.len() as f64;
+            // What prices leave unexplained is known of windows alone, ...
+            let residuals = windows.iter().map(|it| it.cycles as f64 - prices.of(&it.noticed));
+            let of_windows = variance(residuals, prices.freedom_lost)
+                / (instructions / count).powi(2)
+                * left_out(instructions, total as f64);
+            // ... what they explain, of all that is recorded.
+            let priced = windows.iter().map(|it| {
+                prices.of(&it.with_warm_up)
+                    - priced / recorded * it.with_warm_up.instructions as f64
+            });
+            let of_records =
+                variance(priced, 1) / (recorded / count).powi(2) * left_out(recorded, total as f64);
+            reach * ((of_windows + of_records) / count).sqrt()
+        });
+    let scaled = |rate: f64| rate * total as f64;
+    Some(Estimate {
+        value: scaled(rate),
+        // No instruction takes no time.
+        low: scaled((rate - half).max(0.0)),
+        high: scaled(rate + half),
+        level: LEVEL,
+        blocks: windows.len() as u32,
+    })
+}
+
+/// What is not looked at, as a share.
+fn left_out(part: f64, whole: f64) -> f64 {
+    (1.0 - part / whole.max(1.0)).max(0.0)
+}
+
+/// Of values whose mean is 0.
+fn variance(values: impl ExactSizeIterator<Item = f64>, freedom_lost: usize) -> f64 {
+    let freedom = values.len().saturating_sub(freedom_lost).max(1) as f64;
+    values.map(|value| value * value).sum::<f64>() / freedom
+}
+
+/// Cycles of an instruction, a misprediction, a miss, ...
+#[derive(Debug)]
+struct Prices {
+    each: DVector<f64>,
+    /// By how many the prices, which fit the windows, make their residuals too small.
+    freedom_lost: usize,
+}
+
+impl Prices {
+    /// Those that fit the windows best (least squares); none if there are too few of them to tell, or nothing
+    /// else was recorded.
+    fn learned(windows: &[SimulatedWindow]) -> Option<Self> {
+        let known = figures(&Noticed::default()).len();
+        let says_more =
+            |it: &SimulatedWindow| it.with_warm_up.instructions > it.noticed.instructions;
+        if windows.len() < WINDOWS_A_PRICE * known || !windows.iter().any(says_more) {
+            return None;
+        }
+        let rows = windows.iter().flat_map(|window| figures(&window.noticed));
+        let mut noticed = DMatrix::from_row_iterator(windows.len(), known, rows);
+        let cycles =
+            DVector::from_iterator(windows.len(), windows.iter().map(|it| it.cycles as f64));
+        // In units of their own, so that what is rare weighs no less.
+        let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
+        for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
+            column /= *unit;
+        }
+        let parts = noticed.svd(true, true);
+        let weakest = WEAKEST * parts.singular_values.max();
+        let mut each = parts.solve(&cycles, weakest).ok()?;
+        each.iter_mut().zip(&units).for_each(|(price, unit)| *price /= unit);
+        each.iter()
+            .all(|price| price.is_finite())
+            .then(|| Self { each, freedom_lost: parts.rank(weakest) })
+    }
+
+    /// Every instruction takes as long.
+    fn of_instructions(rate: f64, windows: &[SimulatedWindow]) -> Self {
+        let mut each = DVector::zeros(figures(&Noticed::default()).len());
+        each[0] = rate;
+        Self { each, freedom_lost: windows.len().min(1) }
+    }
+
+    fn of(&self, noticed: &Noticed) -> f64 {
+        self.each.iter().zip(figures(noticed)).map(|(price, figure)| price * figure).sum()
+    }
+}
+
+/// What has a price, instructions first. Lines that prefetchers bring cost nothing by themselves.
+fn figures(noticed: &Noticed) -> [f64; 7] {
+    let requests = &noticed.requests;
+    [
+        noticed.instructions,
+        noticed.mispredicts,
+        requests.l1d_misses,
+        requests.l1i_misses,
+        requests.l2_misses,
+        requests.main,
+        requests.walks,
+    ]
+    .map(|count| count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_sim::Requests;
+    use proptest::prelude::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    /// Windows behind warm-ups in which the same was noticed, so many times.
+    fn windows(cycles: &[u64], instructions: u64, warm_ups: u64) -> Vec<SimulatedWindow> {
+        let noticed = Noticed { instructions, ..Default::default() };
+        let with_warm_up =
+            Noticed { instructions: instructions * (1 + warm_ups), ..Default::default() };
+        let window = |(index, &cycles)| SimulatedWindow {
+            begin: index as u64 * 2 * instructions,
+            instructions,
+            cycles,
+            noticed,
+            with_warm_up,
+        };
+        cycles.iter().enumerate().map(window).collect()
+    }
+
+    #[test]
+    fn a_whole_run_is_what_it_is() {
+        let all = extrapolated(&windows(&[700], 1000, 0), 1000).unwrap();
+        assert_eq!((all.value, all.low, all.high, all.blocks), (700.0, 700.0, 700.0, 1));
+        assert_eq!(extrapolated(&[], 1000), None);
+    }
+
+    #[test]
+    fn windows_give_the_textbook_interval() {
+        // Rates 0.8, 1.0 and 1.2 a hundred instructions: deviation 20, t(2) = 4.30265.
+        for warm_ups in [0, 5] {
+            let found =
+                extrapolated(&windows(&[80, 100, 120], 100, warm_ups), 1_000_000_000).unwrap();
+            assert!((found.value - 1e9).abs() < 1.0, "{found:?}");
+            let half = 4.302_652_7 * 20.0 / 3_f64.sqrt() / 100.0;
+            assert!((found.high / 1e9 - 1.0 - half).abs() < 1e-6, "{found:?}");
+            assert!((1.0 - found.low / 1e9 - half).abs() < 1e-6, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn windows_that_leave_nothing_out_have_no_width() {
+        let found = extrapolated(&windows(&[80, 100, 120], 100, 0), 300).unwrap();
+        assert_eq!((found.value, found.low, found.high), (300.0, 300.0, 300.0));
+    }
+
+    /// A run of stretches of 1000 instructions, in some of which branches are mispredicted or lines come from
+    /// memory, in bursts; and the cycles of each, with something that nothing explains.
+    struct Population {
+        stretches: Vec<(Noticed, f64)>,
+    }
+
+    impl Population {
+        fn of(chance: &mut StdRng, count: usize) -> Self {
+            let mut burst = 0_u64;
+            let mut stretch = || {
+                if chance.random_bool(0.02) {
+                    burst = chance.random_range(0..60);
+                }
+                let mispredicts = chance.random_range(0..8) + burst;
+                let l1d_misses = chance.random_range(0..20) + burst / 2;
+                let main = l1d_misses / 4;
+                let requests = Requests { l1d_misses, l2_misses: main, main, ..Default::default() };
+                let noticed = Noticed { instructions: 1000, mispredicts, requests };
+                let unexplained = chance.random_range(-60.0..60.0);
+                let cycles = 400.0
+                    + 18.0 * mispredicts as f64
+                    + 9.0 * l1d_misses as f64
+                    + 150.0 * main as f64
+                    + unexplained;
+                (noticed, cycles)
+            };
+            Self { stretches: (0..count).map(|_| stretch()).collect() }
+        }
+
+        fn cycles(&self) -> f64 {
+            self.stretches.iter().map(|(_, cycles)| cycles).sum()
+        }
+
+        fn instructions(&self) -> u64 {
+            1000 * self.stretches.len() as u64
+        }
+
+        /// One stretch of every `part`, by chance, behind up to so many that are recorded.
+        fn windows(
+            &self,
+            chance: &mut StdRng,
+            part: usize,
+            recorded: usize,
+        ) -> Vec<SimulatedWindow> {
+            let window = |stretches: &[(Noticed, f64)]| {
+                let at = chance.random_range(recorded - 1..part);
+                let (noticed, cycles) = stretches[at];
+                let all = stretches[at + 1 - recorded..=at].iter();
+                SimulatedWindow {
+                    begin: 0,
+                    instructions: noticed.instructions,
+                    cycles: cycles.round() as u64,
+                    noticed,
+                    with_warm_up: all.fold(Noticed::default(), |sum, (one, _)| sum.plus(one)),
+                }
+            };
+            self.stretches.chunks_exact(part).map(window).collect()
+        }
+    }
+
+    /// How often the interval holds the truth, and its mean half-width as a share.
+    fn coverage(part: usize, recorded: usize) -> (f64, f64) {
+        let mut chance = StdRng::seed_from_u64(2026);
+        let (mut held, mut width) = (0, 0.0);
+        const TRIES: u32 = 300;
+        for _ in 0..TRIES {
+            let population = Population::of(&mut chance, part * 150);
+            let windows = population.windows(&mut chance, part, recorded);
+            let found = extrapolated(&windows, population.instructions()).unwrap();
+            let truth = population.cycles();
+            held += u32::from((found.low..=found.high).contains(&truth));
+            width += (found.high - found.low) / 2.0 / truth / f64::from(TRIES);
+        }
+        (f64::from(held) / f64::from(TRIES), width)
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_as_often_as_they_say() {
+        for (part, recorded) in [(20, 20), (20, 6), (20, 1)] {
+            let (held, width) = coverage(part, recorded);
+            assert!(held >= 0.92, "{recorded} of {part} recorded: {held}, half a width {width}");
+        }
+    }
+
+    #[test]
+    fn what_is_noticed_narrows_the_interval() {
+        let [(_, alone), (_, some), (_, all)] = [1, 6, 20].map(|recorded| coverage(20, recorded));
+        assert!(some < 0.8 * alone && all < 0.4 * alone, "{alone} {some} {all}");
+    }
+
+    proptest! {
+        #[test]
+        fn without_more_that_was_noticed_it_lies_between_the_slowest_and_the_fastest_window(
+            cycles in prop::collection::vec(1_u64..100_000, 1..200),
+            warm_ups in 0_u64..20,
+            total in 1_u64..1 << 40,
+        ) {
+            let found = extrapolated(&windows(&cycles, 1000, warm_ups), total).unwrap();
+            let rate = |cycles: Option<&u64>| *cycles.unwrap() as f64 / 1000.0 * total as f64;
+            prop_assert!(found.low <= found.value && found.value <= found.high);
+            prop_assert!(found.value >= rate(cycles.iter().min()) * (1.0 - 1e-9));
+            prop_assert!(found.value <= rate(cycles.iter().max()) * (1.0 + 1e-9));
+        }
+    }
+}

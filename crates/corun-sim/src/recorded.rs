@@ -33,7 +33,7 @@ pub(crate) struct Recorded<'t> {
 pub(crate) enum Course {
     /// From its beginning to its end.
     Once,
-    /// Over and over between two of its instructions; it begins at a third, between them.
+    /// Over and over between two of its instructions; it begins at a third, before the end.
     Around { begin: u64, end: u64, first: u64 },
     /// Once, and never earlier than the other threads of its process let it.
     Ordered(Rc<RefCell<Order>>),

@@ -69,7 +69,7 @@ pub fn seat(placement: Placement, wanted: Wanted) -> Result<Seating, Unseated> {
             full(cores.unwrap_or(workers.div_ceil(on_each)).max(1), on_each)
         }
         Placement::Packed => {
-            let cores = cores.unwrap_or(workers.max(width));
+            let cores = cores.unwrap_or(workers.max(1).next_multiple_of(width));
             if cores < width {
                 return Err(Unseated::TooFew { width, found: cores });
             }
@@ -83,7 +83,7 @@ pub fn seat(placement: Placement, wanted: Wanted) -> Result<Seating, Unseated> {
         Placement::Free(number) => {
             // Whole idle cores first, then idle siblings, then whoever has the shortest queue: what an
             // idle-core-preferring kernel arrives at.
-            let cores = cores.unwrap_or(1).max(1);
+            let cores = cores.unwrap_or(workers.div_ceil(width)).max(1);
             let count = number.map_or(workers, |it| it as usize).max(1);
             let mut seating: Seating = vec![Vec::new(); cores];
             for place in 0..count {

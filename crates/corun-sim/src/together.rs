@@ -288,7 +288,8 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
             };
             let (begin, end) = (place.begin, place.begin + place.length);
             let first = begin + (offset * place.length as f64) as u64;
-            Course::Around { begin, end, first }
+            // What lies before it warms up, as it does where nothing goes round.
+            Course::Around { begin, end, first: first.saturating_sub(setup.warm_up) }
         };
         Recorded::new(lowering(), process.trace, place.thread, pages, course)
     };
@@ -345,7 +346,9 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seat
                 let (first, last) = spans[&(place.process, place.copy)];
                 (last - first) as f64
             } else if cpu.workers.len() > 1 {
-                let slices = &feed.done()[cpu.workers.len().min(feed.done().len())..];
+                // Whole rounds, behind the first.
+                let (round, done) = (cpu.workers.len(), feed.done());
+                let slices = &done[round.min(done.len())..(round * (1 + ROUNDS)).min(done.len())];
                 let own = slices.iter().filter(|slice| slice.program == turn);
                 let own: u64 = own.map(|slice| slice.instructions).sum();
                 let begin = slices.first().map_or(0, |slice| slice.begin);

@@ -77,14 +77,16 @@ impl Pair {
             let pages = part(entries);
             Self::Code { pages, jumps: pages.max((op_lines + op_lines / 4).into()) }
         };
+        let around = |entries: u32| [entries, entries * 4 / 5, entries * 5 / 4];
         match resource {
             "front.l1i" => {
                 let jumps = part(model.front.l1i.kib * 16);
                 vec![Self::Code { pages: 0, jumps }, Self::Dense(jumps * 32)]
             }
-            "front.itlb" => vec![code(model.front.itlb.entries)],
+            "front.itlb" => around(model.front.itlb.entries).map(code).to_vec(),
             "hierarchy.code_stlb" => {
-                hierarchy.code_stlb.iter().map(|it| code(it.entries)).collect()
+                let entries = hierarchy.code_stlb.iter().flat_map(|it| around(it.entries));
+                entries.map(code).collect()
             }
             "hierarchy.stlb" => hierarchy.stlb.iter().map(|it| data(it.entries, true)).collect(),
             "memory.dtlb" => {
@@ -227,8 +229,8 @@ impl Pair {
             }
             Self::Code { pages, jumps } => {
                 let of = |pages: u64, jumps| match pages {
-                    0 => made::jumps(jumps, 3, |place| place * 64),
-                    _ => made::jumps(jumps, 3, |place| {
+                    0 => made::jumps(jumps, 4, |place| place * 64),
+                    _ => made::jumps(jumps, 4, |place| {
                         place % pages * 4096 + place / pages % 64 * 64
                     }),
                 };

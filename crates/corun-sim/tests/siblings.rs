@@ -318,3 +318,63 @@ fn a_thread_never_begins_before_another_one_let_it_in() {
     let ratio = time(true) / time(false);
     assert!((1.9..=2.1).contains(&ratio), "{ratio}");
 }
+
+#[test]
+fn a_stalled_thread_leaves_its_turns_to_all_others() {
+    let model = model::find("little-smt4").unwrap();
+    // pause; ...: nothing but time. mov r8d, edi; ...: renaming alone.
+    let stalled = [0xf3, 0x90].repeat(20);
+    let stalled = Loop { body: &stalled, rounds: 400, ..Loop::default() }.trace();
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
+    let four = simulated(&model, &[&stalled, &moves, &moves, &moves], "full", 1);
+    let cycles = [1, 2, 3].map(|worker| four.cycles(worker).unwrap());
+    let mean = cycles.iter().sum::<f64>() / 3.0;
+    assert!(cycles.iter().all(|it| (it - mean).abs() < 0.05 * mean), "{cycles:?}");
+}
+
+#[test]
+fn whoever_waits_with_fewest_instructions_fetches_first_and_once() {
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
+    let own = ("*.policy", "replicated");
+    let by_count = ("fetch.choice", "instruction-count");
+    for name in ["little-smt4", "zen4"] {
+        let model = model::find(name).unwrap();
+        let time = |settings: &[(&str, &str)], siblings: &[&Trace], placement| {
+            let model = with(&model, settings);
+            simulated(&model, &[&[&moves], siblings].concat(), placement, 1).cycles(0).unwrap()
+        };
+        let [alone, beside] = ["single", "full@2"]
+            .map(|it| time(&[own, by_count], &[&moves][..usize::from(it != "single")], it));
+        assert!(
+            (beside / alone - 1.0).abs() < 0.01,
+            "{name}: {alone} alone, {beside} beside a copy"
+        );
+        // Misses that wait leave the front end to the others.
+        let misses = misses(40);
+        let in_turns = time(&[], &[&misses], "full@2");
+        let counted = time(&[by_count], &[&misses], "full@2");
+        assert!(counted <= in_turns, "{name}: {in_turns} {counted}");
+    }
+}
+
+#[test]
+fn what_a_window_of_misses_is_worth_is_won_back_by_a_whole_one() {
+    // mov r8d, edi: renaming alone.
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
+    for name in ["zen2", "zen3", "zen4", "ivy-bridge", "coffee-lake"] {
+        let model = model::find(name).unwrap();
+        // Two misses are in the whole buffer together, and not in half of it.
+        let window = misses(model.back.rob.entries as usize * 6 / 10);
+        let of = |model: &CoreModel| simulated(model, &[&window, &moves], "full@2", 1);
+        let (full, own) = (of(&model), of(&with(&model, &[("rob.policy", "replicated")])));
+        let stack = &full.phases[0].workers[0].simulated.stack;
+        let claimed = stack.cycles().filter(|(name, _)| *name == "sibling: reorder buffer");
+        let claimed: f64 = claimed.map(|(_, cycles)| cycles).sum();
+        let won = full.cycles(0).unwrap() - own.cycles(0).unwrap();
+        assert!(
+            (claimed - won).abs() < 0.2 * won && won > 0.0,
+            "{name}: {claimed} claimed, {won} won back of {:?}",
+            stack.cycles().filter(|it| it.1 > 0.0).collect::<Vec<_>>()
+        );
+    }
+}

@@ -583,7 +583,7 @@ fn is_stack_operation(decoded: &Instruction) -> bool {
 
 /// Whether a thread says with it that it has nothing to do for a while.
 fn waits(mnemonic: Mnemonic) -> bool {
-    matches!(mnemonic, Mnemonic::Pause | Mnemonic::Tpause | Mnemonic::Umwait)
+    matches!(mnemonic, Mnemonic::Pause | Mnemonic::Tpause | Mnemonic::Umwait | Mnemonic::Mwaitx)
 }
 
 fn is_serializing(mnemonic: Mnemonic) -> bool {

@@ -10,7 +10,7 @@ mod warm;
 use super::flight::NEVER;
 use super::op_cache::Filling;
 use super::predecoder::Predecoder;
-use super::thread::{Queued, VALUES};
+use super::thread::{MOST_THREADS, Queued, VALUES};
 use super::{Core, Feed};
 use crate::branch::Outcome;
 use crate::divided::User;
@@ -18,6 +18,7 @@ use crate::memory::{Displacement, Memory};
 use crate::model::{Choice, CoreModel, Policy};
 use front::{Budget, Code};
 use path::{Path, Place};
+use smallvec::SmallVec;
 
 pub(super) use front::Front;
 
@@ -152,10 +153,9 @@ impl<F: Feed> Core<F> {
         let parts = |policy| if policy == Policy::Partitioned { self.active } else { 1 };
         let whole = self.front.budget(parts(fetching), parts(decoding));
         let mut budget = whole;
-        let mut turn = self.fetch_turn;
+        let order = self.fetch_order();
         let mut is_taken = false;
-        for place in 0..count {
-            let index = self.turn_to_fetch(place);
+        for index in order {
             if matches!(fetching, Policy::Replicated | Policy::Partitioned) {
                 budget = Budget { instructions: budget.instructions, ..whole };
             }
@@ -172,35 +172,31 @@ impl<F: Feed> Core<F> {
             let may_decode = !(is_kept_out && decoding == Policy::Alternating);
             let is_used = (may_decode || self.threads[index].fetcher.is_looping())
                 && self.fetch_thread(index, &mut budget, memory);
+            if is_used && !is_taken {
+                self.fetch_turn.take(index);
+            }
+            let is_kept_out = is_kept_out || is_taken && fetching == Policy::Shared;
             is_taken |= is_used;
             if (budget.instructions, budget.bytes) != before && decoding == Policy::Alternating {
                 budget.instructions = 0;
             }
             self.threads[index].fetcher.was_kept_out =
                 is_kept_out && !is_used && self.may_fetch(index) && self.has_room_in_queue(index);
-            if is_used && place == 0 {
-                turn.take(index);
-            }
         }
-        self.fetch_turn = turn;
     }
 
-    /// The `place`-th thread of this cycle.
-    fn turn_to_fetch(&self, place: usize) -> usize {
+    /// The threads in the order in which they may fetch in this cycle.
+    fn fetch_order(&self) -> SmallVec<[usize; MOST_THREADS]> {
         let count = self.threads.len();
-        match self.parameters.choice {
-            Choice::RoundRobin => self.fetch_turn.thread(place, count),
-            Choice::InstructionCount => {
-                let waiting = |index: usize| {
-                    let thread = &self.threads[index];
-                    thread.queue_used + thread.scheduler_used.iter().sum::<u32>()
-                };
-                let mut order: Vec<usize> =
-                    (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
-                order.sort_by_key(|index| waiting(*index));
-                order[place]
-            }
+        let mut order: SmallVec<[usize; MOST_THREADS]> =
+            (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
+        if self.parameters.choice == Choice::InstructionCount {
+            order.sort_by_key(|&index| {
+                let thread = &self.threads[index];
+                thread.queue_used + thread.scheduler_used.iter().sum::<u32>()
+            });
         }
+        order
     }
 
     fn has_room_in_queue(&self, index: usize) -> bool {

@@ -124,10 +124,11 @@ impl Parameters {
         let has_data_ports = !memory.stores.data_ports.is_empty();
         let address_rate = |rate: u32| if has_data_ports { u32::MAX } else { rate };
         let registers = &back.registers;
-        // The architectural state of every thread lies in the same files.
+        // The architectural state of every active thread lies in the same files, unless each has its own.
         let in_flight = |entries: u32, architectural: u32| {
-            let entries = entries.saturating_sub(architectural * active).max(4);
-            Limit::of(entries, &registers.sharing, active)
+            let left = |threads: u32| entries.saturating_sub(architectural * threads).max(4);
+            let in_one = if registers.sharing.policy == Policy::Replicated { 1 } else { active };
+            Limit { alone: left(1), ..Limit::of(left(in_one), &registers.sharing, active) }
         };
         Self {
             dispatch: back.dispatch.entries,

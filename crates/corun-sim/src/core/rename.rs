@@ -7,11 +7,18 @@ use super::limit::Limit;
 use super::parameters::Parameters;
 use super::stack::{Component, Shared};
 use super::store_queue::{Overlap, Store};
-use super::thread::{Queued, Renamed, Thread};
+use super::thread::{Lent, Queued, Renamed, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Memory as Place, Operation, Source};
 use crate::memory::Origin;
 use crate::model::{MemoryRenaming, Policy};
+
+/// A buffer without room for a thread, of which that has `own` entries.
+struct Full {
+    what: (Component, Shared),
+    limit: Limit,
+    own: u32,
+}
 
 /// The index of the code that holds nothing but the update of the stack pointer.
 pub(super) const STACK_UPDATE: (u32, u32) = (0, 0);
@@ -24,11 +31,12 @@ impl<F: Feed> Core<F> {
         }
         let (whole, policy) = (self.parameters.dispatch, self.parameters.dispatching);
         let mut width = whole;
-        let mut turn = self.rename_turn;
+        let turn = self.rename_turn;
+        let mut is_taken = false;
         let starving = self.starving();
         let code = std::mem::take(&mut self.code);
         for place in 0..count {
-            let index = self.rename_turn.thread(place, count);
+            let index = turn.thread(place, count);
             let most = match policy {
                 _ if starving.is_some_and(|starving| starving != index) => 0,
                 Policy::Replicated => whole,
@@ -40,12 +48,12 @@ impl<F: Feed> Core<F> {
                 Policy::Alternating if used > 0 => 0,
                 _ => width.saturating_sub(used),
             };
-            if used > 0 && place == 0 {
-                turn.take(index);
+            if used > 0 && !is_taken {
+                self.rename_turn.take(index);
+                is_taken = true;
             }
             self.threads[index].stack.note(used, lost_to);
         }
-        self.rename_turn = turn;
         self.code = code;
     }
 
@@ -55,9 +63,16 @@ impl<F: Feed> Core<F> {
         self.threads[index].debt -= debt;
         let mut used = debt;
         let mut moves = self.parameters.moves_a_cycle;
+        let count = self.threads.len();
         self.threads[index].copies.begin(self.now);
-        if let Some(full) = self.lacks_room(index) {
-            return (0, self.cause(index, full));
+        match self.lacks_room(index) {
+            Some(Full { what, limit, own })
+                if count > 1 && limit.is_taken(own, self.parameters.dispatch) =>
+            {
+                return (0, self.lost(index, what, own, limit.alone - own));
+            }
+            Some(Full { what: (full, _), .. }) => return (0, self.cause(index, full)),
+            None => {}
         }
         let mut is_first = true;
         while used < width || (is_first && width == 0) {
@@ -119,31 +134,49 @@ impl<F: Feed> Core<F> {
                 }
             }
         }
+        let is_cut = used >= width && width < self.parameters.dispatch;
+        let lost_to = match is_cut && self.has_next(index, code, used) {
+            true => Component::Sibling(Shared::Dispatch),
+            false => Component::FrontEnd,
+        };
         let thread = &mut self.threads[index];
         thread.debt += used.saturating_sub(width);
-        (used.min(width), Component::FrontEnd)
+        (used.min(width), lost_to)
+    }
+
+    /// Whether a thread has one more instruction to rename, and room for it.
+    fn has_next(&mut self, index: usize, code: &[CodeBlock], used: u32) -> bool {
+        let thread = &self.threads[index];
+        let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
+            return false;
+        };
+        let next = &code[queued.block as usize].instructions[queued.instruction as usize];
+        let lowered = self.executed(index, next);
+        let has_room = self.seat(index, lowered, used).is_ok();
+        if has_room {
+            self.leave_seat(index, lowered);
+        }
+        has_room
     }
 
     /// What has no room for all that is renamed in a cycle, where the core asks for that.
-    fn lacks_room(&self, index: usize) -> Option<Component> {
+    fn lacks_room(&self, index: usize) -> Option<Full> {
         let Parameters { whole_groups, dispatch, rob, ref schedulers, .. } = self.parameters;
         let thread = &self.threads[index];
         if !whole_groups || thread.queue.front().is_none_or(|queued| queued.at > self.now) {
             return None;
         }
-        let own = &thread.scheduler_used;
-        let is_full = |(scheduler, limit): (usize, &Limit)| {
-            let (own, all) = (own[scheduler], self.scheduler_used[scheduler]);
-            all > 0 && !limit.has_room(own, all, dispatch)
-        };
+        let used = &thread.scheduler_used;
         let in_rob = self.all(|thread| thread.rob_used);
         if in_rob > 0 && !rob.has_room(thread.rob_used, in_rob, dispatch) {
-            Some(Component::ReorderBuffer)
-        } else if schedulers.iter().enumerate().any(is_full) {
-            Some(Component::Scheduler)
-        } else {
-            None
+            let what = (Component::ReorderBuffer, Shared::ReorderBuffer);
+            return Some(Full { what, limit: rob, own: thread.rob_used });
         }
+        let mut all = schedulers.iter().zip(used.iter().zip(&self.scheduler_used));
+        let is_full = |limit: &Limit, own, all| all > 0 && !limit.has_room(own, all, dispatch);
+        let (limit, (&own, _)) = all.find(|(limit, (own, all))| is_full(limit, **own, **all))?;
+        let what = (Component::Scheduler, Shared::Scheduler);
+        Some(Full { what, limit: *limit, own })
     }
 
     /// The instruction, or what is executed in its place: a copy that cannot be eliminated.
@@ -174,22 +207,42 @@ impl<F: Feed> Core<F> {
         }
     }
 
-    /// What slots are lost to when a thread would have room without its siblings: an oldest operation that
-    /// waits because of a sibling anyway keeps the others waiting, too.
-    pub(super) fn crowded(&self, index: usize, taken: Component) -> Component {
-        match self.cause(index, taken) {
-            line @ Component::Sibling(Shared::L1d | Shared::L2) => line,
-            _ => taken,
+    /// What slots are lost to when siblings have entries of a full buffer of which the thread would have
+    /// `more` beside its `own` by itself.
+    ///
+    /// If its oldest operation is a miss, that many more instructions could be under way meanwhile, and misses
+    /// among them be over sooner: with misses that do not wait for each other a window of W(1 + g) instructions spares
+    /// g / (1 + g) of the time that one of W takes, so that this share is the siblings'. Else a chain of short operations
+    /// is no sooner at its end, and the siblings are to blame until the entries would be full. Where the oldest
+    /// operation waits for a port or a line that a sibling took, that is what counts.
+    pub(super) fn lost(
+        &mut self,
+        index: usize,
+        (full, shared): (Component, Shared),
+        own: u32,
+        more: u32,
+    ) -> Component {
+        let cause = self.cause(index, full);
+        if matches!(cause, Component::Sibling(_) | Component::Port(_)) {
+            return cause;
         }
-    }
-
-    /// What slots are lost to when the sibling's entries leave no room: the sibling, unless the thread's
-    /// own oldest operation waits for a port, which would keep the others waiting anyway.
-    pub(super) fn blocked(&self, index: usize, taken: Component) -> Component {
-        match self.cause(index, taken) {
-            ports @ (Component::Sibling(_) | Component::Port(_)) => ports,
-            _ => taken,
+        let Parameters { rob, dispatch, .. } = self.parameters;
+        let (now, thread) = (self.now, &mut self.threads[index]);
+        let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
+        if thread.lent.to.is_none_or(|head| is_miss && head != thread.head) {
+            let in_flight = thread.rob_used.max(1);
+            let room = rob.alone.saturating_sub(in_flight);
+            let cycles = if is_miss {
+                let growth = |more: u32, own: u32| f64::from(more) / f64::from(own.max(1));
+                let growth = growth(more, own).min(growth(room, in_flight));
+                let left = thread.flights.at(thread.head).done.saturating_sub(now);
+                (left as f64 * growth / (1.0 + growth)) as u64
+            } else {
+                more.min(room).div_ceil(dispatch).into()
+            };
+            thread.lent = Lent { to: Some(thread.head), until: now + cycles };
         }
+        if now < thread.lent.until { Component::Sibling(shared) } else { cause }
     }
 
     /// What the oldest operation waits for; `full` if that explains nothing.
@@ -242,7 +295,7 @@ impl<F: Feed> Core<F> {
     ) {
         let Self { parameters, threads, seats, wheel, now, .. } = self;
         let (now, thread) = (*now, &mut threads[index]);
-        seats.turn_before = seats.turn;
+        seats.turns_before = seats.turns;
         let first = thread.next;
         let mut replaced: Option<(u8, u64)> = None;
         for (own, operation) in lowered.operations.iter().enumerate() {

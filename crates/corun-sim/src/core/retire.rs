@@ -95,8 +95,10 @@ impl<F: Feed> Core<F> {
     pub(super) fn retire(&mut self) {
         let count = self.threads.len();
         let mut width = self.parameters.retire;
+        let turn = self.retire_turn;
+        let mut is_taken = false;
         for place in 0..count {
-            let index = self.retire_turn.thread(place, count);
+            let index = turn.thread(place, count);
             let thread = &mut self.threads[index];
             while thread.head < thread.next && thread.flights.at(thread.head).done <= self.now {
                 thread.head += 1;
@@ -137,8 +139,9 @@ impl<F: Feed> Core<F> {
                 Policy::Alternating if left < most => 0,
                 _ => left,
             };
-            if left < most && place == 0 {
+            if left < most && !is_taken {
                 self.retire_turn.take(index);
+                is_taken = true;
             }
         }
     }

@@ -6,7 +6,7 @@ use super::limit::Limit;
 use super::parameters::Parameters;
 use super::ports::{MOST_PORTS, members};
 use super::stack::{Component, Shared};
-use super::thread::Thread;
+use super::thread::{MOST_THREADS, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeInstruction, Operation, PortSet};
 use crate::model::Binding;
@@ -16,10 +16,10 @@ use crate::model::Binding;
 pub(super) struct Seats {
     pub(super) ports: Vec<u8>,
     taken: [u16; MOST_PORTS],
-    /// Whose turn it is of a pair of load ports.
-    pub(super) turn: bool,
-    /// The turn before this instruction.
-    pub(super) turn_before: bool,
+    /// Whose turn it is of a pair of load ports, of each set of ports.
+    pub(super) turns: [bool; 1 + MOST_THREADS],
+    /// The turns before this instruction.
+    pub(super) turns_before: [bool; 1 + MOST_THREADS],
     /// Whether it found no place because siblings have what the thread may have.
     pub(super) is_crowded: bool,
 }
@@ -29,8 +29,8 @@ impl Seats {
         Self {
             ports: Vec::new(),
             taken: [0; MOST_PORTS],
-            turn: false,
-            turn_before: false,
+            turns: [false; 1 + MOST_THREADS],
+            turns_before: [false; 1 + MOST_THREADS],
             is_crowded: false,
         }
     }
@@ -75,7 +75,7 @@ impl<F: Feed> Core<F> {
         let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
         self.seats.is_crowded = own + wanted <= limit.own;
         Err(match is_taken {
-            true => Ok(self.crowded(index, Component::Sibling(shared))),
+            true => Ok(self.lost(index, (buffer, shared), own, limit.alone - own)),
             false => Err(buffer),
         })
     }
@@ -100,7 +100,7 @@ impl<F: Feed> Core<F> {
         }
         self.seats.ports.clear();
         self.seats.taken = [0; MOST_PORTS];
-        self.seats.turn = self.seats.turn_before;
+        self.seats.turns = self.seats.turns_before;
         let mut full = Ok(());
         for operation in &lowered.operations {
             full = self.take_port(index, operation, place);
@@ -213,7 +213,8 @@ impl<F: Feed> Core<F> {
         let own = self.threads[index].scheduler_used[scheduler] + taken;
         if self.threads.len() > 1 && limit.is_taken(own, 1) {
             self.seats.is_crowded = own < limit.own;
-            return Ok(self.blocked(index, Component::Sibling(Shared::Scheduler)));
+            let what = (Component::Scheduler, Shared::Scheduler);
+            return Ok(self.lost(index, what, own, limit.alone - own));
         }
         Err(Component::Scheduler)
     }
@@ -238,7 +239,7 @@ impl<F: Feed> Core<F> {
         place: u32,
     ) -> Option<usize> {
         let place = place % self.parameters.dispatch;
-        let port = self.ports[set].counts.choose(ports, place, &mut self.seats.turn);
+        let port = self.ports[set].counts.choose(ports, place, &mut self.seats.turns[set]);
         let scheduler = usize::from(self.parameters.ports[port].scheduler);
         (self.parameters.whole_groups || !self.is_full(index, scheduler)).then_some(port)
     }

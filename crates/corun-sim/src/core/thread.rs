@@ -61,6 +61,8 @@ pub(super) struct Thread<F> {
     pub(super) cleared: u64,
     /// Since when siblings have left it no entry of something.
     pub(super) starved: Option<u64>,
+    /// What siblings have of a full buffer.
+    pub(super) lent: Lent,
     pub(super) retired: u64,
     pub(super) first_retired: u64,
     pub(super) last_retired: u64,
@@ -68,6 +70,18 @@ pub(super) struct Thread<F> {
     pub(super) stack: CycleStack,
     pub(super) occupancy: Occupancy,
 }
+
+/// Entries that siblings have, while the thread could fill them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Lent {
+    /// The oldest operation when it was counted last what they would hold.
+    pub(super) to: Option<u64>,
+    /// When they would be full.
+    pub(super) until: u64,
+}
+
+/// The most hardware threads of a core.
+pub(super) const MOST_THREADS: usize = 8;
 
 /// Values that the ring holds: more than the queue's instructions have.
 pub(super) const VALUES: usize = 1 << 14;
@@ -134,6 +148,7 @@ impl<F: Feed> Thread<F> {
             paused: 0,
             cleared: 0,
             starved: None,
+            lent: Lent::default(),
             retired: 0,
             first_retired: 0,
             last_retired: 0,
@@ -168,9 +183,15 @@ impl<F: Feed> Thread<F> {
             oldest.map(|oldest| oldest.done.saturating_sub(oldest.displaced.cycles.into()));
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
+        // From then on it is not.
+        let lent = Some(self.lent.until);
         let is_to_come = |at: &u64| *at > now;
         let stores = self.stores.next_event();
-        [head, displaced, queued, fetch, stores].into_iter().flatten().filter(is_to_come).min()
+        [head, displaced, lent, queued, fetch, stores]
+            .into_iter()
+            .flatten()
+            .filter(is_to_come)
+            .min()
     }
 
     /// A value in the ring.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::ModelError;
 use super::places::Places;
-use super::{CoreModel, check};
+use super::{CoreModel, Policy, check};
 
 /// The most fields that are listed where several were found.
 const SHOWN: usize = 6;
@@ -21,7 +21,18 @@ impl CoreModel {
     /// # Errors
     /// [`ModelError::Setting`] if a name means no field or several, or the value is not allowed there.
     pub fn with(self, settings: &[(String, String)]) -> Result<Self, ModelError> {
-        settings.iter().try_fold(self, |model, (name, value)| model.with_one(name, value))
+        let all: Vec<String> =
+            settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let changed =
+            settings.iter().try_fold(self, |model, (name, value)| model.with_one(name, value))?;
+        // Together: one of them alone may not be possible.
+        match check::faults(&changed, &Places::all()).first() {
+            Some((path, sentence)) if !settings.is_empty() => Err(ModelError::Setting {
+                setting: all.join(" "),
+                sentence: format!("`{path}`: {sentence}"),
+            }),
+            _ => Ok(changed),
+        }
     }
 
     fn with_one(self, name: &str, value: &str) -> Result<Self, ModelError> {
@@ -54,13 +65,16 @@ impl CoreModel {
             if let Some(field) = fields.pointer_mut(path) {
                 *field = read(value);
             }
+            // A cap belongs to the policy that it stands beside.
+            if let Some(sharing) = path.strip_suffix("/policy")
+                && value != Policy::Shared.name()
+                && let Some(cap) = fields.pointer_mut(&format!("{sharing}/cap"))
+            {
+                *cap = Value::Null;
+            }
         }
         let changed: Self = serde_json::from_value(fields).map_err(unreadable)?;
-        let faults = check::faults(&changed, &Places::all());
-        match faults.first() {
-            None => Ok(Self { name: self.name, folder: self.folder, ..changed }),
-            Some((path, sentence)) => Err(refused(format!("`{path}`: {sentence}"))),
-        }
+        Ok(Self { name: self.name, folder: self.folder, ..changed })
     }
 }
 
@@ -129,6 +143,10 @@ mod tests {
         let model = with(&[("schedulers.policy", "replicated")]).unwrap();
         let mut policies = model.back.schedulers.iter().map(|it| it.sharing.policy);
         assert!(policies.all(|it| it == Policy::Replicated));
+        let small = find("little-smt4").unwrap();
+        assert!(small.back.schedulers.iter().any(|it| it.sharing.cap.is_some()));
+        let own = small.with(&[("schedulers.policy".to_owned(), "replicated".to_owned())]).unwrap();
+        assert!(own.back.schedulers.iter().all(|it| it.sharing.cap.is_none()), "it has gone");
         let model = with(&[("*.policy", "replicated")]).unwrap();
         assert!(model.sharings().iter().all(|(_, it)| it.policy == Policy::Replicated));
     }

@@ -5,14 +5,16 @@ use std::path::Path;
 
 use corun_record::{Document, Estimate, Metric, Prediction, Source};
 
+use nix::sys::personality::{self, Persona};
+
 use crate::predicted::said;
 use crate::programs::Program;
 
 /// Ways to choose windows, as `corun predict` takes them.
 const WAYS: [(&str, &[&str]); 3] = [
     ("by default", &[]),
-    ("10 windows", &["--sample=10:500k", "--warmup=10M"]),
-    ("barely warmed", &["--sample=10:500k", "--warmup=500k"]),
+    ("100 windows", &["--sample=100:25k"]),
+    ("10 large ones", &["--sample=10:1M", "--warmup=10M"]),
 ];
 
 /// Million cycles of each program as a whole, and by how much each way to choose windows differs, in Markdown.
@@ -25,6 +27,10 @@ pub fn table(
     settings: &[String],
     model: Option<&str>,
 ) -> Result<String, String> {
+    // Each run of a program at the same addresses, on which what predictors and caches hold depends.
+    let same = personality::get().map(|own| own | Persona::ADDR_NO_RANDOMIZE);
+    same.and_then(personality::set)
+        .map_err(|error| format!("addresses that stay the same: {error}"))?;
     let model: Vec<String> = model.map(|model| format!("--model={model}")).into_iter().collect();
     let cycles = |program: &Program, options: &[&str]| {
         let own = options.iter().map(|&option| option.to_owned());

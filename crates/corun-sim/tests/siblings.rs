@@ -3,6 +3,8 @@
 mod made;
 
 use corun_sim::model::{self, CoreModel, Vendor};
+use corun_sim::timing::TimingTable;
+use corun_sim::{Part, simulate};
 use corun_trace::format::Trace;
 use made::{Loop, body, simulated, smt_yield};
 
@@ -317,6 +319,22 @@ fn a_thread_never_begins_before_another_one_let_it_in() {
     let time = |is_after| made::on_two_cores(&model, &made::handed_over(&chain(), 500, is_after));
     let ratio = time(true) / time(false);
     assert!((1.9..=2.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_warms_up_is_what_lies_before() {
+    // mov rax, [rax]: each round another line, so that what is counted is in no cache yet.
+    let touches = |round: u64| vec![0x100_0000 + round.wrapping_mul(7919) % (1 << 16) * 64];
+    let fresh = Loop { body: &[0x48, 0x8b, 0x00], touches: &touches, ..Loop::default() }.trace();
+    let thread = fresh.threads()[0].id;
+    let warm_up = fresh.threads()[0].instructions / 4;
+    for model in models() {
+        let timings = TimingTable::of(&model).unwrap();
+        let part = Part { thread, warm_up, length: None };
+        let plain = simulate(&model, &timings, &fresh, part).unwrap().cycles as f64;
+        let placed = simulated(&model, &[&fresh], "single", 1).cycles(0).unwrap();
+        assert!((placed / plain - 1.0).abs() < 0.01, "{}: {placed} {plain}", model.name);
+    }
 }
 
 #[test]

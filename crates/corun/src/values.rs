@@ -86,14 +86,17 @@ pub fn one_group(text: &str) -> Result<Regex, String> {
     }
 }
 
-/// A number above 0.
+/// More than that, in any unit, no simulation comes to the end of.
+const LONGEST: f64 = 1e6;
+
+/// A time that is simulated, in a unit that the option names.
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn positive(text: &str) -> Result<f64, String> {
+pub fn simulated_time(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err(format!("expected a number above 0, found \"{text}\"")),
+        Ok(number) if number > 0.0 && number <= LONGEST => Ok(number),
+        _ => Err(format!("expected a number above 0 and up to {LONGEST}, found \"{text}\"")),
     }
 }
 

@@ -14,7 +14,7 @@ use corun_sim::model::{self, CoreModel};
 use corun_sim::timing::TimingTable;
 
 use crate::problem::{Problem, say};
-use crate::values::{self, assignment, positive};
+use crate::values::{self, assignment, simulated_time};
 
 /// The most cores that share a simulated memory.
 const MOST_CORES: i64 = 64;
@@ -61,11 +61,11 @@ pub struct Arguments {
     seed: u64,
     /// Let workers that take turns run for so many milliseconds
     #[arg(long, value_name = "MS", default_value_t = 3.0, requires = "placement")]
-    #[arg(value_parser = positive)]
+    #[arg(value_parser = simulated_time)]
     slice: f64,
     /// Let a change from one to the other take so many microseconds
     #[arg(long, value_name = "US", default_value_t = 2.0, requires = "placement")]
-    #[arg(value_parser = positive)]
+    #[arg(value_parser = simulated_time)]
     switch: f64,
     /// Run N simulations at a time [default: one for each CPU]
     #[arg(long, value_name = "N", requires = "placement")]

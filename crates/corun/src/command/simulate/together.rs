@@ -9,12 +9,12 @@ use corun_report::Together;
 use corun_sim::model::CoreModel;
 use corun_sim::seating::{Seating, Wanted, seat};
 use corun_sim::timing::TimingTable;
-use corun_sim::{Outcome, Phase, Process, Setup, in_parallel, simulate_together};
+use corun_sim::{Outcome, Phase, Process, Seated, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
 use super::{Arguments, resources};
 use crate::exports::{Exports, Form};
-use crate::problem::{Problem, code};
+use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
 use crate::terminal;
 
@@ -56,6 +56,7 @@ pub(super) fn run(
             None => outcomes.push(Outcome { placement: plan.placement, phases: vec![phase] }),
         }
     }
+    tell_of_short_windows(&outcomes, model, &workers, arguments);
     let resources = match arguments.resources {
         true => resources::varied(setup, &plans, &outcomes, arguments)?,
         false => Vec::new(),
@@ -70,6 +71,38 @@ pub(super) fn run(
     };
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
+}
+
+/// Says where a slice is several rounds of a worker's window: all but the first of them find their data where the one
+/// before left it, while workers that do not take turns are counted in their first round.
+fn tell_of_short_windows(
+    outcomes: &[Outcome],
+    model: &CoreModel,
+    workers: &[String],
+    arguments: &Arguments,
+) {
+    let slice = arguments.slice * model.gigahertz * 1e6;
+    for outcome in outcomes {
+        let seated = outcome.phases.first().map_or(&[][..], |phase| &phase.workers[..]);
+        let rounds = |one: &Seated| {
+            let there = |it: &&Seated| (it.core, it.cpu) == (one.core, one.cpu);
+            let taking_turns = seated.iter().filter(there).count() as f64;
+            if taking_turns > 1.0 { slice * taking_turns / one.cycles.max(1.0) } else { 0.0 }
+        };
+        let longest =
+            seated.iter().map(|one| (rounds(one), one)).max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((rounds, one)) = longest.filter(|(rounds, _)| *rounds >= 2.0) {
+            say(&format!(
+                "corun: {}: a slice of {} ms is {rounds:.0} rounds of {}, which find in the caches what the round \
+                 before left there, as those that do not take turns do not: record and count {:.0} million instructions, \
+                 or give a shorter --slice",
+                outcome.placement,
+                arguments.slice,
+                workers[one.worker],
+                one.instructions as f64 * rounds * 1e-6
+            ));
+        }
+    }
 }
 
 fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {
@@ -162,9 +195,9 @@ fn plans(
         })?;
         fits(&seating, processes, workers)?;
         let is_alone = seating.iter().flatten().flatten().count() == 1;
-        let takes_turns = seating.iter().flatten().any(|queue| queue.len() > 1);
-        // Where workers take turns, each slice meets all of the programs.
-        let phases = if is_alone || takes_turns { 1 } else { arguments.phases as usize };
+        let all_take_turns = seating.iter().flatten().all(|queue| queue.len() > 1);
+        // Where all workers take turns, each slice meets all of the programs.
+        let phases = if is_alone || all_take_turns { 1 } else { arguments.phases as usize };
         for phase in 0..phases {
             plans.push(Plan { placement, seating: seating.clone(), phase, phases });
         }

@@ -15,6 +15,10 @@ use crate::estimate::LEVEL;
 
 /// So many windows for each figure whose price is asked.
 const WINDOWS_A_PRICE: usize = 10;
+/// Figures that have a price.
+const FIGURES: usize = 5;
+/// Standard errors by which windows and warm-ups may differ, and be of the same program all the same.
+const DEVIATIONS: f64 = 3.0;
 /// Directions of what was noticed that are this much weaker than the strongest one tell nothing.
 const WEAKEST: f64 = 1e-9;
 
@@ -86,13 +90,17 @@ impl Prices {
     /// Those that fit the windows best (least squares); none if there are too few of them to tell, or nothing
     /// else was recorded.
     fn learned(windows: &[SimulatedWindow]) -> Option<Self> {
-        let known = figures(&Noticed::default()).len();
+        let known = FIGURES;
         let says_more =
             |it: &SimulatedWindow| it.with_warm_up.instructions > it.noticed.instructions;
         if windows.len() < WINDOWS_A_PRICE * known || !windows.iter().any(says_more) {
             return None;
         }
-        let rows = windows.iter().flat_map(|window| figures(&window.noticed));
+        let tells = comparable(windows);
+        let rows = windows.iter().flat_map(|window| {
+            let noticed = figures(&window.noticed).into_iter().zip(tells);
+            noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
+        });
         let mut noticed = DMatrix::from_row_iterator(windows.len(), known, rows);
         let cycles =
             DVector::from_iterator(windows.len(), windows.iter().map(|it| it.cycles as f64));
@@ -112,7 +120,7 @@ impl Prices {
 
     /// Every instruction takes as long.
     fn of_instructions(rate: f64, windows: &[SimulatedWindow]) -> Self {
-        let mut each = DVector::zeros(figures(&Noticed::default()).len());
+        let mut each = DVector::zeros(FIGURES);
         each[0] = rate;
         Self { each, freedom_lost: windows.len().min(1) }
     }
@@ -122,9 +130,29 @@ impl Prices {
     }
 }
 
-/// What has a price, instructions first: what warming and the pipeline notice alike. Of lines of code the pipeline asks
-/// for more, since prediction is ahead of it, and of walks it begins some twice.
-fn figures(noticed: &Noticed) -> [f64; 5] {
+/// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
+/// otherwise, such as misses that prefetchers are in time for only while nothing is timed, tells of the pipeline and
+/// not of the program.
+fn comparable(windows: &[SimulatedWindow]) -> [bool; FIGURES] {
+    let differences = windows.iter().filter_map(|window| {
+        let (own, both) = (figures(&window.noticed), figures(&window.with_warm_up));
+        let instructions = [own[0], both[0] - own[0]];
+        let rates = |at: usize| [own[at] / instructions[0], (both[at] - own[at]) / instructions[1]];
+        let is_sound = instructions.iter().all(|count| *count > 0.0);
+        is_sound.then(|| std::array::from_fn(|at| rates(at)[0] - rates(at)[1]))
+    });
+    let differences: Vec<[f64; FIGURES]> = differences.collect();
+    let count = differences.len() as f64;
+    std::array::from_fn(|at| {
+        let mean = differences.iter().map(|it| it[at]).sum::<f64>() / count;
+        let spread = variance(differences.iter().map(|it| it[at] - mean), 1);
+        at == 0 || mean.abs() <= DEVIATIONS * (spread / count).sqrt()
+    })
+}
+
+/// What has a price, instructions first. Lines of code and walks have none: of the first the pipeline asks for more,
+/// since prediction is ahead of it, and of the others it begins some twice.
+fn figures(noticed: &Noticed) -> [f64; FIGURES] {
     let requests = &noticed.requests;
     [
         noticed.instructions,
@@ -274,6 +302,28 @@ mod tests {
     fn what_is_noticed_narrows_the_interval() {
         let [(_, alone), (_, some), (_, all)] = [1, 6, 20].map(|recorded| coverage(20, recorded));
         assert!(some < 0.8 * alone && all < 0.4 * alone, "{alone} {some} {all}");
+    }
+
+    #[test]
+    fn what_warming_notices_otherwise_has_no_price() {
+        let stream = |index: u64| {
+            let noticed = |instructions, l1d_misses| Noticed {
+                instructions,
+                requests: Requests { l1d_misses, ..Default::default() },
+                ..Default::default()
+            };
+            SimulatedWindow {
+                begin: 20_000 * index,
+                instructions: 1000,
+                cycles: 800 + index % 3,
+                noticed: noticed(1000, 399 + index % 3),
+                // Prefetchers are in time for three of four lines there.
+                with_warm_up: noticed(11_000, 399 + index % 3 + 1000 + index % 5),
+            }
+        };
+        let windows: Vec<SimulatedWindow> = (0..100).map(stream).collect();
+        let found = extrapolated(&windows, 2_000_000).unwrap();
+        assert!((found.value / 1_600_000.0 - 1.0).abs() < 0.01, "{found:?}");
     }
 
     proptest! {

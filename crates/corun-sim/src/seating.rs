@@ -127,7 +127,9 @@ mod tests {
         assert_eq!(seated("full", None, 2, 3), [[[0], [1]], [[2], [0]]]);
         assert_eq!(seated("full@3", Some(1), 4, 2), [[[0], [1], [0]]]);
         assert_eq!(seated("packed", Some(5), 2, 1), [[[0], [0]], [[0], [0]]]);
+        assert_eq!(seated("packed", None, 2, 3), [[[0], [1]], [[2], [0]]]);
         assert_eq!(seated("stacked", None, 2, 2), [[[0, 1]]]);
+        assert_eq!(seated("free", None, 2, 3), [vec![[0], [2]], vec![[1]]]);
         assert_eq!(seated("free@5", Some(2), 2, 5), [[vec![0, 4], vec![2]], [vec![1], vec![3]]]);
     }
 

@@ -1,7 +1,9 @@
 //! Which store gave a load its bytes the last times: if it was the same one, its data are handed over
 //! before either address is known (AMD, "Security Analysis of AMD Predictive Store Forwarding", 2021).
 //!
-//! A pair that proves wrong costs nothing here; it is trusted only after it was right.
+//! The same store is one of the same instruction as many stores before the load: of an instruction that stores to
+//! several places by turns, the last one is the right one only at times. A pair that proves wrong costs nothing here; it
+//! is trusted only after it was right.
 
 /// The loads and stores of one thread that go together, the last one first.
 #[derive(Debug)]
@@ -11,13 +13,22 @@ pub(super) struct Pairs {
     most: usize,
 }
 
-/// A load and the store before it, by numbers of their instructions.
+/// A load, by the number of its instruction, and the store before it.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     load: u32,
-    store: u32,
+    store: Before,
     /// Whether the store was the same the time before.
     is_sure: bool,
+}
+
+/// A store before a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Before {
+    /// The number of its instruction.
+    pub(super) instruction: u32,
+    /// Stores between the two.
+    pub(super) between: u64,
 }
 
 impl Pairs {
@@ -27,7 +38,7 @@ impl Pairs {
     }
 
     /// A load gets all its bytes from a store. Returns whether that was foreseen.
-    pub(super) fn meet(&mut self, load: u32, store: u32) -> bool {
+    pub(super) fn meet(&mut self, load: u32, store: Before) -> bool {
         let place = self.known.iter().position(|pair| pair.load == load);
         let Some(place) = place else {
             if self.most > 0 {
@@ -49,10 +60,14 @@ impl Pairs {
 mod tests {
     use super::*;
 
+    fn store(instruction: u32, between: u64) -> Before {
+        Before { instruction, between }
+    }
+
     /// Of a last round over these loads, each behind a store of its own, how many are foreseen.
     fn foreseen(pairs: &mut Pairs, loads: u32) -> usize {
         (0..4)
-            .map(|_| (0..loads).filter(|&load| pairs.meet(load, 100 + load)).count())
+            .map(|_| (0..loads).filter(|&load| pairs.meet(load, store(100 + load, 3))).count())
             .last()
             .unwrap_or(0)
     }
@@ -67,7 +82,9 @@ mod tests {
     #[test]
     fn a_pair_is_trusted_after_it_was_right() {
         let mut pairs = Pairs::new(4);
-        let met = [7, 7, 7, 8, 8, 8].map(|store| pairs.meet(1, store));
+        let met = [7, 7, 7, 8, 8, 8].map(|instruction| pairs.meet(1, store(instruction, 0)));
         assert_eq!(met, [false, false, true, false, false, true]);
+        let by_turns = [0, 1, 0, 1, 0, 1].map(|between| pairs.meet(2, store(7, between)));
+        assert_eq!(by_turns, [false; 6]);
     }
 }

@@ -4,6 +4,7 @@ use corun_trace::Form;
 
 use super::flight::{Handle, NEVER};
 use super::limit::Limit;
+use super::pairs::Before;
 use super::parameters::Parameters;
 use super::stack::{Component, Shared};
 use super::store_queue::{Overlap, Store};
@@ -483,8 +484,10 @@ impl<F: Feed> Thread<F> {
                 self.wait_for_cache(store, sequence, parameters.forwarding_failure);
                 None
             }
-            Overlap::Whole(store) => {
-                let store = self.stores.get(store);
+            Overlap::Whole(number) => {
+                let store = self.stores.get(number);
+                let between = self.stores.youngest().map_or(0, |youngest| youngest - number);
+                let before = Before { instruction: store.instruction, between };
                 let versions = versions(&self.registers, place.registers);
                 let is_same_place = store.name == place.name && store.versions == versions;
                 // The front end follows the stack pointer, however it is moved.
@@ -498,7 +501,7 @@ impl<F: Feed> Thread<F> {
                 let data = store.data;
                 if place.may_be_renamed {
                     let is_foreseen =
-                        !flight.is_vector && self.pairs.meet(flight.instruction, store.instruction);
+                        !flight.is_vector && self.pairs.meet(flight.instruction, before);
                     if is_foreseen || is_renamed && store.size == place.size {
                         return Some(data);
                     }

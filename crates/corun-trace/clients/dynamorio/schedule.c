@@ -68,6 +68,13 @@ schedule_instruments(void)
     return schedule.keeps_code || schedule.records;
 }
 
+static void
+tell(struct stream *stream, uint64_t part)
+{
+    stream->part = part;
+    stream_mark(stream, CHANNEL_EXECUTED | part << CHANNEL_STRETCH, stream->taken - stream->slots->left);
+}
+
 /* Of a thread whose block asked in the phase that goes on. */
 static void
 turn(struct stream *stream)
@@ -76,7 +83,7 @@ turn(struct stream *stream)
         stream_divert(stream);
     } else if (stream_is_diverted(stream) || stream->part != schedule.part) {
         stream_return(stream);
-        schedule_tell(stream);
+        tell(stream, schedule.part);
     }
 }
 
@@ -85,12 +92,15 @@ schedule_ask(struct stream *stream, bool is_recorded)
 {
     struct stream_slots *slots = stream->slots;
     bool has_changed = false;
+    uint64_t begun = UINT64_MAX;
     dr_mutex_lock(schedule.lock);
     while (slots->left < 0) {
         uint64_t quota = QUOTA;
         if (schedule.remaining == 0) {
             next_phase();
             has_changed = true;
+            if (schedule.records)
+                begun = schedule.part;
         }
         if (has_changed) /* The next block shall ask again. */
             quota = -slots->left;
@@ -101,8 +111,12 @@ schedule_ask(struct stream *stream, bool is_recorded)
     }
     dr_mutex_unlock(schedule.lock);
     if (schedule.keeps_code) {
-        if (!has_changed)
+        if (begun != UINT64_MAX) { /* In this block, which may be all of it. */
+            stream_return(stream);
+            tell(stream, begun);
+        } else if (!has_changed) {
             turn(stream);
+        }
         return;
     }
     if (has_changed)
@@ -114,7 +128,5 @@ schedule_ask(struct stream *stream, bool is_recorded)
 void
 schedule_tell(struct stream *stream)
 {
-    stream->part = schedule.part;
-    stream_mark(stream, CHANNEL_EXECUTED | schedule.part << CHANNEL_STRETCH,
-                stream->taken - stream->slots->left);
+    tell(stream, schedule.part);
 }

@@ -168,6 +168,21 @@ fn workers_run_together_and_placements_are_compared() {
 }
 
 #[test]
+fn a_slice_of_many_rounds_is_told() {
+    let scratch = Scratch::new();
+    let trace = recorded(&scratch);
+    let stacked = ["--model=zen4", "--quiet", "--placement=stacked", "--length=10k", &trace];
+    let told = of(&[&stacked[..], &["--slice=0.1"]].concat());
+    assert_eq!(told.exit, Some(0), "{}", told.errors);
+    assert!(told.errors.contains("stacked: a slice of 0.1 ms is "), "{}", told.errors);
+    for slice in ["0", "-1", "1e300", "nan"] {
+        let refused = of(&[&stacked[..], &[&format!("--slice={slice}")]].concat());
+        assert_eq!(refused.exit, Some(2), "{}", refused.errors);
+        assert!(refused.errors.contains("up to 1000000"), "{}", refused.errors);
+    }
+}
+
+#[test]
 fn a_policy_that_changes_nothing_is_said_to() {
     let scratch = Scratch::new();
     let file = scratch.file("blocks.csv");

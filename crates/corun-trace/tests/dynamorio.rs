@@ -131,7 +131,7 @@ fn samples_are_spread_over_the_run() {
         assert_eq!(executed(&recording), 2 * 4000);
         let markers = markers(&recording, 0);
         let begun = markers.iter().filter_map(|marker| match *marker {
-            Marker::Begin { phase, skipped } => Some((phase, skipped.div_euclid(100))),
+            Marker::Begin { phase, skipped } => Some((phase, (skipped + 50).div_euclid(100))),
             _ => None,
         });
         let begun: Vec<_> = begun.collect();

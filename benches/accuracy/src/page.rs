@@ -106,15 +106,15 @@ fn curves(points: &[&Row]) -> String {
          |---|---|---|---|---|---|\n",
     );
     for row in points {
-        let name = &row.program.name;
+        let (count, unit) = row.program.work.unwrap_or((1.0, "the run"));
         let line = match &row.outcome {
-            Ok(prediction) => point(row, prediction),
+            Ok(prediction) => point(row, prediction, count),
             Err(reason) => {
                 format!("| not predicted: {} | | | |", reason.lines().next().unwrap_or_default())
             }
         };
-        let operation = if name.starts_with("stream") { "64 bytes" } else { "a load" };
-        writeln!(text, "| `{name}` | {operation} {line}").expect("a string takes everything");
+        writeln!(text, "| `{}` | {unit} {line}", row.program.name)
+            .expect("a string takes everything");
     }
     let errors: Vec<f64> = points.iter().filter_map(|row| row.error()).collect();
     let near = errors.iter().filter(|&&error| error <= POINT).count();
@@ -123,12 +123,10 @@ fn curves(points: &[&Row]) -> String {
     text
 }
 
-fn point(row: &Row, prediction: &Prediction) -> String {
-    let counted = row.program.operations.unwrap_or(1) as f64;
-    let counted = if row.program.name.starts_with("stream") { counted / 64.0 } else { counted };
+fn point(row: &Row, prediction: &Prediction, count: f64) -> String {
     let cycles = |source| {
         let found = prediction.estimate(Metric::Cycles, source);
-        found.map_or("-".to_owned(), |it| format!("{:.2}", it.value / counted))
+        found.map_or("-".to_owned(), |it| format!("{:.2}", it.value / count))
     };
     format!(
         "| {} | {} | {} | {} |",
@@ -217,14 +215,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
-        let program = Program {
-            name: "nothing".to_owned(),
-            side: Side::HeldOut,
-            command: Vec::new(),
-            operations: None,
+        let row = |side| {
+            let work = Some((2.0, "a load"));
+            let program = Program { name: "nothing".to_owned(), side, command: Vec::new(), work };
+            Row { program, outcome: Err("no such file\nhint".to_owned()) }
         };
-        let text = page(&[Row { program, outcome: Err("no such file\nhint".to_owned()) }], &[]);
+        let text = page(&[row(Side::HeldOut), row(Side::Memory)], &[]);
         assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
+        assert!(text.contains("| `nothing` | a load | not predicted: no such file | |"), "{text}");
         assert!(
             text.contains("None was predicted.") && !text.contains("Used for tuning"),
             "{text}"

@@ -13,8 +13,8 @@ pub struct Program {
     pub name: String,
     pub side: Side,
     pub command: Vec<OsString>,
-    /// What it does, where that can be counted.
-    pub operations: Option<u64>,
+    /// What it does, where that can be counted: how many of what.
+    pub work: Option<(f64, &'static str)>,
 }
 
 /// What a program may be used for.
@@ -28,12 +28,13 @@ pub enum Side {
     Memory,
 }
 
-/// All programs; each runs for about a tenth of a second, so that some runs have the core to themselves.
+/// All programs; those that are no points of a curve run for about a tenth of a second, so that some runs have the core to
+/// themselves.
 pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     let mut programs = Vec::new();
     let mut add = |side, name: &str, command: &[&str]| {
         let command = command.iter().map(|&word| inputs.filled_in(word)).collect();
-        programs.push(Program { name: name.to_owned(), side, command, operations: None });
+        programs.push(Program { name: name.to_owned(), side, command, work: None });
     };
     add(Side::Tuned, "gzip", &["gzip", "-6kc", "{text}"]);
     add(Side::Tuned, "xz", &["xz", "-1kc", "-T1", "{text}"]);
@@ -58,7 +59,7 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
         name: workload.to_owned(),
         side,
         command: worker(corun, workload, operations, parameters),
-        operations: None,
+        work: None,
     });
     programs.extend(workloads);
     programs.sort_by_key(|program| program.side == Side::HeldOut);
@@ -69,28 +70,29 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
 /// A latency ladder, the kernels of STREAM and walks through page tables, in pages of 4 KiB.
 fn curves(corun: &Path) -> Vec<Program> {
     let mut points = Vec::new();
-    let mut add = |workload: &str, parameters: &[&str], operations: u64| {
+    let mut add = |workload: &str, parameters: &[&str], operations: u64, (each, unit)| {
         let all = [parameters, &["pages=small"]].concat();
         points.push(Program {
             name: format!("{workload} {}", parameters.join(" ")),
             side: Side::Memory,
             command: worker(corun, workload, operations, &all),
-            operations: Some(operations),
+            work: Some((operations as f64 / each, unit)),
         });
     };
+    let (load, line) = ((1.0, "a load"), (64.0, "64 bytes"));
     for (size, operations) in LADDER {
-        add("chase", &[&format!("size={size}")], operations);
+        add("chase", &[&format!("size={size}")], operations, load);
     }
     for (size, bytes) in ARRAYS {
         for kernel in ["copy", "triad"] {
-            add("stream", &[&format!("kernel={kernel}"), &format!("size={size}")], bytes);
+            add("stream", &[&format!("kernel={kernel}"), &format!("size={size}")], bytes, line);
         }
     }
     for kernel in ["copy", "scale", "add", "triad"] {
-        add("stream", &[&format!("kernel={kernel}"), "size=64M"], 4_000_000_000);
+        add("stream", &[&format!("kernel={kernel}"), "size=64M"], 4_000_000_000, line);
     }
     for pages in TOUCHED {
-        add("tlb", &[&format!("pages_touched={pages}")], 20_000_000);
+        add("tlb", &[&format!("pages_touched={pages}")], 20_000_000, load);
     }
     points
 }

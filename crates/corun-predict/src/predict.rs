@@ -315,7 +315,7 @@ impl Said<'_> {
         windows
             .map(|window| PredictedWindow {
                 begin: window.begin,
-                instructions: window.instructions,
+                instructions: window.noticed.instructions,
                 cycles: window.cycles,
             })
             .collect()

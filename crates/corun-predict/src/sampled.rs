@@ -35,6 +35,7 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
     }
     let recorded = sum(|it| it.with_warm_up.instructions);
     let prices = Prices::learned(windows)
+        .filter(|prices| windows.iter().all(|window| prices.of(&window.with_warm_up) > 0.0))
         .unwrap_or_else(|| Prices::of_instructions(cycles / instructions, windows));
     let expected: f64 = windows.iter().map(|window| prices.of(&window.noticed)).sum();
     let priced: f64 = windows.iter().map(|window| prices.of(&window.with_warm_up)).sum();
@@ -48,12 +49,12 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
                 / (instructions / count).powi(2)
                 * left_out(instructions, total as f64);
             // ... what they explain, of all that is recorded.
-            let priced = windows.iter().map(|it| {
-                prices.of(&it.with_warm_up)
-                    - priced / recorded * it.with_warm_up.instructions as f64
+            let deviations = windows.iter().map(|it| {
+                let mean = priced / recorded * it.with_warm_up.instructions as f64;
+                prices.of(&it.with_warm_up) - mean
             });
-            let of_records =
-                variance(priced, 1) / (recorded / count).powi(2) * left_out(recorded, total as f64);
+            let of_records = variance(deviations, 1) / (recorded / count).powi(2)
+                * left_out(recorded, total as f64);
             reach * ((of_windows + of_records) / count).sqrt()
         });
     let scaled = |rate: f64| rate * total as f64;
@@ -90,10 +91,9 @@ impl Prices {
     /// Those that fit the windows best (least squares); none if there are too few of them to tell, or nothing
     /// else was recorded.
     fn learned(windows: &[SimulatedWindow]) -> Option<Self> {
-        let known = FIGURES;
         let says_more =
             |it: &SimulatedWindow| it.with_warm_up.instructions > it.noticed.instructions;
-        if windows.len() < WINDOWS_A_PRICE * known || !windows.iter().any(says_more) {
+        if windows.len() < WINDOWS_A_PRICE * FIGURES || !windows.iter().any(says_more) {
             return None;
         }
         let tells = comparable(windows);
@@ -101,7 +101,7 @@ impl Prices {
             let noticed = figures(&window.noticed).into_iter().zip(tells);
             noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
         });
-        let mut noticed = DMatrix::from_row_iterator(windows.len(), known, rows);
+        let mut noticed = DMatrix::from_row_iterator(windows.len(), FIGURES, rows);
         let cycles =
             DVector::from_iterator(windows.len(), windows.iter().map(|it| it.cycles as f64));
         // In units of their own, so that what is rare weighs no less.
@@ -180,7 +180,6 @@ mod tests {
             Noticed { instructions: instructions * (1 + warm_ups), ..Default::default() };
         let window = |(index, &cycles)| SimulatedWindow {
             begin: index as u64 * 2 * instructions,
-            instructions,
             cycles,
             noticed,
             with_warm_up,
@@ -264,7 +263,6 @@ mod tests {
                 let all = stretches[at + 1 - recorded..=at].iter();
                 SimulatedWindow {
                     begin: 0,
-                    instructions: noticed.instructions,
                     cycles: cycles.round() as u64,
                     noticed,
                     with_warm_up: all.fold(Noticed::default(), |sum, (one, _)| sum.plus(one)),
@@ -314,7 +312,6 @@ mod tests {
             };
             SimulatedWindow {
                 begin: 20_000 * index,
-                instructions: 1000,
                 cycles: 800 + index % 3,
                 noticed: noticed(1000, 399 + index % 3),
                 // Prefetchers are in time for three of four lines there.

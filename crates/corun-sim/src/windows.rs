@@ -27,9 +27,7 @@ pub struct SimulatedWindows {
 pub struct SimulatedWindow {
     /// Instructions of the thread before it, recorded or not.
     pub begin: u64,
-    /// Instructions in it.
-    pub instructions: u64,
-    /// Cycles that they take.
+    /// Cycles that it takes.
     pub cycles: u64,
     /// What was noticed in it.
     pub noticed: Noticed,
@@ -110,7 +108,6 @@ pub fn simulate_windows(
         if stretch.phase == Phase::Counted && state.retired > 0 {
             windows.push(SimulatedWindow {
                 begin: stretch.place,
-                instructions: state.retired,
                 cycles: state.cycles,
                 noticed,
                 with_warm_up: std::mem::take(&mut recorded),
@@ -206,12 +203,12 @@ mod tests {
         assert_eq!(begins, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
         for (window, instructions) in windows.iter().zip([6000, 3000]) {
             // Whole cycles of retirement.
-            assert!(window.instructions.abs_diff(instructions) < 16, "{windows:?}");
+            assert!(window.noticed.instructions.abs_diff(instructions) < 16, "{windows:?}");
             // Each round waits for the multiplication of the one before.
             assert!(window.cycles.abs_diff(instructions) < 100, "{windows:?}");
         }
         let sums = windows.iter().fold((0, 0), |(instructions, cycles), window| {
-            (instructions + window.instructions, cycles + window.cycles)
+            (instructions + window.noticed.instructions, cycles + window.cycles)
         });
         assert_eq!((together.instructions, together.cycles), sums);
         let stack: f64 = together.stack.cycles().map(|(_, cycles)| cycles).sum();

@@ -338,6 +338,54 @@ fn what_warms_up_is_what_lies_before() {
 }
 
 #[test]
+fn beside_copies_of_everything_a_thread_takes_as_long_as_alone() {
+    // mov rax, [rbx]; inc rax; mov [rbx], rax: through memory; mov rcx, [rbx + 8]: independent loads.
+    let place = |_| vec![0x10000, 0x10000];
+    let stored = [0x48, 0x8b, 0x03, 0x48, 0xff, 0xc0, 0x48, 0x89, 0x03];
+    let stored = Loop { body: &stored, touches: &place, ..Loop::default() }.trace();
+    let places = |_| vec![0x10008; 3];
+    let loads = [0x48, 0x8b, 0x4b, 0x08].repeat(3);
+    let loads = Loop { body: &loads, touches: &places, ..Loop::default() }.trace();
+    let (moves, products) = (body(&[0x41, 0x89, 0xf8].repeat(24)), body(&products()));
+    for model in models() {
+        let own = with(&model, &[("*.policy", "replicated")]);
+        for (what, program) in
+            [("stored", &stored), ("loads", &loads), ("moves", &moves), ("products", &products)]
+        {
+            let [alone, beside] = ["single", "full@2"]
+                .map(|placement| simulated(&own, &[program], placement, 1).cycles(0).unwrap());
+            let ratio = beside / alone;
+            assert!((0.99..=1.01).contains(&ratio), "{}, {what}: {ratio}", model.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_left_of_a_width_is_the_siblings() {
+    // mov r8d, edi: renaming alone, of code that is fetched and decoded anew in each round.
+    let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
+    let model = model::find("zen4").unwrap();
+    let own =
+        ["fetch.policy", "decoder.policy", "retire.policy"].map(|field| (field, "replicated"));
+    let claimed = |settings: &[(&str, &str)], blamed: &str| {
+        let full = simulated(&with(&model, settings), &[&moves], "full@2", 1);
+        let stack = &full.phases[0].workers[0].simulated.stack;
+        let claimed: f64 = stack.cycles().filter(|it| it.0 == blamed).map(|it| it.1).sum();
+        claimed / full.cycles(0).unwrap()
+    };
+    let parts = [&own[..], &[("dispatch.policy", "partitioned")]].concat();
+    let share = claimed(&parts, "sibling: dispatch");
+    assert!((0.4..=0.6).contains(&share), "{share} of its slots are the sibling's half");
+    // Who comes second finds nothing left of a front end that one thread fills.
+    let common = [("fetch.policy", "shared"), ("decoder.policy", "shared")];
+    let common =
+        [&common[..], &[("dispatch.policy", "replicated"), ("retire.policy", "replicated")]]
+            .concat();
+    let share = claimed(&common, "sibling: front end");
+    assert!(share > 0.1, "{share} of its slots");
+}
+
+#[test]
 fn a_stalled_thread_leaves_its_turns_to_all_others() {
     let model = model::find("little-smt4").unwrap();
     // pause; ...: nothing but time. mov r8d, edi; ...: renaming alone.

@@ -15,7 +15,7 @@ use super::store_queue::StoreQueue;
 use crate::code::REGISTERS;
 use crate::divided::User;
 use crate::memory::Pages;
-use crate::model::CoreModel;
+use crate::model::{CoreModel, WIDEST};
 
 pub(super) struct Thread<F> {
     pub(super) feed: F,
@@ -81,7 +81,7 @@ pub(super) struct Lent {
 }
 
 /// The most hardware threads of a core.
-pub(super) const MOST_THREADS: usize = 8;
+pub(super) const MOST_THREADS: usize = WIDEST as usize;
 
 /// Values that the ring holds: more than the queue's instructions have.
 pub(super) const VALUES: usize = 1 << 14;

@@ -26,6 +26,7 @@ pub use back::{
     BackEnd, Binding, Bulk, CopySlots, Elimination, Registers, Repetition, Scheduler, Share,
     WaitingQueue,
 };
+pub(crate) use check::WIDEST;
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,

@@ -21,14 +21,13 @@ impl CoreModel {
     /// # Errors
     /// [`ModelError::Setting`] if a name means no field or several, or the value is not allowed there.
     pub fn with(self, settings: &[(String, String)]) -> Result<Self, ModelError> {
-        let all: Vec<String> =
-            settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let one = |(name, value): &(String, String)| format!("{name}={value}");
         let changed =
             settings.iter().try_fold(self, |model, (name, value)| model.with_one(name, value))?;
         // Together: one of them alone may not be possible.
         match check::faults(&changed, &Places::all()).first() {
             Some((path, sentence)) if !settings.is_empty() => Err(ModelError::Setting {
-                setting: all.join(" "),
+                setting: settings.iter().map(one).collect::<Vec<_>>().join(" "),
                 sentence: format!("`{path}`: {sentence}"),
             }),
             _ => Ok(changed),
@@ -136,6 +135,18 @@ mod tests {
         assert_eq!(model.back.rob.sharing.policy, Policy::Shared);
         assert_eq!(model.back.rob.sharing.cap, Some(200));
         assert_eq!(model.name, "zen4");
+    }
+
+    #[test]
+    fn settings_may_be_possible_only_together() {
+        let [size, ways] = [("l1d.kib", "48"), ("l1d.ways", "12")];
+        for one in [size, ways] {
+            let error = with(&[one]).unwrap_err().to_string();
+            assert!(error.contains(one.0) && error.contains("l1d"), "{error}");
+        }
+        for order in [[size, ways], [ways, size]] {
+            assert_eq!(with(&order).unwrap().memory.l1d.kib, 48);
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct Arguments {
     /// whole of a short run, 400 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
-    /// Show caches and predictors N instructions before each window [default: 2.5M]
+    /// Show caches and predictors N instructions before each window [default: 1M]
     #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
     warmup: Option<u64>,
     /// Simulate the first N instructions

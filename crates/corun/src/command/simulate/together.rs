@@ -94,12 +94,12 @@ fn tell_of_short_windows(
         if let Some((rounds, one)) = longest.filter(|(rounds, _)| *rounds >= 2.0) {
             say(&format!(
                 "corun: {}: a slice of {} ms is {rounds:.0} rounds of {}, which find in the caches what the round \
-                 before left there, as those that do not take turns do not: record and count {:.0} million instructions, \
-                 or give a shorter --slice",
+                 before left there, as those that do not take turns do not: record and count {:.0}k instructions (--length), or \
+                 give a shorter --slice",
                 outcome.placement,
                 arguments.slice,
                 workers[one.worker],
-                one.instructions as f64 * rounds * 1e-6
+                one.instructions as f64 * rounds * 1e-3
             ));
         }
     }

@@ -134,21 +134,33 @@ mod tests {
 
     const TIMES: u32 = 2000;
 
+    /// add [rdi], rax
+    const ADD: &[u8] = &[0x48, 0x01, 0x07];
+    /// mov [rdi], rax
+    const STORE: &[u8] = &[0x48, 0x89, 0x07];
+    /// mov rax, [rdi]
+    const LOAD: &[u8] = &[0x48, 0x8b, 0x07];
+
     /// Cycles until each of several cores has added to its place so often, and its transfers.
     fn cycles(places: &[u64]) -> Vec<(u64, u64)> {
+        let work: Vec<_> = places.iter().map(|&place| (ADD, place)).collect();
+        cycles_of(&work)
+    }
+
+    /// The same with an instruction for each core.
+    fn cycles_of(work: &[(&[u8], u64)]) -> Vec<(u64, u64)> {
         let model = model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let mut lowering = Lowering::new(&model, &timings);
-        // add [rdi], rax
-        let code = lowering.lower(&corun_trace::decode(0x1000, &[0x48, 0x01, 0x07]).unwrap());
-        let cores = places.iter().map(|&place| {
-            let feed = Again { code: Some(code.clone()), block: 0, place, left: TIMES };
+        let cores = work.iter().map(|&(code, place)| {
+            let code = lowering.lower(&corun_trace::decode(0x1000, code).unwrap());
+            let feed = Again { code: Some(code), block: 0, place, left: TIMES };
             (lowering.stack_update(), vec![feed])
         });
         let cores = cores.collect();
         let mut machine = Machine::new(&model, cores);
-        let mut ends = vec![(0, 0); places.len()];
-        while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; places.len()]) {
+        let mut ends = vec![(0, 0); work.len()];
+        while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]) {
             let state = machine.state(core, 0);
             assert_eq!(state.retired, u64::from(TIMES));
             ends[core] = (state.cycles, state.requests.transfers);
@@ -176,6 +188,25 @@ mod tests {
             );
         }
         assert_eq!(cycles(&[0x8000, 0x8008]), shared, "twice the same");
+    }
+
+    #[test]
+    fn who_only_writes_to_a_shared_line_does_not_wait_for_it() {
+        let apart = cycles_of(&[(STORE, 0x8000), (STORE, 0x9000)]);
+        let shared = cycles_of(&[(STORE, 0x8000), (STORE, 0x8008)]);
+        for (apart, shared) in apart.iter().zip(&shared) {
+            assert!(shared.1 > apart.1 + 2, "the line goes to and fro: {apart:?} {shared:?}");
+            assert!((shared.0 as f64) < 1.3 * apart.0 as f64, "{apart:?} {shared:?}");
+        }
+    }
+
+    #[test]
+    fn who_reads_a_line_begins_again_when_another_core_writes_it() {
+        let apart = cycles_of(&[(LOAD, 0x8000), (STORE, 0x9000)]);
+        let shared = cycles_of(&[(LOAD, 0x8000), (STORE, 0x8008)]);
+        let clear = u64::from(model::find("zen4").unwrap().hierarchy.coherence.clear);
+        // `cycles_of` counts what is retired: each once.
+        assert!(shared[0].0 > apart[0].0 + clear, "{apart:?} {shared:?}");
     }
 
     #[test]

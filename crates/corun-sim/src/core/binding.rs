@@ -57,6 +57,13 @@ impl Counts {
         }
     }
 
+    /// An operation is not started after all.
+    pub(super) fn take_back(&mut self, port: u8) {
+        if self.binding != Binding::Fewest {
+            self.counts[usize::from(port)] -= 1;
+        }
+    }
+
     /// The port of these for an operation in this place of the cycle; `turn` is changed by a pair.
     pub(super) fn choose(&self, ports: PortSet, place: u32, turn: &mut bool) -> usize {
         let lowest = ports.trailing_zeros() as usize;

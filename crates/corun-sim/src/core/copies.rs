@@ -94,6 +94,11 @@ impl Copies {
         }
     }
 
+    /// Nothing is in flight any more, and each register has a value of its own.
+    pub(super) fn forget(&mut self) {
+        self.files.iter_mut().for_each(|file| file.groups.clear());
+    }
+
     /// A register gets a value of its own.
     pub(super) fn write(&mut self, register: RegisterId) {
         if self.cycles == 0 {

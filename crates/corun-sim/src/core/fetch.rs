@@ -116,6 +116,15 @@ impl Fetcher {
         self.branch = Some(sequence);
     }
 
+    /// Whether this operation decides where to go on; if so, it is going to be another one.
+    pub(super) fn await_again(&mut self, sequence: u64) -> bool {
+        let is_it = self.branch == Some(sequence);
+        if is_it {
+            self.branch = None;
+        }
+        is_it
+    }
+
     /// What was fetched or is being decoded behind the last instruction is not what follows it.
     fn jump(&mut self, user: User, front: &mut Front) {
         self.fetched_to = 0;
@@ -261,7 +270,7 @@ impl<F: Feed> Core<F> {
     fn may_fetch(&mut self, index: usize) -> bool {
         let thread = &mut self.threads[index];
         if thread.fetcher.waits() {
-            let is_done = thread.is_drained() && thread.stores.len() == 0;
+            let is_done = thread.is_drained() && !thread.has_stores(self.now);
             let Some(from) = is_done.then(|| thread.feed.pass(self.now)).flatten() else {
                 return false;
             };

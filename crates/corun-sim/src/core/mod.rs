@@ -3,6 +3,7 @@
 //! Each cycle goes backwards through the core (retire, execute, rename, fetch), so that nothing passes
 //! two stages in one. Cycles in which nothing can happen are skipped, and counted where they belong.
 
+mod again;
 mod banks;
 mod binding;
 mod copies;
@@ -158,6 +159,8 @@ pub(crate) struct Core<F> {
     age: u64,
     /// Threads that are not halted.
     active: u32,
+    /// When the next line is taken from it by another core.
+    noticed: Option<u64>,
     /// Whether anything happened in this cycle.
     is_active: bool,
     due: Vec<Handle>,
@@ -203,6 +206,7 @@ impl<F: Feed> Core<F> {
             scheduler_used: [0; ports::MOST_PORTS],
             age: 0,
             active: count as u32,
+            noticed: None,
             is_active: false,
             due: Vec::new(),
             seats: seats::Seats::new(),
@@ -279,7 +283,7 @@ impl<F: Feed> Core<F> {
     fn cycle(&mut self, memory: &mut Memory, fetch: fn(&mut Self, &mut Memory)) {
         self.is_active = false;
         self.count_active();
-        self.clear(memory);
+        self.notice_taken(memory);
         self.commit_stores(memory);
         self.retire();
         self.execute(memory);
@@ -318,7 +322,7 @@ impl<F: Feed> Core<F> {
         let ports = self.ports.iter().filter_map(Ports::next_event);
         let threads = self.threads.iter().filter_map(|thread| thread.next_event(self.now));
         let wheel = self.wheel.next(self.now);
-        ports.chain(threads).chain(wheel).min().unwrap_or(soonest).max(soonest)
+        ports.chain(threads).chain(wheel).chain(self.noticed).min().unwrap_or(soonest).max(soonest)
     }
 
     /// Of a thread for a linear address.

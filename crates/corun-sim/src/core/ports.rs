@@ -78,6 +78,16 @@ impl Ports {
         }
     }
 
+    /// Forgets the operations of a thread that wait for a port.
+    pub(super) fn forget(&mut self, thread: usize) {
+        for port in members(self.ready) {
+            self.waiting[port].retain(|(_, handle)| handle.thread() != thread);
+            if self.waiting[port].is_empty() {
+                self.ready &= !(1 << port);
+            }
+        }
+    }
+
     /// The next cycle in which a port takes something that waits for it.
     pub(super) fn next_event(&self) -> Option<u64> {
         members(self.ready).map(|port| self.free[port]).min()

@@ -79,17 +79,18 @@ impl<F: Feed> Core<F> {
         while used < width || (is_first && width == 0) {
             is_first = false;
             let thread = &self.threads[index];
+            if thread.cleared > self.now {
+                return (used, Component::Memory(Origin::OtherCore));
+            }
             let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
                 return (used, self.starved(index));
             };
             if thread.is_held || thread.paused > self.now {
                 return (used, Component::Serializing);
             }
-            if thread.cleared > self.now {
-                return (used, Component::Memory(Origin::OtherCore));
-            }
             let next = &code[queued.block as usize].instructions[queued.instruction as usize];
-            let must_wait = !thread.rob.is_empty() || (next.is_draining && thread.stores.len() > 0);
+            let must_wait =
+                !thread.rob.is_empty() || (next.is_draining && thread.has_stores(self.now));
             if next.is_serializing && must_wait {
                 return (used, self.cause(index, Component::Serializing));
             }
@@ -403,8 +404,8 @@ impl<F: Feed> Core<F> {
         }
         thread.loads_used += u32::from(lowered.loads);
         thread.rob.push_back(Renamed {
+            queued: *queued,
             end: thread.next,
-            slots: queued.slots,
             registers: lowered.registers,
             loads: lowered.loads,
             stores: lowered.stores,
@@ -503,6 +504,7 @@ impl<F: Feed> Thread<F> {
                     let is_foreseen =
                         !flight.is_vector && self.pairs.meet(flight.instruction, before);
                     if is_foreseen || is_renamed && store.size == place.size {
+                        flight.is_forwarded = true;
                         return Some(data);
                     }
                 }

@@ -1,7 +1,6 @@
 //! The end of the pipeline: results become final in program order, stores reach the cache.
 
 use super::{Core, Feed, Handle};
-use crate::code::Kind;
 use crate::memory::{Memory, Request};
 use crate::model::Policy;
 
@@ -17,19 +16,23 @@ impl<F: Feed> Core<F> {
                 let thread = &mut self.threads[index];
                 let (pages, user) = (thread.pages, thread.user);
                 let Some(store) = thread.stores.ready(now) else { break };
+                let linear = store.linear;
+                let request = Request { core, user, instruction: 0, linear, pages };
                 let granted = *store.granted.get_or_insert_with(|| {
-                    let linear = store.linear;
-                    let request = Request { core, user, instruction: 0, linear, pages };
                     let owned = memory.owned(request, now);
                     owned.unwrap_or_else(|| memory.own(request, now).ready)
                 });
-                if granted > now {
-                    break;
-                }
                 let shift = self.parameters.line_shift;
                 let first = store.address >> shift;
                 let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
                 let is_split = first != last;
+                let gathers = granted > now && !is_split && memory.is_contested(request);
+                if granted > now && !gathers {
+                    break;
+                }
+                if !thread.gathered.may_follow(first, now) {
+                    break;
+                }
                 let place = store.address >> self.parameters.commit_shift;
                 let follows = done < self.parameters.commit || line == Some(place);
                 if !follows || (is_split && done > 0) {
@@ -38,11 +41,14 @@ impl<F: Feed> Core<F> {
                 line = Some(place);
                 let free =
                     if is_split { now + 1 + u64::from(self.parameters.store_split) } else { now };
+                if gathers {
+                    thread.gathered.take(first, granted);
+                }
                 let waiting =
                     thread.stores.pop(free).map(|store| store.waiting).unwrap_or_default();
                 self.is_active = true;
                 for (handle, longer) in waiting {
-                    self.release(handle, now + 1 + u64::from(longer));
+                    self.release(handle, granted.max(now) + 1 + u64::from(longer));
                 }
                 if is_split {
                     break;
@@ -51,31 +57,6 @@ impl<F: Feed> Core<F> {
             if line.is_some() && !self.parameters.own_stores {
                 self.commit_turn.take(index);
                 break;
-            }
-        }
-    }
-
-    /// Begins anew where another core wrote a line that was loaded too early: behind a load that had not
-    /// yet got its bytes.
-    pub(super) fn clear(&mut self, memory: &mut Memory) {
-        let (now, shift) = (self.now, self.parameters.line_shift);
-        let Some(taken) = memory.taken(self.number).filter(|taken| !taken.is_empty()) else {
-            return;
-        };
-        for (line, at) in taken.drain(..) {
-            for thread in &mut self.threads {
-                let pages = thread.pages;
-                let mut early = (thread.head + 1..thread.next).map(|at| thread.flights.at(at));
-                let is_early = early.any(|flight| {
-                    matches!(flight.kind, Kind::Load(_))
-                        && !flight.is_forwarded
-                        && flight.done <= at
-                        && pages.physical(flight.address) >> shift == line
-                });
-                if is_early {
-                    thread.cleared = now.max(at) + self.parameters.clear;
-                    self.is_active = true;
-                }
             }
         }
     }
@@ -115,7 +96,11 @@ impl<F: Feed> Core<F> {
             };
             let mut left = most;
             while let Some(oldest) = thread.rob.front() {
-                let slots = u32::from(oldest.slots);
+                if thread.too_early.is_some_and(|early| early < oldest.end) {
+                    self.begin_again(index);
+                    break;
+                }
+                let slots = u32::from(oldest.queued.slots);
                 if oldest.end > thread.head || slots > left && left < whole {
                     break;
                 }

@@ -132,6 +132,14 @@ impl CycleStack {
         (self.used, self.lost_to) = (u64::from(used).min(self.width), lost_to);
     }
 
+    /// Slots were used in vain, because of what other cores did.
+    pub(super) fn redo(&mut self, slots: u32) {
+        let used = &mut self.slots[index(Component::Retiring, self.groups)];
+        let vain = u64::from(slots).min(*used);
+        *used -= vain;
+        self.slots[index(Component::Memory(Origin::OtherCore), self.groups)] += vain;
+    }
+
     /// Time passes as noted.
     pub(super) fn pass(&mut self, cycles: u64) {
         self.slots[index(Component::Retiring, self.groups)] += self.used;

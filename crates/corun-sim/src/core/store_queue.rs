@@ -42,6 +42,30 @@ pub(super) struct Store {
     pub(super) waiting: Vec<(Handle, u32)>,
 }
 
+/// Stores that have left the queue for a line that another core still has: a write-combining buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gathered {
+    line: u64,
+    until: u64,
+}
+
+impl Gathered {
+    /// Whether a store to a line may leave the queue, too: into the same buffer, or once that is empty.
+    pub(super) fn may_follow(self, line: u64, now: u64) -> bool {
+        self.until <= now || self.line == line
+    }
+
+    /// Takes a store to a line that will be there then.
+    pub(super) fn take(&mut self, line: u64, until: u64) {
+        *self = Self { line, until };
+    }
+
+    /// When it is empty.
+    pub(super) fn until(self) -> u64 {
+        self.until
+    }
+}
+
 /// How a store concerns a load of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
@@ -146,6 +170,20 @@ impl StoreQueue {
         self.stores.front_mut().filter(|_| self.retired > 0 && self.free <= now)
     }
 
+    /// Forgets those that are not retired, and the loads that wait for the others.
+    pub(super) fn forget(&mut self) {
+        self.stores.truncate(self.retired);
+        self.youngest.fill(0);
+        self.of_offset.fill(0);
+        for (number, store) in (self.first..).zip(&mut self.stores) {
+            store.waiting.clear();
+            for eight in eights(store.address, store.size) {
+                self.youngest[eight] = number;
+                self.of_offset[eight % OFFSETS] = number;
+            }
+        }
+    }
+
     /// Takes the oldest off; the next one may follow from `free` on.
     pub(super) fn pop(&mut self, free: u64) -> Option<Store> {
         self.first += 1;
@@ -154,6 +192,7 @@ impl StoreQueue {
         self.stores.pop_front()
     }
 
+    /// When the oldest goes on.
     pub(super) fn next_event(&self) -> Option<u64> {
         let oldest = self.stores.front().filter(|_| self.retired > 0)?;
         Some(self.free.max(oldest.granted.unwrap_or(0)))

@@ -11,7 +11,7 @@ use super::pairs::Pairs;
 use super::parameters::Parameters;
 use super::ports::MOST_PORTS;
 use super::stack::CycleStack;
-use super::store_queue::StoreQueue;
+use super::store_queue::{Gathered, StoreQueue};
 use crate::code::REGISTERS;
 use crate::divided::User;
 use crate::memory::Pages;
@@ -49,6 +49,8 @@ pub(super) struct Thread<F> {
     /// Its entries of each scheduler.
     pub(super) scheduler_used: [u32; MOST_PORTS],
     pub(super) stores: StoreQueue,
+    /// Those that have left the queue, and have not reached the cache.
+    pub(super) gathered: Gathered,
     /// Which of them loads got their bytes from.
     pub(super) pairs: Pairs,
     /// Whether the stack engine's pointer differs from the back end's.
@@ -59,6 +61,8 @@ pub(super) struct Thread<F> {
     pub(super) paused: u64,
     /// From when on it renames again, after it had to begin anew.
     pub(super) cleared: u64,
+    /// The oldest load that it has to begin anew with, once that is the oldest instruction.
+    pub(super) too_early: Option<u64>,
     /// Since when siblings have left it no entry of something.
     pub(super) starved: Option<u64>,
     /// What siblings have of a full buffer.
@@ -103,9 +107,10 @@ pub(super) struct Queued {
 /// An instruction in the reorder buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Renamed {
+    /// As it was in the queue, but for the slots, which are those that it takes here.
+    pub(super) queued: Queued,
     /// The operation behind its last one.
     pub(super) end: u64,
-    pub(super) slots: u8,
     pub(super) registers: [u8; 3],
     pub(super) loads: u8,
     pub(super) stores: u8,
@@ -142,11 +147,13 @@ impl<F: Feed> Thread<F> {
             loads_used: 0,
             scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
+            gathered: Gathered::default(),
             pairs: Pairs::new(model.memory.forwarding.pairs),
             stack_moved: false,
             is_held: false,
             paused: 0,
             cleared: 0,
+            too_early: None,
             starved: None,
             lent: Lent::default(),
             retired: 0,
@@ -168,6 +175,11 @@ impl<F: Feed> Thread<F> {
         self.fetcher.has_nothing() && self.is_drained() && self.stores.len() == 0
     }
 
+    /// Whether stores have not reached the cache yet.
+    pub(super) fn has_stores(&self, now: u64) -> bool {
+        self.stores.len() > 0 || self.gathered.until() > now
+    }
+
     /// Whether everything that was fetched is retired.
     pub(super) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.rob.is_empty()
@@ -187,7 +199,8 @@ impl<F: Feed> Thread<F> {
         let lent = Some(self.lent.until);
         let is_to_come = |at: &u64| *at > now;
         let stores = self.stores.next_event();
-        [head, displaced, lent, queued, fetch, stores]
+        let gathered = Some(self.gathered.until());
+        [head, displaced, lent, queued, fetch, stores, gathered]
             .into_iter()
             .flatten()
             .filter(is_to_come)

@@ -46,6 +46,18 @@ impl Wheel {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
+    /// Forgets the operations of a thread.
+    pub(super) fn forget(&mut self, thread: usize) {
+        let is_other = |handle: &Handle| handle.thread() != thread;
+        self.far.retain(|Reverse((_, _, handle))| is_other(handle));
+        for (number, slot) in self.slots.iter_mut().enumerate() {
+            slot.retain(is_other);
+            if slot.is_empty() {
+                self.occupied[number / 64] &= !(1 << (number % 64));
+            }
+        }
+    }
+
     /// Moves the operations of cycle `now` to `due`, which is empty.
     pub(super) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
         while let Some(&Reverse((at, _, handle))) = self.far.peek() {
@@ -78,5 +90,25 @@ impl Wheel {
             let slot = word * 64 + slots.trailing_zeros() as usize;
             (slots != 0).then(|| now + 1 + (slot.wrapping_sub(first) % SLOTS) as u64)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_thread_called_for_is_forgotten_and_the_others_is_not() {
+        let mut wheel = Wheel::default();
+        let [mine, others] = [Handle::new(0, 7), Handle::new(1, 7)];
+        for (at, handle) in [(12, mine), (13, others), (13, mine), (900, mine), (1000, others)] {
+            wheel.call(10, at, handle);
+        }
+        wheel.forget(0);
+        assert_eq!(wheel.next(10), Some(13));
+        let mut due = Vec::new();
+        wheel.take(13, &mut due);
+        assert_eq!(due, [others]);
+        assert_eq!(wheel.next(13), Some(1000));
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Held {
     pub(super) state: State,
     /// From when on another core has it; `u64::MAX` if none asked for it.
     pub(super) until: u64,
+    /// Whether it can still be read then.
+    pub(super) stays: bool,
     /// What the replacement remembers.
     rank: u32,
     /// The thread that it came for, and whether that would have had it without its siblings.
@@ -35,7 +37,15 @@ pub(super) struct Held {
 impl Held {
     /// Whether a request of cycle `now` needs nothing from elsewhere.
     pub(super) fn serves(&self, is_write: bool, now: u64) -> bool {
-        self.until > now.max(self.ready) && !(is_write && self.state == State::Shared)
+        let is_untouched = self.until > now.max(self.ready);
+        (is_untouched || self.stays && !is_write) && !(is_write && self.state == State::Shared)
+    }
+}
+
+impl Held {
+    /// The state in which it stays, if another core asked for it.
+    pub(super) fn kept(&self) -> State {
+        if self.stays { State::Shared } else { self.state }
     }
 }
 
@@ -179,12 +189,12 @@ impl Cache {
         let group = &mut self.groups[set.group];
         let (before, held) = (group.lines[place], group.held[place]);
         // What another core has, or is about to have, is not worth a place elsewhere.
-        let leaves = known.is_none() && before != EMPTY && held.until == u64::MAX;
-        let evicted = leaves.then_some(Evicted { line: before, state: held.state });
+        let leaves = known.is_none() && before != EMPTY && (held.until == u64::MAX || held.stays);
+        let evicted = leaves.then(|| Evicted { line: before, state: held.kept() });
         group.lines[place] = line;
         let rank = held.rank;
         let (until, was_displaced) = (u64::MAX, false);
-        group.held[place] = Held { ready, state, until, rank, thread, was_displaced };
+        group.held[place] = Held { ready, state, until, stays: false, rank, thread, was_displaced };
         self.touch(set, place);
         if known.is_none() {
             let left = evicted.map(|evicted| (held.thread, evicted.line));
@@ -216,6 +226,7 @@ impl Cache {
                 ready: 0,
                 state: State::Shared,
                 until: u64::MAX,
+                stays: false,
                 rank: 0,
                 thread: 0,
                 was_displaced: false,

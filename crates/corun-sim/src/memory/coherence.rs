@@ -1,6 +1,6 @@
 //! Which cores may hold which lines, so that only those are asked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use super::cache::Line;
@@ -12,6 +12,8 @@ pub(super) const MOST_CORES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Directory {
     holders: HashMap<Line, u64, BuildHasherDefault<LineHasher>>,
+    /// Lines that a core got from another.
+    contested: HashSet<Line, BuildHasherDefault<LineHasher>>,
     /// For each core the lines that others took from it, and when.
     taken: Vec<Vec<(Line, u64)>>,
 }
@@ -19,7 +21,8 @@ pub(super) struct Directory {
 impl Directory {
     /// For at most [`MOST_CORES`] cores.
     pub(super) fn new(cores: usize) -> Self {
-        Self { holders: HashMap::default(), taken: vec![Vec::new(); cores.min(MOST_CORES)] }
+        let taken = vec![Vec::new(); cores.min(MOST_CORES)];
+        Self { holders: HashMap::default(), contested: HashSet::default(), taken }
     }
 
     /// A core takes a line. Returns the others that may hold it, a bit each.
@@ -29,6 +32,15 @@ impl Directory {
         let others = *holders & !own;
         *holders = if is_write { own } else { *holders | own };
         others
+    }
+
+    /// A core got a line from another.
+    pub(super) fn contest(&mut self, line: Line) {
+        self.contested.insert(line);
+    }
+
+    pub(super) fn is_contested(&self, line: Line) -> bool {
+        self.contested.contains(&line)
     }
 
     /// The lines that others took from a core.

@@ -48,6 +48,9 @@ pub enum Origin {
     OtherCore,
 }
 
+/// Of the cycles of an exchange between cores, the part by which it is shorter or longer at most.
+const TRANSFER_SPREAD: u64 = 4;
+
 /// What a thread asks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
@@ -110,6 +113,8 @@ pub(crate) struct Memory {
     /// Which cores hold which lines; none with one core.
     directory: Option<Directory>,
     latencies: Latencies,
+    /// Lines that went from core to core.
+    transfers: u64,
     group_size: usize,
     holds: Holds,
 }
@@ -158,6 +163,7 @@ impl Memory {
                 code: model.front.l1i.miss.into(),
                 walk_begins: hierarchy.walk.begins,
             },
+            transfers: 0,
             group_size,
             holds: l3.map_or(Holds::Victims, |l3| l3.holds),
         }
@@ -184,6 +190,12 @@ impl Memory {
         }
         held.state = State::Modified;
         Some(held.ready)
+    }
+
+    /// Whether a line that a store writes has gone from core to core.
+    pub(crate) fn is_contested(&self, request: Request) -> bool {
+        let line = request.pages.physical(request.linear) >> LINE_SHIFT;
+        self.directory.as_ref().is_some_and(|directory| directory.is_contested(line))
     }
 
     /// Instructions: when their line can be decoded.
@@ -313,7 +325,7 @@ impl Memory {
             Some(held) if held.serves(is_write, start) => {
                 let ready = held.ready.max(start);
                 let displaced = if held.was_displaced { ready - start } else { 0 };
-                let (origin, state) = (Origin::L2, held.state);
+                let (origin, state) = (Origin::L2, held.kept());
                 Beyond { ready: ready + to_l2, origin, state, displaced }
             }
             _ => {
@@ -358,8 +370,7 @@ impl Memory {
             None => true,
             Some(directory) => {
                 let others = directory.ask(line, core, is_write);
-                if let Some(from) = self.take_from(others, line, is_write, now) {
-                    let ready = from + self.latencies.transfer.div_ceil(2);
+                if let Some(ready) = self.take_from(others, line, is_write, now) {
                     let state = if is_write { State::Modified } else { State::Shared };
                     self.cores[core].asked(user).transfers += 1;
                     self.fill_l2(core, user, line, ready, state);
@@ -393,25 +404,39 @@ impl Memory {
     }
 
     /// Takes a line from other cores, or (if it is only read) the right to write it. Returns the cycle
-    /// in which one that has it hands it over.
+    /// in which it comes from one that has it.
     fn take_from(&mut self, others: u64, line: Line, is_write: bool, now: u64) -> Option<u64> {
-        let way = self.latencies.transfer / 2;
+        let transfer = self.next_transfer();
+        let way = transfer / 2;
         let mut given = None;
         let mut left = others;
         while left != 0 {
             let other = left.trailing_zeros() as usize;
             left &= left - 1;
-            let Some(held) = self.cores[other].give(line, is_write, now, way) else { continue };
-            let at = now.max(held.ready) + way;
+            let held = self.cores[other].give(line, is_write, now, way);
+            let Some((held, at)) = held else { continue };
             // An inclusive last level has what no core may have changed.
             if self.holds == Holds::Victims || held.state != State::Shared {
-                given = given.max(Some(at));
+                given = given.max(Some(at + transfer - way));
             }
             if let Some(directory) = self.directory.as_mut().filter(|_| is_write) {
                 directory.taken(other).push((line, at));
             }
         }
+        if let (Some(directory), Some(_)) = (&mut self.directory, given) {
+            directory.contest(line);
+        }
         given
+    }
+
+    /// Cycles of the next exchange between cores: no two find the links between them alike, and if they
+    /// did, cores would fall into step with each other.
+    fn next_transfer(&mut self) -> u64 {
+        self.transfers = self.transfers.wrapping_add(1);
+        let spread = (self.latencies.transfer / TRANSFER_SPREAD).max(1);
+        // Multiples of the golden ratio's fraction (Weyl).
+        let place = self.transfers.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.latencies.transfer.saturating_sub(spread) + (place * (2 * spread + 1) >> 32)
     }
 
     fn fill_l2(&mut self, core: usize, user: User, line: Line, ready: u64, state: State) {
@@ -435,8 +460,8 @@ impl Memory {
         if self.holds == Holds::Inclusive {
             let first = core / self.group_size * self.group_size;
             for own in self.cores.iter_mut().skip(first).take(self.group_size) {
-                let held = own.give(evicted.line, true, ready, 0);
-                is_changed |= held.is_some_and(|held| held.state == State::Modified);
+                let given = own.give(evicted.line, true, ready, 0);
+                is_changed |= given.is_some_and(|(held, _)| held.state == State::Modified);
             }
         }
         if is_changed {

@@ -74,19 +74,28 @@ impl Private {
     }
 
     /// Gives up a line for another core that asks for it now and is heard so many cycles later; or, if it
-    /// does not want it `wholly`, the right to write it. Returns it as it was, if it was there.
-    pub(super) fn give(&mut self, line: Line, wholly: bool, now: u64, way: u64) -> Option<Held> {
-        let mut before: Option<Held> = None;
+    /// does not want it `wholly`, the right to write it. Returns it as it was, if it was there, and from
+    /// when on it is given up: a line that is still to come stays as long as a question takes.
+    pub(super) fn give(
+        &mut self,
+        line: Line,
+        wholly: bool,
+        now: u64,
+        way: u64,
+    ) -> Option<(Held, u64)> {
+        let mut before: Option<(Held, u64)> = None;
         let caches = self.l1d.each().chain(self.l2.each());
         for held in caches.filter_map(|cache| cache.peek(line)) {
-            if held.until < u64::MAX {
+            if held.until < u64::MAX && !held.stays {
                 continue;
             }
-            before = before.filter(|other| other.state >= held.state).or(Some(*held));
+            let heard = now.max(held.ready) + way;
+            let at = if held.stays { heard.max(held.until) } else { heard };
+            before = before.filter(|(other, _)| other.state >= held.state).or(Some((*held, at)));
             if wholly {
-                held.until = now.max(held.ready) + way;
-            } else {
-                held.state = State::Shared;
+                (held.until, held.stays) = (at, false);
+            } else if held.state != State::Shared && !held.stays {
+                (held.until, held.stays) = (at, true);
             }
         }
         if wholly {

@@ -161,7 +161,8 @@ impl<F: Feed> Core<F> {
         while path.following.len() <= path.most
             && matches!(path.supply, Supply::Unasked | Supply::Step)
         {
-            let oldest = thread.queue.front().map(|queued| queued.values);
+            let in_flight = thread.rob.front().map(|renamed| renamed.queued.values);
+            let oldest = in_flight.or(thread.queue.front().map(|queued| queued.values));
             let oldest = oldest.or(path.current.map(|place| place.values));
             let used = oldest.map_or(0, |oldest| thread.next_value.wrapping_sub(oldest));
             if !path.following.is_empty() && used as usize > VALUES / 2 {

@@ -4,6 +4,7 @@
 //! one is taken from it before the load is retired, executes everything again from that load on.
 
 use super::flight::{Flight, NEVER};
+use super::operands::lines;
 use super::thread::{Queued, Thread};
 use super::{Core, Feed};
 use crate::code::Kind;
@@ -19,9 +20,11 @@ impl<F: Feed> Core<F> {
         };
         for (line, at) in taken.extract_if(.., |(_, at)| *at <= now) {
             for thread in &mut self.threads {
-                let is_there =
-                    |flight: &Flight| thread.pages.physical(flight.address) >> shift == line;
-                // The oldest instruction's load is not early.
+                let is_there = |flight: &Flight| {
+                    let mut all = lines(flight.address, flight.span.into());
+                    all.any(|at| thread.pages.physical(at) >> shift == line)
+                };
+                // The oldest instruction's load is not early, so that every thread gets on.
                 let Some(oldest) = thread.rob.front() else { continue };
                 let early = (oldest.end..thread.next).find(|&sequence| {
                     let flight = thread.flights.at(sequence);
@@ -51,9 +54,9 @@ impl<F: Feed> Core<F> {
                 ports.counts.take_back(flight.port);
             }
         }
-        // An instruction that took slots in vain says so in the stack of cycles.
         let code = &self.code;
-        thread.stack.redo(thread.rob_used);
+        // What is renamed in part has taken its first slots only.
+        thread.stack.redo(thread.rob_used.saturating_sub(thread.debt));
         for renamed in thread.rob.drain(..).rev().filter(|renamed| renamed.instructions > 0) {
             let Queued { block, instruction, .. } = renamed.queued;
             let slots = code[block as usize].instructions[instruction as usize].slots;

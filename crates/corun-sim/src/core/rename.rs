@@ -470,6 +470,7 @@ impl<F: Feed> Thread<F> {
             flight.extra += parameters.load_split as u16;
         }
         if lowered.is_locked {
+            flight.ready = flight.ready.max(self.gathered.until());
             let youngest = self.stores.youngest()?;
             self.wait_for_cache(youngest, sequence, 0);
             return None;

@@ -16,21 +16,21 @@ impl<F: Feed> Core<F> {
                 let thread = &mut self.threads[index];
                 let (pages, user) = (thread.pages, thread.user);
                 let Some(store) = thread.stores.ready(now) else { break };
+                let shift = self.parameters.line_shift;
+                let first = store.address >> shift;
+                let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
+                let is_split = first != last;
+                if !thread.gathered.may_follow(first, now) {
+                    break;
+                }
                 let linear = store.linear;
                 let request = Request { core, user, instruction: 0, linear, pages };
                 let granted = *store.granted.get_or_insert_with(|| {
                     let owned = memory.owned(request, now);
                     owned.unwrap_or_else(|| memory.own(request, now).ready)
                 });
-                let shift = self.parameters.line_shift;
-                let first = store.address >> shift;
-                let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
-                let is_split = first != last;
                 let gathers = granted > now && !is_split && memory.is_contested(request);
                 if granted > now && !gathers {
-                    break;
-                }
-                if !thread.gathered.may_follow(first, now) {
                     break;
                 }
                 let place = store.address >> self.parameters.commit_shift;

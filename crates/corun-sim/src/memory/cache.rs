@@ -43,6 +43,12 @@ impl Held {
 }
 
 impl Held {
+    /// Whether the level before may have it, too, for as long as it likes.
+    pub(super) fn hands_on(&self, is_write: bool) -> bool {
+        let is_untouched = self.until == u64::MAX;
+        (is_untouched || self.stays && !is_write) && !(is_write && self.state == State::Shared)
+    }
+
     /// The state in which it stays, if another core asked for it.
     pub(super) fn kept(&self) -> State {
         if self.stays { State::Shared } else { self.state }

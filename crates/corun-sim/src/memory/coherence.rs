@@ -12,7 +12,7 @@ pub(super) const MOST_CORES: usize = 64;
 #[derive(Debug)]
 pub(super) struct Directory {
     holders: HashMap<Line, u64, BuildHasherDefault<LineHasher>>,
-    /// Lines that a core got from another.
+    /// Lines that came from another core the last time.
     contested: HashSet<Line, BuildHasherDefault<LineHasher>>,
     /// For each core the lines that others took from it, and when.
     taken: Vec<Vec<(Line, u64)>>,
@@ -34,9 +34,12 @@ impl Directory {
         others
     }
 
-    /// A core got a line from another.
-    pub(super) fn contest(&mut self, line: Line) {
-        self.contested.insert(line);
+    /// A core got a line, from another one or not.
+    pub(super) fn contest(&mut self, line: Line, is_from_other: bool) {
+        match is_from_other {
+            true => self.contested.insert(line),
+            false => self.contested.remove(&line),
+        };
     }
 
     pub(super) fn is_contested(&self, line: Line) -> bool {

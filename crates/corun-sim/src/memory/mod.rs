@@ -113,7 +113,7 @@ pub(crate) struct Memory {
     /// Which cores hold which lines; none with one core.
     directory: Option<Directory>,
     latencies: Latencies,
-    /// Lines that went from core to core.
+    /// Requests for lines that other cores may have.
     transfers: u64,
     group_size: usize,
     holds: Holds,
@@ -322,7 +322,7 @@ impl Memory {
         let start = own.l2_link.of(user).take(now);
         let found = own.l2.of(user).find(line).map(|held| *held);
         let reply = match found {
-            Some(held) if held.serves(is_write, start) => {
+            Some(held) if held.hands_on(is_write) => {
                 let ready = held.ready.max(start);
                 let displaced = if held.was_displaced { ready - start } else { 0 };
                 let (origin, state) = (Origin::L2, held.kept());
@@ -370,7 +370,11 @@ impl Memory {
             None => true,
             Some(directory) => {
                 let others = directory.ask(line, core, is_write);
-                if let Some(ready) = self.take_from(others, line, is_write, now) {
+                let taken = self.take_from(others, line, is_write, now);
+                if let Some(directory) = &mut self.directory {
+                    directory.contest(line, taken.is_some());
+                }
+                if let Some(ready) = taken {
                     let state = if is_write { State::Modified } else { State::Shared };
                     self.cores[core].asked(user).transfers += 1;
                     self.fill_l2(core, user, line, ready, state);
@@ -406,6 +410,9 @@ impl Memory {
     /// Takes a line from other cores, or (if it is only read) the right to write it. Returns the cycle
     /// in which it comes from one that has it.
     fn take_from(&mut self, others: u64, line: Line, is_write: bool, now: u64) -> Option<u64> {
+        if others == 0 {
+            return None;
+        }
         let transfer = self.next_transfer();
         let way = transfer / 2;
         let mut given = None;
@@ -423,9 +430,6 @@ impl Memory {
                 directory.taken(other).push((line, at));
             }
         }
-        if let (Some(directory), Some(_)) = (&mut self.directory, given) {
-            directory.contest(line);
-        }
         given
     }
 
@@ -433,10 +437,10 @@ impl Memory {
     /// did, cores would fall into step with each other.
     fn next_transfer(&mut self) -> u64 {
         self.transfers = self.transfers.wrapping_add(1);
-        let spread = (self.latencies.transfer / TRANSFER_SPREAD).max(1);
+        let spread = self.latencies.transfer / TRANSFER_SPREAD;
         // Multiples of the golden ratio's fraction (Weyl).
         let place = self.transfers.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        self.latencies.transfer.saturating_sub(spread) + (place * (2 * spread + 1) >> 32)
+        self.latencies.transfer.saturating_sub(spread) + ((place * (2 * spread + 1)) >> 32)
     }
 
     fn fill_l2(&mut self, core: usize, user: User, line: Line, ready: u64, state: State) {

@@ -86,6 +86,9 @@ impl Private {
         let mut before: Option<(Held, u64)> = None;
         let caches = self.l1d.each().chain(self.l2.each());
         for held in caches.filter_map(|cache| cache.peek(line)) {
+            if held.stays && held.until <= now {
+                (held.state, held.until, held.stays) = (State::Shared, u64::MAX, false);
+            }
             if held.until < u64::MAX && !held.stays {
                 continue;
             }

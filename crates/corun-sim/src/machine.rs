@@ -163,6 +163,8 @@ mod tests {
         while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]) {
             let state = machine.state(core, 0);
             assert_eq!(state.retired, u64::from(TIMES));
+            let told: f64 = state.stack.cycles().map(|(_, cycles)| cycles).sum();
+            assert!((told - state.cycles as f64).abs() < 1e-3, "{told} of {}", state.cycles);
             ends[core] = (state.cycles, state.requests.transfers);
         }
         ends
@@ -207,6 +209,40 @@ mod tests {
         let clear = u64::from(model::find("zen4").unwrap().hierarchy.coherence.clear);
         // `cycles_of` counts what is retired: each once.
         assert!(shared[0].0 > apart[0].0 + clear, "{apart:?} {shared:?}");
+    }
+
+    #[test]
+    fn siblings_that_begin_again_leave_nothing_behind() {
+        for model in model::all().unwrap() {
+            let timings = TimingTable::of(&model).unwrap();
+            let mut lowering = Lowering::new(&model, &timings);
+            let width = model.smt_width as usize;
+            // A word for each, all in one line; every second one only reads.
+            let mut feed = |number: usize| {
+                let code = if number.is_multiple_of(2) { ADD } else { LOAD };
+                let code = lowering.lower(&corun_trace::decode(0x1000, code).unwrap());
+                let place = 0x8000 + 8 * (number as u64 % 8);
+                Again { code: Some(code), block: 0, place, left: TIMES }
+            };
+            let feeds: Vec<Vec<Again>> = (0..2)
+                .map(|core| (0..width).map(|thread| feed(core * width + thread)).collect())
+                .collect();
+            let update = lowering.stack_update();
+            let cores = feeds.into_iter().map(|feeds| (update.clone(), feeds)).collect();
+            let mut machine = Machine::new(&model, cores);
+            while machine.run(&vec![vec![u64::MAX; width]; 2]).is_some() {}
+            let mut lost = 0.0;
+            for core in 0..2 {
+                assert_eq!(machine.cores[core].occupied(), 0, "{}", model.name);
+                for thread in 0..width {
+                    let state = machine.state(core, thread);
+                    assert_eq!(state.retired, u64::from(TIMES), "{}", model.name);
+                    let others = state.stack.cycles().filter(|(name, _)| *name == "other core");
+                    lost += others.map(|(_, cycles)| cycles).sum::<f64>();
+                }
+            }
+            assert!(lost > 0.0, "{}: nobody began again", model.name);
+        }
     }
 
     #[test]

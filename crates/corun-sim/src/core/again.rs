@@ -14,7 +14,7 @@ impl<F: Feed> Core<F> {
     /// Looks for loads of lines that other cores have taken by now.
     pub(super) fn notice_taken(&mut self, memory: &mut Memory) {
         let (now, shift) = (self.now, self.parameters.line_shift);
-        self.noticed = None;
+        self.next_taken = None;
         let Some(taken) = memory.taken(self.number).filter(|taken| !taken.is_empty()) else {
             return;
         };
@@ -30,11 +30,10 @@ impl<F: Feed> Core<F> {
                     let flight = thread.flights.at(sequence);
                     matches!(flight.kind, Kind::Load(_)) && flight.done <= at && is_there(flight)
                 });
-                let oldest = thread.too_early.into_iter().chain(early).min();
-                thread.too_early = oldest;
+                thread.too_early = thread.too_early.into_iter().chain(early).min();
             }
         }
-        self.noticed = taken.iter().map(|(_, at)| *at).min();
+        self.next_taken = taken.iter().map(|(_, at)| *at).min();
     }
 
     /// Everything that a thread has not retired comes again.

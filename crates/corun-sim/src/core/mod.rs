@@ -159,8 +159,8 @@ pub(crate) struct Core<F> {
     age: u64,
     /// Threads that are not halted.
     active: u32,
-    /// When the next line is taken from it by another core.
-    noticed: Option<u64>,
+    /// When another core has the next of the lines that it takes from this one.
+    next_taken: Option<u64>,
     /// Whether anything happened in this cycle.
     is_active: bool,
     due: Vec<Handle>,
@@ -206,7 +206,7 @@ impl<F: Feed> Core<F> {
             scheduler_used: [0; ports::MOST_PORTS],
             age: 0,
             active: count as u32,
-            noticed: None,
+            next_taken: None,
             is_active: false,
             due: Vec::new(),
             seats: seats::Seats::new(),
@@ -322,13 +322,32 @@ impl<F: Feed> Core<F> {
         let ports = self.ports.iter().filter_map(Ports::next_event);
         let threads = self.threads.iter().filter_map(|thread| thread.next_event(self.now));
         let wheel = self.wheel.next(self.now);
-        ports.chain(threads).chain(wheel).chain(self.noticed).min().unwrap_or(soonest).max(soonest)
+        ports
+            .chain(threads)
+            .chain(wheel)
+            .chain(self.next_taken)
+            .min()
+            .unwrap_or(soonest)
+            .max(soonest)
     }
 
     /// Of a thread for a linear address.
     fn request(&self, thread: usize, instruction: u64, linear: u64) -> Request {
         let thread = &self.threads[thread];
         Request { core: self.number, user: thread.user, instruction, linear, pages: thread.pages }
+    }
+
+    /// Entries of anything that are taken: none, when all programs have ended.
+    #[cfg(test)]
+    pub(crate) fn occupied(&self) -> u32 {
+        let of_thread = |thread: &Thread<F>| {
+            let registers: u32 = thread.registers_used.iter().sum();
+            let schedulers: u32 = thread.scheduler_used.iter().sum();
+            thread.queue_used + thread.rob_used + thread.loads_used + registers + schedulers
+        };
+        let assigned: u32 = self.ports.iter().flat_map(|ports| ports.assigned).sum();
+        let schedulers: u32 = self.scheduler_used.iter().sum();
+        self.threads.iter().map(of_thread).sum::<u32>() + assigned + schedulers
     }
 
     fn flight(&self, handle: Handle) -> &Flight {

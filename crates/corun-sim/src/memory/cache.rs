@@ -40,13 +40,10 @@ impl Held {
         let is_untouched = self.until > now.max(self.ready);
         (is_untouched || self.stays && !is_write) && !(is_write && self.state == State::Shared)
     }
-}
 
-impl Held {
-    /// Whether the level before may have it, too, for as long as it likes.
+    /// Whether the level before it may have it, too, for as long as it likes.
     pub(super) fn hands_on(&self, is_write: bool) -> bool {
-        let is_untouched = self.until == u64::MAX;
-        (is_untouched || self.stays && !is_write) && !(is_write && self.state == State::Shared)
+        self.serves(is_write, u64::MAX - 1)
     }
 
     /// The state in which it stays, if another core asked for it.

@@ -48,8 +48,8 @@ pub enum Origin {
     OtherCore,
 }
 
-/// Of the cycles of an exchange between cores, the part by which it is shorter or longer at most.
-const TRANSFER_SPREAD: u64 = 4;
+/// Exchanges between cores take up to one part of so many less or more than they do on average.
+const TRANSFER_PARTS: u64 = 4;
 
 /// What a thread asks for.
 #[derive(Debug, Clone, Copy)]
@@ -192,7 +192,7 @@ impl Memory {
         Some(held.ready)
     }
 
-    /// Whether a line that a store writes has gone from core to core.
+    /// Whether a line that a store writes came from another core the last time that it came to any.
     pub(crate) fn is_contested(&self, request: Request) -> bool {
         let line = request.pages.physical(request.linear) >> LINE_SHIFT;
         self.directory.as_ref().is_some_and(|directory| directory.is_contested(line))
@@ -437,7 +437,7 @@ impl Memory {
     /// did, cores would fall into step with each other.
     fn next_transfer(&mut self) -> u64 {
         self.transfers = self.transfers.wrapping_add(1);
-        let spread = self.latencies.transfer / TRANSFER_SPREAD;
+        let spread = self.latencies.transfer / TRANSFER_PARTS;
         // Multiples of the golden ratio's fraction (Weyl).
         let place = self.transfers.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.latencies.transfer.saturating_sub(spread) + ((place * (2 * spread + 1)) >> 32)

@@ -123,6 +123,35 @@ fn a_line_that_two_write_goes_to_and_fro() {
 }
 
 #[test]
+fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
+    let model = zen4();
+    let mut memory = Memory::new(&model, &[1, 1]);
+    memory.own(request(1, 64), 0);
+    // The reader asks while the line is on its way back to the first core.
+    let ready = memory.own(request(0, 64), 1 << 20).ready;
+    let read = memory.load(request(1, 64), ready - 1).ready;
+    assert_eq!(memory.owned(request(0, 64), ready), Some(ready));
+    assert!(read > ready, "{read} and {ready}");
+    // Then both have it, and nobody may write it.
+    for core in [0, 1] {
+        assert_eq!(memory.owned(request(core, 64), read), None);
+        assert_eq!(memory.load(request(core, 64), read).origin, Origin::L1);
+    }
+}
+
+#[test]
+fn what_was_only_read_comes_from_an_inclusive_level_and_is_not_contested() {
+    let model = model::find("coffee-lake").unwrap();
+    let mut memory = Memory::new(&model, &[1; 4]);
+    memory.own(request(0, 64), 0);
+    assert!(!memory.is_contested(request(0, 64)));
+    assert_eq!(memory.load(request(1, 64), 1 << 20).origin, Origin::OtherCore);
+    assert!(memory.is_contested(request(1, 64)));
+    assert_eq!(memory.load(request(2, 64), 1 << 21).origin, Origin::L3);
+    assert!(!memory.is_contested(request(2, 64)), "it came from the last level");
+}
+
+#[test]
 fn what_two_read_stays_with_both() {
     let model = zen4();
     let mut memory = Memory::new(&model, &[1, 1]);

@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::os::fd::RawFd;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
 
 use corun_record::{Actionable, Exit};
 use corun_workload::{About, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
@@ -109,12 +110,17 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
         Err(kernels) => std::thread::scope(|scope| {
             for (index, kernel) in kernels.into_iter().enumerate() {
                 let gate = &gate;
+                let (begins, begun) = mpsc::channel::<()>();
                 let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                    drop(begins);
                     work(order, workload.about(), gate, index, kernel)
                 });
                 if let Err(error) = started {
                     give_up(gate, order.first, &error);
                 }
+                // One behind the other, so that a trace has them in the order of their data: this
+                // ends when the thread drops its end.
+                let _ = begun.recv();
             }
         }),
     }

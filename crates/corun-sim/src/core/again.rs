@@ -24,9 +24,10 @@ impl<F: Feed> Core<F> {
                     let mut all = lines(flight.address, flight.span.into());
                     all.any(|at| thread.pages.physical(at) >> shift == line)
                 };
-                // The oldest instruction's load is not early, so that every thread gets on.
-                let Some(oldest) = thread.rob.front() else { continue };
-                let early = (oldest.end..thread.next).find(|&sequence| {
+                // Every thread gets on.
+                let spared = thread.rob.front().filter(|_| thread.is_anew);
+                let first = spared.map_or(thread.oldest, |oldest| oldest.end);
+                let early = (first..thread.next).find(|&sequence| {
                     let flight = thread.flights.at(sequence);
                     matches!(flight.kind, Kind::Load(_)) && flight.done <= at && is_there(flight)
                 });
@@ -74,7 +75,7 @@ impl<F: Feed> Core<F> {
 impl<F> Thread<F> {
     /// Nothing is in flight.
     fn forget(&mut self) {
-        self.head = self.next;
+        (self.oldest, self.head) = (self.next, self.next);
         self.rob_used = 0;
         self.debt = 0;
         self.registers.fill(0);
@@ -87,5 +88,6 @@ impl<F> Thread<F> {
         self.starved = None;
         self.lent = Default::default();
         self.too_early = None;
+        self.is_anew = true;
     }
 }

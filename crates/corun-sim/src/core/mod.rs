@@ -285,7 +285,7 @@ impl<F: Feed> Core<F> {
         self.count_active();
         self.notice_taken(memory);
         self.commit_stores(memory);
-        self.retire();
+        self.retire(memory);
         self.execute(memory);
         self.rename();
         fetch(self, memory);

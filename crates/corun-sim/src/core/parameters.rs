@@ -68,6 +68,8 @@ pub(super) struct Parameters {
     pub(super) mispredict: u64,
     pub(super) resteer: u64,
     pub(super) clear: u64,
+    /// Cycles for which other cores may still take back what is loaded.
+    pub(super) exposed: u64,
 }
 
 /// A port of the back end.
@@ -189,6 +191,7 @@ impl Parameters {
                 .saturating_sub(issue_delay - 1),
             resteer: model.front.prediction.resteer.into(),
             clear: model.hierarchy.coherence.clear.into(),
+            exposed: model.hierarchy.coherence.exposed.into(),
         }
     }
 }

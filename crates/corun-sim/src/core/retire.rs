@@ -1,6 +1,9 @@
 //! The end of the pipeline: results become final in program order, stores reach the cache.
 
+use super::flight::Flight;
+use super::thread::Thread;
 use super::{Core, Feed, Handle};
+use crate::code::Kind;
 use crate::memory::{Memory, Request};
 use crate::model::Policy;
 
@@ -73,7 +76,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// Retires what is done, in order.
-    pub(super) fn retire(&mut self) {
+    pub(super) fn retire(&mut self, memory: &Memory) {
         let count = self.threads.len();
         let mut width = self.parameters.retire;
         let turn = self.retire_turn;
@@ -81,7 +84,10 @@ impl<F: Feed> Core<F> {
         for place in 0..count {
             let index = turn.thread(place, count);
             let thread = &mut self.threads[index];
-            while thread.head < thread.next && thread.flights.at(thread.head).done <= self.now {
+            let exposed = self.parameters.exposed;
+            while thread.head < thread.next
+                && thread.is_final(self.number, self.now, exposed, memory)
+            {
                 thread.head += 1;
                 self.is_active = true;
             }
@@ -117,6 +123,7 @@ impl<F: Feed> Core<F> {
                 thread.retired += u64::from(oldest.instructions);
                 thread.last_retired = self.now;
                 thread.is_held &= !oldest.is_serializing;
+                (thread.oldest, thread.is_anew) = (oldest.end, false);
                 thread.rob.pop_front();
                 self.is_active = true;
             }
@@ -129,5 +136,26 @@ impl<F: Feed> Core<F> {
                 is_taken = true;
             }
         }
+    }
+}
+
+impl<F> Thread<F> {
+    /// Whether its oldest operation is done, and no other core can take back what it loaded.
+    fn is_final(&mut self, core: usize, now: u64, exposed: u64, memory: &Memory) -> bool {
+        let &Flight { done, kind, address, .. } = self.flights.at(self.head);
+        if done > now {
+            return false;
+        }
+        let until = done + exposed;
+        if until <= now || !matches!(kind, Kind::Load(_)) {
+            return true;
+        }
+        let request =
+            Request { core, user: self.user, instruction: 0, linear: address, pages: self.pages };
+        let is_exposed = memory.is_contested(request);
+        if is_exposed {
+            self.exposed = until;
+        }
+        !is_exposed
     }
 }

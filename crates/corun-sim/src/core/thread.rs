@@ -33,7 +33,9 @@ pub(super) struct Thread<F> {
     /// For each register the operation that gives it; one before `head` is done.
     pub(super) registers: [u64; REGISTERS],
     pub(super) flights: Flights,
-    /// The oldest operation that is not done.
+    /// The first operation of the oldest instruction.
+    pub(super) oldest: u64,
+    /// The oldest operation that is not final.
     pub(super) head: u64,
     /// The operation that is renamed next.
     pub(super) next: u64,
@@ -63,6 +65,10 @@ pub(super) struct Thread<F> {
     pub(super) cleared: u64,
     /// The oldest load that it has to begin anew with, once that is the oldest instruction.
     pub(super) too_early: Option<u64>,
+    /// Whether it has begun anew with the oldest instruction, which then is not too early again.
+    pub(super) is_anew: bool,
+    /// From when on other cores cannot take back what the oldest operation loaded.
+    pub(super) exposed: u64,
     /// Since when siblings have left it no entry of something.
     pub(super) starved: Option<u64>,
     /// What siblings have of a full buffer.
@@ -137,6 +143,7 @@ impl<F: Feed> Thread<F> {
             next_value: 0,
             registers: [0; REGISTERS],
             flights: Flights::default(),
+            oldest: 1,
             head: 1,
             next: 1,
             rob: VecDeque::new(),
@@ -154,6 +161,8 @@ impl<F: Feed> Thread<F> {
             paused: 0,
             cleared: 0,
             too_early: None,
+            is_anew: false,
+            exposed: 0,
             starved: None,
             lent: Lent::default(),
             retired: 0,
@@ -200,7 +209,8 @@ impl<F: Feed> Thread<F> {
         let is_to_come = |at: &u64| *at > now;
         let stores = self.stores.next_event();
         let gathered = Some(self.gathered.until());
-        [head, displaced, lent, queued, fetch, stores, gathered]
+        let exposed = Some(self.exposed);
+        [head, exposed, displaced, lent, queued, fetch, stores, gathered]
             .into_iter()
             .flatten()
             .filter(is_to_come)

@@ -48,6 +48,8 @@ pub enum Origin {
     OtherCore,
 }
 
+/// The part of an exchange between cores after which the core that has the line hears of it.
+const HEARD: (u64, u64) = (3, 8);
 /// Exchanges between cores take up to one part of so many less or more than they do on average.
 const TRANSFER_PARTS: u64 = 4;
 
@@ -414,7 +416,7 @@ impl Memory {
             return None;
         }
         let transfer = self.next_transfer();
-        let way = transfer / 2;
+        let way = transfer * HEARD.0 / HEARD.1;
         let mut given = None;
         let mut left = others;
         while left != 0 {
@@ -426,7 +428,9 @@ impl Memory {
             if self.holds == Holds::Victims || held.state != State::Shared {
                 given = given.max(Some(at + transfer - way));
             }
-            if let Some(directory) = self.directory.as_mut().filter(|_| is_write) {
+            // A core that only reads what another one changed takes it for a moment, too.
+            let is_taken = is_write || held.state != State::Shared;
+            if let Some(directory) = self.directory.as_mut().filter(|_| is_taken) {
                 directory.taken(other).push((line, at));
             }
         }

@@ -181,6 +181,9 @@ pub struct Coherence {
     pub transfer: u32,
     /// Cycles until a core begins again when another one wrote what it has loaded too early.
     pub clear: u32,
+    /// Cycles from having the bytes of a line that came from another core to retiring the load: until
+    /// then another core may take them back.
+    pub exposed: u32,
     /// Where it is from.
     pub source: String,
 }

@@ -46,6 +46,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);
     faults.cycles("hierarchy.coherence.transfer", coherence.transfer);
     faults.cycles("hierarchy.coherence.clear", coherence.clear);
+    faults.cycles("hierarchy.coherence.exposed", coherence.exposed);
     if model.memory.l1d.line != LINE || model.front.l1i.line != LINE {
         faults.add("memory.l1d.line", format_args!("{LINE}, in every cache"), "another length");
     }

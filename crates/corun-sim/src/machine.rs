@@ -149,16 +149,20 @@ mod tests {
 
     /// The same with an instruction for each core.
     fn cycles_of(work: &[(&[u8], u64)]) -> Vec<(u64, u64)> {
-        let model = model::find("zen4").unwrap();
-        let timings = TimingTable::of(&model).unwrap();
-        let mut lowering = Lowering::new(&model, &timings);
+        cycles_on(&model::find("zen4").unwrap(), work)
+    }
+
+    /// The same on another core.
+    fn cycles_on(model: &CoreModel, work: &[(&[u8], u64)]) -> Vec<(u64, u64)> {
+        let timings = TimingTable::of(model).unwrap();
+        let mut lowering = Lowering::new(model, &timings);
         let cores = work.iter().map(|&(code, place)| {
             let code = lowering.lower(&corun_trace::decode(0x1000, code).unwrap());
             let feed = Again { code: Some(code), block: 0, place, left: TIMES };
             (lowering.stack_update(), vec![feed])
         });
         let cores = cores.collect();
-        let mut machine = Machine::new(&model, cores);
+        let mut machine = Machine::new(model, cores);
         let mut ends = vec![(0, 0); work.len()];
         while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]) {
             let state = machine.state(core, 0);
@@ -209,6 +213,23 @@ mod tests {
         let clear = u64::from(model::find("zen4").unwrap().hierarchy.coherence.clear);
         // `cycles_of` counts what is retired: each once.
         assert!(shared[0].0 > apart[0].0 + clear, "{apart:?} {shared:?}");
+    }
+
+    #[test]
+    fn who_changes_a_line_begins_again_when_another_core_reads_it() {
+        let apart = cycles_of(&[(ADD, 0x8000), (LOAD, 0x9000)]);
+        let shared = cycles_of(&[(ADD, 0x8000), (LOAD, 0x8008)]);
+        let clear = u64::from(model::find("zen4").unwrap().hierarchy.coherence.clear);
+        assert!(shared[0].0 > apart[0].0 + clear, "{apart:?} {shared:?}");
+    }
+
+    #[test]
+    fn every_core_gets_on_however_short_it_has_a_line() {
+        let mut model = model::find("zen4").unwrap();
+        let coherence = &mut model.hierarchy.coherence;
+        (coherence.transfer, coherence.heard, coherence.exposed) = (1, 0, 1000);
+        // `cycles_on` ends when all have retired what they have to.
+        cycles_on(&model, &[(ADD, 0x8000), (ADD, 0x8008)]);
     }
 
     #[test]

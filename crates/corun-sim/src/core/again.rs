@@ -24,7 +24,7 @@ impl<F: Feed> Core<F> {
                     let mut all = lines(flight.address, flight.span.into());
                     all.any(|at| thread.pages.physical(at) >> shift == line)
                 };
-                // Every thread gets on.
+                // What it began anew with is not too early again: every thread gets on.
                 let spared = thread.rob.front().filter(|_| thread.is_anew);
                 let first = spared.map_or(thread.oldest, |oldest| oldest.end);
                 let early = (first..thread.next).find(|&sequence| {

@@ -141,6 +141,7 @@ impl<F: Feed> Core<F> {
 
 impl<F> Thread<F> {
     /// Whether its oldest operation is done, and no other core can take back what it loaded.
+    #[inline]
     fn is_final(&mut self, core: usize, now: u64, exposed: u64, memory: &Memory) -> bool {
         let &Flight { done, kind, address, .. } = self.flights.at(self.head);
         if done > now {

@@ -48,8 +48,6 @@ pub enum Origin {
     OtherCore,
 }
 
-/// The part of an exchange between cores after which the core that has the line hears of it.
-const HEARD: (u64, u64) = (3, 8);
 /// Exchanges between cores take up to one part of so many less or more than they do on average.
 const TRANSFER_PARTS: u64 = 4;
 
@@ -134,6 +132,7 @@ struct Latencies {
     l3: u64,
     main: u64,
     transfer: u64,
+    heard: u64,
     code: u64,
     walk_begins: WalkBegins,
 }
@@ -162,6 +161,7 @@ impl Memory {
                 l3: behind_l2.into(),
                 main: u64::from(behind_l3) + (main.nanoseconds * model.gigahertz) as u64,
                 transfer: hierarchy.coherence.transfer.into(),
+                heard: hierarchy.coherence.heard.into(),
                 code: model.front.l1i.miss.into(),
                 walk_begins: hierarchy.walk.begins,
             },
@@ -196,8 +196,9 @@ impl Memory {
 
     /// Whether a line that a store writes came from another core the last time that it came to any.
     pub(crate) fn is_contested(&self, request: Request) -> bool {
-        let line = request.pages.physical(request.linear) >> LINE_SHIFT;
-        self.directory.as_ref().is_some_and(|directory| directory.is_contested(line))
+        self.directory.as_ref().is_some_and(|directory| {
+            directory.is_contested(request.pages.physical(request.linear) >> LINE_SHIFT)
+        })
     }
 
     /// Instructions: when their line can be decoded.
@@ -416,17 +417,17 @@ impl Memory {
             return None;
         }
         let transfer = self.next_transfer();
-        let way = transfer * HEARD.0 / HEARD.1;
+        let heard = transfer * self.latencies.heard / self.latencies.transfer.max(1);
         let mut given = None;
         let mut left = others;
         while left != 0 {
             let other = left.trailing_zeros() as usize;
             left &= left - 1;
-            let held = self.cores[other].give(line, is_write, now, way);
+            let held = self.cores[other].give(line, is_write, now, heard);
             let Some((held, at)) = held else { continue };
             // An inclusive last level has what no core may have changed.
             if self.holds == Holds::Victims || held.state != State::Shared {
-                given = given.max(Some(at + transfer - way));
+                given = given.max(Some(at + transfer.saturating_sub(heard)));
             }
             // A core that only reads what another one changed takes it for a moment, too.
             let is_taken = is_write || held.state != State::Shared;

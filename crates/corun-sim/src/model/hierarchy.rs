@@ -179,6 +179,9 @@ pub struct MainMemory {
 pub struct Coherence {
     /// Cycles for a line that another core has changed, instead of those of the last level.
     pub transfer: u32,
+    /// How many of them pass until the core that has the line hears of it: it may use the line so long
+    /// if another core asked for it while it came.
+    pub heard: u32,
     /// Cycles until a core begins again when another one wrote what it has loaded too early.
     pub clear: u32,
     /// Cycles from having the bytes of a line that came from another core to retiring the load: until

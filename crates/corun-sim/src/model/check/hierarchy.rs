@@ -45,6 +45,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     amount("hierarchy.main.nanoseconds", main.nanoseconds, 1e5, faults);
     amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);
     faults.cycles("hierarchy.coherence.transfer", coherence.transfer);
+    faults.within("hierarchy.coherence.heard", coherence.heard, 0, coherence.transfer);
     faults.cycles("hierarchy.coherence.clear", coherence.clear);
     faults.cycles("hierarchy.coherence.exposed", coherence.exposed);
     if model.memory.l1d.line != LINE || model.front.l1i.line != LINE {

@@ -37,3 +37,20 @@ fn workloads_run_as_ever() {
         }
     }
 }
+
+#[test]
+fn threads_come_in_the_order_of_their_workers() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let work = ["kernel-worker", "--operations=1000", "--workers=12", "--threads=12", "fib"];
+        let command = [env!("CARGO_BIN_EXE_corun")].into_iter().chain(work);
+        let traced = Outcome::of(trace(tracer, &scratch).args(command));
+        assert_eq!(traced.exit, Some(0), "{tracer}: {}", traced.errors);
+        let info = info(&scratch.file("trace"));
+        let threads = info["closing"]["threads"].as_array().unwrap();
+        // Linux numbers threads as they are made, and once begins at the least number again.
+        let numbers: Vec<_> = threads.iter().map(|thread| thread["tid"].as_u64()).collect();
+        let steps_back = numbers.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        assert!(numbers.len() == 13 && steps_back <= 1, "{tracer}: {numbers:?}");
+    }
+}

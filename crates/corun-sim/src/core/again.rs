@@ -7,7 +7,6 @@ use super::flight::{Flight, NEVER};
 use super::operands::lines;
 use super::thread::{Queued, Thread};
 use super::{Core, Feed};
-use crate::code::Kind;
 use crate::memory::Memory;
 
 impl<F: Feed> Core<F> {
@@ -29,7 +28,7 @@ impl<F: Feed> Core<F> {
                 let first = spared.map_or(thread.oldest, |oldest| oldest.end);
                 let early = (first..thread.next).find(|&sequence| {
                     let flight = thread.flights.at(sequence);
-                    matches!(flight.kind, Kind::Load(_)) && flight.done <= at && is_there(flight)
+                    flight.can_be_taken_back() && flight.done <= at && is_there(flight)
                 });
                 thread.too_early = thread.too_early.into_iter().chain(early).min();
             }
@@ -89,5 +88,6 @@ impl<F> Thread<F> {
         self.lent = Default::default();
         self.too_early = None;
         self.is_anew = true;
+        (self.paused, self.exposed) = (0, 0);
     }
 }

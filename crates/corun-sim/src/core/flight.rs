@@ -68,6 +68,8 @@ pub(super) struct Flight {
     pub(super) extra: u16,
     /// Whether a store that has not reached the cache gives its data.
     pub(super) is_forwarded: bool,
+    /// Whether nobody can come between it and what it is part of: a locked load, or a prefetch.
+    pub(super) is_firm: bool,
     /// Whether it is a plain load of a general-purpose register.
     pub(super) is_pointer: bool,
     /// Of its last cycles those that a sibling costs it which displaced its line.
@@ -81,6 +83,12 @@ pub(super) struct Flight {
 const _: () = assert!(size_of::<Flight>() == 64);
 
 impl Flight {
+    /// Whether another core that takes the line may make it a load that was too early.
+    #[inline]
+    pub(super) fn can_be_taken_back(&self) -> bool {
+        matches!(self.kind, Kind::Load(_)) && !self.is_firm
+    }
+
     /// Says which bytes it loads or is going to store.
     pub(super) fn touch(&mut self, address: u64, span: u64) {
         self.address = address;
@@ -115,6 +123,7 @@ impl Default for Flights {
             latency: 0,
             extra: 0,
             is_forwarded: false,
+            is_firm: false,
             is_pointer: false,
             waited: 0,
             displaced: Displacement::default(),
@@ -160,6 +169,7 @@ impl Flights {
         flight.span = 0;
         flight.origin = Origin::L1;
         flight.is_forwarded = false;
+        flight.is_firm = false;
         flight.waited = 0;
         flight.displaced = Displacement::default();
         flight.waiters = NONE;

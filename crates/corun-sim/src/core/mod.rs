@@ -337,6 +337,12 @@ impl<F: Feed> Core<F> {
         Request { core: self.number, user: thread.user, instruction, linear, pages: thread.pages }
     }
 
+    /// Whether a thread has begun anew because of other cores.
+    #[cfg(test)]
+    pub(crate) fn has_begun_again(&self) -> bool {
+        self.threads.iter().any(|thread| thread.cleared > 0)
+    }
+
     /// Entries of anything that are taken: none, when all programs have ended.
     #[cfg(test)]
     pub(crate) fn occupied(&self) -> u32 {

@@ -1,5 +1,7 @@
 //! Renaming: operations take their places in the back end, and learn what they wait for.
 
+use corun_trace::Direction;
+
 use corun_trace::Form;
 
 use super::flight::{Handle, NEVER};
@@ -254,6 +256,10 @@ impl<F: Feed> Core<F> {
             return full;
         }
         let oldest = thread.flights.at(thread.head);
+        if oldest.done <= self.now {
+            // It waits only because another core may take back what it loaded.
+            return Component::Memory(Origin::OtherCore);
+        }
         let is_load = matches!(oldest.kind, Kind::Load(_));
         let is_displaced = oldest.displaced.cycles > 0
             && self.now.saturating_add(oldest.displaced.cycles.into()) >= oldest.done;
@@ -464,6 +470,7 @@ impl<F: Feed> Thread<F> {
             }
         }
         flight.touch(linear, span);
+        flight.is_firm = lowered.is_locked || place.direction == Direction::Prefetch;
         let line = parameters.line_shift;
         let address = self.pages.physical(linear);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {

@@ -1,9 +1,8 @@
 //! The end of the pipeline: results become final in program order, stores reach the cache.
 
-use super::flight::Flight;
+use super::operands::lines;
 use super::thread::Thread;
 use super::{Core, Feed, Handle};
-use crate::code::Kind;
 use crate::memory::{Memory, Request};
 use crate::model::Policy;
 
@@ -140,20 +139,22 @@ impl<F: Feed> Core<F> {
 }
 
 impl<F> Thread<F> {
-    /// Whether its oldest operation is done, and no other core can take back what it loaded.
+    /// Whether its oldest operation is done, and need not wait because another core may take back what
+    /// it loaded.
     #[inline]
     fn is_final(&mut self, core: usize, now: u64, exposed: u64, memory: &Memory) -> bool {
-        let &Flight { done, kind, address, .. } = self.flights.at(self.head);
-        if done > now {
+        let flight = self.flights.at(self.head);
+        if flight.done > now {
             return false;
         }
-        let until = done + exposed;
-        if until <= now || !matches!(kind, Kind::Load(_)) {
+        let until = flight.done + exposed;
+        if until <= now || !flight.can_be_taken_back() {
             return true;
         }
-        let request =
-            Request { core, user: self.user, instruction: 0, linear: address, pages: self.pages };
-        let is_exposed = memory.is_contested(request);
+        let (user, pages) = (self.user, self.pages);
+        let is_exposed = lines(flight.address, flight.span.into()).any(|linear| {
+            memory.is_contested(Request { core, user, instruction: 0, linear, pages })
+        });
         if is_exposed {
             self.exposed = until;
         }

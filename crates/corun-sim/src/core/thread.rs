@@ -67,7 +67,7 @@ pub(super) struct Thread<F> {
     pub(super) too_early: Option<u64>,
     /// Whether it has begun anew with the oldest instruction, which then is not too early again.
     pub(super) is_anew: bool,
-    /// From when on other cores cannot take back what the oldest operation loaded.
+    /// Until when the oldest operation is not retired because another core may take back what it loaded.
     pub(super) exposed: u64,
     /// Since when siblings have left it no entry of something.
     pub(super) starved: Option<u64>,

@@ -194,7 +194,8 @@ impl Memory {
         Some(held.ready)
     }
 
-    /// Whether a line that a store writes came from another core the last time that it came to any.
+    /// Whether a line came from another core, which had changed it or was to, the last time that it came to
+    /// any.
     pub(crate) fn is_contested(&self, request: Request) -> bool {
         self.directory.as_ref().is_some_and(|directory| {
             directory.is_contested(request.pages.physical(request.linear) >> LINE_SHIFT)
@@ -373,11 +374,7 @@ impl Memory {
             None => true,
             Some(directory) => {
                 let others = directory.ask(line, core, is_write);
-                let taken = self.take_from(others, line, is_write, now);
-                if let Some(directory) = &mut self.directory {
-                    directory.contest(line, taken.is_some());
-                }
-                if let Some(ready) = taken {
+                if let Some(ready) = self.take_from(others, line, is_write, now) {
                     let state = if is_write { State::Modified } else { State::Shared };
                     self.cores[core].asked(user).transfers += 1;
                     self.fill_l2(core, user, line, ready, state);
@@ -413,12 +410,10 @@ impl Memory {
     /// Takes a line from other cores, or (if it is only read) the right to write it. Returns the cycle
     /// in which it comes from one that has it.
     fn take_from(&mut self, others: u64, line: Line, is_write: bool, now: u64) -> Option<u64> {
-        if others == 0 {
-            return None;
-        }
-        let transfer = self.next_transfer();
+        let transfer = if others == 0 { 0 } else { self.next_transfer() };
         let heard = transfer * self.latencies.heard / self.latencies.transfer.max(1);
         let mut given = None;
+        let mut is_contested = is_write;
         let mut left = others;
         while left != 0 {
             let other = left.trailing_zeros() as usize;
@@ -429,11 +424,15 @@ impl Memory {
             if self.holds == Holds::Victims || held.state != State::Shared {
                 given = given.max(Some(at + transfer.saturating_sub(heard)));
             }
-            // A core that only reads what another one changed takes it for a moment, too.
-            let is_taken = is_write || held.state != State::Shared;
+            is_contested |= held.state == State::Modified;
+            // A core that is the first to read what another one changed takes it for a moment, too.
+            let is_taken = is_write || held.state == State::Modified && !held.stays;
             if let Some(directory) = self.directory.as_mut().filter(|_| is_taken) {
                 directory.taken(other).push((line, at));
             }
+        }
+        if let Some(directory) = &mut self.directory {
+            directory.contest(line, is_contested && given.is_some());
         }
         given
     }

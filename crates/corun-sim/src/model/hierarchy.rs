@@ -182,7 +182,8 @@ pub struct Coherence {
     /// How many of them pass until the core that has the line hears of it: it may use the line so long
     /// if another core asked for it while it came.
     pub heard: u32,
-    /// Cycles until a core begins again when another one wrote what it has loaded too early.
+    /// Cycles until a core begins again when another one wrote what it has loaded too early, or read what
+    /// it has changed.
     pub clear: u32,
     /// Cycles from having the bytes of a line that came from another core to retiring the load: until
     /// then another core may take them back.

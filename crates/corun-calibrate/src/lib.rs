@@ -23,6 +23,7 @@ mod model;
 mod native;
 pub mod overlay;
 mod spread;
+mod surroundings;
 
 pub use bench::{Bench, Routine};
 pub use calibration::{Calibration, calibrate};
@@ -36,3 +37,4 @@ pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
 pub use spread::Spread;
+pub use surroundings::{Circles, Fitted, Seen, Surroundings, fitted};

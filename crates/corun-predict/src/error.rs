@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use corun_record::{Actionable, Exit};
+use corun_sim::model::ModelError;
 use corun_trace::TraceError;
 use corun_trace::format::FormatError;
 
@@ -27,6 +28,9 @@ pub enum PredictError {
     /// The program died.
     #[error("expected a program that ends by itself, found one that was killed by signal {0}")]
     Killed(i32),
+    /// This machine's memory, as it was found, makes no model.
+    #[error("expected memory that a model can have, found: {0}")]
+    Memory(ModelError),
     /// Nothing of the program was recorded.
     #[error("expected instructions to simulate, found none in a run of {total}")]
     TooShort {
@@ -81,6 +85,7 @@ impl Actionable for PredictError {
                  --tracer."
                     .to_owned()
             }
+            Self::Memory(_) => "Predict with the model's own memory: --memory model.".to_owned(),
             Self::TooShort { .. } => {
                 "Ask for longer windows with --sample, or for the whole run with --whole."
                     .to_owned()

@@ -13,7 +13,7 @@ mod silent;
 
 pub use error::PredictError;
 pub use estimate::over;
-pub use native::{MeasureTrouble, measure};
-pub use predict::{Job, Progress, predict};
+pub use native::{MeasureTrouble, Measured, measure};
+pub use predict::{Job, MemoryOf, Progress, predict};
 pub use sampled::extrapolated;
 pub use sampling::Sampling;

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use corun_calibrate::{Circles, fitted};
 use corun_machine::Machine;
 use corun_measure::machine_summary;
 use corun_record::{
-    Caveat, ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare, TracedPart,
+    Caveat, ClockSource, Document, Estimate, FoundField, MeasuredRun, MeasuredRuns, Metric,
+    Observation, PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare,
+    TracedPart,
 };
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
@@ -36,6 +38,10 @@ pub struct Job<'a> {
     pub target: Target,
     /// The core.
     pub model: &'a CoreModel,
+    /// Whose memory is behind its second level.
+    pub memory: MemoryOf,
+    /// What the user set otherwise in the model, which stays so.
+    pub set: &'a [(String, String)],
     /// The core's timing of instructions.
     pub timings: &'a TimingTable,
     /// Why this core, as one sentence.
@@ -52,6 +58,15 @@ pub struct Job<'a> {
     pub keep: Option<PathBuf>,
     /// This machine.
     pub machine: &'a Machine,
+}
+
+/// Whose last level and memory a prediction is made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryOf {
+    /// Those of the model.
+    Model,
+    /// This machine's, as they are while the program is measured.
+    Host,
 }
 
 /// What is going on.
@@ -90,25 +105,19 @@ pub fn predict(
     let trace = Trace::open(recorded.file.path()).map_err(PredictError::Format)?;
     let (thread, instructions) = busiest(&trace, recorded.plan, recorded.instructions)
         .ok_or(PredictError::TooShort { total: recorded.instructions })?;
-    let goes_on = |done, all| {
-        progress(Progress::Simulating(done, all));
-        !stop.load(Ordering::Relaxed)
-    };
-    let before = Usage::now();
-    let simulated = simulate_windows(job.model, job.timings, &trace, thread, goes_on)
-        .map_err(PredictError::Format)?
-        .ok_or(PredictError::Interrupted { during: "simulated" })?;
-    let recorded_instructions = trace.threads()[thread.0 as usize].instructions;
-    let cost = Usage::now().since(before, recorded_instructions);
-    if simulated.together.instructions == 0 {
-        return Err(PredictError::TooShort { total: recorded.instructions });
-    }
     let mut caveats = job.caveats.clone();
     let mut measured = None;
+    let mut memory = Vec::new();
     if let Some(budget) = job.measure_for {
         let told = |run, runs| progress(Progress::Measuring(run, runs));
-        match measure(&job.target, thread.0 as usize, recorded.ending, budget, told, stop) {
-            Ok(Some(runs)) => measured = Some(runs),
+        let wanted = thread.0 as usize;
+        let circles = Circles::of(job.model).filter(|_| job.memory == MemoryOf::Host);
+        match measure(&job.target, wanted, recorded.ending, budget, circles, told, stop) {
+            Ok(Some(found)) => {
+                let fitted = circles.and_then(|circles| fitted(job.model, circles, &found.seen));
+                memory = fitted.map_or_else(Vec::new, |fitted| fitted.settings());
+                measured = Some(found.runs);
+            }
             Ok(None) => return Err(PredictError::Interrupted { during: "measured" }),
             Err(trouble) => {
                 caveats
@@ -116,9 +125,23 @@ pub fn predict(
             }
         }
     }
+    let model = with_memory(job, &memory)?;
+    let goes_on = |done, all| {
+        progress(Progress::Simulating(done, all));
+        !stop.load(Ordering::Relaxed)
+    };
+    let before = Usage::now();
+    let simulated = simulate_windows(&model, job.timings, &trace, thread, goes_on)
+        .map_err(PredictError::Format)?
+        .ok_or(PredictError::Interrupted { during: "simulated" })?;
+    let recorded_instructions = trace.threads()[thread.0 as usize].instructions;
+    let cost = Usage::now().since(before, recorded_instructions);
+    if simulated.together.instructions == 0 {
+        return Err(PredictError::TooShort { total: recorded.instructions });
+    }
     let said = Said { job, recorded: &recorded, simulated: &simulated, instructions };
     caveats.extend(said.caveats(&trace, measured.as_ref()));
-    let (observations, not_predicted, core) = said.figures(measured.as_ref());
+    let (observations, not_predicted, core) = said.figures(measured.as_ref(), memory);
     let prediction = Prediction {
         format: Prediction::FORMAT.to_owned(),
         version: Prediction::VERSION,
@@ -151,6 +174,12 @@ pub fn predict(
     }
     recorded.keep(job.keep.as_deref())?;
     Ok(prediction)
+}
+
+/// The model with this machine's memory in the place of its own; what the user set stays so.
+fn with_memory(job: &Job<'_>, memory: &[(String, String)]) -> Result<CoreModel, PredictError> {
+    let model = job.model.clone().with(memory);
+    model.and_then(|model| model.with(job.set)).map_err(PredictError::Memory)
 }
 
 /// A program's trace, in a file that goes away unless it is kept.
@@ -337,6 +366,7 @@ impl Said<'_> {
     fn figures(
         &self,
         measured: Option<&MeasuredRuns>,
+        memory: Vec<(String, String)>,
     ) -> (Vec<Observation>, Option<String>, PredictedCore) {
         let runs = measured.map_or(&[][..], |measured| &measured.runs);
         let of = |figure: fn(&MeasuredRun) -> f64| {
@@ -362,6 +392,7 @@ impl Said<'_> {
             reason: self.job.reason.clone(),
             ghz,
             clock: source,
+            memory: memory.into_iter().map(|(field, value)| FoundField { field, value }).collect(),
         };
         let predicted = extrapolated(&self.simulated.windows, self.instructions);
         let predicted = predicted.filter(|_| not_predicted.is_none());

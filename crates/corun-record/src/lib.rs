@@ -31,7 +31,7 @@ pub use placements::{
 };
 pub use plain::on_one_line;
 pub use prediction::{
-    ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction,
+    ClockSource, FoundField, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction,
     SimulationCost, StackShare, TracedPart,
 };
 pub use run::{

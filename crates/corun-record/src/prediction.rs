@@ -55,6 +55,18 @@ pub struct PredictedCore {
     pub ghz: f64,
     /// Where that clock is from.
     pub clock: ClockSource,
+    /// Fields of the model in whose place stands what was found on this machine while the program was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<FoundField>,
+}
+
+/// A field of a model, as it was found on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundField {
+    /// The field, as `corun models show` names it.
+    pub field: String,
+    /// Its value, as `--set` takes it.
+    pub value: String,
 }
 
 /// Where the clock of a prediction is from.

@@ -4,6 +4,7 @@
 //! each form of instruction needs, and a trace what the program executes.
 
 mod branch;
+mod circle;
 pub mod code;
 mod core;
 mod divided;
@@ -24,6 +25,7 @@ mod together;
 mod variants;
 mod windows;
 
+pub use circle::Circle;
 pub use core::{CycleStack, Occupancy};
 pub use memory::Requests;
 pub use outcome::{Outcome, Spread};

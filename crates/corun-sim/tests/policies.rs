@@ -99,7 +99,8 @@ impl Pair {
                 apart: 4096 * 128 + 64,
                 are_chased: false,
             }],
-            "memory.l1d" => vec![lines(memory.l1d.kib)],
+            // As many as it holds, and as many as it holds beside the sibling's but half of it does not.
+            "memory.l1d" => vec![lines(memory.l1d.kib), lines(memory.l1d.kib * 3 / 4)],
             "hierarchy.l2" | "hierarchy.fills" => {
                 vec![lines(64), lines(hierarchy.l2.kib)]
             }

@@ -213,7 +213,8 @@ fn a_thread_that_mispredicts_leaves_the_ports_to_its_sibling() {
         let spread = simulated(&model, &[&guesses, &busy], "spread", 1);
         let full = simulated(&model, &[&guesses, &busy], "full@2", 1);
         let found = full.per_core(&spread).unwrap().mean;
-        assert!(found > 1.5, "{}: {found}", model.name);
+        // Branches with what they compare take some of the ports, too.
+        assert!(found > 1.4, "{}: {found}", model.name);
     }
 }
 

@@ -94,6 +94,13 @@ fn course(prediction: &Prediction) -> Vec<String> {
         prediction.mispredicts_per_thousand
     )];
     lines.extend(prediction.measured.as_ref().map(|measured| how_measured(prediction, measured)));
+    if !prediction.core.memory.is_empty() {
+        let fields = prediction.core.memory.iter().map(|it| format!("{}={}", it.field, it.value));
+        lines.push(format!(
+            "Memory behind the second level is this machine's, as it was around the measured runs: {}.",
+            fields.collect::<Vec<_>>().join(", ")
+        ));
+    }
     lines
 }
 

@@ -1,8 +1,8 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    Caveat, Document, MachineSummary, MeasuredRun, Observation, PredictedCore, PredictedWindow,
-    SimulationCost, StackShare, TracedPart,
+    Caveat, Document, FoundField, MachineSummary, MeasuredRun, Observation, PredictedCore,
+    PredictedWindow, SimulationCost, StackShare, TracedPart,
 };
 
 use super::*;
@@ -58,6 +58,10 @@ fn prediction() -> Prediction {
             reason: "this host's own".to_owned(),
             ghz: 3.5,
             clock: ClockSource::Measured,
+            memory: vec![FoundField {
+                field: "hierarchy.l2.miss".to_owned(),
+                value: "45".to_owned(),
+            }],
         },
         traced: TracedPart {
             tracer: "dynamorio".to_owned(),

@@ -92,7 +92,7 @@ impl<'m> Lowering<'m> {
             if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
                 && self.fuses(first, &decoded)
             {
-                fuse(pending, &mut lowered);
+                fuse(pending, &mut lowered, self.ports(&self.model.front.fusion.ports));
             }
             let from = (decoded.ip() - block.address) as usize;
             lowered.constants = slots::constants(&decoded, &decoder.get_constant_offsets(&decoded));
@@ -623,13 +623,13 @@ fn unused(operand: MemoryOperand) -> Memory {
     }
 }
 
-/// The jump takes no slot and no port of its own: the instruction before it does both.
-fn fuse(first: &mut CodeInstruction, jump: &mut CodeInstruction) {
+/// The jump takes no slot and no port of its own: the instruction before it does both, at these ports or at the jump's.
+fn fuse(first: &mut CodeInstruction, jump: &mut CodeInstruction, ports: PortSet) {
     let Some(branch) = jump.operations.last_mut() else { return };
     if let Some(computed) =
         first.operations.iter_mut().rfind(|operation| operation.kind == Kind::Compute)
     {
-        computed.ports = branch.ports;
+        computed.ports = if ports == 0 { branch.ports } else { ports };
     }
     (branch.ports, branch.latency, branch.busy) = (0, 0, 0);
     (jump.slots, jump.renamed) = (0, 0);

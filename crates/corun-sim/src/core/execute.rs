@@ -18,18 +18,23 @@ struct Rates {
 }
 
 impl Rates {
-    /// Takes one off, if there is one.
-    fn take(&mut self, kind: Kind, is_vector: bool) -> bool {
+    /// Takes one off, if there is one; of vectors as many as the accesses that a wide one is, or all.
+    fn take(&mut self, kind: Kind, is_vector: bool, accesses: u16, whole: &Self) -> bool {
         let (all, vectors) = match kind {
             Kind::Compute | Kind::StoreData(_) => return true,
             Kind::Load(_) => (&mut self.loads, &mut self.vector_loads),
             Kind::StoreAddress(_) => (&mut self.stores, &mut self.vector_stores),
         };
-        if *all == 0 || (is_vector && *vectors == 0) {
+        let most = match kind {
+            Kind::Load(_) => whole.vector_loads,
+            _ => whole.vector_stores,
+        };
+        let wanted = if is_vector { u32::from(accesses).min(most).max(1) } else { 0 };
+        if *all == 0 || *vectors < wanted {
             return false;
         }
         *all -= 1;
-        *vectors -= u32::from(is_vector && *vectors > 0);
+        *vectors -= wanted;
         true
     }
 }
@@ -54,28 +59,32 @@ impl<F: Feed> Core<F> {
             stores: self.parameters.store_rate,
             vector_stores: self.parameters.vector_store_rate,
         };
+        let whole = rates;
         let mut banks = Banks::new(self.parameters.banks);
         let has_own = self.parameters.own_loads || self.parameters.own_stores;
         let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
         for set in 0..self.ports.len() {
             let mut ready = self.ports[set].ready;
+            // Where memory does not take as many loads as have their addresses, the oldest are first.
+            let loads = ready & self.parameters.load_ports;
+            let contested = if loads.count_ones() > whole.vector_loads { loads } else { 0 };
             while ready != 0 {
-                let port = ready.trailing_zeros() as usize;
-                ready &= ready - 1;
                 let ports = &self.ports[set];
+                let port = ports.first(ready, contested);
+                ready &= !(1 << port);
                 if ports.free[port] > self.now {
                     continue;
                 }
                 let Some(&(_, handle)) = ports.waiting[port].front() else { continue };
                 let flight = self.flight(handle);
                 let (kind, is_vector) = (flight.kind, flight.is_vector);
-                let (address, span) = (flight.address, flight.span.into());
+                let (address, span, busy) = (flight.address, flight.span.into(), flight.busy);
                 let is_own = self.parameters.has_own_rate(kind);
                 let rates = if is_own { &mut own[handle.thread()] } else { &mut rates };
                 if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
                     continue;
                 }
-                if !rates.take(kind, is_vector) {
+                if !rates.take(kind, is_vector, busy, &whole) {
                     continue;
                 }
                 self.ports[set].take(port);

@@ -21,6 +21,7 @@ use path::{Path, Place};
 use smallvec::SmallVec;
 
 pub(super) use front::Front;
+pub(super) use warm::Pace;
 
 /// Where a thread's next instructions come from.
 #[derive(Debug)]

@@ -33,7 +33,7 @@ pub(crate) use flight::CAPACITY;
 pub use occupancy::Occupancy;
 pub use stack::CycleStack;
 
-use fetch::Front;
+use fetch::{Front, Pace};
 use flight::{Flight, Handle};
 use linear_tags::LinearTags;
 use parameters::Parameters;
@@ -144,6 +144,7 @@ pub(crate) struct Core<F> {
     code: Vec<CodeBlock>,
     threads: Vec<Thread<F>>,
     now: u64,
+    pace: Pace,
     wheel: Wheel,
     /// The ports of all threads, and those of single ones behind them.
     ports: Vec<Ports>,
@@ -196,6 +197,7 @@ impl<F: Feed> Core<F> {
                 .map(|(thread, feed)| Thread::new(thread, feed, &parameters, model, count - 1))
                 .collect(),
             now: 0,
+            pace: Pace::default(),
             wheel: Wheel::default(),
             ports,
             predict_turn: turn,

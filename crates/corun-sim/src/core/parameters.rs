@@ -46,6 +46,8 @@ pub(super) struct Parameters {
     pub(super) vector_store_rate: u32,
     pub(super) commit: u32,
     pub(super) commit_same_line: u32,
+    /// Bytes that reach the cache at once.
+    pub(super) store_width: u32,
     pub(super) line_shift: u32,
     pub(super) commit_shift: u32,
     pub(super) load_split: u32,
@@ -168,6 +170,7 @@ impl Parameters {
             vector_store_rate: address_rate(memory.stores.vector_rate),
             commit: memory.stores.commit,
             commit_same_line: memory.stores.commit_same_line,
+            store_width: memory.stores.width.max(1),
             line_shift: memory.l1d.line.trailing_zeros(),
             commit_shift: memory.stores.commit_bytes.unwrap_or(memory.l1d.line).trailing_zeros(),
             load_split: memory.loads.split,

@@ -70,6 +70,17 @@ impl Ports {
         u64::from(self.assigned[port]) + self.free[port].saturating_sub(now)
     }
 
+    /// The lowest of these ports; if that is one of the contested ones, the one of them for which the oldest waits.
+    #[inline]
+    pub(super) fn first(&self, ports: PortSet, contested: PortSet) -> usize {
+        let lowest = ports.trailing_zeros() as usize;
+        if contested >> lowest & 1 == 0 {
+            return lowest;
+        }
+        let age = |port: &usize| self.waiting[*port].front().map(|(age, _)| *age);
+        members(ports & contested).min_by_key(age).unwrap_or(lowest)
+    }
+
     /// Takes the oldest that waits for a port.
     pub(super) fn take(&mut self, port: usize) {
         self.waiting[port].pop_front();

@@ -257,8 +257,10 @@ impl<F: Feed> Core<F> {
         }
         let oldest = thread.flights.at(thread.head);
         if oldest.done <= self.now {
-            // It waits only because another core may take back what it loaded.
-            return Component::Memory(Origin::OtherCore);
+            return match thread.exposed > self.now {
+                true => Component::Memory(Origin::OtherCore),
+                false => full,
+            };
         }
         let is_load = matches!(oldest.kind, Kind::Load(_));
         let is_displaced = oldest.displaced.cycles > 0

@@ -41,8 +41,12 @@ impl<F: Feed> Core<F> {
                     break;
                 }
                 line = Some(place);
-                let free =
-                    if is_split { now + 1 + u64::from(self.parameters.store_split) } else { now };
+                let parts = u64::from(u32::from(store.size).div_ceil(self.parameters.store_width));
+                let free = match is_split {
+                    true => now + 1 + u64::from(self.parameters.store_split),
+                    false if parts > 1 => now + parts,
+                    false => now,
+                };
                 if gathers {
                     thread.gathered.take(first, granted);
                 }
@@ -52,7 +56,7 @@ impl<F: Feed> Core<F> {
                 for (handle, longer) in waiting {
                     self.release(handle, granted.max(now) + 1 + u64::from(longer));
                 }
-                if is_split {
+                if free > now {
                     break;
                 }
             }

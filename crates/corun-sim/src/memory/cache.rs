@@ -1,6 +1,7 @@
 //! One cache: which lines it holds, in which state, and which one leaves for a new one.
 
 use super::displaced::Displaced;
+use super::others::{Chance, Others};
 use crate::model::{CacheSize, Replacement};
 
 /// A line's number: its physical address without the bits inside the line.
@@ -61,6 +62,8 @@ pub(super) struct Evicted {
 
 /// No line has this number.
 const EMPTY: Line = Line::MAX;
+/// Lines of cores that are not simulated have this one, all of them.
+const OF_OTHERS: Line = EMPTY - 1;
 /// Re-reference interval of a line that is about to leave (Jaleel et al. 2010, two bits).
 const DISTANT: u32 = 3;
 
@@ -78,6 +81,9 @@ pub(super) struct Cache {
     clock: u32,
     /// What threads lost to each other, where several share it.
     displaced: Option<Displaced>,
+    /// Which cores that are not simulated use it, too.
+    others: Option<Others>,
+    chance: Chance,
 }
 
 /// Sets that get room together, so that a large cache of which little is used costs little.
@@ -102,8 +108,16 @@ impl Cache {
         let (sets, ways) = (u64::from(size.sets), size.ways as usize);
         let groups = vec![Group::default(); sets.div_ceil(GROUP) as usize];
         let mask = sets.is_power_of_two().then(|| sets - 1);
-        let (replacement, displaced) = (size.replacement, None);
-        Self { sets, mask, ways, replacement, groups, clock: 0, displaced }
+        let replacement = size.replacement;
+        let (clock, chance) = (0, Chance::default());
+        let (displaced, others) = (None, None);
+        Self { sets, mask, ways, replacement, groups, clock, displaced, others, chance }
+    }
+
+    /// One into which cores that are not simulated bring so many lines a cycle.
+    pub(super) fn with_others(self, lines_a_cycle: f64) -> Self {
+        let others = (lines_a_cycle > 0.0).then(|| Others::new(lines_a_cycle, self.sets));
+        Self { others, ..self }
     }
 
     /// One that so many threads share.
@@ -136,6 +150,19 @@ impl Cache {
         lines.iter().position(|held| *held == line).map(|way| set.first + way)
     }
 
+    /// Lets the lines in that others have brought into a line's set up to now.
+    pub(super) fn catch_up(&mut self, line: Line, now: u64) {
+        let number = self.number(line);
+        let most = self.ways as u32;
+        let Some(others) = &mut self.others else { return };
+        for _ in 0..others.come(number, now, most) {
+            let set = self.set(line);
+            self.make_room(set);
+            let place = self.victim(set);
+            self.take_in(set, place, OF_OTHERS, now, State::Exclusive, 0);
+        }
+    }
+
     /// A line that it holds, as it is; the replacement does not notice.
     #[inline]
     pub(super) fn peek(&mut self, line: Line) -> Option<&mut Held> {
@@ -155,7 +182,7 @@ impl Cache {
     fn touch(&mut self, set: Set, place: usize) {
         let held = &mut self.groups[set.group].held;
         match self.replacement {
-            Replacement::LeastRecent => {
+            Replacement::LeastRecent | Replacement::OlderOfTwo => {
                 self.clock += 1;
                 held[place].rank = self.clock;
                 if self.clock == u32::MAX {
@@ -189,24 +216,39 @@ impl Cache {
         self.make_room(set);
         let known = self.place(line, set);
         let place = known.unwrap_or_else(|| self.victim(set));
-        let group = &mut self.groups[set.group];
-        let (before, held) = (group.lines[place], group.held[place]);
+        let (before, held) = self.take_in(set, place, line, ready, state, thread);
         // What another core has, or is about to have, is not worth a place elsewhere.
-        let leaves = known.is_none() && before != EMPTY && (held.until == u64::MAX || held.stays);
+        let is_held = !matches!(before, EMPTY | OF_OTHERS);
+        let leaves = known.is_none() && is_held && (held.until == u64::MAX || held.stays);
         let evicted = leaves.then(|| Evicted { line: before, state: held.kept() });
-        group.lines[place] = line;
-        let rank = held.rank;
-        let (until, was_displaced) = (u64::MAX, false);
-        group.held[place] = Held { ready, state, until, stays: false, rank, thread, was_displaced };
-        self.touch(set, place);
         if known.is_none() {
             let left = evicted.map(|evicted| (held.thread, evicted.line));
             self.note(set, place, left);
         }
+        evicted
+    }
+
+    /// Puts a line into a place; returns what was there.
+    fn take_in(
+        &mut self,
+        set: Set,
+        place: usize,
+        line: Line,
+        ready: u64,
+        state: State,
+        thread: u8,
+    ) -> (Line, Held) {
+        let group = &mut self.groups[set.group];
+        let before = (group.lines[place], group.held[place]);
+        group.lines[place] = line;
+        let rank = before.1.rank;
+        let (until, was_displaced) = (u64::MAX, false);
+        group.held[place] = Held { ready, state, until, stays: false, rank, thread, was_displaced };
+        self.touch(set, place);
         if self.replacement == Replacement::ReReference {
             self.groups[set.group].held[place].rank = DISTANT - 1;
         }
-        evicted
+        before
     }
 
     /// Notes what it means to the threads that share the cache that a line came and another one left.
@@ -251,6 +293,10 @@ impl Cache {
             Replacement::LeastRecent => {
                 held.iter().enumerate().min_by_key(|(_, held)| held.rank).map(|(way, _)| way)
             }
+            Replacement::OlderOfTwo => {
+                let two = [0; 2].map(|_| self.chance.below(self.ways as u32) as usize);
+                two.into_iter().min_by_key(|&way| held[way].rank)
+            }
             Replacement::PseudoLeastRecent => held.iter().position(|held| held.rank == 0),
             Replacement::ReReference => {
                 let oldest = held.iter().map(|held| held.rank).max().unwrap_or(DISTANT);
@@ -281,8 +327,12 @@ mod tests {
         Cache::of(CacheSize { sets, ways, replacement })
     }
 
-    const ALL: [Replacement; 3] =
-        [Replacement::LeastRecent, Replacement::PseudoLeastRecent, Replacement::ReReference];
+    const ALL: [Replacement; 4] = [
+        Replacement::LeastRecent,
+        Replacement::PseudoLeastRecent,
+        Replacement::ReReference,
+        Replacement::OlderOfTwo,
+    ];
 
     /// Misses of a walk over `lines` lines, once they had their chance.
     fn misses(cache: &mut Cache, lines: u64) -> usize {
@@ -344,7 +394,7 @@ mod tests {
         #[test]
         fn it_holds_what_came_last_and_no_more_than_it_has(
             lines in prop::collection::vec(0u64..200, 1..400),
-            which in 0usize..3,
+            which in 0usize..4,
             sets in 1u32..9,
             ways in 1u32..9,
         ) {

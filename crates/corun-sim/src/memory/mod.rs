@@ -9,6 +9,7 @@ mod coherence;
 mod counts;
 mod displaced;
 mod link;
+mod others;
 mod pages;
 mod prefetch;
 mod private;
@@ -18,6 +19,7 @@ mod translation;
 mod ways;
 
 pub use counts::Requests;
+pub(crate) use others::Chance;
 pub(crate) use pages::Pages;
 
 use cache::{Cache, Line, State};
@@ -149,7 +151,10 @@ impl Memory {
         let main = &hierarchy.main;
         let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
         let group = || Group {
-            l3: l3.map(|l3| Cache::of(l3.size())),
+            l3: l3.map(|l3| {
+                let lines_a_second = l3.others * 1e9 / f64::from(LINE);
+                Cache::of(l3.size()).with_others(lines_a_second / (model.gigahertz * 1e9))
+            }),
             main: Link::new(seconds_a_line * model.gigahertz * 1e9),
         };
         Self {
@@ -391,7 +396,10 @@ impl Memory {
         let latencies = self.latencies;
         let group = &mut self.groups[core / self.group_size];
         let start = self.cores[core].l3_link.take(now);
-        let found = group.l3.as_mut().and_then(|l3| l3.find(line)).map(|held| held.ready);
+        let found = group.l3.as_mut().and_then(|l3| {
+            l3.catch_up(line, start);
+            l3.find(line).map(|held| held.ready)
+        });
         let (ready, origin) = match found {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {
@@ -463,6 +471,7 @@ impl Memory {
             }
             return;
         };
+        l3.catch_up(line, ready);
         let Some(evicted) = l3.insert(line, ready, state, 0) else { return };
         let mut is_changed = evicted.state == State::Modified;
         if self.holds == Holds::Inclusive {

@@ -38,21 +38,23 @@ const DIRECTORY_SHIFT: u32 = 9;
 impl Translations {
     pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let walk = &model.hierarchy.walk;
-        let divided = |entries: u32, ways: u32, policy: Policy| {
+        let divided = |entries: u32, ways: u32, by_chance: bool, policy: Policy| {
             Divided::new(policy, threads, |parts| {
                 // Of what all ways of one set hold, a thread gets some of the ways.
                 let ways = if ways == entries { ways / parts } else { ways };
-                Ways::new(entries / parts, ways, 0)
+                let known = Ways::new(entries / parts, ways, 0);
+                if by_chance { known.by_chance() } else { known }
             })
         };
-        let first = |tlb: &Tlb| divided(tlb.entries, tlb.ways, tlb.sharing.policy);
-        let second = |tlb: &SecondTlb| divided(tlb.entries, tlb.ways, tlb.sharing.policy);
+        let first = |tlb: &Tlb| divided(tlb.entries, tlb.ways, false, tlb.sharing.policy);
+        let second =
+            |tlb: &SecondTlb| divided(tlb.entries, tlb.ways, tlb.by_chance, tlb.sharing.policy);
         Self {
             data: first(&model.memory.dtlb),
             code: first(&model.front.itlb),
             second: model.hierarchy.stlb.as_ref().map(second),
             second_code: model.hierarchy.code_stlb.as_ref().map(second),
-            directories: divided(walk.directories, walk.directories, walk.sharing.policy),
+            directories: divided(walk.directories, walk.directories, false, walk.sharing.policy),
             data_miss: model.memory.dtlb.miss.into(),
             code_miss: model.front.itlb.miss.into(),
             walkers: Divided::new(walk.sharing.policy, threads, |parts| {

@@ -1,4 +1,6 @@
-//! Translations: whether one is there; the least recently used one goes first.
+//! Translations: whether one is there; the least recently used one goes first, or one by chance.
+
+use super::others::Chance;
 
 /// Entries by number (of a line, of a page), in sets.
 #[derive(Debug)]
@@ -12,6 +14,8 @@ pub(super) struct Ways {
     clock: u64,
     /// The number that was found last.
     last: u64,
+    /// Who goes, if that is by chance.
+    chance: Option<Chance>,
 }
 
 /// Numbers for which the last entry is remembered.
@@ -22,7 +26,12 @@ impl Ways {
         let ways = ways.max(1) as usize;
         let sets = (entries as usize / ways).max(1);
         let entries = vec![(0, 0); sets * ways];
-        Self { ways, entries, seen: [0; SEEN], shift, clock: 0, last: u64::MAX }
+        Self { ways, entries, seen: [0; SEEN], shift, clock: 0, last: u64::MAX, chance: None }
+    }
+
+    /// The same, of which any entry of a full set goes.
+    pub(super) fn by_chance(self) -> Self {
+        Self { chance: Some(Chance::default()), ..self }
     }
 
     /// Whether the address is there; it is from now on.
@@ -43,8 +52,12 @@ impl Ways {
         let first = number as usize % sets * self.ways;
         let set = &mut self.entries[first..][..self.ways];
         let found = set.iter().position(|(known, used)| *known == number && *used > 0);
-        let oldest = || (0..set.len()).min_by_key(|&way| set[way].1);
-        let way = found.or_else(oldest).unwrap_or(0);
+        let goes = || {
+            let oldest = (0..set.len()).min_by_key(|&way| set[way].1)?;
+            let by_chance = self.chance.as_mut().filter(|_| set[oldest].1 > 0);
+            Some(by_chance.map_or(oldest, |chance| chance.below(set.len() as u32) as usize))
+        };
+        let way = found.or_else(goes).unwrap_or(0);
         set[way] = (number, self.clock);
         *seen = (first + way) as u32;
         found.is_some()
@@ -81,6 +94,18 @@ mod tests {
         assert!(!ways.touch(128));
         assert!(ways.touch(0));
         assert!(!ways.touch(64), "its place was taken");
+    }
+
+    #[test]
+    fn more_than_there_is_room_for_is_found_in_part_where_chance_decides() {
+        let found = |mut ways: Ways| {
+            let walk = |ways: &mut Ways| (0..4096).filter(|&page| ways.touch(page)).count();
+            (0..8).map(|_| walk(&mut ways)).last().unwrap()
+        };
+        assert_eq!(found(Ways::new(3072, 24, 0)), 0);
+        // A share m of misses with m = 1 - exp(-m 4096 / 3072).
+        let by_chance = found(Ways::new(3072, 24, 0).by_chance()) as f64 / 4096.0;
+        assert!((0.5..0.62).contains(&by_chance), "{by_chance}");
     }
 
     #[test]

@@ -121,6 +121,9 @@ pub struct OpCache {
     pub width: u32,
     /// Lines a cycle.
     pub lines: u32,
+    /// Whether these lie in one window.
+    #[serde(default)]
+    pub one_window: bool,
     /// Whether a line goes on behind a taken branch (a trace cache), so that `window` bounds nothing.
     #[serde(default)]
     pub traces: bool,
@@ -186,6 +189,9 @@ pub struct Fusion {
     /// Of these, the ones that fuse only with jumps that do not ask for the carry either.
     #[serde(default)]
     pub without_carry: Vec<String>,
+    /// Ports that start the two as one operation: those of the jump, if empty.
+    #[serde(default)]
+    pub ports: Vec<String>,
     /// Whether the last decoder takes none of them, since the jump behind it is not seen yet.
     #[serde(default)]
     pub not_last: bool,

@@ -49,6 +49,16 @@ pub enum Replacement {
     PseudoLeastRecent,
     /// One that is predicted to be used last: two bits for each (RRIP, Jaleel et al. 2010).
     ReReference,
+    /// Of two by chance the one whose last use is longer ago: between chance and `LeastRecent`, for caches whose
+    /// size shows as a slope and not as a step.
+    OlderOfTwo,
+}
+
+impl Replacement {
+    /// Of a first level whose model does not say.
+    pub(super) fn of_first_level() -> Self {
+        Self::PseudoLeastRecent
+    }
 }
 
 /// A cache behind the first level.
@@ -89,6 +99,9 @@ pub struct LastLevel {
     pub miss: u32,
     /// Cycles between two lines that it hands to one core.
     pub interval: f64,
+    /// GB (10^9 bytes) a second that cores which are not simulated bring into it: on a machine that others use, too.
+    #[serde(default)]
+    pub others: f64,
     /// Where its figures are from.
     pub source: String,
 }
@@ -111,6 +124,9 @@ pub struct SecondTlb {
     pub entries: u32,
     /// Pages of a set.
     pub ways: u32,
+    /// Whether any page of a full set leaves for a new one, and not the one whose last use is longest ago.
+    #[serde(default)]
+    pub by_chance: bool,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -236,8 +252,8 @@ impl LastLevel {
 }
 
 impl Cache {
-    /// How it is divided; what leaves a first level is told for none of the cores.
+    /// How it is divided.
     pub fn size(&self) -> CacheSize {
-        CacheSize::new(self.kib, self.ways, Replacement::PseudoLeastRecent)
+        CacheSize::new(self.kib, self.ways, self.replacement)
     }
 }

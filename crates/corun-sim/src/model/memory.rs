@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hierarchy::Replacement;
 use super::sharing::Sharing;
 
 /// Loads, stores, and the first level of data.
@@ -151,6 +152,9 @@ pub struct Cache {
     pub ways: u32,
     /// Bytes of a line.
     pub line: u32,
+    /// Which line leaves.
+    #[serde(default = "Replacement::of_first_level")]
+    pub replacement: Replacement,
     /// Cycles that a miss costs more, if the next level has it.
     pub miss: u32,
     /// How siblings share it.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use corun_machine::Machine;
-use corun_predict::{Job, Progress, Sampling, predict};
+use corun_predict::{Job, MemoryOf, Progress, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
 use corun_sim::model::{self, CoreModel, HostCore, Suited, host_core, suited};
@@ -29,6 +29,10 @@ pub struct Arguments {
     /// Set a field of the model otherwise, for instance main.nanoseconds=120; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
+    /// Whose last-level cache and memory: the model's, or this host's, which are looked at around the measured
+    /// runs, with what others do to them at the time [default: this host's for its own core, if it is measured]
+    #[arg(long, value_name = "WHOSE", value_enum)]
+    memory: Option<Whose>,
     /// Simulate K windows of N instructions (5M, 300k, ...), spread evenly over the run [default: the
     /// whole of a short run, 400 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
@@ -65,6 +69,15 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
+/// Whose memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Whose {
+    /// The model's
+    Model,
+    /// This host's
+    Host,
+}
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
@@ -90,9 +103,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let stop = interruption::flag_on_signals()?;
     arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
     arguments.say(&format!("The tracer: {}.", tracer.reason));
+    let memory = arguments.memory_of(core.is_own)?;
     let job = Job {
         target,
         model: &core.model,
+        memory,
+        set: &arguments.set,
         timings: &timings,
         reason: core.reason,
         caveats,
@@ -124,16 +140,32 @@ struct Core {
     model: CoreModel,
     /// Why this one.
     reason: String,
+    /// Whether it is this host's.
+    is_own: bool,
     caveats: Vec<Caveat>,
 }
 
 impl Arguments {
+    /// Whose memory to predict with.
+    fn memory_of(&self, is_own: bool) -> Result<MemoryOf, Problem> {
+        match self.memory {
+            Some(Whose::Host) if self.no_measure => Err(Problem::usage(
+                "expected to measure where memory is to be this host's, found --no-measure",
+                "Leave one of the two out.",
+            )),
+            Some(Whose::Host) => Ok(MemoryOf::Host),
+            None if is_own && !self.no_measure => Ok(MemoryOf::Host),
+            None | Some(Whose::Model) => Ok(MemoryOf::Model),
+        }
+    }
+
     /// The core asked for, or this host's.
     fn core(&self, host: Option<&HostCore>) -> Result<Core, Problem> {
         if let Some(name) = &self.model {
             let caveats = another_core(name, host);
             let reason = "asked for".to_owned();
-            return Ok(Core { model: model::find(name)?, reason, caveats });
+            let is_own = caveats.is_empty();
+            return Ok(Core { model: model::find(name)?, reason, is_own, caveats });
         }
         let found = host.map_or("none".to_owned(), ToString::to_string);
         let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
@@ -147,11 +179,13 @@ impl Arguments {
             None => Core {
                 model,
                 reason: format!("this host's own design, {found}"),
+                is_own: true,
                 caveats: Vec::new(),
             },
             Some(design) => Core {
                 model,
                 reason: format!("the nearest model to this host's {found}"),
+                is_own: false,
                 caveats: vec![Caveat::new(
                     "nearest-model",
                     format!(

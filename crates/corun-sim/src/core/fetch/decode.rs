@@ -40,10 +40,13 @@ impl Fetcher {
                             }
                             budget.is_first = true;
                         }
-                        if budget.lines == 0 {
+                        let window = address / u64::from(model.window);
+                        let is_other = budget.window.is_some_and(|first| first != window);
+                        if budget.lines == 0 || model.one_window && is_other {
                             return false;
                         }
                         budget.lines -= 1;
+                        budget.window = Some(window);
                         place.reading = reading.at(reading.end ^ space);
                     }
                     None if !self.is_decoding => {

@@ -14,6 +14,8 @@ pub(super) struct Budget {
     pub(super) operations: u32,
     pub(super) width: u32,
     pub(super) lines: u32,
+    /// The window of code of the first of them.
+    pub(super) window: Option<u64>,
     /// Operations that the thread's loop buffer gave.
     pub(super) looped: u32,
     /// Of the decoders: instructions that they still take, and operations that they made.
@@ -102,6 +104,7 @@ impl Front {
             operations: 0,
             width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
             lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
+            window: None,
             looped: 0,
             instructions: self.decoder.width.div_ceil(decoded),
             decoded: 0,

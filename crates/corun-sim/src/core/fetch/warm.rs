@@ -15,6 +15,50 @@ use crate::model::LINE;
 /// waits for the rest, so that buffers and links are no busier than they would be.
 const HIDDEN: u64 = 400;
 
+/// Instructions that the pipeline must have done for their rate to be known.
+const TELLING: u64 = 4096;
+
+/// How long an instruction takes while nothing is timed: as long as in the pipeline the last time, so that what passes
+/// with time, such as what others bring into a cache, passes as it would.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::core) struct Pace {
+    /// Cycles of an instruction.
+    rate: f64,
+    /// The part of a cycle that has passed.
+    part: f64,
+    /// Cycles and instructions when warming ended.
+    since: (u64, u64),
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { rate: 1.0, part: 0.0, since: (0, 0) }
+    }
+}
+
+impl Pace {
+    /// Warming begins, in this cycle and behind so many instructions.
+    fn begin(&mut self, now: u64, retired: u64) {
+        let (cycles, instructions) = (now - self.since.0, retired - self.since.1);
+        if instructions >= TELLING {
+            self.rate = cycles as f64 / instructions as f64;
+        }
+    }
+
+    /// Whole cycles that the next instruction takes.
+    #[inline]
+    fn step(&mut self) -> u64 {
+        self.part += self.rate;
+        let cycles = self.part as u64;
+        self.part -= cycles as f64;
+        cycles
+    }
+
+    fn end(&mut self, now: u64, retired: u64) {
+        self.since = (now, retired);
+    }
+}
+
 impl<F: Feed> Core<F> {
     /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
     /// caches and predictors notice them. Ends before that with the program, or at a gate.
@@ -24,6 +68,7 @@ impl<F: Feed> Core<F> {
         }
         self.drain(index, memory);
         self.begin(index);
+        self.pace.begin(self.now, self.threads[index].retired);
         while let Some(place) = self.threads[index].fetcher.path.current {
             if self.threads[index].retired >= until {
                 break;
@@ -39,6 +84,7 @@ impl<F: Feed> Core<F> {
             self.threads[index].fetcher.path.catch_up(self.now);
         }
         let thread = &mut self.threads[index];
+        self.pace.end(self.now, thread.retired);
         let fetcher = &mut thread.fetcher;
         fetcher.jump(thread.user, &mut self.front);
         fetcher.restart();
@@ -89,7 +135,7 @@ impl<F: Feed> Core<F> {
             values = lowered.memory.iter().fold(values, |at, place| thread.behind(place, at));
             address = end;
             thread.retired += 1;
-            self.now += 1;
+            self.now += self.pace.step();
         }
     }
 

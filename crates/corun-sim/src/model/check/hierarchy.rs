@@ -10,6 +10,8 @@ const LARGEST: [u32; 2] = [1 << 16, 1 << 19];
 const MOST_WAYS: u32 = 64;
 /// Cores that share memory, at most.
 const MOST_CORES: u32 = 64;
+/// GB a second of cores that are not simulated, at most.
+const MOST_OF_OTHERS: f64 = 1e5;
 /// Entries of a prefetcher, at most.
 const MOST_PREFETCHES: u32 = 1 << 12;
 
@@ -29,6 +31,10 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         faults.cycles("hierarchy.l3.miss", l3.miss);
         faults.within("hierarchy.l3.cores", l3.cores, 1, MOST_CORES);
         amount("hierarchy.l3.interval", l3.interval, 1024.0, faults);
+        if !(0.0..=MOST_OF_OTHERS).contains(&l3.others) {
+            let expected = format_args!("a number from 0 up to {MOST_OF_OTHERS}").to_string();
+            faults.add("hierarchy.l3.others", expected, l3.others);
+        }
     }
     for (path, tlb) in [("hierarchy.stlb", stlb), ("hierarchy.code_stlb", code_stlb)] {
         let Some(tlb) = tlb else { continue };

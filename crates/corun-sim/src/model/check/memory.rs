@@ -28,21 +28,22 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     let all: Vec<&str> =
         model.back.schedulers.iter().flat_map(|it| &it.ports).map(String::as_str).collect();
     let lists = [
-        ("loads.ports", &memory.loads.ports),
-        ("loads.vector_ports", &memory.loads.vector_ports),
-        ("stores.address_ports", &memory.stores.address_ports),
-        ("stores.simple_address_ports", &memory.stores.simple_address_ports),
-        ("stores.data_ports", &memory.stores.data_ports),
-        ("stores.vector_data_ports", &memory.stores.vector_data_ports),
+        ("memory.loads.ports", &memory.loads.ports),
+        ("memory.stores.address_ports", &memory.stores.address_ports),
+        ("memory.loads.vector_ports", &memory.loads.vector_ports),
+        ("memory.stores.simple_address_ports", &memory.stores.simple_address_ports),
+        ("memory.stores.data_ports", &memory.stores.data_ports),
+        ("memory.stores.vector_data_ports", &memory.stores.vector_data_ports),
+        ("front.fusion.ports", &model.front.fusion.ports),
     ];
-    for (field, ports) in lists {
+    for (path, ports) in lists {
         for port in ports.iter().filter(|port| !all.contains(&port.as_str())) {
-            faults.unknown(&format!("memory.{field}"), port, all.iter().copied());
+            faults.unknown(path, port, all.iter().copied());
         }
     }
-    for (field, ports) in [lists[0], lists[2]] {
+    for (path, ports) in &lists[..2] {
         if ports.is_empty() {
-            faults.add(format!("memory.{field}"), "at least one", "none");
+            faults.add(*path, "at least one", "none");
         }
     }
 }

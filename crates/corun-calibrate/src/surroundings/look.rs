@@ -1,0 +1,130 @@
+//! Looks at this machine's memory: some hundred milliseconds each, on the CPU of the thread that looks.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use corun_machine::evidence::multiplication_rate;
+use corun_sim::Circle;
+use memmap2::{Advice, MmapMut, MmapOptions};
+
+use super::{Circles, MOST_MEMORY, Seen};
+use crate::Cannot;
+
+/// Cycles of a multiplication on x86-64.
+const MULTIPLICATION: f64 = 3.0;
+/// Loads of a circle that are timed together.
+const LOADS: usize = 200_000;
+/// Times that a circle is timed which others hardly disturb.
+const TIMES: usize = 8;
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// Memory that circles are laid into.
+#[derive(Debug)]
+pub struct Surroundings {
+    circles: Circles,
+    memory: MmapMut,
+}
+
+impl Surroundings {
+    /// Room for circles.
+    ///
+    /// # Errors
+    /// If the kernel gives none.
+    pub fn new(circles: Circles) -> Result<Self, Cannot> {
+        let length = (MOST_MEMORY + super::PAGE) as usize;
+        let system = |source| Cannot::System { what: "mmap", source };
+        let memory = MmapOptions::new().len(length).map_anon().map_err(system)?;
+        // Programs' pages are small, too.
+        let _ = memory.advise(Advice::NoHugePage);
+        Ok(Self { circles, memory })
+    }
+
+    /// What it takes here and now.
+    pub fn look(&mut self) -> Seen {
+        let Circles { last_level, contested, main, pages } = self.circles;
+        // Whoever interrupts what is the core's own only makes it longer.
+        let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
+        let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
+        Seen {
+            pages: least(self.follow(pages, TIMES)),
+            last_level: least(self.follow(last_level, TIMES)),
+            contested: mean(self.follow(contested, 2)),
+            // Whose lines come from memory afterwards.
+            main: mean(self.follow(main, 1)),
+            gigabytes_a_second: self.read(),
+        }
+    }
+
+    /// Cycles of a load in a circle, so many times one after the other.
+    fn follow(&mut self, circle: Circle, times: usize) -> Vec<f64> {
+        let address = self.memory.as_ptr().expose_provenance();
+        let at = |place: u32| circle.offset(place) as usize;
+        for (place, next) in (0..).zip(circle.order()) {
+            let word = (address + at(next)).to_ne_bytes();
+            self.memory[at(place)..][..WORD].copy_from_slice(&word);
+        }
+        let loads = (circle.places as usize).min(LOADS);
+        // Caches hold what they keep of it after a round; no cache holds a circle with more places than that.
+        let mut place = follow(address, (circle.places as usize).min(2 * LOADS));
+        let mut cycles = || {
+            let cycles_a_ns = MULTIPLICATION * multiplication_rate();
+            let begin = Instant::now();
+            place = follow(place, loads);
+            cycles_a_ns * begin.elapsed().as_nanos() as f64 / loads as f64
+        };
+        let all = std::iter::repeat_with(&mut cycles).take(times).collect();
+        black_box(place);
+        all
+    }
+
+    /// GB a second of reading all of the memory.
+    fn read(&self) -> f64 {
+        // SAFETY: pages are aligned for words, and any bytes are words.
+        let (_, words, _) = unsafe { self.memory.align_to::<u64>() };
+        let begin = Instant::now();
+        black_box(words.iter().fold(0_u64, |sum, word| sum.wrapping_add(*word)));
+        self.memory.len() as f64 / begin.elapsed().as_nanos().max(1) as f64
+    }
+}
+
+/// Follows addresses, one after the other.
+#[inline(never)]
+fn follow(mut address: usize, loads: usize) -> usize {
+    for _ in 0..loads {
+        // SAFETY: each word of the circle holds the exposed address of another one of it.
+        address = unsafe { std::ptr::with_exposed_provenance::<usize>(address).read_volatile() };
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_sim::model::find;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_farther_takes_longer() {
+        let circles = Circles::of(&find("zen4").unwrap()).unwrap();
+        let seen = Surroundings::new(circles).unwrap().look();
+        assert!(seen.last_level > 10.0 && seen.main > seen.last_level, "{seen:?}");
+        assert!(seen.contested > 10.0 && seen.pages > 4.0, "{seen:?}");
+        assert!(seen.gigabytes_a_second > 0.1, "{seen:?}");
+    }
+
+    #[test]
+    fn a_circle_leads_through_all_its_places() {
+        let circle = Circle { places: 100, apart: 64 };
+        let mut surroundings =
+            Surroundings::new(Circles::of(&find("zen4").unwrap()).unwrap()).unwrap();
+        surroundings.follow(circle, 1);
+        let start = surroundings.memory.as_ptr().expose_provenance();
+        let mut seen = std::collections::HashSet::new();
+        let mut at = start;
+        while seen.insert(at) {
+            at = follow(at, 1);
+        }
+        assert_eq!((at, seen.len()), (start, 100));
+    }
+}

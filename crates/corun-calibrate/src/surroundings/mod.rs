@@ -1,0 +1,64 @@
+//! What a core finds behind its second level at a moment, on a machine that others use, too.
+//!
+//! Last level and memory are no part of a core: a server's are slower than a desktop's, a virtual machine's page tables
+//! have two levels of levels, and neighbours take their share, more in one minute than in the next. So circles of loads
+//! are timed beside whatever is measured, and the model's memory is set so that it takes as long.
+
+mod fitted;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod look;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod no_look;
+
+use corun_sim::Circle;
+use corun_sim::model::CoreModel;
+
+pub use fitted::{Fitted, fitted};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use look::Surroundings;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use no_look::Surroundings;
+
+/// Cycles of a load that waits for the one before, in each of the circles; and what one core reads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// In a circle that the last level holds even if others use it.
+    pub last_level: f64,
+    /// In one that it holds as long as others use little of it.
+    pub contested: f64,
+    /// In one that it does not hold.
+    pub main: f64,
+    /// Of a line of each of more pages than translations are remembered; the second level holds the lines.
+    pub pages: f64,
+    /// GB (10^9 bytes) a second that are read from memory one after the other.
+    pub gigabytes_a_second: f64,
+}
+
+/// The circles that are timed for a core with these caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Circles {
+    last_level: Circle,
+    contested: Circle,
+    main: Circle,
+    pages: Circle,
+}
+
+impl Circles {
+    /// Of a model; none without a last level that cores share.
+    pub fn of(model: &CoreModel) -> Option<Self> {
+        let last = u64::from(model.hierarchy.l3.as_ref()?.kib) << 10;
+        let second = u64::from(model.hierarchy.l2.kib) << 10;
+        let known = model.hierarchy.stlb.as_ref().map_or(0, |stlb| stlb.entries);
+        Some(Self {
+            last_level: Circle::of_lines((3 * second).min(last / 4)),
+            contested: Circle::of_lines(last / 4),
+            main: Circle::of_lines((2 * last).min(MOST_MEMORY)),
+            pages: Circle::of_pages((known / 3 * 8).clamp(512, (MOST_MEMORY / PAGE) as u32)),
+        })
+    }
+}
+
+/// Bytes of the largest circle.
+const MOST_MEMORY: u64 = 64 << 20;
+/// Bytes of a small page.
+const PAGE: u64 = 4096;

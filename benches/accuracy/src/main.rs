@@ -4,7 +4,6 @@
 //! Each program is predicted on this host's core and measured here by `corun predict`.
 
 mod inputs;
-mod memory;
 mod page;
 mod predicted;
 mod programs;
@@ -16,7 +15,6 @@ use std::process::{Command, ExitCode, Stdio};
 use clap::Parser;
 
 use crate::inputs::Inputs;
-use crate::memory::settings;
 use crate::page::page;
 use crate::predicted::{Row, predict};
 use crate::programs::{Side, programs};
@@ -32,11 +30,8 @@ struct Arguments {
     /// The core, as `corun predict --model` takes it; by default this host's own
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Measure what memory takes on this machine first, and put it in the place of the model's
-    #[arg(long)]
-    memory_of_host: bool,
     /// Seconds in which each program is measured
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 10)]
     seconds: u32,
     /// corun itself; by default what scripts/corun builds
     #[arg(long, value_name = "FILE")]
@@ -96,12 +91,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         Some(file) => file.clone(),
         None => built()?,
     };
-    let settings = match arguments.memory_of_host {
-        true => settings(&corun, arguments.model.as_deref())?,
-        false => Vec::new(),
-    };
     if let Some(folder) = &arguments.keep {
-        keep_for(folder, &format!("{:?} {settings:?} {}", arguments.model, arguments.seconds))?;
+        keep_for(folder, &format!("{:?} {}", arguments.model, arguments.seconds))?;
     }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);
@@ -115,19 +106,19 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let asked = all.into_iter().filter(|program| is_asked(&program.name));
     if arguments.windows {
         let asked: Vec<_> = asked.filter(|program| program.side != Side::Memory).collect();
-        print!("{}", windows::table(&corun, &asked, &settings, arguments.model.as_deref())?);
+        print!("{}", windows::table(&corun, &asked, arguments.model.as_deref())?);
         return Ok(());
     }
     let mut rows = Vec::new();
     for program in asked {
         eprintln!("{}", program.name);
-        let outcome = predict(&corun, &program, &settings, arguments);
+        let outcome = predict(&corun, &program, arguments);
         if let Err(reason) = &outcome {
             eprintln!("  {reason}");
         }
         rows.push(Row { program, outcome });
     }
-    let text = page(&rows, &settings);
+    let text = page(&rows);
     match &arguments.output {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))

@@ -14,19 +14,18 @@ const HELD_OUT: (f64, f64) = (0.12, 0.30);
 const POINT: f64 = 0.10;
 
 /// The page in Markdown.
-pub fn page(rows: &[Row], settings: &[String]) -> String {
-    let option = if settings.is_empty() { "" } else { " --memory-of-host" };
-    let mut text = format!(
+pub fn page(rows: &[Row]) -> String {
+    let mut text = String::from(
         "# How good predictions are\n\n\
-         \x20   cargo run --release -p corun-accuracy --{option} --output docs/accuracy.md\n\n\
+         \x20   cargo run --release -p corun-accuracy -- --output docs/accuracy.md\n\n\
          makes this page: it [predicts](prediction.md) each program on the core of the machine that it runs on, \
          measures it\nthere, and puts both beside each other. The programs stand in \
          `benches/accuracy/src/programs.rs`. Which of them\nmodels may be tuned with was written down before the \
          first was looked at; how much each does was changed since,\nso that it neither spends its time in the \
-         kernel nor meets somebody else on its core in every run.\n\n"
+         kernel nor meets somebody else on its core in every run.\n\n",
     );
     if let Some(first) = rows.iter().find_map(|row| row.outcome.as_ref().ok()) {
-        text += &machine(first, settings);
+        text += &machine(first);
     }
     for (side, title, limits) in
         [(Side::Tuned, "Used for tuning", TUNED), (Side::HeldOut, "Held out", HELD_OUT)]
@@ -51,23 +50,22 @@ const LEGEND: &str = "
 *Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows and the
 spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
 hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
-measured. *Speed* is in million instructions a second of processor time, reading the trace included; of a long run most
-of them only [warm caches and predictors](prediction.md#what-is-simulated), and the pipeline never sees them. *Memory* is
-the most that the whole process had.
+measured. *Others*: what other cores of the machine brought into the last level, in GB a second, as the time of circles of
+loads told [around the measured runs](prediction.md#memory-as-it-is-here), of which the calmest count; *main*: what memory
+took behind it, in ns; both are in the prediction. *Speed* is in million instructions a second of processor time, reading the trace included; of a long run most
+of them only [warm caches and predictors](prediction.md#what-is-simulated), and the pipeline never sees them. *Room* is
+the most memory that the whole process had.
 ";
 
-fn machine(prediction: &Prediction, settings: &[String]) -> String {
+fn machine(prediction: &Prediction) -> String {
     let hypervisor = match &prediction.machine.hypervisor {
         Some(name) => format!(", a virtual machine ({name})"),
         None => String::new(),
     };
     let cpu = prediction.machine.cpu_model.as_deref().unwrap_or("an unknown processor");
-    let memory = match settings {
-        [] => "the model's".to_owned(),
-        settings => format!(
-            "this machine's, as `corun calibrate` found it just before: `{}`",
-            settings.join("`, `")
-        ),
+    let memory = match prediction.core.memory.is_empty() {
+        true => "the model's",
+        false => "this machine's, as it was around the runs of each program",
     };
     format!(
         "The machine: {cpu}{hypervisor}. The model: `{}`, {}. Its memory: {memory}. {}\n",
@@ -80,7 +78,7 @@ fn machine(prediction: &Prediction, settings: &[String]) -> String {
 fn table(rows: &[&Row]) -> String {
     let mut text = String::from(
         "| program | million instructions | predicted cycles (M) | measured | predicted / measured | IPC measured | \
-         crowded | speed | memory (MB) |\n|---|---|---|---|---|---|---|---|---|\n",
+         crowded | others | main | speed | room (MB) |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let name = &row.program.name;
@@ -88,7 +86,7 @@ fn table(rows: &[&Row]) -> String {
             Ok(prediction) => writeln!(text, "| `{name}` | {} |", cells(row, prediction)),
             Err(reason) => {
                 let first = reason.lines().next().unwrap_or_default();
-                writeln!(text, "| `{name}` | not predicted: {first} | | | | | | | |")
+                writeln!(text, "| `{name}` | not predicted: {first} | | | | | | | | | |")
             }
         }
         .expect("a string takes everything");
@@ -102,15 +100,18 @@ fn curves(points: &[&Row]) -> String {
         "\n## Memory\n\nLoops through so much memory in pages of 4 KiB: a chain of loads in an order by chance \
          (`chase`), the kernels of\nSTREAM, and a chain of loads that touches a line of each page (`tlb`). A program \
          lays its memory out first,\nwhich is a part of what is predicted and measured.\n\n\
-         | loop | an operation | predicted cycles | measured | predicted / measured | crowded |\n\
-         |---|---|---|---|---|---|\n",
+         | loop | an operation | predicted cycles | measured | predicted / measured | crowded | others | main |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
     for row in points {
         let (count, unit) = row.program.work.unwrap_or((1.0, "the run"));
         let line = match &row.outcome {
             Ok(prediction) => point(row, prediction, count),
             Err(reason) => {
-                format!("| not predicted: {} | | | |", reason.lines().next().unwrap_or_default())
+                format!(
+                    "| not predicted: {} | | | | | |",
+                    reason.lines().next().unwrap_or_default()
+                )
             }
         };
         writeln!(text, "| `{}` | {unit} {line}", row.program.name)
@@ -129,12 +130,20 @@ fn point(row: &Row, prediction: &Prediction, count: f64) -> String {
         found.map_or("-".to_owned(), |it| format!("{:.2}", it.value / count))
     };
     format!(
-        "| {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} |",
         cycles(Source::Predicted),
         cycles(Source::Measured),
         ratio(row),
-        crowding(prediction)
+        crowding(prediction),
+        found(prediction, "hierarchy.l3.others"),
+        found(prediction, "hierarchy.main.nanoseconds")
     )
+}
+
+/// What was found of the machine in the place of a field of the model.
+fn found(prediction: &Prediction, field: &str) -> String {
+    let found = prediction.core.memory.iter().find(|it| it.field == field);
+    found.map_or("-".to_owned(), |it| it.value.clone())
 }
 
 fn ratio(row: &Row) -> String {
@@ -169,6 +178,8 @@ fn cells(row: &Row, prediction: &Prediction) -> String {
         ratio,
         per_cycle.map_or("-".to_owned(), |it| format!("{:.2}", it.value)),
         crowding(prediction),
+        found(prediction, "hierarchy.l3.others"),
+        found(prediction, "hierarchy.main.nanoseconds"),
         format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
         format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
     ]
@@ -220,7 +231,7 @@ mod tests {
             let program = Program { name: "nothing".to_owned(), side, command: Vec::new(), work };
             Row { program, outcome: Err("no such file\nhint".to_owned()) }
         };
-        let text = page(&[row(Side::HeldOut), row(Side::Memory)], &[]);
+        let text = page(&[row(Side::HeldOut), row(Side::Memory)]);
         assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
         assert!(text.contains("| `nothing` | a load | not predicted: no such file | |"), "{text}");
         assert!(

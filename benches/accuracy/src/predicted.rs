@@ -31,7 +31,6 @@ impl Row {
 pub fn predict(
     corun: &Path,
     program: &Program,
-    settings: &[String],
     arguments: &Arguments,
 ) -> Result<Prediction, String> {
     let kept = arguments.keep.as_ref().map(|folder| folder.join(format!("{}.json", program.name)));
@@ -40,23 +39,17 @@ pub fn predict(
     }
     let mut options = vec![format!("--budget={}s", arguments.seconds)];
     options.extend(arguments.model.iter().map(|model| format!("--model={model}")));
-    let text = said(corun, program, settings, &options)?;
+    let text = said(corun, program, &options)?;
     if let Some(path) = kept {
         std::fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Prediction::from_json(&text).map_err(|error| error.to_string())
 }
 
-/// What `corun predict` says of it with these settings and options, as JSON.
-pub fn said(
-    corun: &Path,
-    program: &Program,
-    settings: &[String],
-    options: &[String],
-) -> Result<String, String> {
+/// What `corun predict` says of it with these options, as JSON.
+pub fn said(corun: &Path, program: &Program, options: &[String]) -> Result<String, String> {
     let mut command = Command::new(corun);
     command.args(["predict", "--quiet", "--json=-"]).args(options);
-    command.args(settings.iter().map(|setting| format!("--set={setting}")));
     command.arg("--").args(&program.command);
     let told = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
     match told.status.success() {

@@ -21,12 +21,7 @@ const WAYS: [(&str, &[&str]); 3] = [
 ///
 /// # Errors
 /// If a program cannot be predicted.
-pub fn table(
-    corun: &Path,
-    programs: &[Program],
-    settings: &[String],
-    model: Option<&str>,
-) -> Result<String, String> {
+pub fn table(corun: &Path, programs: &[Program], model: Option<&str>) -> Result<String, String> {
     // Each run of a program at the same addresses, on which what predictors and caches hold depends.
     let same = personality::get().map(|own| own | Persona::ADDR_NO_RANDOMIZE);
     same.and_then(personality::set)
@@ -36,7 +31,7 @@ pub fn table(
         let own = options.iter().map(|&option| option.to_owned());
         let all: Vec<String> =
             model.iter().cloned().chain(own).chain(["--no-measure".to_owned()]).collect();
-        let text = said(corun, program, settings, &all)?;
+        let text = said(corun, program, &all)?;
         let prediction = Prediction::from_json(&text).map_err(|error| error.to_string())?;
         let found = prediction.estimate(Metric::Cycles, Source::Predicted).copied();
         found.ok_or_else(|| format!("{}: nothing is predicted", program.name))

@@ -14,7 +14,7 @@ use corun_record::{
     Observation, PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare,
     TracedPart,
 };
-use corun_sim::model::CoreModel;
+use corun_sim::model::{CoreModel, is_setting_of};
 use corun_sim::timing::TimingTable;
 use corun_sim::{SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
@@ -40,7 +40,7 @@ pub struct Job<'a> {
     pub model: &'a CoreModel,
     /// Whose memory is behind its second level.
     pub memory: MemoryOf,
-    /// What the user set otherwise in the model, which stays so.
+    /// What was set otherwise in the model, which stays so.
     pub set: &'a [(String, String)],
     /// The core's timing of instructions.
     pub timings: &'a TimingTable,
@@ -125,7 +125,8 @@ pub fn predict(
             }
         }
     }
-    let model = with_memory(job, &memory)?;
+    memory.retain(|(field, _)| !job.set.iter().any(|(name, _)| is_setting_of(name, field)));
+    let model = job.model.clone().with(&memory).map_err(PredictError::Memory)?;
     let goes_on = |done, all| {
         progress(Progress::Simulating(done, all));
         !stop.load(Ordering::Relaxed)
@@ -174,12 +175,6 @@ pub fn predict(
     }
     recorded.keep(job.keep.as_deref())?;
     Ok(prediction)
-}
-
-/// The model with this machine's memory in the place of its own; what the user set stays so.
-fn with_memory(job: &Job<'_>, memory: &[(String, String)]) -> Result<CoreModel, PredictError> {
-    let model = job.model.clone().with(memory);
-    model.and_then(|model| model.with(job.set)).map_err(PredictError::Memory)
 }
 
 /// A program's trace, in a file that goes away unless it is kept.

@@ -3,18 +3,19 @@
 //! Warming tells of everything that is recorded how often branches were mispredicted and caches missed, but
 //! not how long it took. So windows teach what each of these costs, and all that is recorded is priced:
 //! a regression estimate in two phases (Cochran 1977, Sampling Techniques, 7.6 and 12.6). A burst of misses
-//! that no window lies in is counted all the same. Few windows teach nothing; then their mean rate stands
-//! for the run, a ratio estimate (6.4).
+//! that no window lies in is counted all the same. A long window teaches in pieces; but how far prices are off is
+//! known of whole windows only, since pieces of one are alike. Few pieces teach nothing; then their mean rate
+//! stands for the run, a ratio estimate (6.4).
 
 use corun_measure::statistics::student_t;
 use corun_record::Estimate;
-use corun_sim::{Noticed, SimulatedWindow};
+use corun_sim::{Noticed, Piece, SimulatedWindow};
 use nalgebra::{DMatrix, DVector};
 
 use crate::estimate::LEVEL;
 
-/// So many windows for each figure whose price is asked.
-const WINDOWS_A_PRICE: usize = 10;
+/// So many pieces of windows for each figure whose price is asked.
+const PIECES_A_PRICE: usize = 10;
 /// Figures that have a price.
 const FIGURES: usize = 5;
 /// Standard errors by which windows and warm-ups may differ, and be of the same program all the same.
@@ -93,17 +94,17 @@ impl Prices {
     fn learned(windows: &[SimulatedWindow]) -> Option<Self> {
         let says_more =
             |it: &SimulatedWindow| it.with_warm_up.instructions > it.noticed.instructions;
-        if windows.len() < WINDOWS_A_PRICE * FIGURES || !windows.iter().any(says_more) {
+        let pieces: Vec<&Piece> = windows.iter().flat_map(|window| &window.pieces).collect();
+        if pieces.len() < PIECES_A_PRICE * FIGURES || !windows.iter().any(says_more) {
             return None;
         }
         let tells = comparable(windows);
-        let rows = windows.iter().flat_map(|window| {
-            let noticed = figures(&window.noticed).into_iter().zip(tells);
+        let rows = pieces.iter().flat_map(|piece| {
+            let noticed = figures(&piece.noticed).into_iter().zip(tells);
             noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
         });
-        let mut noticed = DMatrix::from_row_iterator(windows.len(), FIGURES, rows);
-        let cycles =
-            DVector::from_iterator(windows.len(), windows.iter().map(|it| it.cycles as f64));
+        let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
+        let cycles = DVector::from_iterator(pieces.len(), pieces.iter().map(|it| it.cycles as f64));
         // In units of their own, so that what is rare weighs no less.
         let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
         for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
@@ -113,9 +114,9 @@ impl Prices {
         let weakest = WEAKEST * parts.singular_values.max();
         let mut each = parts.solve(&cycles, weakest).ok()?;
         each.iter_mut().zip(&units).for_each(|(price, unit)| *price /= unit);
-        each.iter()
-            .all(|price| price.is_finite())
-            .then(|| Self { each, freedom_lost: parts.rank(weakest) })
+        // Of the freedom that pieces lose, windows lose their part.
+        let freedom_lost = (parts.rank(weakest) * windows.len()).div_ceil(pieces.len());
+        each.iter().all(|price| price.is_finite()).then_some(Self { each, freedom_lost })
     }
 
     /// Every instruction takes as long.
@@ -183,6 +184,7 @@ mod tests {
             cycles,
             noticed,
             with_warm_up,
+            pieces: vec![Piece { cycles, noticed }],
         };
         cycles.iter().enumerate().map(window).collect()
     }
@@ -261,11 +263,13 @@ mod tests {
                 let at = chance.random_range(recorded - 1..part);
                 let (noticed, cycles) = stretches[at];
                 let all = stretches[at + 1 - recorded..=at].iter();
+                let cycles = cycles.round() as u64;
                 SimulatedWindow {
                     begin: 0,
-                    cycles: cycles.round() as u64,
+                    cycles,
                     noticed,
                     with_warm_up: all.fold(Noticed::default(), |sum, (one, _)| sum.plus(one)),
+                    pieces: vec![Piece { cycles, noticed }],
                 }
             };
             self.stretches.chunks_exact(part).map(window).collect()
@@ -296,6 +300,45 @@ mod tests {
         }
     }
 
+    /// Ten windows of forty stretches each, behind warm-ups of two hundred; how often the interval holds the truth, and
+    /// how far the estimate and the mean rate of the windows are off, as shares.
+    #[test]
+    fn long_windows_teach_in_pieces() {
+        let mut chance = StdRng::seed_from_u64(2026);
+        let (mut held, mut off, mut off_by_mean) = (0, 0.0, 0.0);
+        const TRIES: u32 = 200;
+        for _ in 0..TRIES {
+            let population = Population::of(&mut chance, 4000);
+            let window = |stretches: &[(Noticed, f64)]| {
+                let begin = chance.random_range(200..360);
+                let all = |stretches: &[(Noticed, f64)]| {
+                    stretches.iter().fold(Noticed::default(), |sum, (one, _)| sum.plus(one))
+                };
+                let own = &stretches[begin..begin + 40];
+                let piece =
+                    |&(noticed, cycles): &(Noticed, f64)| Piece { cycles: cycles as u64, noticed };
+                let pieces: Vec<Piece> = own.iter().map(piece).collect();
+                SimulatedWindow {
+                    begin: 0,
+                    cycles: pieces.iter().map(|piece| piece.cycles).sum(),
+                    noticed: all(own),
+                    with_warm_up: all(&stretches[begin - 200..begin + 40]),
+                    pieces,
+                }
+            };
+            let windows: Vec<SimulatedWindow> =
+                population.stretches.chunks_exact(400).map(window).collect();
+            let found = extrapolated(&windows, population.instructions()).unwrap();
+            let truth = population.cycles();
+            held += u32::from((found.low..=found.high).contains(&truth));
+            off += (found.value / truth - 1.0).abs() / f64::from(TRIES);
+            let cycles: u64 = windows.iter().map(|window| window.cycles).sum();
+            off_by_mean += (cycles as f64 * 10.0 / truth - 1.0).abs() / f64::from(TRIES);
+        }
+        assert!(f64::from(held) >= 0.92 * f64::from(TRIES), "{held} of {TRIES}");
+        assert!(off < 0.5 * off_by_mean, "{off} and {off_by_mean}");
+    }
+
     #[test]
     fn what_is_noticed_narrows_the_interval() {
         let [(_, alone), (_, some), (_, all)] = [1, 6, 20].map(|recorded| coverage(20, recorded));
@@ -310,10 +353,12 @@ mod tests {
                 requests: Requests { l1d_misses, ..Default::default() },
                 ..Default::default()
             };
+            let (cycles, own) = (800 + index % 3, noticed(1000, 399 + index % 3));
             SimulatedWindow {
                 begin: 20_000 * index,
-                cycles: 800 + index % 3,
-                noticed: noticed(1000, 399 + index % 3),
+                cycles,
+                noticed: own,
+                pieces: vec![Piece { cycles, noticed: own }],
                 // Prefetchers are in time for three of four lines there.
                 with_warm_up: noticed(11_000, 399 + index % 3 + 1000 + index % 5),
             }

@@ -23,7 +23,7 @@ pub struct SimulatedWindows {
 }
 
 /// One counted stretch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedWindow {
     /// Instructions of the thread before it, recorded or not.
     pub begin: u64,
@@ -33,6 +33,23 @@ pub struct SimulatedWindow {
     pub noticed: Noticed,
     /// What was noticed in it and in the warm-up before it.
     pub with_warm_up: Noticed,
+    /// The same window in pieces of equal length, but for the last one.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Cycles that it takes.
+    pub cycles: u64,
+    /// What was noticed in it.
+    pub noticed: Noticed,
+}
+
+impl Piece {
+    fn of(state: &State) -> Self {
+        Self { cycles: state.cycles, noticed: Noticed::of(state) }
+    }
 }
 
 /// What predictors and caches notice of a stretch, whether it goes through the pipeline or only warms them.
@@ -66,8 +83,10 @@ impl Noticed {
     }
 }
 
-/// Instructions between two calls of `goes_on`.
+/// Instructions between two calls of `goes_on` in a warm-up.
 const STRIDE: u64 = 1 << 18;
+/// Instructions of a piece of a window.
+const PIECE: u64 = 25_000;
 
 /// Runs the windows of a thread alone on a core. `goes_on` is told now and then how many of all
 /// instructions are done, warm-ups included; when it says no, there is no result.
@@ -90,15 +109,21 @@ pub fn simulate_windows(
     for stretch in stretches {
         let before = machine.state(0, 0);
         let mut next = before.retired;
+        let mut pieces = Vec::new();
         while next < stretch.end {
             if !goes_on(next, all) {
                 return Ok(None);
             }
-            next = (next + STRIDE).min(stretch.end);
             match stretch.phase {
-                Phase::WarmUp => machine.warm_up(next, stretch.end),
+                Phase::WarmUp => {
+                    next = (next + STRIDE).min(stretch.end);
+                    machine.warm_up(next, stretch.end);
+                }
                 Phase::Counted => {
+                    let begin = machine.state(0, 0);
+                    next = (next + PIECE).min(stretch.end);
                     machine.run(&[vec![next]]);
+                    pieces.push(Piece::of(&machine.state(0, 0).since(&begin)));
                 }
             }
         }
@@ -111,6 +136,7 @@ pub fn simulate_windows(
                 cycles: state.cycles,
                 noticed,
                 with_warm_up: std::mem::take(&mut recorded),
+                pieces,
             });
             together = together.plus(&state);
         }

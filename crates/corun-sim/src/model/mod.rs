@@ -45,6 +45,7 @@ pub use published::{
     Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
     published_figure,
 };
+pub use setting::is_setting_of;
 pub use sharing::{Policy, Sharing};
 
 /// A core, as its model file describes it.

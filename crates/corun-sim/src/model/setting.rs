@@ -110,6 +110,11 @@ fn short(path: &str) -> String {
     names(path).collect::<Vec<_>>().join(".")
 }
 
+/// Whether a setting of this name is of this field, of which it may leave out the beginning.
+pub fn is_setting_of(name: &str, path: &str) -> bool {
+    is_meant(&path.replace('.', "/"), &name.split('.').collect::<Vec<_>>())
+}
+
 fn is_meant(path: &str, wanted: &[&str]) -> bool {
     let names: Vec<&str> = names(path).collect();
     names.len() >= wanted.len()
@@ -124,6 +129,17 @@ mod tests {
     fn with(settings: &[(&str, &str)]) -> Result<CoreModel, ModelError> {
         let owned = settings.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         find("zen4").unwrap().with(&owned.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_name_may_leave_out_the_beginning_of_a_field() {
+        let is_it = |name| is_setting_of(name, "hierarchy.main.nanoseconds");
+        assert!(
+            is_it("nanoseconds")
+                && is_it("main.nanoseconds")
+                && is_it("hierarchy.main.nanoseconds")
+        );
+        assert!(!is_it("main") && !is_it("main.gigabytes_a_second") && !is_it("other.nanoseconds"));
     }
 
     #[test]

@@ -66,6 +66,35 @@ fn a_program_is_predicted_beside_what_it_takes() {
 }
 
 #[test]
+fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
+    let told = |options: &[&str]| {
+        let options = [&["--budget=1ms", "--json=-"][..], options].concat();
+        read(&Outcome::of(predict(&options).args(counts(1500)))).core.memory
+    };
+    let found = told(&["--memory=host"]);
+    let fields: Vec<&str> = found.iter().map(|it| it.field.as_str()).collect();
+    let all =
+        ["l2.miss", "l3.others", "main.nanoseconds", "main.gigabytes_a_second", "walk.cycles"];
+    assert_eq!(fields, all.map(|field| format!("hierarchy.{field}")));
+    assert!(found.iter().all(|it| it.value.parse::<f64>().is_ok()), "{found:?}");
+    let kept = told(&["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"]);
+    let fields: Vec<&str> = kept.iter().map(|it| it.field.as_str()).collect();
+    assert_eq!(
+        fields,
+        ["l2.miss", "main.gigabytes_a_second", "walk.cycles"].map(|it| format!("hierarchy.{it}"))
+    );
+    assert_eq!(told(&["--memory=model"]), []);
+}
+
+#[test]
+fn memory_of_a_host_that_is_not_measured_is_wrong_usage() {
+    let mut command = predict(&["--memory=host", "--no-measure"]);
+    let told = Outcome::of(command.args(["--", "true"])).told(Path::new("/nowhere"));
+    let expected = "exit 2\ncorun: expected to measure where memory is to be this host's, found --no-measure\n";
+    assert!(told.starts_with(expected), "{told}");
+}
+
+#[test]
 fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
     let whole = read(&Outcome::of(predict(&["--no-measure", "--json=-"]).args(counts(20))));
     assert_eq!((whole.traced.windows.len(), whole.measured), (1, None));

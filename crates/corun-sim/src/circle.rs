@@ -9,7 +9,7 @@ use crate::model::{CoreModel, LINE};
 const PAGE: u64 = 4096;
 /// Rounds before the one that counts, after which caches hold what they keep of it.
 const WARM_UP: u32 = 2;
-/// Loads that count, at most; in a circle that no cache holds they are enough.
+/// Loads of a round, at most; in a circle that no cache holds they are enough.
 const MOST: usize = 400_000;
 
 /// Places in memory, of which each leads to another one until all were visited.
@@ -73,11 +73,11 @@ impl Circle {
             }
             (now - begin) as f64 / loads.max(1) as f64
         };
-        let all = next.len();
+        let round = next.len().min(MOST);
         (0..WARM_UP).for_each(|_| {
-            follow(all);
+            follow(round);
         });
-        follow(all.min(MOST))
+        follow(round)
     }
 }
 

@@ -20,9 +20,9 @@ pub struct Fitted {
 }
 
 /// Times that each field is set, since what one takes hangs on the others.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// Steps in which what others bring is found between these GB a second.
-const STEPS: usize = 9;
+const STEPS: usize = 8;
 const OTHERS: [f64; 2] = [0.01, 40.0];
 
 /// The fields with which circles take what was seen; none if nothing was.

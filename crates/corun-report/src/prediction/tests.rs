@@ -122,6 +122,8 @@ fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
     mispredicted branches in 1000 instructions.
     Measured: the 5 of 9 runs that were disturbed least on CPU 1; 2.4 % of its time in the
     kernel; brackets.
+    Memory behind the second level is this machine's, as it was around the measured runs:
+    hierarchy.l2.miss=45.
 
     Where the predicted cycles go, in slots of renaming:
     - 40 % do work: an operation is renamed in them.
@@ -141,6 +143,7 @@ fn without_a_measurement_the_clock_is_the_models() {
     });
     alone.measured = None;
     alone.core.clock = ClockSource::Model;
+    alone.core.memory.clear();
     alone.traced.simulated = alone.traced.instructions;
     alone.traced.windows.truncate(1);
     insta::assert_snapshot!(shown(&alone), @"
@@ -189,6 +192,8 @@ fn what_is_not_predicted_says_why() {
     mispredicted branches in 1000 instructions.
     Measured: the 5 of 9 runs that were disturbed least on CPU 1; 2.4 % of its time in the
     kernel; brackets.
+    Memory behind the second level is this machine's, as it was around the measured runs:
+    hierarchy.l2.miss=45.
 
     Where the cycles of its own code would go, in slots of renaming:
     - 40 % do work: an operation is renamed in them.

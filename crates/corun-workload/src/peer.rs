@@ -39,6 +39,15 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// Waits until it ends by itself, once what it waits for is gone.
+    pub(crate) fn join(self) {
+        let _ = rustix::process::waitpid(Some(self.0), WaitOptions::empty());
+        // It is nobody's child any more, and its number may be another's.
+        std::mem::forget(self);
+    }
+}
+
 impl Drop for Peer {
     fn drop(&mut self) {
         // It may have ended by itself; it stays to be waited for until then.

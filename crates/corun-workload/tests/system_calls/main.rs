@@ -22,17 +22,10 @@ const MORE: u64 = 40;
 /// Asserts how often an operation of `name` makes each of these calls; others are not looked at. A
 /// call that systems name differently has all of its names, separated by bars.
 fn assert_calls(name: &str, expected: &[(&str, f64)]) {
-    assert_calls_but(0, name, expected);
-}
-
-/// As [`assert_calls`], where so many calls of all operations may be missing: strace counts a call when it returns,
-/// and one that a process is killed in never does.
-fn assert_calls_but(missing: i64, name: &str, expected: &[(&str, f64)]) {
     let Some(found) = calls_between(name, FEW, MORE) else { return };
     for (call, calls) in expected {
-        let all = (calls * (MORE - FEW) as f64).round() as i64;
-        let off = (total(&found, call) - all).abs();
-        assert!(off <= missing, "{call}: {calls} in an operation of {name}, of {found:?}");
+        let per_operation = total(&found, call) as f64 / (MORE - FEW) as f64;
+        assert_eq!(per_operation, *calls, "{call} in an operation of {name}, of {found:?}");
     }
 }
 

@@ -70,7 +70,6 @@ struct Ring {
     processes: usize,
     memory: Option<MmapMut>,
     ends: Option<Ends>,
-    // Dropped after the pipes, which they may be waiting for.
     peers: Vec<Peer>,
     /// The handovers that the token has counted in the last run.
     counted: u64,
@@ -87,6 +86,13 @@ impl Ring {
             self.peers.push(peer?);
         }
         Ok(pipes.into_ends())
+    }
+
+    /// Lets the processes read that nothing more comes, and end. None is killed in that read, which would be counted
+    /// one time and not another by whoever counts calls.
+    fn end(&mut self) {
+        self.ends = None;
+        self.peers.drain(..).for_each(Peer::join);
     }
 
     fn lead(&mut self, operations: u64) -> Result<(), Errno> {
@@ -108,14 +114,19 @@ impl Ring {
     }
 }
 
+impl Drop for Ring {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 impl Kernel for Ring {
     /// The token goes round once here, so that all processes have been running.
     ///
     /// # Panics
     /// If the system gives no pipe or no process.
     fn reset(&mut self) {
-        self.ends = None;
-        self.peers.clear();
+        self.end();
         touch(self.memory.as_deref_mut());
         let ends =
             self.start().unwrap_or_else(|error| end("a ring of processes is refused", error));

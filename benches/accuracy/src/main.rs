@@ -31,7 +31,7 @@ struct Arguments {
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// Seconds in which each program is measured
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 30)]
     seconds: u32,
     /// corun itself; by default what scripts/corun builds
     #[arg(long, value_name = "FILE")]

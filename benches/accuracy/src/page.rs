@@ -51,7 +51,7 @@ const LEGEND: &str = "
 spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
 hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
 measured. *Others*: what other cores of the machine brought into the last level, in GB a second, as the time of circles of
-loads told [around the measured runs](prediction.md#memory-as-it-is-here), of which the calmest count; *main*: what memory
+loads told [around the measured runs](prediction.md#memory-as-it-is-here), on average; *main*: what memory
 took behind it, in ns; both are in the prediction. *Speed* is in million instructions a second of processor time, reading the trace included; of a long run most
 of them only [warm caches and predictors](prediction.md#what-is-simulated), and the pipeline never sees them. *Room* is
 the most memory that the whole process had.
@@ -143,7 +143,7 @@ fn point(row: &Row, prediction: &Prediction, count: f64) -> String {
 /// What was found of the machine in the place of a field of the model.
 fn found(prediction: &Prediction, field: &str) -> String {
     let found = prediction.core.memory.iter().find(|it| it.field == field);
-    found.map_or("-".to_owned(), |it| it.value.clone())
+    found.map_or("-".to_owned(), |it| it.value.to_string())
 }
 
 fn ratio(row: &Row) -> String {

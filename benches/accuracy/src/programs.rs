@@ -50,7 +50,7 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     add(Side::HeldOut, "awk", &["awk", AWK, "{text}"]);
     let workloads: [(Side, &str, u64, &[&str]); 5] = [
         (Side::Tuned, "matmul", 4_000_000_000, &[]),
-        (Side::Tuned, "chase", 4_000_000, &["size=4M"]),
+        (Side::Tuned, "chase", 1_000_000, &["size=8M"]),
         (Side::HeldOut, "branchy", 40_000_000, &[]),
         (Side::HeldOut, "hash", 150_000_000, &[]),
         (Side::HeldOut, "json", 10_000_000, &[]),

@@ -14,7 +14,7 @@ use crate::programs::Program;
 const WAYS: [(&str, &[&str]); 3] = [
     ("by default", &[]),
     ("100 windows", &["--sample=100:25k"]),
-    ("10 large ones", &["--sample=10:1M", "--warmup=10M"]),
+    ("10 large ones", &["--sample=10:1M"]),
 ];
 
 /// Million cycles of each program as a whole, and by how much each way to choose windows differs, in Markdown.

@@ -37,4 +37,4 @@ pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
 pub use spread::Spread;
-pub use surroundings::{Circles, Fitted, Seen, Surroundings, fitted};
+pub use surroundings::{Circles, Seen, Surroundings, fitted};

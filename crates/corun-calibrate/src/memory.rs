@@ -1,7 +1,6 @@
 //! The memory of a routine: what it holds, and on pages of which size.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use corun_sim::Circle;
 
 /// What a routine finds at `r14`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +43,6 @@ impl Memory {
 
     /// Fills words that begin at this address; returns what `rax` and `rcx` hold at the start.
     pub fn fill(self, words: &mut [u64], address: u64) -> [u64; 2] {
-        let mut random = ChaCha8Rng::seed_from_u64(7);
         match self {
             Self::Page => {
                 let middle = address + PAGE as u64 / 2;
@@ -52,37 +50,21 @@ impl Memory {
                 [middle, 1 << 32 | 3]
             }
             Self::Circle { places, apart, circles, .. } => {
-                let starts: Vec<u64> = (0..circles)
-                    .map(|circle| {
-                        let first = circle * places;
-                        let order = circle_of(places, &mut random);
-                        // The first page is for what a routine loads and stores besides.
-                        let byte = |place: usize| PAGE + offset(first + place, apart);
-                        for place in 0..places {
-                            words[byte(place) / 8] = address + byte(order[place]) as u64;
-                        }
-                        address + byte(0) as u64
-                    })
-                    .collect();
+                let circle = Circle { places: places as u32, apart: apart as u32 };
+                let start = |number: usize| {
+                    let first = number as u32 * circle.places;
+                    // The first page is for what a routine loads and stores besides.
+                    let byte = |place: u32| PAGE + circle.offset(first + place) as usize;
+                    for (place, next) in (0..).zip(circle.order(number as u64)) {
+                        words[byte(place) / 8] = address + byte(next) as u64;
+                    }
+                    address + byte(0) as u64
+                };
+                let starts: Vec<u64> = (0..circles).map(start).collect();
                 [starts[0], starts.get(1).copied().unwrap_or(3)]
             }
         }
     }
-}
-
-/// Where a place lies: places a page or more apart do not all fall into the same sets of a cache.
-fn offset(place: usize, apart: usize) -> usize {
-    let turn = if apart >= PAGE { place * LINE % PAGE } else { 0 };
-    place * apart + turn
-}
-
-/// For each place, the next one, so that all are one circle (Sattolo 1986).
-fn circle_of(places: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
-    let mut next: Vec<usize> = (0..places).collect();
-    for last in (1..places).rev() {
-        next.swap(last, random.random_range(0..last));
-    }
-    next
 }
 
 #[cfg(test)]

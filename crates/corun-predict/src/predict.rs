@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use corun_calibrate::{Circles, fitted};
+use corun_calibrate::{Circles, Surroundings, fitted};
 use corun_machine::Machine;
 use corun_measure::machine_summary;
 use corun_record::{
@@ -19,7 +19,7 @@ use corun_sim::timing::TimingTable;
 use corun_sim::{SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Chosen, Conducted, Ending, Native, Part, Plan, Recording, Target, ThreadId, TraceError, Traced,
+    Chosen, Conducted, Ending, Native, Part, Plan, Samples, Target, ThreadId, TraceError, Traced,
     Wish, conduct,
 };
 use nix::sys::resource::{UsageWho, getrusage};
@@ -103,7 +103,7 @@ pub fn predict(
     let begun = Instant::now();
     let recorded = Recorded::of(job, progress, stop)?;
     let trace = Trace::open(recorded.file.path()).map_err(PredictError::Format)?;
-    let (thread, instructions) = busiest(&trace, recorded.plan, recorded.instructions)
+    let (thread, instructions) = busiest(&trace, &recorded.plan, recorded.instructions)
         .ok_or(PredictError::TooShort { total: recorded.instructions })?;
     let mut caveats = job.caveats.clone();
     let mut measured = None;
@@ -111,11 +111,12 @@ pub fn predict(
     if let Some(budget) = job.measure_for {
         let told = |run, runs| progress(Progress::Measuring(run, runs));
         let wanted = thread.0 as usize;
-        let circles = Circles::of(job.model).filter(|_| job.memory == MemoryOf::Host);
-        match measure(&job.target, wanted, recorded.ending, budget, circles, told, stop) {
+        let surroundings = surroundings(job, &mut caveats);
+        let circles = surroundings.as_ref().map(Surroundings::circles);
+        match measure(&job.target, wanted, recorded.ending, budget, surroundings, told, stop) {
             Ok(Some(found)) => {
                 let fitted = circles.and_then(|circles| fitted(job.model, circles, &found.seen));
-                memory = fitted.map_or_else(Vec::new, |fitted| fitted.settings());
+                memory = fitted.unwrap_or_default();
                 measured = Some(found.runs);
             }
             Ok(None) => return Err(PredictError::Interrupted { during: "measured" }),
@@ -125,8 +126,9 @@ pub fn predict(
             }
         }
     }
-    memory.retain(|(field, _)| !job.set.iter().any(|(name, _)| is_setting_of(name, field)));
-    let model = job.model.clone().with(&memory).map_err(PredictError::Memory)?;
+    memory.retain(|found| !job.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
+    let settings: Vec<_> = memory.iter().map(FoundField::setting).collect();
+    let model = job.model.clone().with(&settings).map_err(PredictError::Memory)?;
     let goes_on = |done, all| {
         progress(Progress::Simulating(done, all));
         !stop.load(Ordering::Relaxed)
@@ -177,6 +179,23 @@ pub fn predict(
     Ok(prediction)
 }
 
+/// This machine's memory to look at, if the prediction is to be made with it; that it cannot be is a caveat.
+fn surroundings(job: &Job<'_>, caveats: &mut Vec<Caveat>) -> Option<Surroundings> {
+    if job.memory == MemoryOf::Model {
+        return None;
+    }
+    let made = match Circles::of(job.model) {
+        Some(circles) => Surroundings::new(circles).map_err(|error| error.to_string()),
+        None => Err("the model has no last level that cores share".to_owned()),
+    };
+    let told = |reason| {
+        let sentence =
+            format!("Memory is that of the model, since this machine's is not known: {reason}.");
+        caveats.push(Caveat::new("memory-of-model", sentence));
+    };
+    made.map_err(told).ok()
+}
+
 /// A program's trace, in a file that goes away unless it is kept.
 struct Recorded {
     file: NamedTempFile,
@@ -195,16 +214,17 @@ impl Recorded {
     ) -> Result<Self, PredictError> {
         let file = place(job.keep.as_deref())?;
         let output = file.reopen().map_err(|source| trail(file.path(), source))?;
-        let mut total = None;
-        if job.sampling.needs_count() {
+        let (mut total, mut samples) = (None, None);
+        if let Some(wanted) = job.sampling.samples() {
             progress(Progress::Counting);
-            let counted = counted(job, stop)?;
+            let (plan, counted) = counted(job, wanted, stop)?;
             went_well(counted.ending)?;
-            total = Some(counted.instructions);
+            (total, samples) = (Some(counted.instructions), Some(plan));
         }
         progress(Progress::Tracing(total));
-        let plan = job.sampling.plan(total.unwrap_or(0));
-        let (conducted, _) = conducted(job, plan, output, stop).map_err(PredictError::Trace)?;
+        let plan = job.sampling.plan(total.unwrap_or(0), samples);
+        let conducted = conducted(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
+        let (conducted, _) = conducted;
         went_well(conducted.traced.ending)?;
         Ok(Self {
             file,
@@ -226,9 +246,12 @@ impl Recorded {
     }
 }
 
-fn counted(job: &Job<'_>, stop: &AtomicBool) -> Result<Traced, PredictError> {
-    let nothing = &mut Recording::default();
-    job.tracer.tracer.trace(&job.target, Plan::Count, nothing, stop).map_err(|error| {
+fn counted(
+    job: &Job<'_>,
+    samples: Samples,
+    stop: &AtomicBool,
+) -> Result<(Plan, Traced), PredictError> {
+    samples.plan(&job.target, job.tracer.tracer, stop).map_err(|error| {
         // A program that dies before it has told anything looks like a tracer that does not bear it.
         match Native::run(&job.target, stop).map(|native| native.ending) {
             Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
@@ -312,7 +335,7 @@ impl Usage {
 }
 
 /// The thread with most recorded instructions, and how many it has in the whole run.
-fn busiest(trace: &Trace, plan: Plan, total: u64) -> Option<(ThreadId, u64)> {
+fn busiest(trace: &Trace, plan: &Plan, total: u64) -> Option<(ThreadId, u64)> {
     let threads = trace.threads();
     let recorded: u64 = threads.iter().map(|thread| thread.instructions).sum();
     let one = threads.iter().rev().max_by_key(|thread| thread.instructions)?;
@@ -341,6 +364,7 @@ impl Said<'_> {
                 begin: window.begin,
                 instructions: window.noticed.instructions,
                 cycles: window.cycles,
+                stands_for: window.stands_for,
             })
             .collect()
     }
@@ -361,7 +385,7 @@ impl Said<'_> {
     fn figures(
         &self,
         measured: Option<&MeasuredRuns>,
-        memory: Vec<(String, String)>,
+        memory: Vec<FoundField>,
     ) -> (Vec<Observation>, Option<String>, PredictedCore) {
         let runs = measured.map_or(&[][..], |measured| &measured.runs);
         let of = |figure: fn(&MeasuredRun) -> f64| {
@@ -387,7 +411,7 @@ impl Said<'_> {
             reason: self.job.reason.clone(),
             ghz,
             clock: source,
-            memory: memory.into_iter().map(|(field, value)| FoundField { field, value }).collect(),
+            memory,
         };
         let predicted = extrapolated(&self.simulated.windows, self.instructions);
         let predicted = predicted.filter(|_| not_predicted.is_none());
@@ -552,16 +576,16 @@ mod tests {
     #[test]
     fn the_busiest_thread_has_its_part_of_the_run() {
         let three = trace(&[10, 30, 20]);
-        assert_eq!(busiest(&three, Plan::Whole, 120), Some((ThreadId(1), 60)));
+        assert_eq!(busiest(&three, &Plan::Whole, 120), Some((ThreadId(1), 60)));
         let windows = Plan::Samples { count: 1, length: 120, warm_up: 1, total: 1_200_000 };
-        assert_eq!(busiest(&three, windows, 1_200_000), Some((ThreadId(1), 600_000)));
-        assert_eq!(busiest(&trace(&[7, 7]), Plan::Whole, 28), Some((ThreadId(0), 14)));
+        assert_eq!(busiest(&three, &windows, 1_200_000), Some((ThreadId(1), 600_000)));
+        assert_eq!(busiest(&trace(&[7, 7]), &Plan::Whole, 28), Some((ThreadId(0), 14)));
     }
 
     #[test]
     fn a_trace_without_instructions_has_no_busiest_thread() {
-        assert_eq!(busiest(&trace(&[]), Plan::Whole, 0), None);
-        assert_eq!(busiest(&trace(&[0, 0]), Plan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[]), &Plan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[0, 0]), &Plan::Whole, 0), None);
         let error = PredictError::TooShort { total: 3 };
         let told = "expected instructions to simulate, found none in a run of 3";
         assert_eq!(error.to_string(), told);

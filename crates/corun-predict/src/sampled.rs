@@ -26,39 +26,42 @@ const WEAKEST: f64 = 1e-9;
 /// Cycles of a run of `total` instructions from its windows; none without windows.
 ///
 /// A run that was simulated whole, or in a single window, has an interval without width: nothing is known
-/// then of what another window would give. Windows that lie evenly are mostly better than those by chance
-/// that the interval is made for.
+/// then of what another window would give. Windows that lie evenly, or were chosen by what is executed, are mostly
+/// better than those by chance that the interval is made for.
 pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate> {
-    let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
-    let (cycles, instructions) = (sum(|it| it.cycles), sum(|it| it.noticed.instructions));
-    if instructions == 0.0 {
-        return None;
-    }
-    let recorded = sum(|it| it.with_warm_up.instructions);
-    let prices = Prices::learned(windows)
+    let run = Run::of(windows, total)?;
+    let prices = Prices::learned(&run)
         .filter(|prices| windows.iter().all(|window| prices.of(&window.with_warm_up) > 0.0))
-        .unwrap_or_else(|| Prices::of_instructions(cycles / instructions, windows));
-    let expected: f64 = windows.iter().map(|window| prices.of(&window.noticed)).sum();
+        .unwrap_or_else(|| Prices::of_instructions(run.mean(|it| it.cycles as f64), windows));
+    let expected = |it: &SimulatedWindow| prices.of(&it.noticed);
+    let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
     let priced: f64 = windows.iter().map(|window| prices.of(&window.with_warm_up)).sum();
-    let rate = priced / recorded + (cycles - expected) / instructions;
+    // Windows stand for what is not recorded, unless what is recorded was not chosen, and stands for itself.
+    let known = if run.is_chosen { run.recorded / run.total } else { 1.0 };
+    let explained = known * priced / run.recorded + (1.0 - known) * run.mean(expected);
+    let rate = explained + run.mean(unexplained);
     let half =
         student_t(LEVEL, (windows.len() - prices.freedom_lost + 1) as u32).map_or(0.0, |reach| {
-            let count = windows.len() as f64;
             // What prices leave unexplained is known of windows alone, ...
-            let residuals = windows.iter().map(|it| it.cycles as f64 - prices.of(&it.noticed));
-            let of_windows = variance(residuals, prices.freedom_lost)
-                / (instructions / count).powi(2)
-                * left_out(instructions, total as f64);
+            let of_windows = run.variance(unexplained, prices.freedom_lost)
+                * left_out(run.instructions, run.total);
             // ... what they explain, of all that is recorded.
-            let deviations = windows.iter().map(|it| {
-                let mean = priced / recorded * it.with_warm_up.instructions as f64;
-                prices.of(&it.with_warm_up) - mean
-            });
-            let of_records = variance(deviations, 1) / (recorded / count).powi(2)
-                * left_out(recorded, total as f64);
-            reach * ((of_windows + of_records) / count).sqrt()
+            let of_records = match run.is_chosen {
+                true => run.variance(expected, 1) * (1.0 - known).powi(2),
+                false => {
+                    let mean = priced / run.recorded;
+                    let deviations = windows.iter().map(|it| {
+                        let instructions = it.with_warm_up.instructions as f64;
+                        prices.of(&it.with_warm_up) - mean * instructions
+                    });
+                    let count = windows.len() as f64;
+                    variance(deviations, 1) / (run.recorded / count).powi(2) / count
+                        * left_out(run.recorded, run.total)
+                }
+            };
+            reach * (of_windows + of_records).sqrt()
         });
-    let scaled = |rate: f64| rate * total as f64;
+    let scaled = |rate: f64| rate * run.total;
     Some(Estimate {
         value: scaled(rate),
         // No instruction takes no time.
@@ -67,6 +70,57 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
         level: LEVEL,
         blocks: windows.len() as u32,
     })
+}
+
+/// Windows, and what they are of.
+struct Run<'a> {
+    /// Each window, with how many times it counts.
+    windows: Vec<(&'a SimulatedWindow, f64)>,
+    /// Whether they were chosen to count so many times.
+    is_chosen: bool,
+    /// Instructions of the windows, ...
+    instructions: f64,
+    /// ... of all that is recorded, ...
+    recorded: f64,
+    /// ... and of the run.
+    total: f64,
+}
+
+impl<'a> Run<'a> {
+    fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
+        let is_chosen = windows.iter().all(|window| window.stands_for.is_some());
+        let times = |it: &SimulatedWindow| {
+            it.stands_for.map_or(1.0, |all| all as f64 / it.noticed.instructions as f64)
+        };
+        let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
+        let instructions = sum(|it| it.noticed.instructions);
+        (instructions > 0.0).then(|| Self {
+            windows: windows.iter().map(|window| (window, times(window))).collect(),
+            is_chosen,
+            instructions,
+            recorded: sum(|it| it.with_warm_up.instructions),
+            total: total as f64,
+        })
+    }
+
+    /// Instructions that the windows stand for.
+    fn stand_for(&self) -> f64 {
+        self.windows.iter().map(|(it, times)| times * it.noticed.instructions as f64).sum()
+    }
+
+    /// Of something of windows, for each instruction of the run.
+    fn mean(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
+        self.windows.iter().map(|(it, times)| times * of(it)).sum::<f64>() / self.stand_for()
+    }
+
+    /// Of this mean, if the windows lay by chance.
+    fn variance(&self, of: impl Fn(&SimulatedWindow) -> f64, freedom_lost: usize) -> f64 {
+        let mean = self.mean(&of);
+        let deviations = self.windows.iter().map(|(it, times)| {
+            times * (of(it) - mean * it.noticed.instructions as f64) / self.stand_for()
+        });
+        variance(deviations, freedom_lost) * self.windows.len() as f64
+    }
 }
 
 /// What is not looked at, as a share.
@@ -91,14 +145,13 @@ struct Prices {
 impl Prices {
     /// Those that fit the windows best (least squares); none if there are too few of them to tell, or nothing
     /// else was recorded.
-    fn learned(windows: &[SimulatedWindow]) -> Option<Self> {
-        let says_more =
-            |it: &SimulatedWindow| it.with_warm_up.instructions > it.noticed.instructions;
-        let pieces: Vec<&Piece> = windows.iter().flat_map(|window| &window.pieces).collect();
-        if pieces.len() < PIECES_A_PRICE * FIGURES || !windows.iter().any(says_more) {
+    fn learned(run: &Run<'_>) -> Option<Self> {
+        let windows = &run.windows;
+        let pieces: Vec<&Piece> = windows.iter().flat_map(|(window, _)| &window.pieces).collect();
+        if pieces.len() < PIECES_A_PRICE * FIGURES || run.recorded <= run.instructions {
             return None;
         }
-        let tells = comparable(windows);
+        let tells = comparable(run);
         let rows = pieces.iter().flat_map(|piece| {
             let noticed = figures(&piece.noticed).into_iter().zip(tells);
             noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
@@ -134,20 +187,16 @@ impl Prices {
 /// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
 /// otherwise, such as misses that prefetchers are in time for only while nothing is timed, tells of the pipeline and
 /// not of the program.
-fn comparable(windows: &[SimulatedWindow]) -> [bool; FIGURES] {
-    let differences = windows.iter().filter_map(|window| {
-        let (own, both) = (figures(&window.noticed), figures(&window.with_warm_up));
-        let instructions = [own[0], both[0] - own[0]];
-        let rates = |at: usize| [own[at] / instructions[0], (both[at] - own[at]) / instructions[1]];
-        let is_sound = instructions.iter().all(|count| *count > 0.0);
-        is_sound.then(|| std::array::from_fn(|at| rates(at)[0] - rates(at)[1]))
-    });
-    let differences: Vec<[f64; FIGURES]> = differences.collect();
-    let count = differences.len() as f64;
+fn comparable(run: &Run<'_>) -> [bool; FIGURES] {
+    let difference = |it: &SimulatedWindow, at: usize| {
+        let (own, both) = (figures(&it.noticed), figures(&it.with_warm_up));
+        let warm_up = both[0] - own[0];
+        // For as many instructions as the window has.
+        if warm_up > 0.0 { own[at] - (both[at] - own[at]) * own[0] / warm_up } else { 0.0 }
+    };
     std::array::from_fn(|at| {
-        let mean = differences.iter().map(|it| it[at]).sum::<f64>() / count;
-        let spread = variance(differences.iter().map(|it| it[at] - mean), 1);
-        at == 0 || mean.abs() <= DEVIATIONS * (spread / count).sqrt()
+        let of = |it: &SimulatedWindow| difference(it, at);
+        at == 0 || run.mean(of).abs() <= DEVIATIONS * run.variance(of, 1).sqrt()
     })
 }
 
@@ -185,6 +234,7 @@ mod tests {
             noticed,
             with_warm_up,
             pieces: vec![Piece { cycles, noticed }],
+            stands_for: None,
         };
         cycles.iter().enumerate().map(window).collect()
     }
@@ -207,6 +257,42 @@ mod tests {
             assert!((found.high / 1e9 - 1.0 - half).abs() < 1e-6, "{found:?}");
             assert!((1.0 - found.low / 1e9 - half).abs() < 1e-6, "{found:?}");
         }
+    }
+
+    #[test]
+    fn windows_that_were_chosen_weigh_what_they_stand_for() {
+        let mut three = windows(&[100, 200, 500], 100, 4);
+        for (window, stands_for) in three.iter_mut().zip([7000, 2000, 1000]) {
+            window.stands_for = Some(stands_for);
+        }
+        let found = extrapolated(&three, 10_000).unwrap();
+        assert!((found.value - 16_000.0).abs() < 1e-6, "{found:?}");
+        assert!(found.low < found.value && found.value < found.high, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_recorded_counts_beside_windows_that_were_chosen_as_far_as_it_goes() {
+        let noticed =
+            |instructions, mispredicts| Noticed { instructions, mispredicts, ..Default::default() };
+        // A misprediction costs 20 cycles. Of the run half is recorded, with 4 of them in 1000 instructions; what the
+        // windows stand for has 5.
+        let window = |index: u64| {
+            let (mispredicts, stands_for) = if index % 2 == 0 { (2, 75_000) } else { (14, 25_000) };
+            let own = noticed(1000, mispredicts);
+            let cycles = 400 + 20 * mispredicts;
+            SimulatedWindow {
+                begin: 100_000 * index,
+                cycles,
+                noticed: own,
+                with_warm_up: noticed(25_000, if index % 2 == 0 { 40 } else { 160 }),
+                pieces: vec![Piece { cycles, noticed: own }; 6],
+                stands_for: Some(stands_for),
+            }
+        };
+        let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
+        let expected = 400.0 + 20.0 * (4.0 + 5.0) / 2.0;
+        let found = extrapolated(&windows, 500_000).unwrap();
+        assert!((found.value / 500.0 / expected - 1.0).abs() < 1e-6, "{found:?}");
     }
 
     #[test]
@@ -270,6 +356,7 @@ mod tests {
                     noticed,
                     with_warm_up: all.fold(Noticed::default(), |sum, (one, _)| sum.plus(one)),
                     pieces: vec![Piece { cycles, noticed }],
+                    stands_for: None,
                 }
             };
             self.stretches.chunks_exact(part).map(window).collect()
@@ -324,6 +411,7 @@ mod tests {
                     noticed: all(own),
                     with_warm_up: all(&stretches[begin - 200..begin + 40]),
                     pieces,
+                    stands_for: None,
                 }
             };
             let windows: Vec<SimulatedWindow> =
@@ -361,6 +449,7 @@ mod tests {
                 pieces: vec![Piece { cycles, noticed: own }],
                 // Prefetchers are in time for three of four lines there.
                 with_warm_up: noticed(11_000, 399 + index % 3 + 1000 + index % 5),
+                stands_for: None,
             }
         };
         let windows: Vec<SimulatedWindow> = (0..100).map(stream).collect();

@@ -1,6 +1,6 @@
 //! Which part of a run is simulated: all of a short one, windows spread over a long one.
 
-use corun_trace::Plan;
+use corun_trace::{Plan, Samples};
 
 /// What to simulate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,13 +12,13 @@ pub enum Sampling {
     Whole,
     /// So many instructions from the start on.
     Start(u64),
-    /// Windows spread evenly over the run.
+    /// Windows of the run.
     Windows {
         /// How many.
         count: u32,
         /// Instructions of each.
         length: u64,
-        /// Instructions before each that warm caches and predictors; as many as by default, if none.
+        /// Instructions before each that warm caches and predictors; the usual ones, if none.
         warm_up: Option<u64>,
     },
 }
@@ -32,23 +32,35 @@ const LENGTH: u64 = SHORT / (2 * WINDOWS as u64);
 /// Instructions of the warm-up before each, which the pipeline never sees but for the last.
 const WARM_UP: u64 = 1_000_000;
 
+/// Windows that are so few that they miss much of what a run does, unless they are chosen by it.
+const FEW: u32 = 50;
+/// Instructions of the warm-up before each of a few, behind which much of the run is left out: a table of a megabyte is
+/// used again after tens of millions (docs/prediction.md, Windows beside whole runs).
+const WARM_UP_OF_FEW: u64 = 50_000_000;
+
 impl Sampling {
-    /// Whether the instructions of the run have to be counted first.
-    pub fn needs_count(self) -> bool {
-        matches!(self, Self::Fitting | Self::Windows { .. })
+    /// Where the program has to run before it is recorded: what to look for. It decides for a short run as well.
+    pub fn samples(self) -> Option<Samples> {
+        let samples = |count, length, warm_up: Option<u64>| {
+            let are_chosen = count < FEW;
+            let usual = if are_chosen { WARM_UP_OF_FEW } else { WARM_UP };
+            Samples { count, length, warm_up: warm_up.unwrap_or(usual), are_chosen }
+        };
+        match self {
+            Self::Fitting => Some(samples(WINDOWS, LENGTH, None)),
+            Self::Whole | Self::Start(_) => None,
+            Self::Windows { count, length, warm_up } => Some(samples(count, length, warm_up)),
+        }
     }
 
-    /// What a tracer is to record of a run of `total` instructions, all threads together.
-    pub fn plan(self, total: u64) -> Plan {
-        let windows = |count, length, warm_up| Plan::Samples { count, length, warm_up, total };
-        match self {
-            Self::Fitting if total <= SHORT => Plan::Whole,
-            Self::Fitting => windows(WINDOWS, LENGTH, WARM_UP),
-            Self::Whole => Plan::Whole,
-            Self::Start(length) => Plan::Window { skip: 0, length: Some(length) },
-            Self::Windows { count, length, warm_up } => {
-                windows(count, length, warm_up.unwrap_or(WARM_UP))
-            }
+    /// What a tracer is to record of a run of `total` instructions, all threads together, of which `samples` is the plan
+    /// if it was asked for.
+    pub fn plan(self, total: u64, samples: Option<Plan>) -> Plan {
+        match (self, samples) {
+            (Self::Start(length), _) => Plan::Window { skip: 0, length: Some(length) },
+            (Self::Windows { .. }, Some(samples)) => samples,
+            (Self::Fitting, Some(samples)) if total > SHORT => samples,
+            _ => Plan::Whole,
         }
     }
 }
@@ -57,10 +69,19 @@ impl Sampling {
 mod tests {
     use super::*;
 
+    fn planned(sampling: Sampling, total: u64) -> Plan {
+        let samples = sampling.samples().map(|samples| {
+            let Samples { count, length, warm_up, .. } = samples;
+            Plan::Samples { count, length, warm_up, total }
+        });
+        sampling.plan(total, samples)
+    }
+
     #[test]
     fn short_runs_are_taken_whole_and_long_ones_in_windows() {
-        assert_eq!(Sampling::Fitting.plan(20_000_000), Plan::Whole);
-        let Plan::Samples { count, length, total, .. } = Sampling::Fitting.plan(20_000_001) else {
+        assert_eq!(planned(Sampling::Fitting, 20_000_000), Plan::Whole);
+        let Plan::Samples { count, length, total, .. } = planned(Sampling::Fitting, 20_000_001)
+        else {
             panic!("expected windows");
         };
         assert_eq!(total, 20_000_001);
@@ -70,16 +91,24 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_done() {
-        assert_eq!(Sampling::Whole.plan(u64::MAX), Plan::Whole);
-        assert_eq!(Sampling::Start(5).plan(9), Plan::Window { skip: 0, length: Some(5) });
-        for (warm_up, planned) in [(None, WARM_UP), (Some(2), 2)] {
-            let windows = Plan::Samples { count: 3, length: 7, warm_up: planned, total: 9 };
-            assert_eq!(Sampling::Windows { count: 3, length: 7, warm_up }.plan(9), windows);
+        assert_eq!(planned(Sampling::Whole, u64::MAX), Plan::Whole);
+        let start = Plan::Window { skip: 0, length: Some(5) };
+        assert_eq!(planned(Sampling::Start(5), 9), start);
+        let usual = [(3, None, WARM_UP_OF_FEW), (FEW, None, WARM_UP), (3, Some(2), 2)];
+        for (count, asked, warm_up) in usual {
+            let windows = Plan::Samples { count, length: 7, warm_up, total: 9 };
+            let sampling = Sampling::Windows { count, length: 7, warm_up: asked };
+            assert_eq!(planned(sampling, 9), windows);
         }
-        let windows = Sampling::Windows { count: 1, length: 1, warm_up: None };
-        let count = [Sampling::Fitting, windows].map(Sampling::needs_count);
-        assert_eq!(count, [true; 2]);
-        let none = [Sampling::Whole, Sampling::Start(1)].map(Sampling::needs_count);
-        assert_eq!(none, [false; 2]);
+    }
+
+    #[test]
+    fn few_windows_are_chosen_and_many_spread() {
+        let are_chosen = |sampling: Sampling| sampling.samples().map(|samples| samples.are_chosen);
+        let windows = |count| Sampling::Windows { count, length: 1, warm_up: None };
+        assert_eq!(are_chosen(windows(FEW - 1)), Some(true));
+        assert_eq!(are_chosen(windows(FEW)), Some(false));
+        assert_eq!(are_chosen(Sampling::Fitting), Some(false));
+        assert_eq!([Sampling::Whole, Sampling::Start(1)].map(are_chosen), [None; 2]);
     }
 }

@@ -61,12 +61,19 @@ pub struct PredictedCore {
 }
 
 /// A field of a model, as it was found on a machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundField {
     /// The field, as `corun models show` names it.
     pub field: String,
-    /// Its value, as `--set` takes it.
-    pub value: String,
+    /// Its value.
+    pub value: f64,
+}
+
+impl FoundField {
+    /// Name and value as `--set` takes them.
+    pub fn setting(&self) -> (String, String) {
+        (self.field.clone(), self.value.to_string())
+    }
 }
 
 /// Where the clock of a prediction is from.
@@ -118,6 +125,10 @@ pub struct PredictedWindow {
     pub instructions: u64,
     /// Its predicted cycles.
     pub cycles: u64,
+    /// Instructions of the run, all threads together, that it stands for, if it was chosen for that; windows that are
+    /// spread evenly stand for as many each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<u64>,
 }
 
 /// One cause of the stack of cycles.

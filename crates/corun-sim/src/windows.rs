@@ -4,7 +4,7 @@
 //! a whole run.
 
 use corun_trace::format::{FormatError, Trace};
-use corun_trace::{Event, Marker, Phase, ThreadId};
+use corun_trace::{Event, Marker, Phase, Plan, ThreadId};
 
 use crate::Simulated;
 use crate::core::State;
@@ -35,6 +35,8 @@ pub struct SimulatedWindow {
     pub with_warm_up: Noticed,
     /// The same window in pieces of equal length, but for the last one.
     pub pieces: Vec<Piece>,
+    /// Instructions of the run, all threads together, that it stands for, if it was chosen for that.
+    pub stands_for: Option<u64>,
 }
 
 /// A part of a window.
@@ -137,6 +139,7 @@ pub fn simulate_windows(
                 noticed,
                 with_warm_up: std::mem::take(&mut recorded),
                 pieces,
+                stands_for: stretch.stands_for,
             });
             together = together.plus(&state);
         }
@@ -153,20 +156,23 @@ struct Stretch {
     place: u64,
     /// Recorded instructions before its end.
     end: u64,
+    /// If it is a window that was chosen to stand for others.
+    stands_for: Option<u64>,
 }
 
 fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatError> {
     let mut events = trace.events(thread)?;
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut recorded = 0;
-    let mut open = Stretch { phase: Phase::Counted, place: 0, end: 0 };
+    let mut open = Stretch { phase: Phase::Counted, place: 0, end: 0, stands_for: None };
     loop {
         match events.next_event()? {
             Some(Event::Block { executed, .. }) => recorded += u64::from(executed),
             Some(Event::Marker(marker)) => {
                 if let Marker::Begin { phase, .. } = marker.marker {
                     stretches.push(Stretch { end: recorded, ..open });
-                    open = Stretch { phase, place: events.instruction(), end: recorded };
+                    let place = events.instruction();
+                    open = Stretch { phase, place, end: recorded, stands_for: None };
                 }
             }
             None => {
@@ -175,15 +181,29 @@ fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatErro
             }
         }
     }
+    tell_stand_ins(trace, &mut stretches);
     let mut begin = 0;
     stretches.retain(|stretch| stretch.end > std::mem::replace(&mut begin, stretch.end));
     Ok(stretches)
 }
 
+/// Windows were chosen for all threads together; of a thread that has missed one it is not known which.
+fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
+    let Plan::StandIns { windows, .. } = &trace.opening().plan else { return };
+    // Before the first marker nothing is recorded.
+    let mut counted: Vec<&mut Stretch> =
+        stretches.iter_mut().skip(1).filter(|stretch| stretch.phase == Phase::Counted).collect();
+    if counted.len() == windows.len() {
+        for (stretch, window) in counted.iter_mut().zip(windows) {
+            stretch.stands_for = Some(window.instructions);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use corun_trace::format::{Options, Writer};
-    use corun_trace::{OrderedMarker, Sink, decode};
+    use corun_trace::format::{Opening, Options, Writer};
+    use corun_trace::{OrderedMarker, Sink, StandIn, decode};
 
     use super::*;
     use crate::model::find;
@@ -191,7 +211,12 @@ mod tests {
 
     /// A loop of three instructions, in stretches: phase, instructions left out before, rounds.
     fn trace(stretches: &[(Phase, u64, u32)]) -> Trace {
-        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        planned(Plan::Whole, stretches)
+    }
+
+    fn planned(plan: Plan, stretches: &[(Phase, u64, u32)]) -> Trace {
+        let opening = Opening { plan, ..Opening::default() };
+        let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         // imul rax, rax; dec rcx; jnz to the first
         let code = [0x48, 0x0f, 0xaf, 0xc0, 0x48, 0xff, 0xc9, 0x75, 0xf7];
         let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
@@ -251,6 +276,21 @@ mod tests {
         let whole = simulate(&model, &timings, &trace, part).unwrap();
         assert_eq!((found.windows.len(), found.windows[0].begin), (1, 0));
         assert_eq!((found.together.instructions, found.together.cycles), (1500, whole.cycles));
+    }
+
+    #[test]
+    fn windows_that_were_chosen_stand_for_others() {
+        use Phase::{Counted, WarmUp};
+        let stretches = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
+        let told = |shares: &[u64]| {
+            let windows =
+                shares.iter().map(|&instructions| StandIn { begin: 0, instructions }).collect();
+            let plan = Plan::StandIns { windows, length: 120, warm_up: 270, total: 1000 };
+            let windows = simulated(&planned(plan, &stretches)).windows;
+            windows.iter().map(|window| window.stands_for).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[700, 300]), [Some(700), Some(300)]);
+        assert_eq!(told(&[700, 200, 100]), [None, None], "the thread has missed one of them");
     }
 
     #[test]

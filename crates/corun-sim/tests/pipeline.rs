@@ -7,6 +7,8 @@ mod first_level;
 mod front_end;
 #[allow(dead_code)]
 mod made;
+#[path = "pipeline/zen4.rs"]
+mod zen4;
 
 use blocks::{cycles, cycles_on, model};
 use corun_sim::model::CoreModel;

@@ -1,7 +1,7 @@
 //! Tracing a command from start to end: what is counted before, what is written, what is run after.
 //!
 //! The traced run shows the program's output; runs that only count or time it are silent. They come
-//! where they cannot spoil it: counting before, because samples are spread over what it counts; the
+//! where they cannot spoil it: counting before, because samples are spread over what it finds; the
 //! native run after, because a program may use up what it works on.
 
 use std::io::Write;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
 use crate::{
-    Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Recording, Sink, SinkError,
-    Target, ThreadId, TraceError, Traced, Tracer, origin, others,
+    Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Profile, Recording, Sink,
+    SinkError, Target, ThreadId, TraceError, Traced, Tracer, origin, others,
 };
 
 /// What to trace, and how.
@@ -31,19 +31,48 @@ pub struct Wish {
 }
 
 /// The part of a run that is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// One stretch, or all.
+    /// What is known already.
     Of(Plan),
-    /// Stretches spread evenly over the run, whose length has to be counted first.
-    Samples {
-        /// How many.
-        count: u32,
-        /// Instructions of each.
-        length: u64,
-        /// Instructions recorded before each to fill caches and predictors.
-        warm_up: u64,
-    },
+    /// Stretches of the run, which is seen once before it is recorded.
+    Samples(Samples),
+}
+
+/// Stretches of a run that is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples {
+    /// How many.
+    pub count: u32,
+    /// Instructions of each.
+    pub length: u64,
+    /// Instructions recorded before each to fill caches and predictors.
+    pub warm_up: u64,
+    /// Whether they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
+    pub are_chosen: bool,
+}
+
+impl Samples {
+    /// Runs the program silently to find where they lie. Returns what the tracer counted, too.
+    ///
+    /// # Errors
+    /// If the program cannot be run or the tracer fails.
+    pub fn plan(
+        self,
+        target: &Target,
+        tracer: &dyn Tracer,
+        stop: &AtomicBool,
+    ) -> Result<(Plan, Traced), TraceError> {
+        let Self { count, length, warm_up, are_chosen } = self;
+        if are_chosen {
+            let mut profile = Profile::new(length);
+            let traced = tracer.trace(target, Plan::Learn, &mut profile, stop)?;
+            return Ok((profile.plan(count, warm_up), traced));
+        }
+        let nothing = &mut Recording::default();
+        let traced = tracer.trace(target, Plan::Count, nothing, stop)?;
+        Ok((Plan::Samples { count, length, warm_up, total: traced.instructions }, traced))
+    }
 }
 
 /// What came of it.
@@ -84,7 +113,7 @@ pub fn conduct<W: Write + Send + 'static>(
         features: origin::features(),
         kernel: origin::kernel(),
         started: origin::now(),
-        plan,
+        plan: plan.clone(),
         remarks: Vec::new(),
     };
     let mut writer = Writer::new(output, &opening, wish.options)?;
@@ -134,13 +163,12 @@ fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> Str
 
 impl Wish {
     fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Plan, TraceError> {
-        let (count, length, warm_up) = match self.part {
-            Part::Of(plan) => return Ok(plan),
-            Part::Samples { count, length, warm_up } => (count, length, warm_up),
-        };
-        let nothing = &mut Recording::default();
-        let counted = chosen.tracer.trace(&self.target, Plan::Count, nothing, stop)?;
-        Ok(Plan::Samples { count, length, warm_up, total: counted.instructions })
+        match &self.part {
+            Part::Of(plan) => Ok(plan.clone()),
+            Part::Samples(samples) => {
+                samples.plan(&self.target, chosen.tracer, stop).map(|(plan, _)| plan)
+            }
+        }
     }
 
     /// Threads that were wanted and never began, a sentence each.

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use corun_machine::evidence::multiplication_rate;
+use corun_machine::evidence::gigahertz;
 use rustix::process::Pid;
 
 use crate::process::{Process, silence};
@@ -79,7 +79,7 @@ fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {
 
 /// A multiplication takes three cycles on x86-64; elsewhere it is not known.
 fn clock_ghz() -> Option<f64> {
-    cfg!(target_arch = "x86_64").then(|| 3.0 * multiplication_rate())
+    cfg!(target_arch = "x86_64").then(gigahertz)
 }
 
 fn seconds(time: libc::timeval) -> f64 {

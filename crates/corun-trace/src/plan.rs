@@ -1,11 +1,13 @@
 //! Which part of a run is recorded.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Phase;
 
 /// What to record, counted in instructions of all threads together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Plan {
     /// From start to end.
@@ -29,8 +31,30 @@ pub enum Plan {
         /// Instructions of the whole run.
         total: u64,
     },
+    /// Stretches each of which stands for a part of the run, each after a warm-up stretch.
+    StandIns {
+        /// In the order of the run.
+        windows: Vec<StandIn>,
+        /// Instructions of a counted stretch.
+        length: u64,
+        /// Instructions recorded before each to fill caches and predictors.
+        warm_up: u64,
+        /// Instructions of the whole run.
+        total: u64,
+    },
     /// Nothing: the instructions of the whole run are counted, and its output is thrown away.
     Count,
+    /// From start to end, to learn what to record: its output is thrown away.
+    Learn,
+}
+
+/// A stretch of a run that stands for others, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandIn {
+    /// Its first instruction, counted over all threads.
+    pub begin: u64,
+    /// How many it stands for, its own included.
+    pub instructions: u64,
 }
 
 /// A part of a run that is recorded.
@@ -51,7 +75,7 @@ impl Plan {
     pub fn stretches(self) -> Box<dyn Iterator<Item = Stretch>> {
         let counted = |begin, end| Stretch { phase: Phase::Counted, begin, end };
         match self {
-            Self::Whole => Box::new(std::iter::once(counted(0, u64::MAX))),
+            Self::Whole | Self::Learn => Box::new(std::iter::once(counted(0, u64::MAX))),
             Self::Count => Box::new(std::iter::empty()),
             Self::Window { skip, length } => {
                 let end = length.map_or(u64::MAX, |length| skip.saturating_add(length));
@@ -61,21 +85,43 @@ impl Plan {
                 let part = move |index: u32| {
                     (u128::from(total) * u128::from(index) / u128::from(count)) as u64
                 };
-                let samples = (0..count).scan(0, move |recorded, index| {
+                let samples = (0..count).map(move |index| {
                     let (from, to) = (part(index), part(index + 1));
                     let begin = from + (to - from).saturating_sub(length) / 2;
-                    let end = begin.saturating_add(length).min(to);
-                    let warm_up = begin.saturating_sub(warm_up).max(*recorded);
-                    *recorded = end;
-                    Some([
-                        Stretch { phase: Phase::WarmUp, begin: warm_up, end: begin },
-                        counted(begin, end),
-                    ])
+                    begin..begin.saturating_add(length).min(to)
                 });
-                Box::new(samples.flatten().filter(|stretch| stretch.begin < stretch.end))
+                Box::new(behind_warm_ups(samples, warm_up))
+            }
+            Self::StandIns { windows, length, warm_up, total } => {
+                let windows = windows.into_iter();
+                let range = move |window: StandIn| {
+                    window.begin..window.begin.saturating_add(length).min(total)
+                };
+                Box::new(behind_warm_ups(windows.map(range), warm_up))
             }
         }
     }
+
+    /// Whether the run is one that the user does not see.
+    pub fn is_silent(&self) -> bool {
+        matches!(self, Self::Count | Self::Learn)
+    }
+}
+
+/// Counted stretches in the order of the run, each after as long a warm-up as there is room for behind the one before.
+fn behind_warm_ups(
+    counted: impl Iterator<Item = Range<u64>>,
+    length: u64,
+) -> impl Iterator<Item = Stretch> {
+    let both = counted.scan(0, move |recorded, Range { start, end }| {
+        let warm_up = start.saturating_sub(length).max(*recorded);
+        *recorded = end;
+        Some([
+            Stretch { phase: Phase::WarmUp, begin: warm_up, end: start },
+            Stretch { phase: Phase::Counted, begin: start, end },
+        ])
+    });
+    both.flatten().filter(|stretch| stretch.begin < stretch.end)
 }
 
 #[cfg(test)]
@@ -102,6 +148,23 @@ mod tests {
         assert_eq!(stretches(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
         let none = Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1 };
         assert_eq!(stretches(none), []);
+    }
+
+    #[test]
+    fn stand_ins_lie_where_they_were_chosen() {
+        let windows = [(15, 60), (40, 30), (95, 10)]
+            .map(|(begin, instructions)| StandIn { begin, instructions });
+        let plan =
+            Plan::StandIns { windows: windows.to_vec(), length: 10, warm_up: 20, total: 100 };
+        let expected = [
+            (WarmUp, 0, 15),
+            (Counted, 15, 25),
+            (WarmUp, 25, 40),
+            (Counted, 40, 50),
+            (WarmUp, 75, 95),
+            (Counted, 95, 100),
+        ];
+        assert_eq!(stretches(plan), expected);
     }
 
     #[test]

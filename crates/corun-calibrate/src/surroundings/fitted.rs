@@ -1,23 +1,9 @@
 //! From what circles take to the fields of a model with which they take as long.
 
+use corun_record::FoundField;
 use corun_sim::model::CoreModel;
 
 use super::{Circles, Seen};
-
-/// What of the model's memory was set, and to what.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fitted {
-    /// `hierarchy.l2.miss`, in cycles.
-    pub last_level: u32,
-    /// `hierarchy.l3.others`, in GB a second.
-    pub others: f64,
-    /// `hierarchy.main.nanoseconds`, by the model's clock.
-    pub nanoseconds: f64,
-    /// `hierarchy.main.gigabytes_a_second`.
-    pub gigabytes_a_second: f64,
-    /// `hierarchy.walk.cycles`.
-    pub walk: u32,
-}
 
 /// Times that each field is set, since what one takes hangs on the others.
 const ROUNDS: usize = 2;
@@ -25,8 +11,8 @@ const ROUNDS: usize = 2;
 const STEPS: usize = 8;
 const OTHERS: [f64; 2] = [0.01, 40.0];
 
-/// The fields with which circles take what was seen; none if nothing was.
-pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Fitted> {
+/// The fields of the model with which circles take what was seen; none if nothing was.
+pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<FoundField>> {
     // Others come and go; what a program meets is their mean, and what is the machine's own is the least of what was
     // seen.
     let mean = |of: fn(&Seen) -> f64| seen.iter().map(of).sum::<f64>() / seen.len() as f64;
@@ -47,13 +33,17 @@ pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Fitt
         model.hierarchy.l3.as_mut()?.others = others;
     }
     let hierarchy = &model.hierarchy;
-    Some(Fitted {
-        last_level: hierarchy.l2.miss,
-        others: hierarchy.l3.as_ref()?.others,
-        nanoseconds: hierarchy.main.nanoseconds,
-        gigabytes_a_second: hierarchy.main.gigabytes_a_second,
-        walk: hierarchy.walk.cycles,
-    })
+    let field = |path: &str, value: f64, digits: i32| {
+        let unit = 10_f64.powi(digits);
+        FoundField { field: format!("hierarchy.{path}"), value: (value * unit).round() / unit }
+    };
+    Some(vec![
+        field("l2.miss", hierarchy.l2.miss.into(), 0),
+        field("l3.others", hierarchy.l3.as_ref()?.others, 2),
+        field("main.nanoseconds", hierarchy.main.nanoseconds, 0),
+        field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second, 1),
+        field("walk.cycles", hierarchy.walk.cycles.into(), 0),
+    ])
 }
 
 /// Adds to whole cycles, of which there are none below 0.
@@ -81,20 +71,6 @@ fn brought(model: &CoreModel, mut is_too_fast: impl FnMut(&CoreModel) -> bool) -
     low
 }
 
-impl Fitted {
-    /// The fields and their values, as `--set` takes them.
-    pub fn settings(&self) -> Vec<(String, String)> {
-        let field = |path: &str, value: String| (format!("hierarchy.{path}"), value);
-        vec![
-            field("l2.miss", self.last_level.to_string()),
-            field("l3.others", format!("{:.2}", self.others)),
-            field("main.nanoseconds", format!("{:.0}", self.nanoseconds)),
-            field("main.gigabytes_a_second", format!("{:.1}", self.gigabytes_a_second)),
-            field("walk.cycles", self.walk.to_string()),
-        ]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use corun_sim::model::find;
@@ -118,24 +94,13 @@ mod tests {
             gigabytes_a_second: 21.0,
         };
         let found = fitted(&base, circles, &[seen]).unwrap();
-        assert!(found.last_level.abs_diff(45) <= 1 && found.walk.abs_diff(80) <= 1, "{found:?}");
-        assert!((found.nanoseconds / 150.0 - 1.0).abs() < 0.03, "{found:?}");
-        assert!((found.others - 1.0).abs() < 0.1, "{found:?}");
-        assert_eq!(found.gigabytes_a_second, 21.0);
+        let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
+        let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
+        assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
+        assert!(hierarchy.walk.cycles.abs_diff(80) <= 1, "{found:?}");
+        assert!((hierarchy.main.nanoseconds / 150.0 - 1.0).abs() < 0.03, "{found:?}");
+        assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
+        assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(fitted(&base, circles, &[]), None);
-    }
-
-    #[test]
-    fn settings_are_fields_of_a_model() {
-        let found = Fitted {
-            last_level: 45,
-            others: 0.5,
-            nanoseconds: 150.0,
-            gigabytes_a_second: 21.0,
-            walk: 80,
-        };
-        let model = find("zen4").unwrap().with(&found.settings()).unwrap();
-        assert_eq!((model.hierarchy.l2.miss, model.hierarchy.walk.cycles), (45, 80));
-        assert_eq!(model.hierarchy.l3.unwrap().others, 0.5);
     }
 }

@@ -3,21 +3,20 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use corun_machine::evidence::multiplication_rate;
+use corun_machine::evidence::gigahertz;
 use corun_sim::Circle;
 use memmap2::{Advice, MmapMut, MmapOptions};
 
 use super::{Circles, MOST_MEMORY, Seen};
-use crate::Cannot;
+use crate::memory::PAGE;
+use crate::{Cannot, Memory};
 
-/// Cycles of a multiplication on x86-64.
-const MULTIPLICATION: f64 = 3.0;
 /// Loads of a circle that are timed together.
 const LOADS: usize = 200_000;
-/// Times that a circle is timed which others hardly disturb.
+/// Times that a circle is timed which others hardly disturb, and one whose time is theirs: they come in bursts of
+/// milliseconds.
 const TIMES: usize = 8;
-/// Bytes of a word.
-const WORD: usize = size_of::<u64>();
+const CONTESTED: usize = 12;
 
 /// Memory that circles are laid into.
 #[derive(Debug)]
@@ -32,12 +31,17 @@ impl Surroundings {
     /// # Errors
     /// If the kernel gives none.
     pub fn new(circles: Circles) -> Result<Self, Cannot> {
-        let length = (MOST_MEMORY + super::PAGE) as usize;
+        let length = MOST_MEMORY as usize + 2 * PAGE;
         let system = |source| Cannot::System { what: "mmap", source };
         let memory = MmapOptions::new().len(length).map_anon().map_err(system)?;
         // Programs' pages are small, too.
         let _ = memory.advise(Advice::NoHugePage);
         Ok(Self { circles, memory })
+    }
+
+    /// The circles.
+    pub fn circles(&self) -> Circles {
+        self.circles
     }
 
     /// What it takes here and now.
@@ -49,7 +53,7 @@ impl Surroundings {
         Seen {
             pages: least(self.follow(pages, TIMES)),
             last_level: least(self.follow(last_level, TIMES)),
-            contested: mean(self.follow(contested, 2)),
+            contested: mean(self.follow(contested, CONTESTED)),
             // Whose lines come from memory afterwards.
             main: mean(self.follow(main, 1)),
             gigabytes_a_second: self.read(),
@@ -58,17 +62,12 @@ impl Surroundings {
 
     /// Cycles of a load in a circle, so many times one after the other.
     fn follow(&mut self, circle: Circle, times: usize) -> Vec<f64> {
-        let address = self.memory.as_ptr().expose_provenance();
-        let at = |place: u32| circle.offset(place) as usize;
-        for (place, next) in (0..).zip(circle.order()) {
-            let word = (address + at(next)).to_ne_bytes();
-            self.memory[at(place)..][..WORD].copy_from_slice(&word);
-        }
+        let start = self.lay(circle);
         let loads = (circle.places as usize).min(LOADS);
         // Caches hold what they keep of it after a round; no cache holds a circle with more places than that.
-        let mut place = follow(address, (circle.places as usize).min(2 * LOADS));
+        let mut place = follow(start, (circle.places as usize).min(2 * LOADS));
         let mut cycles = || {
-            let cycles_a_ns = MULTIPLICATION * multiplication_rate();
+            let cycles_a_ns = gigahertz();
             let begin = Instant::now();
             place = follow(place, loads);
             cycles_a_ns * begin.elapsed().as_nanos() as f64 / loads as f64
@@ -76,6 +75,17 @@ impl Surroundings {
         let all = std::iter::repeat_with(&mut cycles).take(times).collect();
         black_box(place);
         all
+    }
+
+    /// Lays a circle into the memory; returns the exposed address of a place of it.
+    fn lay(&mut self, circle: Circle) -> usize {
+        let address = self.memory.as_ptr().expose_provenance();
+        let Circle { places, apart } = circle;
+        let (places, apart) = (places as usize, apart as usize);
+        let memory = Memory::Circle { places, apart, circles: 1, on_small_pages: true };
+        // SAFETY: pages are aligned for words, and any bytes are words.
+        let (_, words, _) = unsafe { self.memory.align_to_mut::<u64>() };
+        memory.fill(words, address as u64)[0] as usize
     }
 
     /// GB a second of reading all of the memory.
@@ -118,8 +128,7 @@ mod tests {
         let circle = Circle { places: 100, apart: 64 };
         let mut surroundings =
             Surroundings::new(Circles::of(&find("zen4").unwrap()).unwrap()).unwrap();
-        surroundings.follow(circle, 1);
-        let start = surroundings.memory.as_ptr().expose_provenance();
+        let start = surroundings.lay(circle);
         let mut seen = std::collections::HashSet::new();
         let mut at = start;
         while seen.insert(at) {

@@ -4,20 +4,22 @@
 //! have two levels of levels, and neighbours take their share, more in one minute than in the next. So circles of loads
 //! are timed beside whatever is measured, and the model's memory is set so that it takes as long.
 
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
 mod fitted;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod look;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod no_look;
 
 use corun_sim::Circle;
 use corun_sim::model::CoreModel;
 
-pub use fitted::{Fitted, fitted};
+use crate::memory::PAGE;
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::Surroundings;
+pub use fitted::fitted;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use look::Surroundings;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use no_look::Surroundings;
 
 /// Cycles of a load that waits for the one before, in each of the circles; and what one core reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,12 +55,10 @@ impl Circles {
             last_level: Circle::of_lines((3 * second).min(last / 4)),
             contested: Circle::of_lines(last / 4),
             main: Circle::of_lines((2 * last).min(MOST_MEMORY)),
-            pages: Circle::of_pages((known / 3 * 8).clamp(512, (MOST_MEMORY / PAGE) as u32)),
+            pages: Circle::of_pages((known / 3 * 8).clamp(512, MOST_MEMORY as u32 / PAGE as u32)),
         })
     }
 }
 
 /// Bytes of the largest circle.
 const MOST_MEMORY: u64 = 64 << 20;
-/// Bytes of a small page.
-const PAGE: u64 = 4096;

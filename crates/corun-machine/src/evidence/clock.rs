@@ -10,11 +10,12 @@ use crate::probe::loops::{Loop, STEP};
 
 /// Multiplications in one timed chain: some 5 microseconds.
 const CHAIN: u32 = 4096;
+/// On x86-64 since about 2008.
+const CYCLES_OF_MULTIPLICATION: f64 = 3.0;
 /// Chains a probe; the fastest counts, so that an interrupt does not.
 const CHAINS: u32 = 4;
 
-/// Multiplications per nanosecond, each waiting for the one before, on the CPU that this thread is on;
-/// times three it is GHz on x86-64.
+/// Multiplications per nanosecond, each waiting for the one before, on the CPU that this thread is on.
 pub fn multiplication_rate() -> f64 {
     let shortest = (0..CHAINS)
         .map(|_| {
@@ -25,4 +26,9 @@ pub fn multiplication_rate() -> f64 {
         .min()
         .unwrap_or_default();
     f64::from(CHAIN) / (shortest.as_nanos().max(1) as f64)
+}
+
+/// GHz of the CPU that this thread is on, if it is one of x86-64.
+pub fn gigahertz() -> f64 {
+    CYCLES_OF_MULTIPLICATION * multiplication_rate()
 }

@@ -12,7 +12,7 @@ mod pressure;
 mod slots;
 
 pub use busy::{CpuTime, CpuTimes, run_times_ns};
-pub use clock::multiplication_rate;
+pub use clock::{gigahertz, multiplication_rate};
 pub use cycles::{CycleCounters, Cycles};
 pub use energy::{EnergyCounter, EnergyReading, PackageEnergy};
 pub use frequency::FrequencyControl;

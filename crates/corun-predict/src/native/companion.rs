@@ -4,14 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use corun_machine::evidence::{multiplication_rate, slot_rate};
+use corun_machine::evidence::{gigahertz, slot_rate};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
 
 /// Time between two probes; a probe takes 25 microseconds, and is in nobody's run time.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Cycles of a multiplication on x86-64.
-const MULTIPLICATION: f64 = 3.0;
 
 /// What a CPU was like at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +23,7 @@ pub(super) struct Probe {
 impl Probe {
     /// Of this thread's CPU, now.
     pub(super) fn take() -> Self {
-        let ghz = MULTIPLICATION * multiplication_rate();
+        let ghz = gigahertz();
         Self { ghz, slots: slot_rate().map(|rate| rate / ghz) }
     }
 }

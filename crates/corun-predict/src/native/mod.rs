@@ -5,7 +5,6 @@
 //! the kernel's time is told apart by brackets and not by the tick that happens to hit it.
 
 mod bracketed;
-mod calm;
 mod companion;
 mod crowding;
 mod overhead;
@@ -15,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use corun_calibrate::{Circles, Seen, Surroundings};
+use corun_calibrate::{Seen, Surroundings};
 use corun_machine::evidence::CpuTimes;
 use corun_machine::{Affinity, CpuSet, RootFiles};
 use corun_measure::statistics::median;
@@ -33,10 +32,11 @@ const LEAST_RUNS: usize = 3;
 /// Runs that are tried at most, so that those with a core of their own can count.
 const MOST_TRIED: usize = 200;
 /// Runs before them.
-const WARM_UP: u32 = 1;
-/// Runs between two looks at the memory around the core, which are a round, and rounds of which the calmest count.
-const RUNS_A_ROUND: usize = 3;
-const ROUNDS: usize = 8;
+const WARM_UP: usize = 1;
+/// Runs between two looks at the memory around the core, and how often there are so many: neighbours come and go within
+/// seconds.
+const RUNS_A_LOOK: usize = 3;
+const LOOKS_BETWEEN: usize = 16;
 /// CPUs of which the one with the quietest core is taken, and how often each is looked at.
 const CPUS: usize = 16;
 const LOOKS: usize = 40;
@@ -59,7 +59,7 @@ pub struct Measured {
 /// Measures a thread of a program, counted from 0 as they begin: runs of the whole program, pinned to one
 /// CPU, after one that warms caches; none begins after `budget`, but one counts in any case. Of all runs those
 /// count that had the core to themselves, or most nearly. None if `stop` was set. `progress` is told of each run.
-/// With `circles`, the memory around the core is looked at now and then, and the calmest runs count.
+/// The `surroundings` are looked at before, behind and now and then between the runs, all of which count then.
 ///
 /// # Errors
 /// If the program cannot be watched, or does not end as `ending` says.
@@ -68,7 +68,7 @@ pub fn measure(
     thread: usize,
     ending: Ending,
     budget: Duration,
-    circles: Option<Circles>,
+    surroundings: Option<Surroundings>,
     mut progress: impl FnMut(usize, usize) + Send,
     stop: &AtomicBool,
 ) -> Result<Option<Measured>, MeasureTrouble> {
@@ -80,26 +80,22 @@ pub fn measure(
             let cpu = quietest(&allowed)?;
             pin(cpu)?;
             let overhead = Overhead::measure().map_err(MeasureTrouble::Watching)?;
-            let mut surroundings =
-                circles.map(Surroundings::new).transpose().map_err(MeasureTrouble::Memory)?;
+            let mut surroundings = surroundings;
             let mut seen: Vec<Seen> = Vec::new();
-            let mut look = || seen.extend(surroundings.as_mut().map(Surroundings::look));
-            let mut tried: Vec<Tried> = Vec::new();
-            let (mut round, mut in_round) = (0, 0);
+            let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
+            let mut since_look = 0;
             while tried.len() < MOST_TRIED {
-                if !tried.is_empty() && begun.elapsed() > budget {
+                let has_looked = surroundings.is_none() || seen.len() > LOOKS_BETWEEN;
+                let is_late = !tried.is_empty() && begun.elapsed() > budget;
+                if is_late || alone(&tried) >= RUNS && has_looked {
                     break;
                 }
                 progress(alone(&tried), RUNS);
-                // A look leaves nothing of the program in the caches.
-                if circles.is_some() && in_round == WARM_UP as usize + RUNS_A_ROUND {
-                    (round, in_round) = (round + 1, 0);
+                if since_look == 0 {
+                    seen.extend(surroundings.as_mut().map(Surroundings::look));
                 }
-                if in_round == 0 {
-                    look();
-                }
-                let is_counted = in_round >= WARM_UP as usize;
-                in_round += 1;
+                let is_counted = since_look >= WARM_UP;
+                since_look += 1;
                 let steal = steal_s(cpu);
                 let run = Bracketed::run(target, stop)?;
                 if stop.load(Ordering::Relaxed) {
@@ -112,32 +108,24 @@ pub fn measure(
                     steal.zip(steal_s(cpu)).map(|(before, after)| (after - before).max(0.0));
                 if is_counted {
                     let measured = measured_run(&run, thread, &overhead, taken)?;
-                    tried.push(Tried { run: measured, probes: run.probes, round });
+                    tried.push((measured, run.probes));
                     tell_crowding(&mut tried);
                 }
-                let has_rounds = circles.is_none() || round + 1 >= ROUNDS;
-                if alone(&tried) >= RUNS && has_rounds {
-                    break;
+                // A look leaves nothing of the program in the caches, which are warmed anew behind it.
+                if surroundings.is_some() && since_look == WARM_UP + RUNS_A_LOOK {
+                    since_look = 0;
                 }
             }
-            look();
-            let all = tried.len() as u32;
-            if circles.is_some() {
-                let in_each =
-                    |round| tried.iter().filter(|it| it.round == round && it.is_alone()).count();
-                let in_each: Vec<usize> = (0..=round).map(in_each).collect();
-                let rounds = calm::calmest(&seen, &in_each, RUNS);
-                seen = calm::around(&seen, &rounds);
-                tried.retain(|it| rounds.contains(&it.round));
-            }
-            let crowded: Vec<_> = tried.iter().map(|it| it.run.crowded).collect();
-            let counted = crowding::counted(&crowded, LEAST_RUNS, RUNS);
+            seen.extend(surroundings.as_mut().map(Surroundings::look));
+            let crowded: Vec<_> = tried.iter().map(|(run, _)| run.crowded).collect();
+            let most = if surroundings.is_some() { tried.len() } else { RUNS };
+            let counted = crowding::counted(&crowded, LEAST_RUNS, most);
             let runs = MeasuredRuns {
                 cpu,
-                warm_up: WARM_UP,
+                warm_up: WARM_UP as u32,
                 method: METHOD.to_owned(),
-                tried: all,
-                runs: counted.into_iter().map(|place| tried[place].run).collect(),
+                tried: tried.len() as u32,
+                runs: counted.into_iter().map(|place| tried[place].0).collect(),
             };
             Ok(Some(Measured { runs, seen }))
         });
@@ -168,32 +156,17 @@ fn pin(cpu: u32) -> Result<(), MeasureTrouble> {
     Affinity::new(&CpuSet::from_iter([cpu])).apply(0).map_err(MeasureTrouble::Pinning)
 }
 
-/// A run that may count.
-struct Tried {
-    run: MeasuredRun,
-    probes: Vec<Probe>,
-    /// The looks at the memory around the core that it lies between, if there are any.
-    round: usize,
-}
-
-impl Tried {
-    /// Whether it had the core to itself.
-    fn is_alone(&self) -> bool {
-        self.run.had_its_core()
-    }
-}
-
 /// What is best is known from all runs together, so each run's share is told anew.
-fn tell_crowding(tried: &mut [Tried]) {
-    let Some(best) = crowding::best(tried.iter().flat_map(|it| &it.probes)) else { return };
-    for Tried { run, probes, .. } in tried {
+fn tell_crowding(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
+    let Some(best) = crowding::best(tried.iter().flat_map(|(_, probes)| probes)) else { return };
+    for (run, probes) in tried {
         run.crowded = crowding::crowded(probes, best);
     }
 }
 
 /// Runs that had the core to themselves.
-fn alone(tried: &[Tried]) -> usize {
-    tried.iter().filter(|it| it.is_alone()).count()
+fn alone(tried: &[(MeasuredRun, Vec<Probe>)]) -> usize {
+    tried.iter().filter(|(run, _)| run.had_its_core()).count()
 }
 
 fn measured_run(

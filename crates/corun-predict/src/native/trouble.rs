@@ -2,7 +2,6 @@
 
 use std::io;
 
-use corun_calibrate::Cannot;
 use corun_trace::Ending;
 
 /// Why a program was not measured; the prediction stands without.
@@ -11,9 +10,6 @@ pub enum MeasureTrouble {
     /// The kernel refuses to pin.
     #[error("it could not be pinned to one CPU: {0}")]
     Pinning(io::Error),
-    /// Memory around the core cannot be looked at.
-    #[error("the memory around the core cannot be looked at: {0}")]
-    Memory(Cannot),
     /// The program cannot be started.
     #[error("it could not be started: {0}")]
     Program(io::Error),

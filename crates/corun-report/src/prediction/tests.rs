@@ -22,7 +22,8 @@ fn observation(metric: Metric, source: Source, value: f64, half: f64) -> Observa
 }
 
 fn prediction() -> Prediction {
-    let window = PredictedWindow { begin: 0, instructions: 5_000_000, cycles: 2_500_000 };
+    let window =
+        PredictedWindow { begin: 0, instructions: 5_000_000, cycles: 2_500_000, stands_for: None };
     let part = |component: &str, share| StackShare { component: component.to_owned(), share };
     let run = MeasuredRun {
         wall_s: 0.5,
@@ -58,10 +59,7 @@ fn prediction() -> Prediction {
             reason: "this host's own".to_owned(),
             ghz: 3.5,
             clock: ClockSource::Measured,
-            memory: vec![FoundField {
-                field: "hierarchy.l2.miss".to_owned(),
-                value: "45".to_owned(),
-            }],
+            memory: vec![FoundField { field: "hierarchy.l2.miss".to_owned(), value: 45.0 }],
         },
         traced: TracedPart {
             tracer: "dynamorio".to_owned(),

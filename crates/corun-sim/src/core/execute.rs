@@ -20,14 +20,12 @@ struct Rates {
 impl Rates {
     /// Takes one off, if there is one; of vectors as many as the accesses that a wide one is, or all.
     fn take(&mut self, kind: Kind, is_vector: bool, accesses: u16, whole: &Self) -> bool {
-        let (all, vectors) = match kind {
+        let (all, vectors, most) = match kind {
             Kind::Compute | Kind::StoreData(_) => return true,
-            Kind::Load(_) => (&mut self.loads, &mut self.vector_loads),
-            Kind::StoreAddress(_) => (&mut self.stores, &mut self.vector_stores),
-        };
-        let most = match kind {
-            Kind::Load(_) => whole.vector_loads,
-            _ => whole.vector_stores,
+            Kind::Load(_) => (&mut self.loads, &mut self.vector_loads, whole.vector_loads),
+            Kind::StoreAddress(_) => {
+                (&mut self.stores, &mut self.vector_stores, whole.vector_stores)
+            }
         };
         let wanted = if is_vector { u32::from(accesses).min(most).max(1) } else { 0 };
         if *all == 0 || *vectors < wanted {

@@ -22,7 +22,7 @@ pub use counts::Requests;
 pub(crate) use others::Chance;
 pub(crate) use pages::Pages;
 
-use cache::{Cache, Line, State};
+use cache::{Cache, Evicted, Line, State};
 use coherence::Directory;
 use link::Link;
 use prefetch::Prefetchers;
@@ -394,12 +394,10 @@ impl Memory {
             (false, false) => State::Shared,
         };
         let latencies = self.latencies;
-        let group = &mut self.groups[core / self.group_size];
         let start = self.cores[core].l3_link.take(now);
-        let found = group.l3.as_mut().and_then(|l3| {
-            l3.catch_up(line, start);
-            l3.find(line).map(|held| held.ready)
-        });
+        self.let_others_in(core, line, start);
+        let group = &mut self.groups[core / self.group_size];
+        let found = group.l3.as_mut().and_then(|l3| l3.find(line)).map(|held| held.ready);
         let (ready, origin) = match found {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {
@@ -464,6 +462,7 @@ impl Memory {
     }
 
     fn fill_l3(&mut self, core: usize, line: Line, ready: u64, state: State) {
+        self.let_others_in(core, line, ready);
         let group = &mut self.groups[core / self.group_size];
         let Some(l3) = &mut group.l3 else {
             if state == State::Modified {
@@ -471,18 +470,35 @@ impl Memory {
             }
             return;
         };
-        l3.catch_up(line, ready);
-        let Some(evicted) = l3.insert(line, ready, state, 0) else { return };
+        if let Some(evicted) = l3.insert(line, ready, state, 0) {
+            self.leave_l3(core, evicted, ready);
+        }
+    }
+
+    /// What cores that are not simulated have brought into a line's set of the last level comes in.
+    fn let_others_in(&mut self, core: usize, line: Line, now: u64) {
+        let group = core / self.group_size;
+        let came = self.groups[group].l3.as_mut().map_or(0, |l3| l3.came(line, now));
+        for _ in 0..came {
+            let evicted = self.groups[group].l3.as_mut().and_then(|l3| l3.let_in(line, now));
+            if let Some(evicted) = evicted {
+                self.leave_l3(core, evicted, now);
+            }
+        }
+    }
+
+    /// A line has left the last level, and with an inclusive one all cores around it.
+    fn leave_l3(&mut self, core: usize, evicted: Evicted, now: u64) {
         let mut is_changed = evicted.state == State::Modified;
         if self.holds == Holds::Inclusive {
             let first = core / self.group_size * self.group_size;
             for own in self.cores.iter_mut().skip(first).take(self.group_size) {
-                let given = own.give(evicted.line, true, ready, 0);
+                let given = own.give(evicted.line, true, now, 0);
                 is_changed |= given.is_some_and(|(held, _)| held.state == State::Modified);
             }
         }
         if is_changed {
-            self.groups[core / self.group_size].main.take(ready);
+            self.groups[core / self.group_size].main.take(now);
         }
     }
 

@@ -8,8 +8,8 @@
 pub(super) struct Others {
     /// Lines a cycle into one set.
     rate: f64,
-    /// Up to when each set knows what came.
-    known: Vec<u64>,
+    /// Up to when each set knows what came; not at all before it was asked.
+    known: Vec<Option<u64>>,
     chance: Chance,
 }
 
@@ -17,15 +17,16 @@ impl Others {
     /// So many lines a cycle, into so many sets.
     pub(super) fn new(lines_a_cycle: f64, sets: u64) -> Self {
         let rate = lines_a_cycle / sets as f64;
-        Self { rate, known: vec![0; sets as usize], chance: Chance::default() }
+        Self { rate, known: vec![None; sets as usize], chance: Chance::default() }
     }
 
     /// How many lines have come into a set since it was last asked; no more than `most`, after which nothing is left of
-    /// what was there.
+    /// what was there. So many have come before it is asked at all: others did not begin with the simulation.
     pub(super) fn come(&mut self, set: u64, now: u64, most: u32) -> u32 {
         let known = &mut self.known[set as usize];
-        let elapsed = now.saturating_sub(*known);
-        *known = now.max(*known);
+        let before = known.replace(known.map_or(now, |before| before.max(now)));
+        let Some(before) = before else { return most };
+        let elapsed = now.saturating_sub(before);
         self.chance.poisson(elapsed as f64 * self.rate, most)
     }
 }
@@ -37,6 +38,16 @@ pub(crate) struct Chance {
 }
 
 impl Chance {
+    /// Others for each seed.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        let mut chance = Self { state: seed };
+        // Seeds that are near each other begin alike.
+        (0..4).for_each(|_| {
+            chance.next();
+        });
+        chance
+    }
+
     /// Knuth's linear congruential generator (The Art of Computer Programming, 3.3.4), whose upper half is by chance.
     #[inline]
     pub(super) fn next(&mut self) -> u32 {
@@ -79,9 +90,10 @@ mod tests {
     fn as_many_come_as_the_rate_says() {
         // 0.01 lines a cycle into 16 sets, each asked every 500 cycles for a million.
         let mut others = Others::new(0.01, 16);
+        assert!((0..16).all(|set| others.come(set, 0, 16) == 16), "they were there before");
         let mut all = [0; 16];
         let mut none = 0;
-        for now in (0..1_000_000).step_by(500) {
+        for now in (500..=1_000_000).step_by(500) {
             for (set, count) in (0..).zip(&mut all) {
                 let came = others.come(set, now, 16);
                 *count += came;
@@ -99,6 +111,7 @@ mod tests {
     #[test]
     fn a_long_wait_fills_the_set_and_no_more() {
         let mut others = Others::new(1.0, 4);
+        others.come(1, 0, 16);
         assert_eq!(others.come(1, 1_000_000_000, 16), 16);
         assert_eq!(others.come(1, 1_000_000_000, 16), 0, "they are known now");
         assert_eq!(others.come(1, 5, 16), 0, "an earlier request changes nothing");

@@ -3,6 +3,7 @@
 //! After what Intel's optimization manual and AMD's optimization guides tell of their prefetchers.
 
 use super::cache::Line;
+use super::ways::Ways;
 use crate::model::Prefetch;
 
 /// Lines of a page of 4 KiB.
@@ -17,9 +18,10 @@ const STREAM: u8 = 2;
 pub(super) struct Prefetchers {
     strides: Vec<Stride>,
     stride_ahead: i64,
+    /// Where the stream of a page is; none if there are no streams.
+    pages: Option<Ways>,
     streams: Vec<Stream>,
     stream_ahead: u64,
-    clock: u64,
 }
 
 /// What an instruction's last loads were apart.
@@ -34,24 +36,23 @@ struct Stride {
 /// Where misses go in a page.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
-    page: u64,
     last: u64,
     /// Lines in this direction in a row; below zero: downwards.
     run: i8,
     /// The line up to which it has fetched.
     ahead: u64,
-    used: u64,
 }
 
 impl Prefetchers {
     /// One of so many equal parts.
     pub(super) fn of(model: &Prefetch, parts: u32) -> Self {
+        let streams = model.streams / parts;
         Self {
             strides: vec![Stride::default(); (model.strides / parts) as usize],
             stride_ahead: model.stride_ahead.into(),
-            streams: vec![Stream::default(); (model.streams / parts) as usize],
+            pages: (streams > 0).then(|| Ways::new(streams, streams)),
+            streams: vec![Stream::default(); streams as usize],
             stream_ahead: model.stream_ahead.into(),
-            clock: 0,
         }
     }
 
@@ -83,17 +84,14 @@ impl Prefetchers {
     /// lie in its page.
     pub(super) fn stream(&mut self, line: Line) -> std::ops::Range<Line> {
         let nothing = 0..0;
-        self.clock += 1;
         let page = line / LINES_OF_A_PAGE;
-        let known = self.streams.iter().position(|stream| stream.page == page && stream.used > 0);
-        let oldest = || (0..self.streams.len()).min_by_key(|&at| self.streams[at].used);
-        let Some(place) = known.or_else(oldest) else { return nothing };
+        let Some(pages) = &mut self.pages else { return nothing };
+        let (place, is_known) = pages.place(page);
         let stream = &mut self.streams[place];
-        if known.is_none() {
-            *stream = Stream { page, last: line, run: 0, ahead: line, used: self.clock };
+        if !is_known {
+            *stream = Stream { last: line, run: 0, ahead: line };
             return nothing;
         }
-        stream.used = self.clock;
         let up = line > stream.last;
         let goes_on = line != stream.last && (stream.run == 0 || up == (stream.run > 0));
         stream.run = match (goes_on, up) {

@@ -179,3 +179,30 @@ fn processes_share_nothing() {
     }
     assert_eq!(memory.requests(0, 0).transfers + memory.requests(1, 0).transfers, 0);
 }
+
+#[test]
+fn what_others_displace_from_an_inclusive_level_leaves_the_cores_too() {
+    const LINES: u64 = 256;
+    let again = |holds: Holds, others: f64| {
+        let mut model = zen4();
+        let l3 = model.hierarchy.l3.as_mut().unwrap();
+        (l3.holds, l3.others) = (holds, others);
+        let mut memory = Memory::new(&model, &[1]);
+        let mut now = 0;
+        let mut load_all = |begin: u64| {
+            for at in 0..LINES {
+                now = memory.load(request(0, begin + at * u64::from(LINE)), now).ready;
+            }
+            // Others fill each set of the last level several times over in this time.
+            now += 1_000_000_000;
+            memory.requests(0, 0).main
+        };
+        load_all(0);
+        // A set learns of others when it is asked for something.
+        let before = load_all(1 << 30);
+        load_all(0) - before
+    };
+    assert_eq!(again(Holds::Inclusive, 0.0), 0);
+    assert_eq!(again(Holds::Victims, 10.0), 0, "the second level is the core's own");
+    assert!(again(Holds::Inclusive, 10.0) > LINES / 2);
+}

@@ -42,7 +42,7 @@ impl Translations {
             Divided::new(policy, threads, |parts| {
                 // Of what all ways of one set hold, a thread gets some of the ways.
                 let ways = if ways == entries { ways / parts } else { ways };
-                let known = Ways::new(entries / parts, ways, 0);
+                let known = Ways::new(entries / parts, ways);
                 if by_chance { known.by_chance() } else { known }
             })
         };

@@ -1,32 +1,55 @@
-//! Translations: whether one is there; the least recently used one goes first, or one by chance.
+//! Entries by number (of a page, of a stream), in sets: the least recently used one goes first, or one by chance.
 
 use super::others::Chance;
 
-/// Entries by number (of a line, of a page), in sets.
+/// Entries in sets, each with a place of its own.
 #[derive(Debug)]
 pub(super) struct Ways {
     ways: usize,
-    /// Number and time of last use; never used: 0.
-    entries: Vec<(u64, u64)>,
-    /// For some numbers the entry in which they were last.
+    /// What each place has.
+    numbers: Vec<u64>,
+    /// The places of each set in a circle by their last use, so that whoever goes is not searched for.
+    order: Vec<Neighbours>,
+    /// The place of each set that was used last.
+    last_used: Vec<u32>,
+    /// For some numbers the place in which they were last.
     seen: [u32; SEEN],
-    shift: u32,
-    clock: u64,
     /// The number that was found last.
     last: u64,
     /// Who goes, if that is by chance.
     chance: Option<Chance>,
 }
 
-/// Numbers for which the last entry is remembered.
+/// Places that were used just before one, and just after it.
+#[derive(Debug, Clone, Copy)]
+struct Neighbours {
+    older: u32,
+    newer: u32,
+}
+
+/// What an entry's number was before it had one.
+const NONE: u64 = u64::MAX;
+/// Numbers for which the last place is remembered.
 const SEEN: usize = 64;
 
 impl Ways {
-    pub(super) fn new(entries: u32, ways: u32, shift: u32) -> Self {
-        let ways = ways.max(1) as usize;
-        let sets = (entries as usize / ways).max(1);
-        let entries = vec![(0, 0); sets * ways];
-        Self { ways, entries, seen: [0; SEEN], shift, clock: 0, last: u64::MAX, chance: None }
+    pub(super) fn new(entries: u32, ways: u32) -> Self {
+        let ways = ways.max(1);
+        let sets = (entries / ways).max(1);
+        let circle = |place: u32| {
+            let (set, way) = (place / ways * ways, place % ways);
+            let at = |way: u32| set + way % ways;
+            Neighbours { older: at(way + 1), newer: at(way + ways - 1) }
+        };
+        Self {
+            ways: ways as usize,
+            numbers: vec![NONE; (sets * ways) as usize],
+            order: (0..sets * ways).map(circle).collect(),
+            last_used: (0..sets).map(|set| set * ways).collect(),
+            seen: [0; SEEN],
+            last: NONE,
+            chance: None,
+        }
     }
 
     /// The same, of which any entry of a full set goes.
@@ -34,34 +57,71 @@ impl Ways {
         Self { chance: Some(Chance::default()), ..self }
     }
 
-    /// Whether the address is there; it is from now on.
-    pub(super) fn touch(&mut self, address: u64) -> bool {
-        let number = address >> self.shift;
+    /// Whether a number is there; it is from now on.
+    #[inline]
+    pub(super) fn touch(&mut self, number: u64) -> bool {
         if number == self.last {
             return true;
         }
         self.last = number;
-        self.clock += 1;
-        let seen = &mut self.seen[number as usize % SEEN];
-        let entry = &mut self.entries[*seen as usize];
-        if entry.0 == number && entry.1 > 0 {
-            entry.1 = self.clock;
-            return true;
-        }
-        let sets = self.entries.len() / self.ways;
-        let first = number as usize % sets * self.ways;
-        let set = &mut self.entries[first..][..self.ways];
-        let found = set.iter().position(|(known, used)| *known == number && *used > 0);
-        let goes = || {
-            let oldest = (0..set.len()).min_by_key(|&way| set[way].1)?;
-            let by_chance = self.chance.as_mut().filter(|_| set[oldest].1 > 0);
-            Some(by_chance.map_or(oldest, |chance| chance.below(set.len() as u32) as usize))
-        };
-        let way = found.or_else(goes).unwrap_or(0);
-        set[way] = (number, self.clock);
-        *seen = (first + way) as u32;
-        found.is_some()
+        self.place(number).1
     }
+
+    /// The place of a number, used now; and whether it was there before.
+    pub(super) fn place(&mut self, number: u64) -> (usize, bool) {
+        let seen = self.seen[number as usize % SEEN];
+        let set = number as usize % self.last_used.len();
+        if self.numbers[seen as usize] == number {
+            self.use_now(set, seen);
+            return (seen as usize, true);
+        }
+        let first = set * self.ways;
+        let found = position(&self.numbers[first..first + self.ways], number);
+        let place = found.map_or_else(|| self.goes(set), |way| (first + way) as u32);
+        self.numbers[place as usize] = number;
+        self.seen[number as usize % SEEN] = place;
+        self.use_now(set, place);
+        (place as usize, found.is_some())
+    }
+
+    /// The place of a set that is given up.
+    fn goes(&mut self, set: usize) -> u32 {
+        let oldest = self.order[self.last_used[set] as usize].newer;
+        let is_full = self.numbers[oldest as usize] != NONE;
+        match self.chance.as_mut().filter(|_| is_full) {
+            Some(chance) => (set * self.ways) as u32 + chance.below(self.ways as u32),
+            None => oldest,
+        }
+    }
+
+    /// Moves a place to the newer end of its set's circle.
+    #[inline]
+    fn use_now(&mut self, set: usize, place: u32) {
+        let before = std::mem::replace(&mut self.last_used[set], place);
+        if before == place {
+            return;
+        }
+        let Neighbours { older, newer } = self.order[place as usize];
+        self.order[older as usize].newer = newer;
+        self.order[newer as usize].older = older;
+        let oldest = self.order[before as usize].newer;
+        self.order[place as usize] = Neighbours { older: before, newer: oldest };
+        self.order[before as usize].newer = place;
+        self.order[oldest as usize].older = place;
+    }
+}
+
+/// Where a number is among others, looked for in several at a time.
+#[inline]
+pub(super) fn position(numbers: &[u64], number: u64) -> Option<usize> {
+    const AT_A_TIME: usize = 8;
+    let is_among =
+        |some: &[u64; AT_A_TIME]| some.iter().fold(false, |any, &it| any | (it == number));
+    let (chunks, rest) = numbers.as_chunks::<AT_A_TIME>();
+    let chunk = chunks.iter().position(is_among);
+    let among = chunk.map_or(rest, |chunk| &chunks[chunk]);
+    let way = among.iter().position(|&it| it == number)?;
+    Some(chunk.unwrap_or(chunks.len()) * AT_A_TIME + way)
 }
 
 #[cfg(test)]
@@ -73,7 +133,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_knows_what_was_used_last(pages in prop::collection::vec(0u64..400, 0..600)) {
-            let mut ways = Ways::new(72, 72, 0);
+            let mut ways = Ways::new(72, 72);
             // The most recent last.
             let mut known: Vec<u64> = Vec::new();
             for page in pages {
@@ -87,13 +147,22 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_goes_first() {
-        let mut ways = Ways::new(2, 2, 6);
+        let mut ways = Ways::new(2, 2);
         assert!(!ways.touch(0));
-        assert!(!ways.touch(64));
+        assert!(!ways.touch(1));
         assert!(ways.touch(0));
-        assert!(!ways.touch(128));
+        assert!(!ways.touch(2));
         assert!(ways.touch(0));
-        assert!(!ways.touch(64), "its place was taken");
+        assert!(!ways.touch(1), "its place was taken");
+    }
+
+    #[test]
+    fn a_number_stays_in_its_place() {
+        let mut ways = Ways::new(64, 4);
+        let places: Vec<_> = (0..64).map(|number| ways.place(number)).collect();
+        assert!(places.iter().all(|(_, was_there)| !was_there));
+        let again: Vec<_> = (0..64).map(|number| ways.place(number)).collect();
+        assert!(again.iter().zip(&places).all(|(one, other)| *one == (other.0, true)));
     }
 
     #[test]
@@ -102,17 +171,9 @@ mod tests {
             let walk = |ways: &mut Ways| (0..4096).filter(|&page| ways.touch(page)).count();
             (0..8).map(|_| walk(&mut ways)).last().unwrap()
         };
-        assert_eq!(found(Ways::new(3072, 24, 0)), 0);
+        assert_eq!(found(Ways::new(3072, 24)), 0);
         // A share m of misses with m = 1 - exp(-m 4096 / 3072).
-        let by_chance = found(Ways::new(3072, 24, 0).by_chance()) as f64 / 4096.0;
+        let by_chance = found(Ways::new(3072, 24).by_chance()) as f64 / 4096.0;
         assert!((0.5..0.62).contains(&by_chance), "{by_chance}");
-    }
-
-    #[test]
-    fn one_line_is_one_entry() {
-        let mut ways = Ways::new(64, 8, 6);
-        assert!(!ways.touch(0x1000));
-        assert!(ways.touch(0x103f));
-        assert!(!ways.touch(0x1040));
     }
 }

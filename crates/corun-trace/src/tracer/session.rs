@@ -61,7 +61,7 @@ pub(super) fn trace<I: Interpreter>(
     interpreter: I,
     command: impl FnOnce(&CommandLine, &str) -> Command,
     target: &Target,
-    plan: Plan,
+    plan: &Plan,
     sink: &mut dyn Sink,
     stop: &AtomicBool,
 ) -> Result<Traced, TraceError> {
@@ -70,7 +70,7 @@ pub(super) fn trace<I: Interpreter>(
     let mut channel = Channel::new().map_err(failed::<I>)?;
     channel.leave(&interpreter.words()).map_err(failed::<I>)?;
     let mut command = command(&line, &channel.name());
-    if plan == Plan::Count {
+    if plan.is_silent() {
         silence(&mut command);
     }
     // SAFETY: the call is one system call, which may be made between fork and exec.

@@ -33,11 +33,13 @@ pub struct Arguments {
     /// runs, with what others do to them at the time [default: this host's for its own core, if it is measured]
     #[arg(long, value_name = "WHOSE", value_enum)]
     memory: Option<Whose>,
-    /// Simulate K windows of N instructions (5M, 300k, ...), spread evenly over the run [default: the
-    /// whole of a short run, 400 windows of a long one]
+    /// Simulate K windows of N instructions (5M, 300k, ...): fewer than 50 are chosen so that they stand for
+    /// all that the program executes, more are spread evenly over the run [default: the whole of a short
+    /// run, 400 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
-    /// Show caches and predictors N instructions before each window [default: 1M]
+    /// Show caches and predictors N instructions before each window [default: 1M, and 50M where fewer than
+    /// 50 windows are chosen]
     #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
     warmup: Option<u64>,
     /// Simulate the first N instructions
@@ -90,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         .extend(warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)));
     let tracer = choose(arguments.tracer.as_deref())?;
     let sampling = arguments.sampling();
-    if standard_input_is_used_up() && (sampling.needs_count() || !arguments.no_measure) {
+    if standard_input_is_used_up() && (sampling.samples().is_some() || !arguments.no_measure) {
         return Err(Problem::usage(
             "expected a program that can run several times, found a pipe on standard input",
             "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \

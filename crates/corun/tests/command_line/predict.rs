@@ -77,7 +77,7 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
         fields,
         ["l2.miss", "main.gigabytes_a_second", "walk.cycles"].map(|it| format!("hierarchy.{it}"))
     );
-    assert!(kept.iter().all(|it| it.value.parse::<f64>().is_ok()), "{kept:?}");
+    assert!(kept.iter().all(|it| it.value > 0.0), "{kept:?}");
     assert_eq!(told(&["--memory=model"]), []);
 }
 

@@ -143,3 +143,21 @@ impl<F: Feed> Core<F> {
         self.now = self.now.max(reply.ready.saturating_sub(HIDDEN));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instruction_takes_as_long_as_it_did_in_the_pipeline() {
+        let mut pace = Pace::default();
+        let taken = |pace: &mut Pace| (0..1000).map(|_| pace.step()).sum::<u64>();
+        assert_eq!(taken(&mut pace), 1000, "nothing is known yet");
+        pace.begin(5 * TELLING, 2 * TELLING);
+        assert_eq!(taken(&mut pace), 2500);
+        pace.end(6 * TELLING, 10 * TELLING);
+        // Too few to tell.
+        pace.begin(9 * TELLING, 11 * TELLING - 1);
+        assert_eq!(taken(&mut pace), 2500);
+    }
+}

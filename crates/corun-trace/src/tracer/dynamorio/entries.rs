@@ -41,8 +41,9 @@ pub(crate) struct Thread {
     told: u64,
     /// The client says that it has come so far, with the block that follows.
     ahead: Option<u64>,
-    stretch: u64,
-    phase: Option<Phase>,
+    /// A part of the run that is recorded without a gap, and where in it the stretch ends that was begun.
+    part: u64,
+    until: Option<u64>,
     order: u64,
     call: Option<u64>,
 }
@@ -110,8 +111,9 @@ impl Entries {
         let executed = if self.stretches.is_whole() {
             reached
         } else {
-            let recorded = self.recorded.entry(thread.stretch).or_default();
-            let room = thread.enter(self.stretches.phase(thread.stretch, *recorded), sink)?;
+            let recorded = self.recorded.entry(thread.part).or_default();
+            let until = thread.enter(self.stretches.phase(thread.part, *recorded), sink)?;
+            let room = until.saturating_sub(*recorded);
             let executed = reached.min(usize::try_from(room).unwrap_or(usize::MAX));
             *recorded += executed as u64;
             executed
@@ -156,8 +158,8 @@ impl Entries {
             5 => Marker::Ended,
             7 => {
                 thread.ahead = Some(value);
-                if thread.stretch != kind >> STRETCH {
-                    (thread.stretch, thread.phase) = (kind >> STRETCH, None);
+                if thread.part != kind >> STRETCH {
+                    (thread.part, thread.until) = (kind >> STRETCH, None);
                 }
                 return Ok(MARKER_WORDS);
             }
@@ -166,7 +168,7 @@ impl Entries {
         if let Marker::SystemCall(number) = marker {
             thread.call = Some(number);
         }
-        if self.stretches.is_whole() || thread.phase.is_some() || marker == Marker::Ended {
+        if self.stretches.is_whole() || thread.until.is_some() || marker == Marker::Ended {
             sink.mark(thread.id, OrderedMarker { order: thread.order, marker })?;
         }
         Ok(MARKER_WORDS)
@@ -187,8 +189,8 @@ impl Interpreter for Entries {
             position: 0,
             told: 0,
             ahead: None,
-            stretch: 0,
-            phase: None,
+            part: 0,
+            until: None,
             order: 0,
             call: None,
         })
@@ -238,22 +240,19 @@ impl Thread {
         OrderedMarker { order: self.order + 1, marker }
     }
 
-    /// What follows is of this phase, for so many instructions; 0 if it is not to be told.
+    /// What follows is of this stretch, which lasts up to so many of its part; to 0 if it is not to be told.
     fn enter(
         &mut self,
-        phase: Option<(Phase, u64)>,
+        stretch: Option<(Phase, u64)>,
         sink: &mut dyn Sink,
     ) -> Result<u64, EntryError> {
-        let Some((phase, room)) = phase else {
-            self.phase = None;
-            return Ok(0);
-        };
-        if self.phase != Some(phase) {
+        let until = stretch.map(|(_, until)| until);
+        if let Some((phase, _)) = stretch.filter(|_| self.until != until) {
             let skipped = self.position - self.told;
             sink.mark(self.id, self.between(Marker::Begin { phase, skipped }))?;
-            self.phase = Some(phase);
         }
-        Ok(room)
+        self.until = until;
+        Ok(until.unwrap_or(0))
     }
 }
 

@@ -76,7 +76,7 @@ impl Tracer for DynamoRio {
                 .env("DYNAMORIO_OPTIONS", options(client, channel));
             command
         };
-        session::trace(Entries::new(plan.into()), command, target, plan, sink, stop)
+        session::trace(Entries::new(plan.clone().into()), command, target, &plan, sink, stop)
     }
 }
 

@@ -58,12 +58,11 @@ impl Stretches {
         matches!(&self.parts[..], [part] if part.begin == 0 && part.end == u64::MAX)
     }
 
-    /// What an instruction is for that follows so many of its part, and how many come before that changes;
-    /// nothing after the part's end.
+    /// What an instruction is for that follows so many of its part, and before how many of the part's that ends, which
+    /// no other stretch of the part has; nothing after the part's end.
     pub(crate) fn phase(&self, part: u64, recorded: u64) -> Option<(Phase, u64)> {
         let phases = &self.parts.get(usize::try_from(part).ok()?)?.phases;
-        let &(phase, end) = phases.get(phases.partition_point(|&(_, end)| end <= recorded))?;
-        Some((phase, end - recorded))
+        phases.get(phases.partition_point(|&(_, end)| end <= recorded)).copied()
     }
 }
 
@@ -76,10 +75,19 @@ mod tests {
         let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000 };
         let stretches = Stretches::from(plan);
         assert_eq!(stretches.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
-        assert_eq!(stretches.phase(3, 9), Some((Phase::WarmUp, 1)));
-        assert_eq!(stretches.phase(3, 10), Some((Phase::Counted, 30)));
+        assert_eq!(stretches.phase(3, 9), Some((Phase::WarmUp, 10)));
+        assert_eq!(stretches.phase(3, 10), Some((Phase::Counted, 40)));
         assert_eq!(stretches.phase(3, 40), None);
         assert_eq!(stretches.phase(4, 0), None);
+    }
+
+    #[test]
+    fn samples_that_meet_are_told_apart() {
+        let plan = Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100 };
+        let stretches = Stretches::from(plan);
+        assert_eq!(stretches.words(), [0, 1, 0, 100]);
+        assert_eq!(stretches.phase(0, 49), Some((Phase::Counted, 50)));
+        assert_eq!(stretches.phase(0, 50), Some((Phase::Counted, 100)));
     }
 
     #[test]

@@ -31,10 +31,10 @@ enum Then {
 }
 
 /// Starts a program; its first stop is at its first instruction.
-pub(super) fn launch(target: &Target, plan: Plan) -> Result<Launched, TraceError> {
+pub(super) fn launch(target: &Target, plan: &Plan) -> Result<Launched, TraceError> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
-    if plan == Plan::Count {
+    if plan.is_silent() {
         silence(&mut command);
     }
     seize(command, Then::Execute).map_err(|error| match error {

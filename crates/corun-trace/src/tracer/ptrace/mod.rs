@@ -56,8 +56,8 @@ impl Tracer for Ptrace {
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {
-        let program = launch::launch(target, plan)?;
-        let run = || Run::new(&program, plan, sink).until_end();
+        let program = launch::launch(target, &plan)?;
+        let run = || Run::new(&program, plan.clone(), sink).until_end();
         let (traced, interrupted) = program.process.until(stop, run);
         let ending = |ending| if interrupted { Ending::Interrupted } else { ending };
         traced.map(|traced| Traced { ending: ending(traced.ending), ..traced })

@@ -58,7 +58,7 @@ impl Interpreter for Entries {
             [stretch.begin, stretch.end, u64::from(stretch.phase == Phase::Counted)]
         };
         let mut words: Vec<u64> =
-            std::iter::once(0).chain(self.plan.stretches().flat_map(stretch)).collect();
+            std::iter::once(0).chain(self.plan.clone().stretches().flat_map(stretch)).collect();
         words[0] = words.len() as u64 / 3;
         words
     }

@@ -82,7 +82,7 @@ impl Tracer for Qemu {
             command.arg("-0").arg(&line.name).arg(&line.image).args(&line.arguments);
             command
         };
-        session::trace(Entries::new(plan), command, target, plan, sink, stop)
+        session::trace(Entries::new(plan.clone()), command, target, &plan, sink, stop)
     }
 }
 

@@ -9,7 +9,9 @@ use clap::Args;
 use corun_record::Exit;
 use corun_report::grouped;
 use corun_trace::format::{Closing, Options, end_early};
-use corun_trace::{Conducted, Ending, Part, Plan, Target, TraceError, Wish, choose, conduct};
+use corun_trace::{
+    Conducted, Ending, Part, Plan, Samples, Target, TraceError, Wish, choose, conduct,
+};
 
 use super::create;
 use crate::problem::{Problem, code, say};
@@ -31,6 +33,10 @@ pub struct Arguments {
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     #[arg(conflicts_with_all = ["skip", "length", "once"])]
     sample: Option<(u32, u64)>,
+    /// Choose the stretches by what the program executes, so that they stand for all of it; the run
+    /// before takes longer
+    #[arg(long, requires = "sample")]
+    choose: bool,
     /// Record N instructions before each stretch to fill caches and predictors (default: as many as
     /// the stretch has)
     #[arg(long, alias = "warmup", value_name = "N")]
@@ -99,7 +105,8 @@ impl Arguments {
     fn part(&self) -> Part {
         match (self.sample, self.skip, self.length) {
             (Some((count, length)), ..) => {
-                Part::Samples { count, length, warm_up: self.warm_up.unwrap_or(length) }
+                let warm_up = self.warm_up.unwrap_or(length);
+                Part::Samples(Samples { count, length, warm_up, are_chosen: self.choose })
             }
             (None, None, None) => Part::Of(Plan::Whole),
             (None, skip, length) => Part::Of(Plan::Window { skip: skip.unwrap_or(0), length }),

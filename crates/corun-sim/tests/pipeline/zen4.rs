@@ -1,0 +1,96 @@
+//! Loops that were timed on a Zen 4, cycles of a round beside what its model gives.
+
+use corun_sim::model::CoreModel;
+use corun_sim::timing::TimingTable;
+use corun_sim::{Part, simulate};
+use corun_trace::ThreadId;
+
+use super::blocks::model;
+use super::{assert_near, cycles_of_a_round, made};
+
+/// Where all accesses are but where a test says otherwise.
+const PLACE: u64 = 0x10_0000;
+
+/// Cycles of a round of code that touches the same place so many times, `dec` and `jnz` behind it.
+fn cycles(core: &CoreModel, code: &[u8], accesses: usize) -> f64 {
+    cycles_of_a_round(core, code, &vec![PLACE; accesses])
+}
+
+fn zen4() -> CoreModel {
+    model("zen4")
+}
+
+/// The same instruction for r8, r9, ... in the last three bits of its last byte.
+fn of_registers(count: usize, instruction: &[u8]) -> Vec<u8> {
+    let one = |number: usize| {
+        let mut bytes = instruction.to_vec();
+        *bytes.last_mut().unwrap() |= (number % 8) as u8;
+        bytes
+    };
+    (0..count).flat_map(one).collect()
+}
+
+#[test]
+fn a_fused_branch_takes_one_of_two_alus() {
+    // inc r8, inc r9, ...
+    let additions = of_registers(4, &[0x49, 0xff, 0xc0]);
+    // shl r8, 1, ...
+    let shifts = of_registers(6, &[0x49, 0xd1, 0xe0]);
+    assert_near(cycles(&zen4(), &additions, 0), 1.25);
+    assert_near(cycles(&zen4(), &shifts, 0), 3.0);
+    // A branch that goes anywhere leaves the two to the shifts more often.
+    let mut anywhere = zen4();
+    anywhere.front.fusion.ports = Vec::new();
+    let found = cycles(&anywhere, &of_registers(3, &[0x49, 0xff, 0xc0]), 0);
+    assert!(found <= 1.05, "{found}");
+}
+
+#[test]
+fn accesses_of_64_bytes_are_two() {
+    // vmovdqu64 zmm0, [rdi] four times
+    let wide = [0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x07].repeat(4);
+    assert_near(cycles(&zen4(), &wide, 4), 4.0);
+    // vmovdqu [rdi], ymm0 and vmovdqu64 [rdi], zmm0, four times each
+    let narrow = [0xc5, 0xfe, 0x7f, 0x07].repeat(4);
+    let wide = [0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07].repeat(4);
+    assert_near(cycles(&zen4(), &narrow, 4), 4.0);
+    assert_near(cycles(&zen4(), &wide, 4), 8.0);
+}
+
+#[test]
+fn a_cycle_reads_one_window_of_the_op_cache() {
+    // Windows of 64 bytes, each seven no-operations of 9 bytes and one byte, the last with dec and jnz.
+    let nop = [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+    let window = [nop.repeat(7), vec![0x90]].concat();
+    for windows in [2, 3] {
+        let last = nop.repeat(6);
+        let code = [window.repeat(windows - 1), last].concat();
+        let found = cycles_of_a_round(&zen4(), &code, &[]);
+        assert_near(found, windows as f64);
+        let mut both = zen4();
+        both.front.op_cache.as_mut().unwrap().one_window = false;
+        let without = cycles_of_a_round(&both, &code, &[]);
+        assert!(without < found - 0.2, "{without} {found}");
+    }
+}
+
+#[test]
+fn the_oldest_of_more_loads_than_memory_takes_go_first() {
+    // vmovdqu ymm0, [rdi] four times: two a cycle, by whichever ports.
+    assert_near(cycles(&zen4(), &[0xc5, 0xfe, 0x6f, 0x07].repeat(4), 4), 2.0);
+}
+
+#[test]
+fn nobody_else_is_blamed_where_there_is_one_core() {
+    // mov [rdi], rax twelve times, in lines of their own: stores wait for each other.
+    let body = [0x48, 0x89, 0x07].repeat(12);
+    let touches = |round: u64| (0..12).map(|at| PLACE + (round * 12 + at) * 64).collect();
+    let trace = made::Loop { body: &body, touches: &touches, ..made::Loop::default() }.trace();
+    let core = zen4();
+    let timings = TimingTable::of(&core).unwrap();
+    let part = Part { thread: ThreadId(0), warm_up: 10_000, length: None };
+    let simulated = simulate(&core, &timings, &trace, part).unwrap();
+    let of = |name: &str| simulated.stack.cycles().find(|one| one.0 == name).map_or(0.0, |it| it.1);
+    assert!(of("store queue") > 0.5 * simulated.cycles as f64, "{:?}", simulated.stack);
+    assert_eq!(of("other core"), 0.0);
+}

@@ -1,0 +1,182 @@
+//! What a program executes in each part of its run, so that a few windows can stand for all of it.
+//!
+//! After Sherwood, Perelman, Hamerly and Calder (Automatically characterizing large scale program behavior, 2002):
+//! parts that execute the same blocks equally often are of one kind, and one part of each kind is looked at.
+
+mod clusters;
+
+use crate::{Block, BlockId, OrderedMarker, Plan, Sink, SinkError, StandIn, ThreadId};
+use clusters::clusters;
+
+/// Takes what a program executes, and keeps how often each of its blocks has its turn in each part of the run.
+#[derive(Debug)]
+pub struct Profile {
+    /// Instructions of a window.
+    length: u64,
+    /// Instructions of a part.
+    part: u64,
+    parts: Vec<Mix>,
+    /// The part that is not at its end.
+    open: Mix,
+    executed: u64,
+    /// Where each block leads.
+    blocks: Vec<Mix>,
+    threads: u32,
+}
+
+/// How the instructions of a part divide over blocks: each block has a direction of its own, and these are their sum, so
+/// that mixes of many thousand blocks keep their distances (Johnson and Lindenstrauss 1984).
+type Mix = [f64; DIRECTIONS];
+
+/// As many as SimPoint takes.
+const DIRECTIONS: usize = 16;
+/// Parts that are told apart, at most; of a longer run they are longer than windows.
+const MOST_PARTS: usize = 1 << 16;
+
+impl Profile {
+    /// For windows of so many instructions.
+    pub fn new(length: u64) -> Self {
+        let length = length.max(1);
+        Self {
+            length,
+            part: length,
+            parts: Vec::new(),
+            open: [0.0; DIRECTIONS],
+            executed: 0,
+            blocks: Vec::new(),
+            threads: 0,
+        }
+    }
+
+    /// At most so many windows that together stand for all that was executed, behind warm-ups.
+    pub fn plan(self, count: u32, warm_up: u64) -> Plan {
+        let whole = self.parts.len();
+        let rest = self.executed - whole as u64 * self.part;
+        let length = |at: usize| if at < whole { self.part } else { rest };
+        let all = self.parts.iter().chain((rest > 0).then_some(&self.open)).enumerate();
+        let mixes: Vec<Mix> = all.map(|(at, mix)| mix.map(|sum| sum / length(at) as f64)).collect();
+        // What is left at the end is a part of its kind, and too short to stand for it.
+        let kinds = clusters(&mixes, count as usize, whole);
+        let stand_ins = kinds.into_iter().map(|kind| StandIn {
+            begin: kind.nearest as u64 * self.part + (self.part - self.length) / 2,
+            instructions: kind.members.into_iter().map(length).sum(),
+        });
+        let mut windows: Vec<StandIn> = stand_ins.collect();
+        windows.sort_unstable_by_key(|window| window.begin);
+        Plan::StandIns { windows, length: self.length, warm_up, total: self.executed }
+    }
+
+    fn end_part(&mut self) {
+        self.parts.push(std::mem::take(&mut self.open));
+        if self.parts.len() == MOST_PARTS {
+            let both = |pair: &[Mix]| std::array::from_fn(|at| pair[0][at] + pair[1][at]);
+            self.parts = self.parts.chunks_exact(2).map(both).collect();
+            self.part *= 2;
+        }
+    }
+}
+
+impl Sink for Profile {
+    fn thread(&mut self, _: u32) -> Result<ThreadId, SinkError> {
+        self.threads += 1;
+        Ok(ThreadId(self.threads - 1))
+    }
+
+    fn define(&mut self, _: Block) -> Result<BlockId, SinkError> {
+        let number = self.blocks.len() as u32;
+        let of = |direction| direction_of(u64::from(number) * DIRECTIONS as u64 + direction);
+        self.blocks.push(std::array::from_fn(|direction| of(direction as u64)));
+        Ok(BlockId(number))
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        _: ThreadId,
+        block: BlockId,
+        executed: u32,
+        _: &[u64],
+    ) -> Result<(), SinkError> {
+        let instructions = f64::from(executed);
+        for (sum, direction) in self.open.iter_mut().zip(&self.blocks[block.0 as usize]) {
+            *sum += instructions * direction;
+        }
+        self.executed += u64::from(executed);
+        while self.executed >= (self.parts.len() as u64 + 1) * self.part {
+            self.end_part();
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, _: ThreadId, _: OrderedMarker) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+/// A number from -1 to 1 by chance, always the same one: splitmix64 (Steele, Lea and Flood 2014).
+fn direction_of(number: u64) -> f64 {
+    let mut it = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    it = (it ^ it >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    it = (it ^ it >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((it ^ it >> 31) >> 40) as f64 / f64::from(1 << 23) - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode;
+
+    /// A run of phases: which of some blocks of two instructions each executes, and how often.
+    fn profiled(length: u64, phases: &[(u32, u32)]) -> Profile {
+        let mut profile = Profile::new(length);
+        let block = || decode(0x1000, &[0x48, 0xff, 0xc0, 0xeb, 0xfb]).unwrap();
+        let blocks: Vec<BlockId> = (0..4).map(|_| profile.define(block()).unwrap()).collect();
+        let thread = profile.thread(7).unwrap();
+        for &(block, times) in phases {
+            for _ in 0..times {
+                profile.execute(thread, blocks[block as usize], 2, &[]).unwrap();
+            }
+        }
+        profile
+    }
+
+    fn windows(plan: Plan) -> Vec<(u64, u64)> {
+        let Plan::StandIns { windows, .. } = plan else { panic!("expected windows: {plan:?}") };
+        windows.iter().map(|window| (window.begin, window.instructions)).collect()
+    }
+
+    #[test]
+    fn a_window_of_each_kind_stands_for_all_of_it() {
+        // 100 instructions a window; block 1 has 300, block 0 has 1000 before and 500 behind it, block 2 has 50.
+        let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
+        let found = windows(profiled(100, &phases).plan(3, 0));
+        let total: u64 = found.iter().map(|(_, instructions)| instructions).sum();
+        assert_eq!((found.len(), total), (2, 1850), "{found:?}");
+        let of_one = found.iter().find(|(begin, _)| (1000..1300).contains(begin)).unwrap();
+        assert!(
+            [300, 350].contains(&of_one.1),
+            "what is left is nearer to one of the two: {found:?}"
+        );
+    }
+
+    #[test]
+    fn a_run_with_fewer_parts_than_windows_is_looked_at_whole() {
+        let found = windows(profiled(100, &[(0, 50), (1, 50), (2, 50)]).plan(10, 0));
+        assert_eq!(found, [(0, 100), (100, 100), (200, 100)]);
+        assert_eq!(windows(profiled(100, &[(0, 10)]).plan(10, 0)), [(0, 20)]);
+        assert_eq!(windows(Profile::new(100).plan(10, 0)), []);
+    }
+
+    #[test]
+    fn parts_of_a_long_run_grow() {
+        let profile = profiled(2, &[(0, MOST_PARTS as u32), (1, MOST_PARTS as u32 + 3)]);
+        assert!(profile.parts.len() < MOST_PARTS);
+        assert_eq!(profile.part, 8);
+        let found = windows(profile.plan(2, 0));
+        let half = 2 * MOST_PARTS as u64;
+        let shares: Vec<u64> = found.iter().map(|(_, instructions)| *instructions).collect();
+        assert_eq!(shares, [half, half + 6]);
+        assert!(found[0].0 < half && found[1].0 >= half, "{found:?}");
+        assert_eq!(found[0].0 % 8, 3, "in the middle of its part");
+    }
+}

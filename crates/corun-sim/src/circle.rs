@@ -10,9 +10,10 @@ const PAGE: u64 = 4096;
 /// Rounds before the one that counts, after which caches hold what they keep of it: with others in the last level that
 /// takes several.
 const WARM_UP: usize = 8;
-/// Loads of a round, and of the rounds before, at most; in a circle that no cache holds they are enough.
-const MOST: usize = 400_000;
-const MOST_BEFORE: usize = 1_200_000;
+/// A circle with more places is as quick as a part of it in a part of the memory.
+const LARGE: u32 = 1 << 15;
+/// That part.
+const PART: u32 = 8;
 
 /// Places in memory, of which each leads to another one until all were visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,14 @@ impl Circle {
     /// Cycles of a load that waits for the one before, of a thread that has this core and its memory to itself; of
     /// pages of 4 KiB that lie anywhere.
     pub fn cycles(&self, model: &CoreModel) -> f64 {
+        if self.places > LARGE {
+            let part = Self { places: self.places / PART, ..*self };
+            return part.cycles_of_all(&part_of(model));
+        }
+        self.cycles_of_all(model)
+    }
+
+    fn cycles_of_all(&self, model: &CoreModel) -> f64 {
         let mut memory = Memory::new(model, &[1]);
         let pages = Pages::of(0, 1, false);
         let user = User { thread: 0, is_alone: true };
@@ -70,10 +79,29 @@ impl Circle {
             }
             (now - begin) as f64 / loads.max(1) as f64
         };
-        let round = next.len().min(MOST);
-        follow((WARM_UP * round).min(MOST_BEFORE));
-        follow(round)
+        follow(WARM_UP * next.len());
+        follow(next.len())
     }
+}
+
+/// The same core with a part of all the sets of its data caches and translations: what one of them meets is as before.
+fn part_of(model: &CoreModel) -> CoreModel {
+    let mut model = model.clone();
+    let (memory, hierarchy) = (&mut model.memory, &mut model.hierarchy);
+    for entries in [&mut memory.l1d.kib, &mut hierarchy.l2.kib, &mut hierarchy.walk.directories] {
+        *entries = entries.div_ceil(PART);
+    }
+    // Others bring as much into fewer sets: a round takes a part of the time, too, and each set gets as much in it.
+    if let Some(l3) = &mut hierarchy.l3 {
+        l3.kib = l3.kib.div_ceil(PART);
+    }
+    if let Some(stlb) = &mut hierarchy.stlb {
+        stlb.entries = stlb.entries.div_ceil(PART);
+        stlb.ways = stlb.ways.min(stlb.entries);
+    }
+    memory.dtlb.entries = memory.dtlb.entries.div_ceil(PART);
+    memory.dtlb.ways = memory.dtlb.ways.min(memory.dtlb.entries);
+    model
 }
 
 #[cfg(test)]
@@ -106,6 +134,21 @@ mod tests {
         assert_eq!(cycles(5.0, 512), cycles(0.0, 512), "the second level is the core's own");
         let [none, some, many] = [0.0, 0.5, 5.0].map(|others| cycles(others, 12 << 10));
         assert!(1.05 * none < some && 1.5 * some < many, "{none} {some} {many}");
+    }
+
+    #[test]
+    fn a_part_of_a_large_circle_is_as_quick_in_a_part_of_the_memory() {
+        // Of the last level a quarter, and twice as much.
+        for (name, others, shift) in
+            [("zen4", 1.5, 8), ("coffee-lake", 1.5, 8), ("coffee-lake", 0.0, 11)]
+        {
+            let mut model = find(name).unwrap();
+            let l3 = model.hierarchy.l3.as_mut().unwrap();
+            l3.others = others;
+            let circle = Circle::of_lines(u64::from(l3.kib) << shift);
+            let [part, all] = [circle.cycles(&model), circle.cycles_of_all(&model)];
+            assert!((part / all - 1.0).abs() < 0.03, "{name} {others}: {part} {all}");
+        }
     }
 
     #[test]

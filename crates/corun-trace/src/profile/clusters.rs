@@ -21,24 +21,17 @@ pub(super) struct Cluster {
 const TIMES: usize = 8;
 const MOVES: usize = 100;
 
-/// Points in at most `count` clusters, none of which is empty. One of the first `eligible` is nearest, if there is one
-/// in the cluster.
-pub(super) fn clusters<const N: usize>(
-    points: &[[f64; N]],
-    count: usize,
-    eligible: usize,
-) -> Vec<Cluster> {
+/// Points in at most `count` clusters, none of which is empty.
+pub(super) fn clusters<const N: usize>(points: &[[f64; N]], count: usize) -> Vec<Cluster> {
     let mut chance = ChaCha8Rng::seed_from_u64(0);
     let tries = (0..TIMES).map(|_| Division::of(points, count, &mut chance));
     let best = tries.min_by(|one, other| one.distances.total_cmp(&other.distances));
     let Division { centers, nearest, .. } = best.unwrap_or_default();
     let cluster = |(number, center): (usize, &[f64; N])| {
         let members: Vec<usize> = (0..points.len()).filter(|&at| nearest[at] == number).collect();
-        let order = |&at: &usize| (at >= eligible, distance(&points[at], center));
-        let nearest = members.iter().copied().min_by(|one, other| {
-            let (one, other) = (order(one), order(other));
-            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
-        })?;
+        let away = |&at: &usize| distance(&points[at], center);
+        let nearest =
+            members.iter().copied().min_by(|one, other| away(one).total_cmp(&away(other)))?;
         Some(Cluster { members, nearest })
     };
     centers.iter().enumerate().filter_map(cluster).collect()
@@ -148,21 +141,12 @@ mod tests {
                 [x + (at % 7) as f64 * 0.1, y + (at % 5) as f64 * 0.1]
             })
             .collect();
-        let found = clusters(&points, 3, points.len());
+        let found = clusters(&points, 3);
         assert_eq!(found.len(), 3);
         for cluster in found {
             assert!(cluster.members.iter().all(|at| at % 3 == cluster.nearest % 3), "{cluster:?}");
             assert_eq!(cluster.members.len(), 20);
         }
-    }
-
-    #[test]
-    fn who_is_not_eligible_is_nearest_only_alone() {
-        let points = [[0.0], [2.0], [1.0], [50.0]];
-        let found = clusters(&points, 2, 2);
-        let mut nearest: Vec<usize> = found.iter().map(|cluster| cluster.nearest).collect();
-        nearest.sort_unstable();
-        assert!(nearest == [0, 3] || nearest == [1, 3], "{found:?}");
     }
 
     proptest! {
@@ -172,13 +156,13 @@ mod tests {
             count in 1_usize..12,
         ) {
             let points: Vec<[f64; 2]> = points.iter().map(|point| point.map(f64::from)).collect();
-            let found = clusters(&points, count, points.len());
+            let found = clusters(&points, count);
             let mut all: Vec<usize> = found.iter().flat_map(|it| it.members.clone()).collect();
             all.sort_unstable();
             prop_assert_eq!(all, (0..points.len()).collect::<Vec<_>>());
             prop_assert!(found.len() <= count);
             prop_assert!(found.iter().all(|it| it.members.contains(&it.nearest)));
-            prop_assert_eq!(clusters(&points, count, points.len()), found);
+            prop_assert_eq!(clusters(&points, count), found);
         }
     }
 }

@@ -50,13 +50,14 @@ impl Profile {
 
     /// At most so many windows that together stand for all that was executed, behind warm-ups.
     pub fn plan(self, count: u32, warm_up: u64) -> Plan {
-        let whole = self.parts.len();
-        let rest = self.executed - whole as u64 * self.part;
-        let length = |at: usize| if at < whole { self.part } else { rest };
-        let all = self.parts.iter().chain((rest > 0).then_some(&self.open)).enumerate();
-        let mixes: Vec<Mix> = all.map(|(at, mix)| mix.map(|sum| sum / length(at) as f64)).collect();
-        // What is left at the end is a part of its kind, and too short to stand for it.
-        let kinds = clusters(&mixes, count as usize, whole);
+        // What is left at the end is too short for a window, and counts with the part before.
+        let last = self.parts.len().saturating_sub(1);
+        let rest = self.executed - last as u64 * self.part;
+        let length = |at: usize| if at < last { self.part } else { rest };
+        let kinds = match self.parts.is_empty() {
+            true => clusters(&[self.open][..usize::from(rest > 0)], count as usize),
+            false => clusters(&self.parts, count as usize),
+        };
         let stand_ins = kinds.into_iter().map(|kind| StandIn {
             begin: kind.nearest as u64 * self.part + (self.part - self.length) / 2,
             instructions: kind.members.into_iter().map(length).sum(),

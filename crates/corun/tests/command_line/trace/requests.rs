@@ -51,6 +51,24 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
     }
 }
 
+/// Of each kind of work a stretch, and together they stand for the whole run.
+#[test]
+fn samples_may_be_chosen_by_what_is_executed() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let options = ["--sample=4:1k", "--warm-up=500", "--choose"];
+        let outcome = Outcome::of(with(tracer, &scratch, &options).args(COUNTS));
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "100\n"), "{tracer}");
+        let info = info(&scratch.file("trace"));
+        let plan = &info["opening"]["plan"]["stand_ins"];
+        let windows = plan["windows"].as_array().unwrap();
+        assert!((2..=4).contains(&windows.len()), "{tracer}: {plan}");
+        let shares = windows.iter().map(|window| window["instructions"].as_u64().unwrap());
+        assert_eq!(shares.sum::<u64>(), plan["total"].as_u64().unwrap(), "{tracer}");
+        check(&scratch.file("trace"));
+    }
+}
+
 /// More than a command line takes, of the tracers that are told in another process. DynamoRIO misses some
 /// that are shorter than a block.
 #[test]
@@ -176,6 +194,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["-o", "t", "--sample=5:5", "--skip=5", "--", "true"],
         &["-o", "t", "--sample=5:5", "--once", "--", "true"],
         &["-o", "t", "--warm-up=5", "--", "true"],
+        &["-o", "t", "--choose", "--", "true"],
         &["-o", "t", "--threads=first", "--", "true"],
         &["-o", "t", "--threads=", "--", "true"],
         &["-o", "t", "--level=0", "--", "true"],

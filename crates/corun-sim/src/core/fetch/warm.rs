@@ -18,21 +18,21 @@ const HIDDEN: u64 = 400;
 /// Instructions that the pipeline must have done for their rate to be known.
 const TELLING: u64 = 4096;
 
-/// How long an instruction takes while nothing is timed: as long as in the pipeline the last time, so that what passes
-/// with time, such as what others bring into a cache, passes as it would.
+/// How long instructions take while nothing is timed: as long as in the pipeline the last time, so that what passes with
+/// time, such as what others bring into a cache, passes as it would.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::core) struct Pace {
     /// Cycles of an instruction.
     rate: f64,
-    /// The part of a cycle that has passed.
-    part: f64,
+    /// The cycle in which the next one is due, if it need not wait for a line.
+    due: f64,
     /// Cycles and instructions when warming ended.
     since: (u64, u64),
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { rate: 1.0, part: 0.0, since: (0, 0) }
+        Self { rate: 1.0, due: 0.0, since: (0, 0) }
     }
 }
 
@@ -43,15 +43,14 @@ impl Pace {
         if instructions >= TELLING {
             self.rate = cycles as f64 / instructions as f64;
         }
+        self.due = now as f64;
     }
 
-    /// Whole cycles that the next instruction takes.
+    /// The cycle behind an instruction. Waits for lines are no more than their part of how long it takes.
     #[inline]
-    fn step(&mut self) -> u64 {
-        self.part += self.rate;
-        let cycles = self.part as u64;
-        self.part -= cycles as f64;
-        cycles
+    fn step(&mut self, now: u64) -> u64 {
+        self.due += self.rate;
+        now.max(self.due as u64)
     }
 
     fn end(&mut self, now: u64, retired: u64) {
@@ -135,7 +134,7 @@ impl<F: Feed> Core<F> {
             values = lowered.memory.iter().fold(values, |at, place| thread.behind(place, at));
             address = end;
             thread.retired += 1;
-            self.now += self.pace.step();
+            self.now = self.pace.step(self.now);
         }
     }
 
@@ -151,13 +150,18 @@ mod tests {
     #[test]
     fn an_instruction_takes_as_long_as_it_did_in_the_pipeline() {
         let mut pace = Pace::default();
-        let taken = |pace: &mut Pace| (0..1000).map(|_| pace.step()).sum::<u64>();
-        assert_eq!(taken(&mut pace), 1000, "nothing is known yet");
-        pace.begin(5 * TELLING, 2 * TELLING);
-        assert_eq!(taken(&mut pace), 2500);
+        let after = |pace: &mut Pace, begin| (0..1000).fold(begin, |now, _| pace.step(now));
+        assert_eq!(after(&mut pace, 0), 1000, "nothing is known yet");
+        let now = 5 * TELLING;
+        pace.begin(now, 2 * TELLING);
+        assert_eq!(after(&mut pace, now), now + 2500);
         pace.end(6 * TELLING, 10 * TELLING);
         // Too few to tell.
-        pace.begin(9 * TELLING, 11 * TELLING - 1);
-        assert_eq!(taken(&mut pace), 2500);
+        let now = 9 * TELLING;
+        pace.begin(now, 11 * TELLING - 1);
+        assert_eq!(after(&mut pace, now), now + 2500);
+        // Who has waited for a line is late already, but for the last of the wait.
+        let late = now + 2500 + 600;
+        assert_eq!(after(&mut pace, late), now + 5000);
     }
 }

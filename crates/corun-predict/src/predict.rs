@@ -28,7 +28,7 @@ use tempfile::NamedTempFile;
 
 use crate::estimate::{over, repeated};
 use crate::native::measure;
-use crate::sampled::extrapolated;
+use crate::sampled::{extrapolated, stood_for};
 use crate::silent::Silence;
 use crate::{PredictError, Sampling};
 
@@ -142,6 +142,9 @@ pub fn predict(
     if simulated.together.instructions == 0 {
         return Err(PredictError::TooShort { total: recorded.instructions });
     }
+    // What is recorded of threads beside each other is no fair part of them where windows were chosen.
+    let own = stood_for(&simulated.windows).filter(|_| trace.threads().len() > 1);
+    let instructions = own.map_or(instructions, |own| own.round() as u64);
     let said = Said { job, recorded: &recorded, simulated: &simulated, instructions };
     caveats.extend(said.caveats(&trace, measured.as_ref()));
     let (observations, not_predicted, core) = said.figures(measured.as_ref(), memory);
@@ -364,7 +367,7 @@ impl Said<'_> {
                 begin: window.begin,
                 instructions: window.noticed.instructions,
                 cycles: window.cycles,
-                stands_for: window.stands_for,
+                stands_for: window.stands_for.map(|it| it.all),
             })
             .collect()
     }
@@ -479,6 +482,16 @@ impl Said<'_> {
                      them.",
                     self.simulated.together.instructions, self.instructions
                 ),
+            ));
+        }
+        if let Plan::StandIns { windows, .. } = &self.recorded.plan
+            && (self.simulated.windows.len() < windows.len()
+                || self.simulated.windows.iter().any(|window| window.stands_for.is_none()))
+        {
+            caveats.push(Caveat::new(
+                "windows-missing",
+                "Not all windows that stand for the run were recorded of the thread, so that the others count for \
+                 more, or each for as much: the run was shorter than the one before, or another thread ran in them.",
             ));
         }
         let unknown: u64 = self.simulated.together.unknown.values().map(|one| one.places).sum();

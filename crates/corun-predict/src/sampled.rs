@@ -36,31 +36,29 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
     let expected = |it: &SimulatedWindow| prices.of(&it.noticed);
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
     let priced: f64 = windows.iter().map(|window| prices.of(&window.with_warm_up)).sum();
-    // Windows stand for what is not recorded, unless what is recorded was not chosen, and stands for itself.
-    let known = if run.is_chosen { run.recorded / run.total } else { 1.0 };
-    let explained = known * priced / run.recorded + (1.0 - known) * run.mean(expected);
+    // What is not recorded is as the windows that stand for it, or, of windows that lie evenly, as what is.
+    let explained = (priced + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
     let rate = explained + run.mean(unexplained);
-    let half =
-        student_t(LEVEL, (windows.len() - prices.freedom_lost + 1) as u32).map_or(0.0, |reach| {
-            // What prices leave unexplained is known of windows alone, ...
-            let of_windows = run.variance(unexplained, prices.freedom_lost)
-                * left_out(run.instructions, run.total);
-            // ... what they explain, of all that is recorded.
-            let of_records = match run.is_chosen {
-                true => run.variance(expected, 1) * (1.0 - known).powi(2),
-                false => {
-                    let mean = priced / run.recorded;
-                    let deviations = windows.iter().map(|it| {
-                        let instructions = it.with_warm_up.instructions as f64;
-                        prices.of(&it.with_warm_up) - mean * instructions
-                    });
-                    let count = windows.len() as f64;
-                    variance(deviations, 1) / (run.recorded / count).powi(2) / count
-                        * left_out(run.recorded, run.total)
-                }
-            };
-            reach * (of_windows + of_records).sqrt()
-        });
+    let half = run.reach(prices.freedom_lost).map_or(0.0, |reach| {
+        // What prices leave unexplained is known of windows alone, ...
+        let of_windows = run.variance(unexplained, prices.freedom_lost)
+            * share_left(run.instructions, run.total);
+        // ... what they explain, of all that is recorded.
+        let of_records = match run.is_chosen {
+            true => run.variance(expected, 1) * share_left(run.recorded, run.total).powi(2),
+            false => {
+                let mean = priced / run.recorded;
+                let deviations = windows.iter().map(|it| {
+                    let instructions = it.with_warm_up.instructions as f64;
+                    prices.of(&it.with_warm_up) - mean * instructions
+                });
+                let count = windows.len() as f64;
+                variance(deviations, 1) / (run.recorded / count).powi(2) / count
+                    * share_left(run.recorded, run.total)
+            }
+        };
+        reach * (of_windows + of_records).sqrt()
+    });
     let scaled = |rate: f64| rate * run.total;
     Some(Estimate {
         value: scaled(rate),
@@ -70,6 +68,11 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
         level: LEVEL,
         blocks: windows.len() as u32,
     })
+}
+
+/// Instructions of a thread that its windows stand for; none if they were not chosen for that.
+pub fn stood_for(windows: &[SimulatedWindow]) -> Option<f64> {
+    Run::of(windows, 0).filter(|run| run.is_chosen).map(|run| run.stand_for())
 }
 
 /// Windows, and what they are of.
@@ -86,12 +89,16 @@ struct Run<'a> {
     total: f64,
 }
 
+fn instructions(window: &SimulatedWindow) -> f64 {
+    window.noticed.instructions as f64
+}
+
 impl<'a> Run<'a> {
     fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
         let is_chosen = windows.iter().all(|window| window.stands_for.is_some());
-        let times = |it: &SimulatedWindow| {
-            it.stands_for.map_or(1.0, |all| all as f64 / it.noticed.instructions as f64)
-        };
+        let chosen = |it: &SimulatedWindow| it.stands_for.filter(|_| is_chosen);
+        let times =
+            |it: &SimulatedWindow| chosen(it).map_or(1.0, |it| it.all as f64 / it.own as f64);
         let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
         let instructions = sum(|it| it.noticed.instructions);
         (instructions > 0.0).then(|| Self {
@@ -105,7 +112,7 @@ impl<'a> Run<'a> {
 
     /// Instructions that the windows stand for.
     fn stand_for(&self) -> f64 {
-        self.windows.iter().map(|(it, times)| times * it.noticed.instructions as f64).sum()
+        self.windows.iter().map(|(it, times)| times * instructions(it)).sum()
     }
 
     /// Of something of windows, for each instruction of the run.
@@ -113,18 +120,45 @@ impl<'a> Run<'a> {
         self.windows.iter().map(|(it, times)| times * of(it)).sum::<f64>() / self.stand_for()
     }
 
-    /// Of this mean, if the windows lay by chance.
+    /// Of something of windows, how much of it what is not recorded has; nothing unless they stand for that.
+    fn left_out(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
+        let times = |it: &SimulatedWindow| {
+            let stands_for = it.stands_for.filter(|_| self.is_chosen);
+            stands_for.map_or(0.0, |it| it.left_out as f64 / it.own as f64)
+        };
+        self.windows.iter().map(|(it, _)| times(it) * of(it)).sum()
+    }
+
+    /// Each window's part of the run.
+    fn parts(&self) -> impl Iterator<Item = (&SimulatedWindow, f64)> {
+        let all = self.stand_for();
+        self.windows.iter().map(move |(it, times)| (*it, times * instructions(it) / all))
+    }
+
+    /// Of this mean, if the windows lay by chance: by how much it would be another one without each of them in turn
+    /// (jackknife), so that a window which stands for most of the run does not vouch for itself.
     fn variance(&self, of: impl Fn(&SimulatedWindow) -> f64, freedom_lost: usize) -> f64 {
         let mean = self.mean(&of);
-        let deviations = self.windows.iter().map(|(it, times)| {
-            times * (of(it) - mean * it.noticed.instructions as f64) / self.stand_for()
+        let deviations = self.parts().map(|(it, part)| {
+            part * (of(it) / instructions(it) - mean) / (1.0 - part).max(f64::EPSILON)
         });
-        variance(deviations, freedom_lost) * self.windows.len() as f64
+        let count = self.windows.len() as f64;
+        let deviations: Vec<f64> = deviations.collect();
+        variance(deviations.into_iter(), freedom_lost) * (count - 1.0).powi(2) / count
+    }
+
+    /// Standard errors of the interval; none with one window. Windows of unequal weight tell as much as fewer of equal
+    /// weight (Kish, Survey Sampling, 1965).
+    fn reach(&self, freedom_lost: usize) -> Option<f64> {
+        let squares: f64 = self.parts().map(|(_, part)| part * part).sum();
+        let alike = (1.0 / squares).round() as usize;
+        let told = (alike + 1).saturating_sub(freedom_lost).max(2);
+        (self.windows.len() > 1).then(|| student_t(LEVEL, told as u32)).flatten()
     }
 }
 
 /// What is not looked at, as a share.
-fn left_out(part: f64, whole: f64) -> f64 {
+fn share_left(part: f64, whole: f64) -> f64 {
     (1.0 - part / whole.max(1.0)).max(0.0)
 }
 
@@ -216,7 +250,7 @@ fn figures(noticed: &Noticed) -> [f64; FIGURES] {
 
 #[cfg(test)]
 mod tests {
-    use corun_sim::Requests;
+    use corun_sim::{Requests, StandsFor};
     use proptest::prelude::*;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
@@ -263,21 +297,24 @@ mod tests {
     fn windows_that_were_chosen_weigh_what_they_stand_for() {
         let mut three = windows(&[100, 200, 500], 100, 4);
         for (window, stands_for) in three.iter_mut().zip([7000, 2000, 1000]) {
-            window.stands_for = Some(stands_for);
+            window.stands_for =
+                Some(StandsFor { own: 100, all: stands_for, left_out: stands_for - 500 });
         }
         let found = extrapolated(&three, 10_000).unwrap();
         assert!((found.value - 16_000.0).abs() < 1e-6, "{found:?}");
+        assert_eq!(stood_for(&three), Some(10_000.0));
+        assert_eq!(stood_for(&windows(&[100], 100, 4)), None);
         assert!(found.low < found.value && found.value < found.high, "{found:?}");
     }
 
+    /// A misprediction costs 20 cycles, an instruction 0.4. Of the run half is recorded, and of the other half windows stand
+    /// for three quarters and a quarter.
     #[test]
-    fn what_is_recorded_counts_beside_windows_that_were_chosen_as_far_as_it_goes() {
+    fn what_is_recorded_counts_for_itself_and_windows_for_the_rest() {
         let noticed =
             |instructions, mispredicts| Noticed { instructions, mispredicts, ..Default::default() };
-        // A misprediction costs 20 cycles. Of the run half is recorded, with 4 of them in 1000 instructions; what the
-        // windows stand for has 5.
         let window = |index: u64| {
-            let (mispredicts, stands_for) = if index % 2 == 0 { (2, 75_000) } else { (14, 25_000) };
+            let (mispredicts, part) = if index % 2 == 0 { (2, 3) } else { (14, 1) };
             let own = noticed(1000, mispredicts);
             let cycles = 400 + 20 * mispredicts;
             SimulatedWindow {
@@ -286,13 +323,57 @@ mod tests {
                 noticed: own,
                 with_warm_up: noticed(25_000, if index % 2 == 0 { 40 } else { 160 }),
                 pieces: vec![Piece { cycles, noticed: own }; 6],
-                stands_for: Some(stands_for),
+                stands_for: Some(StandsFor {
+                    own: 1000,
+                    all: 25_000 * part,
+                    left_out: 12_500 * part,
+                }),
             }
         };
         let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
         let expected = 400.0 + 20.0 * (4.0 + 5.0) / 2.0;
         let found = extrapolated(&windows, 500_000).unwrap();
         assert!((found.value / 500.0 / expected - 1.0).abs() < 1e-6, "{found:?}");
+    }
+
+    /// Runs of kinds of work, each with a rate and a spread of its own; a window of each kind, by chance. How often the
+    /// interval holds the truth.
+    #[test]
+    fn windows_of_kinds_hold_the_truth() {
+        let mut chance = StdRng::seed_from_u64(2026);
+        let mut held = 0;
+        const TRIES: u32 = 300;
+        for _ in 0..TRIES {
+            let mut truth = 0.0;
+            let kind = |_| {
+                let (rate, share) = (chance.random_range(300..2000), chance.random_range(1..60));
+                let spread = rate / 20;
+                let mut part = || chance.random_range(rate - spread..rate + spread);
+                let parts: Vec<u64> = (0..share).map(|_| part()).collect();
+                truth += parts.iter().sum::<u64>() as f64;
+                let mut window = windows(&parts[..1], 1000, 0).remove(0);
+                let all = 1000 * share;
+                window.stands_for = Some(StandsFor { own: 1000, all, left_out: all - 1000 });
+                window
+            };
+            let kinds: Vec<SimulatedWindow> = (0..8).map(kind).collect();
+            let total = stood_for(&kinds).unwrap() as u64;
+            let found = extrapolated(&kinds, total).unwrap();
+            held += u32::from((found.low..=found.high).contains(&truth));
+            assert!((found.value / truth - 1.0).abs() < 0.06, "{found:?} {truth}");
+        }
+        assert!(f64::from(held) >= 0.95 * f64::from(TRIES), "{held} of {TRIES}");
+    }
+
+    #[test]
+    fn a_window_that_stands_for_most_does_not_vouch_for_itself() {
+        let mut ten = windows(&[100, 200, 200, 200, 200, 200, 200, 200, 200, 200], 100, 0);
+        for (at, window) in ten.iter_mut().enumerate() {
+            let all = if at == 0 { 99_100 } else { 100 };
+            window.stands_for = Some(StandsFor { own: 100, all, left_out: all - 100 });
+        }
+        let found = extrapolated(&ten, 100_000).unwrap();
+        assert!(found.high > 1.5 * found.value, "{found:?}");
     }
 
     #[test]

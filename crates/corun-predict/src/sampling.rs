@@ -34,8 +34,8 @@ const WARM_UP: u64 = 1_000_000;
 
 /// Windows that are so few that they miss much of what a run does, unless they are chosen by it.
 const FEW: u32 = 50;
-/// Instructions of the warm-up before each of a few, behind which much of the run is left out: a table of a megabyte is
-/// used again after tens of millions (docs/prediction.md, Windows beside whole runs).
+/// Instructions of the warm-up before each of a few, before which much of the run may be left out: what a second level
+/// holds is used again after tens of millions.
 const WARM_UP_OF_FEW: u64 = 50_000_000;
 
 impl Sampling {

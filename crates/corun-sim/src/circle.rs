@@ -88,12 +88,16 @@ impl Circle {
 fn part_of(model: &CoreModel) -> CoreModel {
     let mut model = model.clone();
     let (memory, hierarchy) = (&mut model.memory, &mut model.hierarchy);
-    for entries in [&mut memory.l1d.kib, &mut hierarchy.l2.kib, &mut hierarchy.walk.directories] {
+    let part = |kib: u32, ways: u32| kib.div_ceil(PART).max((ways * LINE).div_ceil(1024));
+    memory.l1d.kib = part(memory.l1d.kib, memory.l1d.ways);
+    hierarchy.l2.kib = part(hierarchy.l2.kib, hierarchy.l2.ways);
+    let prefetch = &mut hierarchy.prefetch;
+    for entries in [&mut prefetch.strides, &mut prefetch.streams, &mut hierarchy.walk.directories] {
         *entries = entries.div_ceil(PART);
     }
     // Others bring as much into fewer sets: a round takes a part of the time, too, and each set gets as much in it.
     if let Some(l3) = &mut hierarchy.l3 {
-        l3.kib = l3.kib.div_ceil(PART);
+        l3.kib = part(l3.kib, l3.ways);
     }
     if let Some(stlb) = &mut hierarchy.stlb {
         stlb.entries = stlb.entries.div_ceil(PART);
@@ -138,14 +142,16 @@ mod tests {
 
     #[test]
     fn a_part_of_a_large_circle_is_as_quick_in_a_part_of_the_memory() {
-        // Of the last level a quarter, and twice as much.
-        for (name, others, shift) in
-            [("zen4", 1.5, 8), ("coffee-lake", 1.5, 8), ("coffee-lake", 0.0, 11)]
-        {
+        for (name, others, kib) in [
+            ("zen4", 0.0, 3 << 10),
+            ("zen4", 1.5, 8 << 10),
+            ("coffee-lake", 1.5, 3 << 10),
+            ("coffee-lake", 0.0, 24 << 10),
+        ] {
             let mut model = find(name).unwrap();
             let l3 = model.hierarchy.l3.as_mut().unwrap();
             l3.others = others;
-            let circle = Circle::of_lines(u64::from(l3.kib) << shift);
+            let circle = Circle::of_lines(kib << 10);
             let [part, all] = [circle.cycles(&model), circle.cycles_of_all(&model)];
             assert!((part / all - 1.0).abs() < 0.03, "{name} {others}: {part} {all}");
         }

@@ -34,4 +34,4 @@ pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
 pub use together::{Phase, Process, Seated, Setup, simulate_together};
 pub use variants::Resource;
-pub use windows::{Noticed, Piece, SimulatedWindow, SimulatedWindows, simulate_windows};
+pub use windows::{Noticed, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows};

@@ -4,7 +4,7 @@
 //! a whole run.
 
 use corun_trace::format::{FormatError, Trace};
-use corun_trace::{Event, Marker, Phase, Plan, ThreadId};
+use corun_trace::{Event, Marker, Phase, Plan, StandIn, ThreadId};
 
 use crate::Simulated;
 use crate::core::State;
@@ -35,8 +35,19 @@ pub struct SimulatedWindow {
     pub with_warm_up: Noticed,
     /// The same window in pieces of equal length, but for the last one.
     pub pieces: Vec<Piece>,
-    /// Instructions of the run, all threads together, that it stands for, if it was chosen for that.
-    pub stands_for: Option<u64>,
+    /// What it stands for, if it was chosen for that.
+    pub stands_for: Option<StandsFor>,
+}
+
+/// What a window stands for, in instructions of all threads together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StandsFor {
+    /// Of the window itself.
+    pub own: u64,
+    /// Of all that it stands for, ...
+    pub all: u64,
+    /// ... and those of them that are not recorded.
+    pub left_out: u64,
 }
 
 /// A part of a window.
@@ -157,7 +168,7 @@ struct Stretch {
     /// Recorded instructions before its end.
     end: u64,
     /// If it is a window that was chosen to stand for others.
-    stands_for: Option<u64>,
+    stands_for: Option<StandsFor>,
 }
 
 fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatError> {
@@ -187,23 +198,34 @@ fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatErro
     Ok(stretches)
 }
 
-/// Windows were chosen for all threads together; of a thread that has missed one it is not known which.
+/// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
+/// known by its place; of several threads one that has missed a window does not know which.
 fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
-    let Plan::StandIns { windows, .. } = &trace.opening().plan else { return };
+    let Plan::StandIns { windows, length, total, .. } = &trace.opening().plan else { return };
+    let stands_for = |window: &StandIn| StandsFor {
+        own: (*length).min(total.saturating_sub(window.begin)).max(1),
+        all: window.instructions,
+        left_out: window.left_out,
+    };
     // Before the first marker nothing is recorded.
-    let mut counted: Vec<&mut Stretch> =
-        stretches.iter_mut().skip(1).filter(|stretch| stretch.phase == Phase::Counted).collect();
-    if counted.len() == windows.len() {
-        for (stretch, window) in counted.iter_mut().zip(windows) {
-            stretch.stands_for = Some(window.instructions);
-        }
+    let counted = stretches.iter_mut().skip(1).filter(|stretch| stretch.phase == Phase::Counted);
+    let mut counted: Vec<&mut Stretch> = counted.collect();
+    let are_all = counted.len() == windows.len();
+    let is_one = trace.threads().len() == 1;
+    for (at, stretch) in counted.iter_mut().enumerate() {
+        let window = match (are_all, is_one) {
+            (true, _) => windows.get(at),
+            (false, true) => windows.iter().min_by_key(|it| it.begin.abs_diff(stretch.place)),
+            (false, false) => None,
+        };
+        stretch.stands_for = window.map(stands_for);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use corun_trace::format::{Opening, Options, Writer};
-    use corun_trace::{OrderedMarker, Sink, StandIn, decode};
+    use corun_trace::{OrderedMarker, Sink, decode};
 
     use super::*;
     use crate::model::find;
@@ -282,15 +304,18 @@ mod tests {
     fn windows_that_were_chosen_stand_for_others() {
         use Phase::{Counted, WarmUp};
         let stretches = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
-        let told = |shares: &[u64]| {
-            let windows =
-                shares.iter().map(|&instructions| StandIn { begin: 0, instructions }).collect();
+        let told = |places: &[(u64, u64)]| {
+            let window = |&(begin, instructions)| StandIn { begin, instructions, left_out: 7 };
+            let windows = places.iter().map(window).collect();
             let plan = Plan::StandIns { windows, length: 120, warm_up: 270, total: 1000 };
             let windows = simulated(&planned(plan, &stretches)).windows;
-            windows.iter().map(|window| window.stands_for).collect::<Vec<_>>()
+            let all = |window: &SimulatedWindow| window.stands_for.map(|it| it.all);
+            windows.iter().map(all).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[700, 300]), [Some(700), Some(300)]);
-        assert_eq!(told(&[700, 200, 100]), [None, None], "the thread has missed one of them");
+        assert_eq!(told(&[(0, 700), (0, 300)]), [Some(700), Some(300)]);
+        // The run was over before the last one.
+        let three = [(270, 600), (440, 300), (900, 100)];
+        assert_eq!(told(&three), [Some(600), Some(300)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tracing a command from start to end: what is counted before, what is written, what is run after.
 //!
-//! The traced run shows the program's output; runs that only count or time it are silent. They come
-//! where they cannot spoil it: counting before, because samples are spread over what it finds; the
+//! The traced run shows the program's output; runs that count, choose or time are silent. They come
+//! where they cannot spoil it: one that counts or chooses before, because samples lie by what it finds; the
 //! native run after, because a program may use up what it works on.
 
 use std::io::Write;
@@ -67,6 +67,8 @@ impl Samples {
         if are_chosen {
             let mut profile = Profile::new(length);
             let traced = tracer.trace(target, Plan::Learn, &mut profile, stop)?;
+            // Whoever has interrupted it does not wait for a choice.
+            let count = if traced.ending == Ending::Interrupted { 0 } else { count };
             return Ok((profile.plan(count, warm_up), traced));
         }
         let nothing = &mut Recording::default();

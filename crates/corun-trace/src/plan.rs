@@ -55,6 +55,8 @@ pub struct StandIn {
     pub begin: u64,
     /// How many it stands for, its own included.
     pub instructions: u64,
+    /// How many of them are not recorded.
+    pub left_out: u64,
 }
 
 /// A part of a run that is recorded.
@@ -152,8 +154,11 @@ mod tests {
 
     #[test]
     fn stand_ins_lie_where_they_were_chosen() {
-        let windows = [(15, 60), (40, 30), (95, 10)]
-            .map(|(begin, instructions)| StandIn { begin, instructions });
+        let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| StandIn {
+            begin,
+            instructions,
+            left_out: 0,
+        });
         let plan =
             Plan::StandIns { windows: windows.to_vec(), length: 10, warm_up: 20, total: 100 };
         let expected = [

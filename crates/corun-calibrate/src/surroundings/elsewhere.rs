@@ -5,7 +5,7 @@ use crate::Cannot;
 
 /// Memory that there is not.
 #[derive(Debug)]
-pub struct Surroundings(());
+pub enum Surroundings {}
 
 impl Surroundings {
     /// Fails: timed code is x86-64's, under Linux.
@@ -18,11 +18,11 @@ impl Surroundings {
 
     /// None.
     pub fn circles(&self) -> Circles {
-        unreachable!("there is no such memory here")
+        match *self {}
     }
 
     /// Nothing.
     pub fn look(&mut self) -> Seen {
-        Seen { last_level: 0.0, contested: 0.0, main: 0.0, pages: 0.0, gigabytes_a_second: 0.0 }
+        match *self {}
     }
 }

@@ -10,6 +10,8 @@ const ROUNDS: usize = 2;
 /// Steps in which what others bring is found between these GB a second.
 const STEPS: usize = 8;
 const OTHERS: [f64; 2] = [0.01, 40.0];
+/// GB a second that no memory is slower than.
+const SLOWEST: f64 = 0.1;
 
 /// The fields of the model with which circles take what was seen; none if nothing was.
 pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<FoundField>> {
@@ -21,16 +23,17 @@ pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<
     model.hierarchy.main.gigabytes_a_second = mean(|it| it.gigabytes_a_second);
     let (last_level, pages) = (least(|it| it.last_level)?, least(|it| it.pages)?);
     for _ in 0..ROUNDS {
-        let more = pages - circles.pages.cycles(&model);
+        // The quickest looks found nobody else.
+        let more = pages - circles.pages.cycles(&with_others(&model, 0.0));
         add(&mut model.hierarchy.walk.cycles, more);
-        let more = last_level - circles.last_level.cycles(&model);
+        let more = last_level - circles.last_level.cycles(&with_others(&model, 0.0));
         add(&mut model.hierarchy.l2.miss, more);
         let more = mean(|it| it.main) - circles.main.cycles(&model);
         let nanoseconds = model.hierarchy.main.nanoseconds + more / model.gigahertz;
         model.hierarchy.main.nanoseconds = nanoseconds.max(1.0);
         let contested = mean(|it| it.contested);
         let others = brought(&model, |model| circles.contested.cycles(model) < contested);
-        model.hierarchy.l3.as_mut()?.others = others;
+        model = with_others(&model, others);
     }
     let hierarchy = &model.hierarchy;
     let field = |path: &str, value: f64, digits: i32| {
@@ -41,7 +44,7 @@ pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<
         field("l2.miss", hierarchy.l2.miss.into(), 0),
         field("l3.others", hierarchy.l3.as_ref()?.others, 2),
         field("main.nanoseconds", hierarchy.main.nanoseconds, 0),
-        field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second, 1),
+        field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second.max(SLOWEST), 1),
         field("walk.cycles", hierarchy.walk.cycles.into(), 0),
     ])
 }
@@ -51,15 +54,18 @@ fn add(cycles: &mut u32, more: f64) {
     *cycles = (f64::from(*cycles) + more).round().max(0.0) as u32;
 }
 
+/// The same with others that bring so many GB a second.
+fn with_others(model: &CoreModel, others: f64) -> CoreModel {
+    let mut model = model.clone();
+    if let Some(l3) = &mut model.hierarchy.l3 {
+        l3.others = others;
+    }
+    model
+}
+
 /// How much others bring, in GB a second: the most with which it is too fast still, or nothing.
 fn brought(model: &CoreModel, mut is_too_fast: impl FnMut(&CoreModel) -> bool) -> f64 {
-    let mut model = model.clone();
-    let mut with = |others: f64| {
-        if let Some(l3) = &mut model.hierarchy.l3 {
-            l3.others = others;
-        }
-        is_too_fast(&model)
-    };
+    let mut with = |others: f64| is_too_fast(&with_others(model, others));
     let [mut low, mut high] = OTHERS;
     if !with(low) {
         return 0.0;
@@ -83,17 +89,23 @@ mod tests {
         let hierarchy = &mut machine.hierarchy;
         (hierarchy.l2.miss, hierarchy.walk.cycles) = (45, 80);
         hierarchy.main.nanoseconds = 150.0;
-        hierarchy.l3.as_mut().unwrap().others = 1.0;
         let base = find("zen4").unwrap();
         let circles = Circles::of(&base).unwrap();
-        let seen = Seen {
-            last_level: circles.last_level.cycles(&machine),
-            contested: circles.contested.cycles(&machine),
-            main: circles.main.cycles(&machine),
-            pages: circles.pages.cycles(&machine),
-            gigabytes_a_second: 21.0,
+        let seen = |others: f64| {
+            let machine = with_others(&machine, others);
+            Seen {
+                last_level: circles.last_level.cycles(&machine),
+                contested: circles.contested.cycles(&machine),
+                main: circles.main.cycles(&machine),
+                pages: circles.pages.cycles(&machine),
+                gigabytes_a_second: 21.0,
+            }
         };
-        let found = fitted(&base, circles, &[seen]).unwrap();
+        // Once nobody else was there; the contested circle takes what it does with 1 GB a second on average.
+        let [calm, some] = [seen(0.0), seen(1.0)];
+        let busy = Seen { contested: 2.0 * some.contested - calm.contested, ..seen(2.0) };
+        let busy = Seen { main: 2.0 * some.main - calm.main, ..busy };
+        let found = fitted(&base, circles, &[calm, busy]).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");

@@ -64,7 +64,7 @@ impl Surroundings {
     fn follow(&mut self, circle: Circle, times: usize) -> Vec<f64> {
         let start = self.lay(circle);
         let loads = (circle.places as usize).min(LOADS);
-        // Caches hold what they keep of it after a round; no cache holds a circle with more places than that.
+        // Caches hold what they keep of it after a round; of a circle with more places they keep little.
         let mut place = follow(start, (circle.places as usize).min(2 * LOADS));
         let mut cycles = || {
             let cycles_a_ns = gigahertz();

@@ -50,11 +50,12 @@ impl Circles {
     pub fn of(model: &CoreModel) -> Option<Self> {
         let last = u64::from(model.hierarchy.l3.as_ref()?.kib) << 10;
         let second = u64::from(model.hierarchy.l2.kib) << 10;
+        let of_lines = |bytes: u64| Circle::of_lines(bytes.min(MOST_MEMORY));
         let known = model.hierarchy.stlb.as_ref().map_or(0, |stlb| stlb.entries);
         Some(Self {
-            last_level: Circle::of_lines((3 * second).min(last / 4)),
-            contested: Circle::of_lines(last / 4),
-            main: Circle::of_lines((2 * last).min(MOST_MEMORY)),
+            last_level: of_lines((3 * second).min(last / 4)),
+            contested: of_lines(last / 4),
+            main: of_lines(2 * last),
             pages: Circle::of_pages((known / 3 * 8).clamp(512, MOST_MEMORY as u32 / PAGE as u32)),
         })
     }

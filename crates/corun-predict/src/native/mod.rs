@@ -26,7 +26,7 @@ use companion::Probe;
 use overhead::Overhead;
 pub use trouble::MeasureTrouble;
 
-/// Runs that count, at most, and at least where there is time for them.
+/// Runs that count, at most (with surroundings all that were alone do), and at least where there is time for them.
 const RUNS: usize = 7;
 const LEAST_RUNS: usize = 3;
 /// Runs that are tried at most, so that those with a core of their own can count.
@@ -59,7 +59,8 @@ pub struct Measured {
 /// Measures a thread of a program, counted from 0 as they begin: runs of the whole program, pinned to one
 /// CPU, after one that warms caches; none begins after `budget`, but one counts in any case. Of all runs those
 /// count that had the core to themselves, or most nearly. None if `stop` was set. `progress` is told of each run.
-/// The `surroundings` are looked at before, behind and now and then between the runs, all of which count then.
+/// The `surroundings` are looked at before, behind and now and then between the runs, of which all that were alone count
+/// then.
 ///
 /// # Errors
 /// If the program cannot be watched, or does not end as `ending` says.
@@ -84,13 +85,15 @@ pub fn measure(
             let mut seen: Vec<Seen> = Vec::new();
             let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
             let mut since_look = 0;
+            let wanted = if surroundings.is_some() { RUNS_A_LOOK * LOOKS_BETWEEN } else { RUNS };
             while tried.len() < MOST_TRIED {
-                let has_looked = surroundings.is_none() || seen.len() > LOOKS_BETWEEN;
                 let is_late = !tried.is_empty() && begun.elapsed() > budget;
-                if is_late || alone(&tried) >= RUNS && has_looked {
+                // Each look has runs on both sides.
+                let is_between = surroundings.is_none() || since_look == 0;
+                if is_late || alone(&tried) >= wanted && is_between {
                     break;
                 }
-                progress(alone(&tried), RUNS);
+                progress(alone(&tried), wanted);
                 if since_look == 0 {
                     seen.extend(surroundings.as_mut().map(Surroundings::look));
                 }

@@ -159,8 +159,8 @@ impl Cache {
 
     /// How many lines others have brought into a line's set up to now; each is to be [let in](Self::let_in).
     pub(super) fn came(&mut self, line: Line, now: u64) -> u32 {
-        let (number, most) = (self.number(line), self.ways as u32);
-        self.others.as_mut().map_or(0, |others| others.come(number, now, most))
+        let (number, ways) = (self.number(line), self.ways as u32);
+        self.others.as_mut().map_or(0, |others| others.come(number, now, ways))
     }
 
     /// Lets a line of others into a line's set; returns the one that left for it, if it was nobody else's.
@@ -398,6 +398,27 @@ mod tests {
         let mut cache = empty(64, 8, Replacement::OlderOfTwo);
         let some = misses(&mut cache, 9 * 64);
         assert!((2 * 64..6 * 64).contains(&some), "{some}");
+    }
+
+    #[test]
+    fn nothing_outlasts_what_others_bring_for_long() {
+        for replacement in ALL {
+            let mut cache = empty(64, 16, replacement).with_others(1.0);
+            for line in 0..64 {
+                cache.came(line, 0);
+                cache.insert(line, 0, State::Exclusive, 0);
+                // Used again, and again.
+                cache.find(line);
+                cache.find(line);
+            }
+            for line in 0..64 {
+                for _ in 0..cache.came(line, 1_000_000) {
+                    cache.let_in(line, 1_000_000);
+                }
+            }
+            let left = (0..64).filter(|&line| cache.peek(line).is_some()).count();
+            assert!(left <= 3, "{replacement:?}: {left}");
+        }
     }
 
     #[test]

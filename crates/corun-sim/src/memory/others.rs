@@ -20,16 +20,20 @@ impl Others {
         Self { rate, known: vec![None; sets as usize], chance: Chance::default() }
     }
 
-    /// How many lines have come into a set since it was last asked; no more than `most`, after which nothing is left of
-    /// what was there. So many have come before it is asked at all: others did not begin with the simulation.
-    pub(super) fn come(&mut self, set: u64, now: u64, most: u32) -> u32 {
+    /// How many lines have come into a set of so many ways since it was last asked; no more than some times the ways,
+    /// after which hardly anything is left of what was there, whichever line leaves first. Before it is asked at all it is
+    /// full: others did not begin with the simulation.
+    pub(super) fn come(&mut self, set: u64, now: u64, ways: u32) -> u32 {
         let known = &mut self.known[set as usize];
         let before = known.replace(known.map_or(now, |before| before.max(now)));
-        let Some(before) = before else { return most };
+        let Some(before) = before else { return ways };
         let elapsed = now.saturating_sub(before);
-        self.chance.poisson(elapsed as f64 * self.rate, most)
+        self.chance.poisson(elapsed as f64 * self.rate, ROUNDS * ways)
     }
 }
+
+/// A line that was used again is kept for so many rounds of new ones by re-reference intervals of two bits.
+const ROUNDS: u32 = 4;
 
 /// Numbers by chance, always the same ones.
 #[derive(Debug, Default)]
@@ -112,7 +116,7 @@ mod tests {
     fn a_long_wait_fills_the_set_and_no_more() {
         let mut others = Others::new(1.0, 4);
         others.come(1, 0, 16);
-        assert_eq!(others.come(1, 1_000_000_000, 16), 16);
+        assert_eq!(others.come(1, 1_000_000_000, 16), ROUNDS * 16);
         assert_eq!(others.come(1, 1_000_000_000, 16), 0, "they are known now");
         assert_eq!(others.come(1, 5, 16), 0, "an earlier request changes nothing");
     }

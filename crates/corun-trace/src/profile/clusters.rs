@@ -23,10 +23,16 @@ const MOVES: usize = 100;
 
 /// Points in at most `count` clusters, none of which is empty.
 pub(super) fn clusters<const N: usize>(points: &[[f64; N]], count: usize) -> Vec<Cluster> {
+    if count >= points.len() {
+        let alone = |at| Cluster { members: vec![at], nearest: at };
+        return (0..points.len()).map(alone).collect();
+    }
     let mut chance = ChaCha8Rng::seed_from_u64(0);
     let tries = (0..TIMES).map(|_| Division::of(points, count, &mut chance));
     let best = tries.min_by(|one, other| one.distances.total_cmp(&other.distances));
-    let Division { centers, nearest, .. } = best.unwrap_or_default();
+    let Some(Division { centers, nearest, .. }) = best.filter(|_| count > 0) else {
+        return Vec::new();
+    };
     let cluster = |(number, center): (usize, &[f64; N])| {
         let members: Vec<usize> = (0..points.len()).filter(|&at| nearest[at] == number).collect();
         let away = |&at: &usize| distance(&points[at], center);
@@ -44,12 +50,6 @@ struct Division<const N: usize> {
     nearest: Vec<usize>,
     /// The sum of their squares.
     distances: f64,
-}
-
-impl<const N: usize> Default for Division<N> {
-    fn default() -> Self {
-        Self { centers: Vec::new(), nearest: Vec::new(), distances: 0.0 }
-    }
 }
 
 impl<const N: usize> Division<N> {
@@ -81,7 +81,7 @@ impl<const N: usize> Division<N> {
     fn means(&self, points: &[[f64; N]]) -> Vec<[f64; N]> {
         let mut sums = vec![([0.0; N], 0.0); self.centers.len()];
         for (point, &nearest) in points.iter().zip(&self.nearest) {
-            let (sum, count) = &mut sums[nearest];
+            let Some((sum, count)) = sums.get_mut(nearest) else { continue };
             sum.iter_mut().zip(point).for_each(|(sum, it)| *sum += it);
             *count += 1.0;
         }
@@ -153,13 +153,14 @@ mod tests {
         #[test]
         fn each_point_is_in_one_cluster(
             points in prop::collection::vec(prop::array::uniform2(-5_i8..5), 0..40),
-            count in 1_usize..12,
+            count in 0_usize..12,
         ) {
             let points: Vec<[f64; 2]> = points.iter().map(|point| point.map(f64::from)).collect();
             let found = clusters(&points, count);
             let mut all: Vec<usize> = found.iter().flat_map(|it| it.members.clone()).collect();
             all.sort_unstable();
-            prop_assert_eq!(all, (0..points.len()).collect::<Vec<_>>());
+            let expected = if count == 0 { 0 } else { points.len() };
+            prop_assert_eq!(all, (0..expected).collect::<Vec<_>>());
             prop_assert!(found.len() <= count);
             prop_assert!(found.iter().all(|it| it.members.contains(&it.nearest)));
             prop_assert_eq!(clusters(&points, count), found);

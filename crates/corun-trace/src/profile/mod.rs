@@ -5,8 +5,10 @@
 
 mod clusters;
 
-use crate::{Block, BlockId, OrderedMarker, Plan, Sink, SinkError, StandIn, ThreadId};
-use clusters::clusters;
+use std::ops::Range;
+
+use crate::{Block, BlockId, OrderedMarker, Plan, Sink, SinkError, StandIn, Stretch, ThreadId};
+use clusters::{Cluster, clusters};
 
 /// Takes what a program executes, and keeps how often each of its blocks has its turn in each part of the run.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ type Mix = [f64; DIRECTIONS];
 /// As many as SimPoint takes.
 const DIRECTIONS: usize = 16;
 /// Parts that are told apart, at most; of a longer run they are longer than windows.
-const MOST_PARTS: usize = 1 << 16;
+const MOST_PARTS: usize = 1 << 13;
 
 impl Profile {
     /// For windows of so many instructions.
@@ -50,21 +52,40 @@ impl Profile {
 
     /// At most so many windows that together stand for all that was executed, behind warm-ups.
     pub fn plan(self, count: u32, warm_up: u64) -> Plan {
-        // What is left at the end is too short for a window, and counts with the part before.
-        let last = self.parts.len().saturating_sub(1);
-        let rest = self.executed - last as u64 * self.part;
-        let length = |at: usize| if at < last { self.part } else { rest };
-        let kinds = match self.parts.is_empty() {
-            true => clusters(&[self.open][..usize::from(rest > 0)], count as usize),
+        let mut kinds = match self.parts.is_empty() {
+            true => clusters(&[self.open][..usize::from(self.executed > 0)], count as usize),
             false => clusters(&self.parts, count as usize),
         };
-        let stand_ins = kinds.into_iter().map(|kind| StandIn {
+        kinds.sort_unstable_by_key(|kind| kind.nearest);
+        let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::StandIns {
+            windows: kinds.iter().map(|kind| self.stand_in(kind, left_out)).collect(),
+            length: self.length,
+            warm_up,
+            total: self.executed,
+        };
+        // Where windows lie says what is recorded, and that what they stand for besides.
+        let recorded: Vec<Stretch> = plan(&|_| 0).stretches().collect();
+        plan(&|parts| parts.iter().map(|&at| not_in(&recorded, self.range(at))).sum())
+    }
+
+    fn stand_in(&self, kind: &Cluster, left_out: &dyn Fn(&[usize]) -> u64) -> StandIn {
+        StandIn {
             begin: kind.nearest as u64 * self.part + (self.part - self.length) / 2,
-            instructions: kind.members.into_iter().map(length).sum(),
-        });
-        let mut windows: Vec<StandIn> = stand_ins.collect();
-        windows.sort_unstable_by_key(|window| window.begin);
-        Plan::StandIns { windows, length: self.length, warm_up, total: self.executed }
+            instructions: kind
+                .members
+                .iter()
+                .map(|&at| self.range(at))
+                .map(|it| it.end - it.start)
+                .sum(),
+            left_out: left_out(&kind.members),
+        }
+    }
+
+    /// The instructions of a part. What is left at the end is too short for a window, and counts with the part before.
+    fn range(&self, at: usize) -> Range<u64> {
+        let begin = at as u64 * self.part;
+        let is_last = at + 1 >= self.parts.len();
+        begin..if is_last { self.executed } else { begin + self.part }
     }
 
     fn end_part(&mut self) {
@@ -114,6 +135,14 @@ impl Sink for Profile {
     }
 }
 
+/// How many of a range are in none of these stretches, which are in order.
+fn not_in(stretches: &[Stretch], range: Range<u64>) -> u64 {
+    let first = stretches.partition_point(|stretch| stretch.end <= range.start);
+    let inside = stretches[first..].iter().take_while(|stretch| stretch.begin < range.end);
+    let common = |it: &Stretch| it.end.min(range.end) - it.begin.max(range.start);
+    range.end - range.start - inside.map(common).sum::<u64>()
+}
+
 /// A number from -1 to 1 by chance, always the same one: splitmix64 (Steele, Lea and Flood 2014).
 fn direction_of(number: u64) -> f64 {
     let mut it = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -158,6 +187,15 @@ mod tests {
             [300, 350].contains(&of_one.1),
             "what is left is nearer to one of the two: {found:?}"
         );
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_told_of_each_kind() {
+        let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
+        let Plan::StandIns { windows, .. } = profiled(100, &phases).plan(3, 250) else { panic!() };
+        // Recorded are 0 to 100, and 750 to 1100.
+        let left_out: Vec<u64> = windows.iter().map(|window| window.left_out).collect();
+        assert_eq!(left_out, [1550 - 100 - 250, 300 - 100]);
     }
 
     #[test]

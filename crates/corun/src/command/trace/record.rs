@@ -17,6 +17,9 @@ use super::create;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, values};
 
+/// Kinds of work that are told apart, at most: each more takes time and tells little.
+const MOST_CHOSEN: u32 = 200;
+
 #[derive(Debug, Args)]
 #[group(id = "record")]
 pub struct Arguments {
@@ -72,6 +75,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return Err(Problem::usage(
             "expected a program that can run twice for --sample, found a pipe on standard input",
             "Give the input as a file: corun trace --sample ... < FILE",
+        ));
+    }
+    if let Some((count, _)) =
+        arguments.sample.filter(|(count, _)| arguments.choose && *count > MOST_CHOSEN)
+    {
+        return Err(Problem::usage(
+            format!("expected at most {MOST_CHOSEN} stretches with --choose, found {count}"),
+            "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
         ));
     }
     let wish = Wish {

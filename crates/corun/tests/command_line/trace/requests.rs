@@ -195,6 +195,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["-o", "t", "--sample=5:5", "--once", "--", "true"],
         &["-o", "t", "--warm-up=5", "--", "true"],
         &["-o", "t", "--choose", "--", "true"],
+        &["-o", "t", "--sample=201:5", "--choose", "--", "true"],
         &["-o", "t", "--threads=first", "--", "true"],
         &["-o", "t", "--threads=", "--", "true"],
         &["-o", "t", "--level=0", "--", "true"],

@@ -131,7 +131,7 @@ const REGN: &str = "i=0; s=0; while ((i < 40000)); do ((s += i)); ((i += 1)); do
 const PYTHON: &str = "
 words = {}
 state = 1
-for index in range(120000):
+for index in range(200000):
     state = state * 1103515245 + 12345 & 0x7fffffff
     name = 'word%d' % (state % 5000)
     words[name] = words.get(name, 0) + 1

@@ -314,14 +314,14 @@ mod tests {
         let noticed =
             |instructions, mispredicts| Noticed { instructions, mispredicts, ..Default::default() };
         let window = |index: u64| {
-            let (mispredicts, part) = if index % 2 == 0 { (2, 3) } else { (14, 1) };
+            let (mispredicts, part) = if index.is_multiple_of(2) { (2, 3) } else { (14, 1) };
             let own = noticed(1000, mispredicts);
             let cycles = 400 + 20 * mispredicts;
             SimulatedWindow {
                 begin: 100_000 * index,
                 cycles,
                 noticed: own,
-                with_warm_up: noticed(25_000, if index % 2 == 0 { 40 } else { 160 }),
+                with_warm_up: noticed(25_000, if index.is_multiple_of(2) { 40 } else { 160 }),
                 pieces: vec![Piece { cycles, noticed: own }; 6],
                 stands_for: Some(StandsFor {
                     own: 1000,

@@ -39,31 +39,32 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
     // What is not recorded is as the windows that stand for it, or, of windows that lie evenly, as what is.
     let explained = (priced + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
     let rate = explained + run.mean(unexplained);
-    let half = run.reach(prices.freedom_lost).map_or(0.0, |reach| {
-        // What prices leave unexplained is known of windows alone, ...
-        let of_windows = run.variance(unexplained, prices.freedom_lost)
-            * share_left(run.instructions, run.total);
-        // ... what they explain, of all that is recorded.
-        let of_records = match run.is_chosen {
-            true => run.variance(expected, 1) * share_left(run.recorded, run.total).powi(2),
-            false => {
-                let mean = priced / run.recorded;
-                let deviations = windows.iter().map(|it| {
-                    let instructions = it.with_warm_up.instructions as f64;
-                    prices.of(&it.with_warm_up) - mean * instructions
-                });
-                let count = windows.len() as f64;
-                variance(deviations, 1) / (run.recorded / count).powi(2) / count
-                    * share_left(run.recorded, run.total)
-            }
-        };
-        reach * (of_windows + of_records).sqrt()
-    });
+    let half =
+        student_t(LEVEL, (windows.len() - prices.freedom_lost + 1) as u32).map_or(0.0, |reach| {
+            // What prices leave unexplained is known of windows alone, ...
+            let of_windows = run.variance(unexplained, prices.freedom_lost)
+                * share_left(run.instructions, run.total);
+            // ... what they explain, of all that is recorded.
+            let of_records = match run.is_chosen {
+                true => run.variance(expected, 1) * share_left(run.recorded, run.total).powi(2),
+                false => {
+                    let mean = priced / run.recorded;
+                    let deviations = windows.iter().map(|it| {
+                        let instructions = it.with_warm_up.instructions as f64;
+                        prices.of(&it.with_warm_up) - mean * instructions
+                    });
+                    let count = windows.len() as f64;
+                    variance(deviations, 1) / (run.recorded / count).powi(2) / count
+                        * share_left(run.recorded, run.total)
+                }
+            };
+            reach * (of_windows + of_records).sqrt()
+        });
     let scaled = |rate: f64| rate * run.total;
     Some(Estimate {
         value: scaled(rate),
-        // No instruction takes no time.
-        low: scaled((rate - half).max(0.0)),
+        // No instruction takes no time: where too little is known, the logarithm has as wide an interval.
+        low: scaled(if half < rate { rate - half } else { rate * (-half / rate).exp() }),
         high: scaled(rate + half),
         level: LEVEL,
         blocks: windows.len() as u32,
@@ -145,15 +146,6 @@ impl<'a> Run<'a> {
         let count = self.windows.len() as f64;
         let deviations: Vec<f64> = deviations.collect();
         variance(deviations.into_iter(), freedom_lost) * (count - 1.0).powi(2) / count
-    }
-
-    /// Standard errors of the interval; none with one window. Windows of unequal weight tell as much as fewer of equal
-    /// weight (Kish, Survey Sampling, 1965).
-    fn reach(&self, freedom_lost: usize) -> Option<f64> {
-        let squares: f64 = self.parts().map(|(_, part)| part * part).sum();
-        let alike = (1.0 / squares).round() as usize;
-        let told = (alike + 1).saturating_sub(freedom_lost).max(2);
-        (self.windows.len() > 1).then(|| student_t(LEVEL, told as u32)).flatten()
     }
 }
 
@@ -373,7 +365,7 @@ mod tests {
             window.stands_for = Some(StandsFor { own: 100, all, left_out: all - 100 });
         }
         let found = extrapolated(&ten, 100_000).unwrap();
-        assert!(found.high > 1.5 * found.value, "{found:?}");
+        assert!(found.high > 1.3 * found.value, "{found:?}");
     }
 
     #[test]

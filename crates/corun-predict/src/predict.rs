@@ -74,6 +74,8 @@ pub enum MemoryOf {
 pub enum Progress {
     /// The program runs for its instructions to be counted.
     Counting,
+    /// The program runs to show what it executes, so that windows can be chosen.
+    Learning,
     /// The program runs and is recorded; so many instructions in all, where that is known.
     Tracing(Option<u64>),
     /// So many of all recorded instructions are simulated.
@@ -219,7 +221,7 @@ impl Recorded {
         let output = file.reopen().map_err(|source| trail(file.path(), source))?;
         let (mut total, mut samples) = (None, None);
         if let Some(wanted) = job.sampling.samples() {
-            progress(Progress::Counting);
+            progress(if wanted.are_chosen { Progress::Learning } else { Progress::Counting });
             let (plan, counted) = counted(job, wanted, stop)?;
             went_well(counted.ending)?;
             (total, samples) = (Some(counted.instructions), Some(plan));

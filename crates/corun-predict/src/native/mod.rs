@@ -69,7 +69,7 @@ pub fn measure(
     thread: usize,
     ending: Ending,
     budget: Duration,
-    surroundings: Option<Surroundings>,
+    mut surroundings: Option<Surroundings>,
     mut progress: impl FnMut(usize, usize) + Send,
     stop: &AtomicBool,
 ) -> Result<Option<Measured>, MeasureTrouble> {
@@ -81,7 +81,6 @@ pub fn measure(
             let cpu = quietest(&allowed)?;
             pin(cpu)?;
             let overhead = Overhead::measure().map_err(MeasureTrouble::Watching)?;
-            let mut surroundings = surroundings;
             let mut seen: Vec<Seen> = Vec::new();
             let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
             let mut since_look = 0;

@@ -23,6 +23,9 @@ const MOVES: usize = 100;
 
 /// Points in at most `count` clusters, none of which is empty.
 pub(super) fn clusters<const N: usize>(points: &[[f64; N]], count: usize) -> Vec<Cluster> {
+    if count == 0 {
+        return Vec::new();
+    }
     if count >= points.len() {
         let alone = |at| Cluster { members: vec![at], nearest: at };
         return (0..points.len()).map(alone).collect();
@@ -30,9 +33,7 @@ pub(super) fn clusters<const N: usize>(points: &[[f64; N]], count: usize) -> Vec
     let mut chance = ChaCha8Rng::seed_from_u64(0);
     let tries = (0..TIMES).map(|_| Division::of(points, count, &mut chance));
     let best = tries.min_by(|one, other| one.distances.total_cmp(&other.distances));
-    let Some(Division { centers, nearest, .. }) = best.filter(|_| count > 0) else {
-        return Vec::new();
-    };
+    let Some(Division { centers, nearest, .. }) = best else { return Vec::new() };
     let cluster = |(number, center): (usize, &[f64; N])| {
         let members: Vec<usize> = (0..points.len()).filter(|&at| nearest[at] == number).collect();
         let away = |&at: &usize| distance(&points[at], center);
@@ -81,18 +82,15 @@ impl<const N: usize> Division<N> {
     fn means(&self, points: &[[f64; N]]) -> Vec<[f64; N]> {
         let mut sums = vec![([0.0; N], 0.0); self.centers.len()];
         for (point, &nearest) in points.iter().zip(&self.nearest) {
-            let Some((sum, count)) = sums.get_mut(nearest) else { continue };
+            let (sum, count) = &mut sums[nearest];
             sum.iter_mut().zip(point).for_each(|(sum, it)| *sum += it);
             *count += 1.0;
         }
-        let means = sums.iter().zip(&self.centers);
-        means
-            .map(
-                |((sum, count), center)| {
-                    if *count > 0.0 { sum.map(|it| it / count) } else { *center }
-                },
-            )
-            .collect()
+        let mean = |((sum, count), center): (&([f64; N], f64), &[f64; N])| match *count > 0.0 {
+            true => sum.map(|it| it / count),
+            false => *center,
+        };
+        sums.iter().zip(&self.centers).map(mean).collect()
     }
 }
 

@@ -233,6 +233,7 @@ fn another_core(name: &str, host: Option<&HostCore>) -> Vec<Caveat> {
 fn describe(step: &Progress) -> String {
     match *step {
         Progress::Counting => "counting instructions".to_owned(),
+        Progress::Learning => "learning what is executed".to_owned(),
         Progress::Tracing(None) => "tracing".to_owned(),
         Progress::Tracing(Some(total)) => format!("tracing {} instructions", grouped(total)),
         Progress::Simulating(done, all) => {

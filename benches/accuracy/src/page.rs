@@ -98,8 +98,8 @@ fn table(rows: &[&Row]) -> String {
 fn curves(points: &[&Row]) -> String {
     let mut text = String::from(
         "\n## Memory\n\nLoops through so much memory in pages of 4 KiB: a chain of loads in an order by chance \
-         (`chase`), the kernels of\nSTREAM, and a chain of loads that touches a line of each page (`tlb`). A program \
-         lays its memory out first,\nwhich is a part of what is predicted and measured.\n\n\
+         (`chase`), the kernels of\nSTREAM, and a chain of loads that touches a line of each page (`tlb`). What lays \
+         memory out comes before, and is neither\npredicted nor measured.\n\n\
          | loop | an operation | predicted cycles | measured | predicted / measured | crowded | others | main |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
@@ -133,7 +133,7 @@ fn point(row: &Row, prediction: &Prediction, count: f64) -> String {
         "| {} | {} | {} | {} | {} | {} |",
         cycles(Source::Predicted),
         cycles(Source::Measured),
-        ratio(row),
+        ratio_or_why(row, prediction),
         crowding(prediction),
         found(prediction, "hierarchy.l3.others"),
         found(prediction, "hierarchy.main.nanoseconds")
@@ -152,6 +152,16 @@ fn ratio(row: &Row) -> String {
     })
 }
 
+/// The ratio, or why there is none.
+fn ratio_or_why(row: &Row, prediction: &Prediction) -> String {
+    if prediction.not_predicted.is_none() {
+        return ratio(row);
+    }
+    let share = prediction.estimate(Metric::KernelShare, Source::Measured);
+    let share = share.map_or(0.0, |it| 100.0 * it.value);
+    format!("not predicted: {share:.0} % of its time in the kernel")
+}
+
 fn crowding(prediction: &Prediction) -> String {
     crowded(prediction).map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share))
 }
@@ -161,21 +171,13 @@ fn cells(row: &Row, prediction: &Prediction) -> String {
         let found = prediction.estimate(metric, source);
         found.map_or("-".to_owned(), |it| format!("{:.0}", it.value * 1e-6))
     };
-    let ratio = match &prediction.not_predicted {
-        Some(_) => {
-            let share = prediction.estimate(Metric::KernelShare, Source::Measured);
-            let share = share.map_or(0.0, |it| 100.0 * it.value);
-            format!("not predicted: {share:.0} % of its time in the kernel")
-        }
-        None => ratio(row),
-    };
     let per_cycle = prediction.estimate(Metric::InstructionsPerCycle, Source::Measured);
     let cost = &prediction.traced.cost;
     [
         millions(Metric::Instructions, Source::Measured),
         millions(Metric::Cycles, Source::Predicted),
         millions(Metric::Cycles, Source::Measured),
-        ratio,
+        ratio_or_why(row, prediction),
         per_cycle.map_or("-".to_owned(), |it| format!("{:.2}", it.value)),
         crowding(prediction),
         found(prediction, "hierarchy.l3.others"),
@@ -228,7 +230,13 @@ mod tests {
     fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
         let row = |side| {
             let work = Some((2.0, "a load"));
-            let program = Program { name: "nothing".to_owned(), side, command: Vec::new(), work };
+            let program = Program {
+                name: "nothing".to_owned(),
+                side,
+                command: Vec::new(),
+                from_call: None,
+                work,
+            };
             Row { program, outcome: Err("no such file\nhint".to_owned()) }
         };
         let text = page(&[row(Side::HeldOut), row(Side::Memory)]);

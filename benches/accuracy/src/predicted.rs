@@ -54,6 +54,7 @@ const SAME_HASHES: [(&str, &str); 3] =
 pub fn said(corun: &Path, program: &Program, options: &[String]) -> Result<String, String> {
     let mut command = Command::new(corun);
     command.args(["predict", "--quiet", "--json=-"]).args(options);
+    command.args(program.from_call.map(|call| format!("--from-call={call}")));
     command.arg("--").args(&program.command).envs(SAME_HASHES);
     let told = command.output().map_err(|error| format!("{}: {error}", corun.display()))?;
     match told.status.success() {

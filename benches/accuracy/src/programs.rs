@@ -13,6 +13,8 @@ pub struct Program {
     pub name: String,
     pub side: Side,
     pub command: Vec<OsString>,
+    /// The system call behind which its work begins, if what comes before is none.
+    pub from_call: Option<&'static str>,
     /// What it does, where that can be counted: how many of what.
     pub work: Option<(f64, &'static str)>,
 }
@@ -34,7 +36,13 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     let mut programs = Vec::new();
     let mut add = |side, name: &str, command: &[&str]| {
         let command = command.iter().map(|&word| inputs.filled_in(word)).collect();
-        programs.push(Program { name: name.to_owned(), side, command, work: None });
+        programs.push(Program {
+            name: name.to_owned(),
+            side,
+            command,
+            from_call: None,
+            work: None,
+        });
     };
     add(Side::Tuned, "gzip", &["gzip", "-6kc", "{text}"]);
     add(Side::Tuned, "xz", &["xz", "-1kc", "-T1", "{text}"]);
@@ -59,6 +67,7 @@ pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
         name: workload.to_owned(),
         side,
         command: worker(corun, workload, operations, parameters),
+        from_call: None,
         work: None,
     });
     programs.extend(workloads);
@@ -76,6 +85,7 @@ fn curves(corun: &Path) -> Vec<Program> {
             name: format!("{workload} {}", parameters.join(" ")),
             side: Side::Memory,
             command: worker(corun, workload, operations, &all),
+            from_call: Some(BEGINS),
             work: Some((operations as f64 / each, unit)),
         });
     };
@@ -89,7 +99,7 @@ fn curves(corun: &Path) -> Vec<Program> {
         }
     }
     for kernel in ["copy", "scale", "add", "triad"] {
-        add("stream", &[&format!("kernel={kernel}"), "size=64M"], 4_000_000_000, line);
+        add("stream", &[&format!("kernel={kernel}"), "size=64M"], 8_000_000_000, line);
     }
     for pages in TOUCHED {
         add("tlb", &[&format!("pages_touched={pages}")], 20_000_000, load);
@@ -97,7 +107,10 @@ fn curves(corun: &Path) -> Vec<Program> {
     points
 }
 
-/// How much memory a chain of loads goes through, and how many loads there are: more than it takes to lay it out.
+/// What a worker asks of the kernel when it has laid out its memory.
+const BEGINS: &str = "getppid";
+
+/// How much memory a chain of loads goes through, and how many loads there are.
 const LADDER: [(&str, u64); 9] = [
     ("8K", 50_000_000),
     ("16K", 50_000_000),

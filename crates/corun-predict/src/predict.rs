@@ -10,7 +10,7 @@ use corun_calibrate::{Circles, Surroundings, fitted};
 use corun_machine::Machine;
 use corun_measure::machine_summary;
 use corun_record::{
-    Caveat, ClockSource, Document, Estimate, FoundField, MeasuredRun, MeasuredRuns, Metric,
+    Before, Caveat, ClockSource, Document, Estimate, FoundField, MeasuredRun, MeasuredRuns, Metric,
     Observation, PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare,
     TracedPart,
 };
@@ -19,15 +19,15 @@ use corun_sim::timing::TimingTable;
 use corun_sim::{SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Chosen, Conducted, Ending, Native, Part, Plan, Samples, Target, ThreadId, TraceError, Traced,
-    Wish, conduct,
+    Chosen, Conducted, Ending, Found, Native, Part, Plan, Search, SystemCall, Target, ThreadId,
+    TraceError, Wish, conduct,
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
 use tempfile::NamedTempFile;
 
 use crate::estimate::{over, repeated};
-use crate::native::measure;
+use crate::native::{Subject, measure};
 use crate::sampled::{extrapolated, stood_for};
 use crate::silent::Silence;
 use crate::{PredictError, Sampling};
@@ -50,6 +50,8 @@ pub struct Job<'a> {
     pub caveats: Vec<Caveat>,
     /// What traces the program.
     pub tracer: Chosen<'a>,
+    /// The system call behind whose first one the program begins to count; from its start on if there is none.
+    pub from: Option<SystemCall>,
     /// What is simulated.
     pub sampling: Sampling,
     /// How long the program is measured, too; none for not at all.
@@ -112,10 +114,15 @@ pub fn predict(
     let mut memory = Vec::new();
     if let Some(budget) = job.measure_for {
         let told = |run, runs| progress(Progress::Measuring(run, runs));
-        let wanted = thread.0 as usize;
+        let subject = Subject {
+            target: &job.target,
+            from: job.from,
+            thread: thread.0 as usize,
+            ending: recorded.ending,
+        };
         let surroundings = surroundings(job, &mut caveats);
         let circles = surroundings.as_ref().map(Surroundings::circles);
-        match measure(&job.target, wanted, recorded.ending, budget, surroundings, told, stop) {
+        match measure(subject, budget, surroundings, told, stop) {
             Ok(Some(found)) => {
                 let fitted = circles.and_then(|circles| fitted(job.model, circles, &found.seen));
                 memory = fitted.unwrap_or_default();
@@ -165,6 +172,9 @@ pub fn predict(
             thread: thread.0,
             instructions,
             simulated: simulated.together.instructions,
+            before: job
+                .from
+                .map(|call| Before { call: call.to_string(), instructions: recorded.before }),
             cost,
             windows: said.windows(),
         },
@@ -206,7 +216,9 @@ struct Recorded {
     file: NamedTempFile,
     plan: Plan,
     ending: Ending,
-    /// Of all threads, recorded or not.
+    /// Of all threads before what counts.
+    before: u64,
+    /// Of all threads in what counts, recorded or not.
     instructions: u64,
     remarks: Vec<String>,
 }
@@ -219,15 +231,17 @@ impl Recorded {
     ) -> Result<Self, PredictError> {
         let file = place(job.keep.as_deref())?;
         let output = file.reopen().map_err(|source| trail(file.path(), source))?;
-        let (mut total, mut samples) = (None, None);
-        if let Some(wanted) = job.sampling.samples() {
-            progress(if wanted.are_chosen { Progress::Learning } else { Progress::Counting });
-            let (plan, counted) = counted(job, wanted, stop)?;
-            went_well(counted.ending)?;
-            (total, samples) = (Some(counted.instructions), Some(plan));
+        let mut found = None;
+        let search = job.sampling.search(job.from);
+        if search.is_needed() {
+            progress(if search.learns() { Progress::Learning } else { Progress::Counting });
+            let seen = searched(job, search, stop)?;
+            went_well(seen.traced.ending)?;
+            found = Some(seen);
         }
-        progress(Progress::Tracing(total));
-        let plan = job.sampling.plan(total.unwrap_or(0), samples);
+        progress(Progress::Tracing(found.as_ref().map(|found| found.traced.instructions)));
+        let plan = job.sampling.plan(found.as_ref());
+        let before = found.map_or(0, |found| found.before);
         let conducted = conducted(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
         let (conducted, _) = conducted;
         went_well(conducted.traced.ending)?;
@@ -235,7 +249,8 @@ impl Recorded {
             file,
             plan,
             ending: conducted.traced.ending,
-            instructions: conducted.traced.instructions,
+            before,
+            instructions: conducted.traced.instructions.saturating_sub(before),
             remarks: conducted.traced.remarks,
         })
     }
@@ -251,12 +266,11 @@ impl Recorded {
     }
 }
 
-fn counted(
-    job: &Job<'_>,
-    samples: Samples,
-    stop: &AtomicBool,
-) -> Result<(Plan, Traced), PredictError> {
-    samples.plan(&job.target, job.tracer.tracer, stop).map_err(|error| {
+fn searched(job: &Job<'_>, search: Search, stop: &AtomicBool) -> Result<Found, PredictError> {
+    search.run(&job.target, job.tracer.tracer, stop).map_err(|error| {
+        if let TraceError::NoCall(_) = error {
+            return PredictError::Trace(error);
+        }
         // A program that dies before it has told anything looks like a tracer that does not bear it.
         match Native::run(&job.target, stop).map(|native| native.ending) {
             Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
@@ -275,6 +289,7 @@ fn conducted(
     let wish = Wish {
         target: job.target.clone(),
         part: Part::Of(plan),
+        from: None,
         threads: Vec::new(),
         runs_again: false,
         options: Options::default(),
@@ -474,7 +489,7 @@ impl Said<'_> {
                 ),
             ));
         }
-        if let Plan::Window { .. } = self.recorded.plan
+        if let Plan::Window { .. } = self.recorded.plan.rest().0
             && self.simulated.together.instructions < self.instructions
         {
             caveats.push(Caveat::new(
@@ -486,7 +501,7 @@ impl Said<'_> {
                 ),
             ));
         }
-        if let Plan::StandIns { windows, .. } = &self.recorded.plan
+        if let Plan::StandIns { windows, .. } = self.recorded.plan.rest().0
             && (self.simulated.windows.len() < windows.len()
                 || self.simulated.windows.iter().any(|window| window.stands_for.is_none()))
         {

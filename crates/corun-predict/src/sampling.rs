@@ -1,6 +1,6 @@
 //! Which part of a run is simulated: all of a short one, windows spread over a long one.
 
-use corun_trace::{Plan, Samples};
+use corun_trace::{Found, FromCall, Plan, Samples, Search, SystemCall};
 
 /// What to simulate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,12 +35,17 @@ const WARM_UP: u64 = 1_000_000;
 /// Windows that are so few that they miss much of what a run does, unless they are chosen by it.
 const FEW: u32 = 50;
 /// Instructions of the warm-up before each of a few, before which much of the run may be left out: what a second level
-/// holds is used again after tens of millions.
+/// holds is used again after tens of millions. So are those before a part that begins later.
 const WARM_UP_OF_FEW: u64 = 50_000_000;
 
 impl Sampling {
-    /// Where the program has to run before it is recorded: what to look for. It decides for a short run as well.
-    pub fn samples(self) -> Option<Samples> {
+    /// What to look for in a run before the recorded one. It decides for a short run as well.
+    pub fn search(self, from: Option<SystemCall>) -> Search {
+        let from = from.map(|call| FromCall { call, warm_up: WARM_UP_OF_FEW });
+        Search { samples: self.samples(), from }
+    }
+
+    fn samples(self) -> Option<Samples> {
         let samples = |count, length, warm_up: Option<u64>| {
             let are_chosen = count < FEW;
             let usual = if are_chosen { WARM_UP_OF_FEW } else { WARM_UP };
@@ -53,28 +58,39 @@ impl Sampling {
         }
     }
 
-    /// What a tracer is to record of a run of `total` instructions, all threads together, of which `samples` is the plan
-    /// if it was asked for.
-    pub fn plan(self, total: u64, samples: Option<Plan>) -> Plan {
-        match (self, samples) {
+    /// What a tracer is to record, as the run before tells, if there was one.
+    pub fn plan(self, found: Option<&Found>) -> Plan {
+        let samples = found.and_then(|found| found.samples.clone());
+        let plan = match (self, samples) {
             (Self::Start(length), _) => Plan::Window { skip: 0, length: Some(length) },
             (Self::Windows { .. }, Some(samples)) => samples,
-            (Self::Fitting, Some(samples)) if total > SHORT => samples,
+            (Self::Fitting, Some(samples)) if found.is_some_and(|it| it.total > SHORT) => samples,
             _ => Plan::Whole,
+        };
+        match found {
+            Some(found) => found.behind(plan),
+            None => plan,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use corun_trace::{Ending, Traced};
+
     use super::*;
 
-    fn planned(sampling: Sampling, total: u64) -> Plan {
+    fn found(sampling: Sampling, total: u64) -> Found {
         let samples = sampling.samples().map(|samples| {
             let Samples { count, length, warm_up, .. } = samples;
             Plan::Samples { count, length, warm_up, total }
         });
-        sampling.plan(total, samples)
+        let traced = Traced { ending: Ending::Exited(0), instructions: total, remarks: Vec::new() };
+        Found { before: 0, warm_up: 0, total, samples, traced }
+    }
+
+    fn planned(sampling: Sampling, total: u64) -> Plan {
+        sampling.plan(Some(&found(sampling, total)))
     }
 
     #[test]
@@ -99,6 +115,20 @@ mod tests {
             let windows = Plan::Samples { count, length: 7, warm_up, total: 9 };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };
             assert_eq!(planned(sampling, 9), windows);
+        }
+    }
+
+    #[test]
+    fn what_counts_may_begin_behind_a_system_call() {
+        let from = Some(SystemCall(110));
+        let search = Sampling::Whole.search(from);
+        assert!(search.is_needed() && search.learns() && search.samples.is_none());
+        assert!(!Sampling::Whole.search(None).is_needed());
+        for sampling in [Sampling::Whole, Sampling::Start(5), Sampling::Fitting] {
+            let later = Found { before: 70, warm_up: 30, ..found(sampling, 1000) };
+            let rest = Box::new(planned(sampling, 1000));
+            let plan = sampling.plan(Some(&later));
+            assert_eq!(plan, Plan::Behind { skip: 70, warm_up: 30, rest });
         }
     }
 

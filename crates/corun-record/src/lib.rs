@@ -31,8 +31,8 @@ pub use placements::{
 };
 pub use plain::on_one_line;
 pub use prediction::{
-    ClockSource, FoundField, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow, Prediction,
-    SimulationCost, StackShare, TracedPart,
+    Before, ClockSource, FoundField, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
+    Prediction, SimulationCost, StackShare, TracedPart,
 };
 pub use run::{
     Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,

@@ -95,14 +95,26 @@ pub struct TracedPart {
     pub threads: u32,
     /// The simulated one, counted from 0 as they begin.
     pub thread: u32,
-    /// Instructions of that thread in the whole run.
+    /// Instructions of that thread in all that counts of the run.
     pub instructions: u64,
     /// Simulated instructions that count.
     pub simulated: u64,
+    /// What the program did before what counts, if it counts from a system call on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
     /// What simulating took.
     pub cost: SimulationCost,
     /// The windows that they lie in; one for a run that was simulated whole.
     pub windows: Vec<PredictedWindow>,
+}
+
+/// What a program does before it counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Before {
+    /// The system call behind whose first one it counts: a name, or a number that has none.
+    pub call: String,
+    /// Instructions of all threads together before it.
+    pub instructions: u64,
 }
 
 /// What a simulation took of this machine.

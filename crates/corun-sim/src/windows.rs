@@ -115,6 +115,7 @@ pub fn simulate_windows(
 ) -> Result<Option<SimulatedWindows>, FormatError> {
     let stretches = stretches(trace, thread)?;
     let all = stretches.last().map_or(0, |stretch| stretch.end);
+    let not_counted = before(trace);
     let mut machine = alone(model, timings, trace, thread)?;
     let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
@@ -142,7 +143,9 @@ pub fn simulate_windows(
         }
         let state = machine.state(0, 0).since(&before);
         let noticed = Noticed::of(&state);
-        recorded = recorded.plus(&noticed);
+        if stretch.place >= not_counted {
+            recorded = recorded.plus(&noticed);
+        }
         if stretch.phase == Phase::Counted && state.retired > 0 {
             windows.push(SimulatedWindow {
                 begin: stretch.place,
@@ -157,6 +160,12 @@ pub fn simulate_windows(
     }
     let feed = the_feed(machine)?;
     Ok(Some(SimulatedWindows { windows, together: Simulated::of(together, &feed.lowering) }))
+}
+
+/// Instructions before what counts, of which nothing is told with the first window. They are those of all threads: of
+/// one among several, some more is left out.
+fn before(trace: &Trace) -> u64 {
+    trace.opening().plan.rest().1
 }
 
 /// Recorded instructions up to the next marker that begins a stretch.
@@ -201,7 +210,10 @@ fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatErro
 /// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
 /// known by its place; of several threads one that has missed a window does not know which.
 fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
-    let Plan::StandIns { windows, length, total, .. } = &trace.opening().plan else { return };
+    let Plan::StandIns { windows, length, total, .. } = trace.opening().plan.rest().0 else {
+        return;
+    };
+    let not_counted = before(trace);
     let stands_for = |window: &StandIn| StandsFor {
         own: (*length).min(total.saturating_sub(window.begin)).max(1),
         all: window.instructions,
@@ -215,7 +227,9 @@ fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
     for (at, stretch) in counted.iter_mut().enumerate() {
         let window = match (are_all, is_one) {
             (true, _) => windows.get(at),
-            (false, true) => windows.iter().min_by_key(|it| it.begin.abs_diff(stretch.place)),
+            (false, true) => {
+                windows.iter().min_by_key(|it| (not_counted + it.begin).abs_diff(stretch.place))
+            }
             (false, false) => None,
         };
         stretch.stands_for = window.map(stands_for);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
 use crate::{
-    Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Profile, Recording, Sink,
-    SinkError, Target, ThreadId, TraceError, Traced, Tracer, origin, others,
+    Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Profile, Sink, SinkError,
+    SystemCall, Target, ThreadId, TraceError, Traced, Tracer, origin, others,
 };
 
 /// What to trace, and how.
@@ -21,6 +21,8 @@ pub struct Wish {
     pub target: Target,
     /// The part of its run.
     pub part: Part,
+    /// Where the run begins to count; from its start on if it is not told.
+    pub from: Option<FromCall>,
     /// The threads to record, counted from 0 in the order in which they begin; all of them if none is
     /// named.
     pub threads: Vec<u32>,
@@ -39,6 +41,15 @@ pub enum Part {
     Samples(Samples),
 }
 
+/// Behind the first system call of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FromCall {
+    /// Which.
+    pub call: SystemCall,
+    /// Instructions before it that are recorded to fill caches and predictors.
+    pub warm_up: u64,
+}
+
 /// Stretches of a run that is not known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples {
@@ -52,28 +63,82 @@ pub struct Samples {
     pub are_chosen: bool,
 }
 
-impl Samples {
-    /// Runs the program silently to find where they lie. Returns what the tracer counted, too.
+/// What a run before the recorded one is to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Search {
+    /// Where stretches lie, if any are wanted.
+    pub samples: Option<Samples>,
+    /// Where the run begins to count.
+    pub from: Option<FromCall>,
+}
+
+/// What a run before the recorded one has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Instructions before what counts.
+    pub before: u64,
+    /// How many of them are to be recorded.
+    pub warm_up: u64,
+    /// Instructions of what counts.
+    pub total: u64,
+    /// The stretches that were wanted, counted from where the run begins to count.
+    pub samples: Option<Plan>,
+    /// What the tracer counted.
+    pub traced: Traced,
+}
+
+impl Search {
+    /// Whether there is anything to find.
+    pub fn is_needed(&self) -> bool {
+        self.samples.is_some() || self.from.is_some()
+    }
+
+    /// Whether the run is seen in full, which takes longer than to count its instructions.
+    pub fn learns(&self) -> bool {
+        self.from.is_some() || self.samples.is_some_and(|it| it.are_chosen)
+    }
+
+    /// Runs the program silently.
     ///
     /// # Errors
-    /// If the program cannot be run or the tracer fails.
-    pub fn plan(
+    /// If the program cannot be run, does not make the system call that it is to count from, or the tracer fails.
+    pub fn run(
         self,
         target: &Target,
         tracer: &dyn Tracer,
         stop: &AtomicBool,
-    ) -> Result<(Plan, Traced), TraceError> {
-        let Self { count, length, warm_up, are_chosen } = self;
-        if are_chosen {
-            let mut profile = Profile::new(length);
-            let traced = tracer.trace(target, Plan::Learn, &mut profile, stop)?;
-            // Whoever has interrupted it does not wait for a choice.
-            let count = if traced.ending == Ending::Interrupted { 0 } else { count };
-            return Ok((profile.plan(count, warm_up), traced));
+    ) -> Result<Found, TraceError> {
+        let call = self.from.map(|from| from.call);
+        let length = self.samples.map_or(u64::MAX, |samples| samples.length);
+        let mut profile = Profile::new(length, call);
+        let plan = if self.learns() { Plan::Learn } else { Plan::Count };
+        let traced = tracer.trace(target, plan, &mut profile, stop)?;
+        let was_interrupted = traced.ending == Ending::Interrupted;
+        let (before, total) = match (profile.instructions(), call) {
+            (Some(counted), _) if self.learns() => counted,
+            (None, Some(call)) if !was_interrupted => return Err(TraceError::NoCall(call)),
+            _ => (0, traced.instructions),
+        };
+        let samples = self.samples.map(|samples| {
+            let Samples { count, length, warm_up, are_chosen } = samples;
+            match are_chosen {
+                // Whoever has interrupted it does not wait for a choice.
+                true => profile.plan(if was_interrupted { 0 } else { count }, warm_up),
+                false => Plan::Samples { count, length, warm_up, total },
+            }
+        });
+        let warm_up = self.from.map_or(0, |from| from.warm_up);
+        Ok(Found { before, warm_up, total, samples, traced })
+    }
+}
+
+impl Found {
+    /// This plan, of what counts.
+    pub fn behind(&self, plan: Plan) -> Plan {
+        match self.before {
+            0 => plan,
+            skip => Plan::Behind { skip, warm_up: self.warm_up, rest: Box::new(plan) },
         }
-        let nothing = &mut Recording::default();
-        let traced = tracer.trace(target, Plan::Count, nothing, stop)?;
-        Ok((Plan::Samples { count, length, warm_up, total: traced.instructions }, traced))
     }
 }
 
@@ -165,12 +230,17 @@ fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> Str
 
 impl Wish {
     fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Plan, TraceError> {
-        match &self.part {
-            Part::Of(plan) => Ok(plan.clone()),
-            Part::Samples(samples) => {
-                samples.plan(&self.target, chosen.tracer, stop).map(|(plan, _)| plan)
-            }
+        let (known, samples) = match &self.part {
+            Part::Of(plan) => (Some(plan), None),
+            Part::Samples(samples) => (None, Some(*samples)),
+        };
+        let search = Search { samples, from: self.from };
+        if !search.is_needed() {
+            return Ok(known.cloned().unwrap_or_default());
         }
+        let found = search.run(&self.target, chosen.tracer, stop)?;
+        let plan = found.samples.as_ref().or(known).cloned().unwrap_or_default();
+        Ok(found.behind(plan))
     }
 
     /// Threads that were wanted and never began, a sentence each.

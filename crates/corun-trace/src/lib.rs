@@ -20,12 +20,13 @@ mod profile;
 mod recording;
 mod sink;
 mod summary;
+mod system_call;
 mod told;
 mod tracer;
 
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
-pub use conduct::{Conducted, Part, Samples, Wish, conduct};
+pub use conduct::{Conducted, Found, FromCall, Part, Samples, Search, Wish, conduct};
 pub use event::{Access, Event, Marker, OrderedMarker, Phase, access_count, accesses};
 pub use native::Native;
 pub use operands::{NotCode, decode};
@@ -35,6 +36,7 @@ pub use profile::Profile;
 pub use recording::{RecordedThread, Recording};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
+pub use system_call::SystemCall;
 pub use told::Told;
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::DynamoRio;

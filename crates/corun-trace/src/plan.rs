@@ -42,6 +42,15 @@ pub enum Plan {
         /// Instructions of the whole run.
         total: u64,
     },
+    /// A part of the run that begins later, its instructions counted from there.
+    Behind {
+        /// Instructions before it.
+        skip: u64,
+        /// How many of the last of them are recorded to fill caches and predictors.
+        warm_up: u64,
+        /// What is recorded of the part.
+        rest: Box<Plan>,
+    },
     /// Nothing: the instructions of the whole run are counted, and its output is thrown away.
     Count,
     /// From start to end, to learn what to record: its output is thrown away.
@@ -101,6 +110,25 @@ impl Plan {
                 };
                 Box::new(behind_warm_ups(windows.map(range), warm_up))
             }
+            Self::Behind { skip, warm_up, rest } => {
+                let begin = skip.saturating_sub(warm_up);
+                let before = Stretch { phase: Phase::WarmUp, begin, end: skip };
+                let later = move |stretch: Stretch| Stretch {
+                    phase: stretch.phase,
+                    begin: stretch.begin.saturating_add(skip),
+                    end: stretch.end.saturating_add(skip),
+                };
+                let both = std::iter::once(before).chain(rest.stretches().map(later));
+                Box::new(both.filter(|stretch| stretch.begin < stretch.end))
+            }
+        }
+    }
+
+    /// What is recorded of the part that counts, and how many instructions lie before that part.
+    pub fn rest(&self) -> (&Self, u64) {
+        match self {
+            Self::Behind { skip, rest, .. } => (rest, *skip),
+            all => (all, 0),
         }
     }
 
@@ -170,6 +198,20 @@ mod tests {
             (Counted, 95, 100),
         ];
         assert_eq!(stretches(plan), expected);
+    }
+
+    #[test]
+    fn a_part_that_begins_later_is_counted_from_there() {
+        let behind = |warm_up, rest| {
+            let plan = Plan::Behind { skip: 50, warm_up, rest: Box::new(rest) };
+            assert_eq!(plan.rest().1, 50);
+            stretches(plan)
+        };
+        assert_eq!(behind(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
+        assert_eq!(behind(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
+        let rest = Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40 };
+        let expected = [(WarmUp, 0, 50), (WarmUp, 50, 65), (Counted, 65, 75)];
+        assert_eq!(behind(70, rest), expected);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 use corun_record::{Actionable, Exit};
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, Sink, SinkError};
+use crate::{Plan, Sink, SinkError, SystemCall};
 
 pub(crate) use choice::others;
 pub use choice::{Chosen, all, choose};
@@ -148,6 +148,9 @@ pub enum TraceError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The run was to count from a system call that it does not make.
+    #[error("expected a program that makes the system call {0}, found none in its run")]
+    NoCall(SystemCall),
     /// Nothing can be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
@@ -176,6 +179,11 @@ impl Actionable for TraceError {
     fn next_step(&self) -> String {
         match self {
             Self::Program { .. } => "Give a program that can be run.".to_owned(),
+            Self::NoCall(_) => {
+                "See which it makes, for instance with strace, and name one of them; or leave \
+                                --from-call out."
+                    .to_owned()
+            }
             Self::Sink(_) => {
                 "Make room, or give another file with -o; what was written up to then can be read."
                     .to_owned()

@@ -179,6 +179,10 @@ fn work(
     let mut latencies = Latencies::new();
     go_on(unless_ended(about.name, &mut *kernel, |kernel| kernel.reset()));
     gate.arrive_and_wait();
+    if order.gate.is_none() {
+        // Whoever traces it can tell by this system call where the operations begin.
+        let _ = std::os::unix::process::parent_id();
+    }
     loop {
         let mut end_ns = 0;
         go_on(unless_ended(about.name, &mut *kernel, |kernel| {

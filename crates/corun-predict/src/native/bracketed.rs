@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use corun_trace::{Ending, Target, silence};
+use corun_trace::{Ending, SystemCall, Target, silence};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Event, Options};
 use nix::sys::signal::Signal;
@@ -65,31 +65,36 @@ impl Stretches {
 }
 
 impl Bracketed {
-    /// Runs a program to its end, its output thrown away; it is killed once `stop` is set.
-    pub(super) fn run(target: &Target, stop: &AtomicBool) -> Result<Self, MeasureTrouble> {
+    /// Runs a program to its end, its output thrown away; it is killed once `stop` is set. What lies before the first
+    /// system call of a kind, if one is given, does not count.
+    pub(super) fn run(
+        target: &Target,
+        from: Option<SystemCall>,
+        stop: &AtomicBool,
+    ) -> Result<Self, MeasureTrouble> {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
         // SAFETY: between fork and exec the child makes one system call.
         unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
-        let begin = Instant::now();
         let mut child = command.spawn().map_err(MeasureTrouble::Program)?;
         let leader = Pid::from_raw(child.id() as i32);
         let (watched, probes) = rustix::process::Pid::from_raw(leader.as_raw())
             .map(|id| pidfd_open(id, PidfdFlags::empty()))
             .expect("a child has a number")
-            .map(|process| beside(&process, stop, || watch(leader)))
+            .map(|process| beside(&process, stop, || Watch::new(from).follow(leader)))
             .unwrap_or_else(|error| (Err(error.into()), Vec::new()));
-        let wall_s = begin.elapsed().as_secs_f64();
-        let (ending, threads, was_replaced) = watched.map_err(|error| {
+        let (ending, watch) = watched.map_err(|error| {
             let _ = child.kill();
             let _ = child.wait();
             MeasureTrouble::Watching(error)
         })?;
-        if was_replaced {
-            return Err(MeasureTrouble::Replaced);
+        let wall_s = watch.begin.elapsed().as_secs_f64();
+        match watch.awaited {
+            _ if watch.was_replaced => Err(MeasureTrouble::Replaced),
+            Some(call) if matches!(ending, Ending::Exited(_)) => Err(MeasureTrouble::NoCall(call)),
+            _ => Ok(Self { ending, wall_s, threads: watch.times, probes }),
         }
-        Ok(Self { ending, wall_s, threads, probes })
     }
 }
 
@@ -117,103 +122,167 @@ struct Watched {
     /// Its place among the threads.
     index: usize,
     run_time: RunTime,
-    /// Whether it is in a system call.
-    is_in_kernel: bool,
+    /// The system call that it is in.
+    call: Option<SystemCall>,
     /// Its run time at the last stop, in nanoseconds.
     since: u64,
+    /// Its page faults before what counts.
+    faults_before: u64,
 }
 
 impl Watched {
     fn new(leader: Pid, thread: Pid, index: usize) -> io::Result<Self> {
         let run_time = run_time(leader, thread)?;
         let since = run_time.ns()?;
-        Ok(Self { index, run_time, is_in_kernel: false, since })
+        Ok(Self { index, run_time, call: None, since, faults_before: 0 })
     }
 
     /// Ends a stretch.
     fn stop(&mut self, times: &mut [ThreadTime]) -> io::Result<()> {
         let now = self.run_time.ns()?;
         let time = &mut times[self.index];
-        let stretches = if self.is_in_kernel { &mut time.kernel } else { &mut time.user };
+        let stretches = if self.call.is_some() { &mut time.kernel } else { &mut time.user };
         stretches.add(now.saturating_sub(self.since));
         self.since = now;
         Ok(())
     }
 }
 
-/// Follows a program that has just been started to its end. Returns how it ended, the times of its threads,
-/// and whether it became another program, whose times are not told.
-fn watch(leader: Pid) -> io::Result<(Ending, Vec<ThreadTime>, bool)> {
-    match waitpid(leader, Some(WaitPidFlag::__WALL))? {
-        WaitStatus::Exited(_, code) => return Ok((Ending::Exited(code), Vec::new(), false)),
-        WaitStatus::Signaled(_, signal, _) => {
-            return Ok((Ending::Killed(signal as i32), Vec::new(), false));
+/// What is known of a program while it is followed.
+struct Watch {
+    /// What counts begins behind the first of these, which was not there yet.
+    awaited: Option<SystemCall>,
+    /// When it began.
+    begin: Instant,
+    times: Vec<ThreadTime>,
+    threads: HashMap<Pid, Watched>,
+    /// Whether the program became another one, whose times are not told.
+    was_replaced: bool,
+}
+
+impl Watch {
+    fn new(awaited: Option<SystemCall>) -> Self {
+        let (times, threads) = (Vec::new(), HashMap::new());
+        Self { awaited, begin: Instant::now(), times, threads, was_replaced: false }
+    }
+
+    /// Follows a program that has just been started to its end. Returns how it ended.
+    fn follow(mut self, leader: Pid) -> io::Result<(Ending, Self)> {
+        match waitpid(leader, Some(WaitPidFlag::__WALL))? {
+            WaitStatus::Exited(_, code) => return Ok((Ending::Exited(code), self)),
+            WaitStatus::Signaled(_, signal, _) => {
+                return Ok((Ending::Killed(signal as i32), self));
+            }
+            _ => {}
         }
-        _ => {}
-    }
-    let options = Options::PTRACE_O_TRACESYSGOOD
-        | Options::PTRACE_O_TRACECLONE
-        | Options::PTRACE_O_TRACEEXEC
-        | Options::PTRACE_O_TRACEEXIT
-        | Options::PTRACE_O_EXITKILL;
-    match ptrace::setoptions(leader, options) {
-        // Killed meanwhile: its end is seen below.
-        Ok(()) | Err(Errno::ESRCH) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut times = vec![ThreadTime::default()];
-    let mut threads = HashMap::from([(leader, Watched::new(leader, leader, 0)?)]);
-    go_on(leader, None)?;
-    // Only this thread's own children and what it traces.
-    let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
-    let mut was_replaced = false;
-    loop {
-        let status = waitpid(None, Some(flags))?;
-        let Some(thread) = status.pid() else { continue };
-        match status {
-            WaitStatus::Exited(_, code) if thread == leader => {
-                return Ok((Ending::Exited(code), times, was_replaced));
-            }
-            WaitStatus::Signaled(_, signal, _) if thread == leader => {
-                return Ok((Ending::Killed(signal as i32), times, was_replaced));
-            }
-            WaitStatus::Exited(..) | WaitStatus::Signaled(..) => {
-                threads.remove(&thread);
-            }
-            _ if was_replaced => go_on(thread, passed_on(status))?,
-            WaitStatus::PtraceSyscall(_) => {
-                if let Some(watched) = threads.get_mut(&thread) {
-                    watched.stop(&mut times)?;
-                    watched.is_in_kernel = !watched.is_in_kernel;
+        let options = Options::PTRACE_O_TRACESYSGOOD
+            | Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_TRACEEXEC
+            | Options::PTRACE_O_TRACEEXIT
+            | Options::PTRACE_O_EXITKILL;
+        match ptrace::setoptions(leader, options) {
+            // Killed meanwhile: its end is seen below.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.add(leader, leader)?;
+        go_on(leader, None)?;
+        // Only this thread's own children and what it traces.
+        let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+        loop {
+            match waitpid(None, Some(flags))? {
+                WaitStatus::Exited(thread, code) if thread == leader => {
+                    return Ok((Ending::Exited(code), self));
                 }
-                go_on(thread, None)?;
+                WaitStatus::Signaled(thread, signal, _) if thread == leader => {
+                    return Ok((Ending::Killed(signal as i32), self));
+                }
+                status => self.take(leader, status)?,
+            }
+        }
+    }
+
+    fn add(&mut self, leader: Pid, thread: Pid) -> io::Result<()> {
+        self.threads.insert(thread, Watched::new(leader, thread, self.times.len())?);
+        self.times.push(ThreadTime::default());
+        Ok(())
+    }
+
+    /// A stop of a thread, or the end of one that is not the leader.
+    fn take(&mut self, leader: Pid, status: WaitStatus) -> io::Result<()> {
+        let Some(thread) = status.pid() else { return Ok(()) };
+        match status {
+            WaitStatus::Exited(..) | WaitStatus::Signaled(..) => {
+                self.threads.remove(&thread);
+                Ok(())
+            }
+            _ if self.was_replaced => go_on(thread, passed_on(status)),
+            WaitStatus::PtraceSyscall(_) => {
+                let Some(watched) = self.threads.get_mut(&thread) else {
+                    return go_on(thread, None);
+                };
+                watched.stop(&mut self.times)?;
+                match watched.call.take() {
+                    None => watched.call = Some(call_of(thread, self.awaited.is_some())?),
+                    done if done == self.awaited => self.begin(leader)?,
+                    _ => {}
+                }
+                go_on(thread, None)
             }
             WaitStatus::PtraceEvent(_, _, event) => {
                 if event == Event::PTRACE_EVENT_EXEC as i32 {
-                    was_replaced = true;
+                    self.was_replaced = true;
                 } else if event == Event::PTRACE_EVENT_EXIT as i32
-                    && let Some(watched) = threads.get_mut(&thread)
+                    && let Some(watched) = self.threads.get_mut(&thread)
                 {
-                    watched.stop(&mut times)?;
-                    times[watched.index].faults = faults(leader, thread)?;
+                    watched.stop(&mut self.times)?;
+                    let faults = faults(leader, thread)?.saturating_sub(watched.faults_before);
+                    self.times[watched.index].faults = faults;
                 }
-                go_on(thread, None)?;
+                go_on(thread, None)
             }
-            WaitStatus::Stopped(_, signal) => match threads.get_mut(&thread) {
+            WaitStatus::Stopped(_, signal) => match self.threads.get_mut(&thread) {
                 Some(watched) => {
-                    watched.stop(&mut times)?;
-                    go_on(thread, Some(signal))?;
+                    watched.stop(&mut self.times)?;
+                    go_on(thread, Some(signal))
                 }
                 // A thread begins with a stop that is not its own.
                 None => {
-                    threads.insert(thread, Watched::new(leader, thread, times.len())?);
-                    times.push(ThreadTime::default());
-                    go_on(thread, None)?;
+                    self.add(leader, thread)?;
+                    go_on(thread, None)
                 }
             },
-            _ => {}
+            _ => Ok(()),
         }
     }
+
+    /// What counts begins now, of all threads.
+    fn begin(&mut self, leader: Pid) -> io::Result<()> {
+        self.awaited = None;
+        self.begin = Instant::now();
+        self.times.fill(ThreadTime::default());
+        for (&thread, watched) in &mut self.threads {
+            watched.since = watched.run_time.ns()?;
+            watched.faults_before = faults(leader, thread)?;
+        }
+        Ok(())
+    }
+}
+
+/// The system call that a thread which has stopped for one begins; some, unless it is asked for.
+fn call_of(thread: Pid, is_asked: bool) -> io::Result<SystemCall> {
+    const SOME: SystemCall = SystemCall(u64::MAX);
+    if !is_asked {
+        return Ok(SOME);
+    }
+    let info = match ptrace::syscall_info(thread) {
+        // Killed meanwhile.
+        Err(Errno::ESRCH) => return Ok(SOME),
+        info => info?,
+    };
+    // SAFETY: the kernel has filled in what `op` says.
+    let number = (info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then(|| unsafe { info.u.entry.nr });
+    Ok(number.map_or(SOME, SystemCall))
 }
 
 /// The signal that the program is to get, if it stopped for one.
@@ -253,7 +322,7 @@ mod tests {
     #[test]
     fn a_loop_is_the_programs_own_time() {
         let script = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; exit 3";
-        let run = pinned(|| Bracketed::run(&shell(script), &AtomicBool::new(false))).unwrap();
+        let run = pinned(|| Bracketed::run(&shell(script), None, &AtomicBool::new(false))).unwrap();
         assert_eq!((run.ending, run.threads.len()), (Ending::Exited(3), 1));
         let ThreadTime { user, kernel, faults } = run.threads[0];
         assert!(user.ns > kernel.ns && kernel.ns > 0, "{run:?}");
@@ -270,7 +339,7 @@ mod tests {
                 .map(Into::into)
                 .into(),
         };
-        let run = pinned(|| Bracketed::run(&target, &AtomicBool::new(false))).unwrap();
+        let run = pinned(|| Bracketed::run(&target, None, &AtomicBool::new(false))).unwrap();
         let ThreadTime { user, kernel, .. } = run.threads[0];
         assert!(kernel.ns > 2 * user.ns, "{run:?}");
     }
@@ -278,7 +347,7 @@ mod tests {
     #[test]
     fn signals_reach_the_program() {
         let run = |script: &str| {
-            pinned(|| Bracketed::run(&shell(script), &AtomicBool::new(false))).unwrap().ending
+            pinned(|| Bracketed::run(&shell(script), None, &AtomicBool::new(false))).unwrap().ending
         };
         assert_eq!(run("kill -SEGV $$"), Ending::Killed(11));
         assert_eq!(run("trap 'exit 7' USR1; kill -USR1 $$; exit 1"), Ending::Exited(7));
@@ -286,16 +355,17 @@ mod tests {
 
     #[test]
     fn a_program_that_never_ends_is_killed() {
-        let run = pinned(|| Bracketed::run(&shell("while :; do :; done"), &AtomicBool::new(true)));
+        let run =
+            pinned(|| Bracketed::run(&shell("while :; do :; done"), None, &AtomicBool::new(true)));
         assert_eq!(run.unwrap().ending, Ending::Killed(9));
     }
 
     #[test]
     fn what_becomes_another_program_is_not_told() {
-        let run = pinned(|| Bracketed::run(&shell("exec true"), &AtomicBool::new(false)));
+        let run = pinned(|| Bracketed::run(&shell("exec true"), None, &AtomicBool::new(false)));
         assert!(matches!(run, Err(MeasureTrouble::Replaced)), "{run:?}");
         let missing = Target { program: "/nowhere".into(), arguments: Vec::new() };
-        let run = pinned(|| Bracketed::run(&missing, &AtomicBool::new(false)));
+        let run = pinned(|| Bracketed::run(&missing, None, &AtomicBool::new(false)));
         assert!(matches!(run, Err(MeasureTrouble::Program(_))), "{run:?}");
     }
 }

@@ -19,7 +19,7 @@ use corun_machine::evidence::CpuTimes;
 use corun_machine::{Affinity, CpuSet, RootFiles};
 use corun_measure::statistics::median;
 use corun_record::{MeasuredRun, MeasuredRuns};
-use corun_trace::{Ending, Target};
+use corun_trace::{Ending, SystemCall, Target};
 
 use bracketed::Bracketed;
 use companion::Probe;
@@ -56,18 +56,28 @@ pub struct Measured {
     pub seen: Vec<Seen>,
 }
 
-/// Measures a thread of a program, counted from 0 as they begin: runs of the whole program, pinned to one
-/// CPU, after one that warms caches; none begins after `budget`, but one counts in any case. Of all runs those
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The program.
+    pub target: &'a Target,
+    /// The system call behind whose first one it begins to count.
+    pub from: Option<SystemCall>,
+    /// The thread, counted from 0 as they begin.
+    pub thread: usize,
+    /// How the program is to end.
+    pub ending: Ending,
+}
+
+/// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none begins after `budget`, but one counts in any case. Of all runs those
 /// count that had the core to themselves, or most nearly. None if `stop` was set. `progress` is told of each run.
 /// The `surroundings` are looked at before, behind and now and then between the runs, of which all that were alone count
 /// then.
 ///
 /// # Errors
-/// If the program cannot be watched, or does not end as `ending` says.
+/// If the program cannot be watched, or does not end as it is to.
 pub fn measure(
-    target: &Target,
-    thread: usize,
-    ending: Ending,
+    subject: Subject<'_>,
     budget: Duration,
     mut surroundings: Option<Surroundings>,
     mut progress: impl FnMut(usize, usize) + Send,
@@ -99,17 +109,20 @@ pub fn measure(
                 let is_counted = since_look >= WARM_UP;
                 since_look += 1;
                 let steal = steal_s(cpu);
-                let run = Bracketed::run(target, stop)?;
+                let run = Bracketed::run(subject.target, subject.from, stop)?;
                 if stop.load(Ordering::Relaxed) {
                     return Ok(None);
                 }
-                if run.ending != ending {
-                    return Err(MeasureTrouble::Otherwise { traced: ending, native: run.ending });
+                if run.ending != subject.ending {
+                    return Err(MeasureTrouble::Otherwise {
+                        traced: subject.ending,
+                        native: run.ending,
+                    });
                 }
                 let taken =
                     steal.zip(steal_s(cpu)).map(|(before, after)| (after - before).max(0.0));
                 if is_counted {
-                    let measured = measured_run(&run, thread, &overhead, taken)?;
+                    let measured = measured_run(&run, subject.thread, &overhead, taken)?;
                     tried.push((measured, run.probes));
                     tell_crowding(&mut tried);
                 }

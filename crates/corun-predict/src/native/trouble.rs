@@ -2,7 +2,7 @@
 
 use std::io;
 
-use corun_trace::Ending;
+use corun_trace::{Ending, SystemCall};
 
 /// Why a program was not measured; the prediction stands without.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,9 @@ pub enum MeasureTrouble {
         /// How many there were.
         found: usize,
     },
+    /// It did not make the system call that it is to be measured from.
+    #[error("it ended without the system call {0}")]
+    NoCall(SystemCall),
     /// The program became another one.
     #[error("it becomes another program, which the trace does not hold")]
     Replaced,

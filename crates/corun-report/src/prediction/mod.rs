@@ -93,6 +93,13 @@ fn course(prediction: &Prediction) -> Vec<String> {
         cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9),
         prediction.mispredicts_per_thousand
     )];
+    lines.extend(traced.before.as_ref().map(|before| {
+        format!(
+            "The {} instructions up to the first system call {} count nowhere.",
+            grouped(before.instructions),
+            before.call
+        )
+    }));
     lines.extend(prediction.measured.as_ref().map(|measured| how_measured(prediction, measured)));
     if !prediction.core.memory.is_empty() {
         let fields = prediction.core.memory.iter().map(|it| format!("{}={}", it.field, it.value));

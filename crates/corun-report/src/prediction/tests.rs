@@ -62,6 +62,7 @@ fn prediction() -> Prediction {
             memory: vec![FoundField { field: "hierarchy.l2.miss".to_owned(), value: 45.0 }],
         },
         traced: TracedPart {
+            before: None,
             tracer: "dynamorio".to_owned(),
             threads: 1,
             thread: 0,

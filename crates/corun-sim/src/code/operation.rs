@@ -147,6 +147,13 @@ pub(crate) enum Kind {
     StoreData(u8),
 }
 
+impl Kind {
+    /// Whether it goes to memory, or finds out where.
+    pub(crate) fn is_access(self) -> bool {
+        matches!(self, Self::Load(_) | Self::StoreAddress(_))
+    }
+}
+
 /// What an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {

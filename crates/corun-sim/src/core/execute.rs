@@ -58,6 +58,7 @@ impl<F: Feed> Core<F> {
             vector_stores: self.parameters.vector_store_rate,
         };
         let whole = rates;
+        self.begins.begin();
         let mut banks = Banks::new(self.parameters.banks);
         let has_own = self.parameters.own_loads || self.parameters.own_stores;
         let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
@@ -82,9 +83,10 @@ impl<F: Feed> Core<F> {
                 if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
                     continue;
                 }
-                if !rates.take(kind, is_vector, busy, &whole) {
+                if self.begins.is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
                     continue;
                 }
+                self.begins.take(kind, span);
                 self.ports[set].take(port);
                 self.start(handle, set, port, memory);
             }

@@ -5,6 +5,7 @@
 
 mod again;
 mod banks;
+mod begins;
 mod binding;
 mod copies;
 mod execute;
@@ -33,6 +34,7 @@ pub(crate) use flight::CAPACITY;
 pub use occupancy::Occupancy;
 pub use stack::CycleStack;
 
+use begins::Begins;
 use fetch::{Front, Pace};
 use flight::{Flight, Handle};
 use linear_tags::LinearTags;
@@ -166,6 +168,7 @@ pub(crate) struct Core<F> {
     is_active: bool,
     due: Vec<Handle>,
     seats: seats::Seats,
+    begins: Begins,
     tags: LinearTags,
     predictor: Predictor,
 }
@@ -212,6 +215,11 @@ impl<F: Feed> Core<F> {
             is_active: false,
             due: Vec::new(),
             seats: seats::Seats::new(),
+            begins: Begins::new(
+                model.memory.loads.wide_as,
+                model.memory.loads.width,
+                model.memory.stores.address_ports.len(),
+            ),
             tags: LinearTags::of(model),
             predictor,
             front: Front::of(model, count),

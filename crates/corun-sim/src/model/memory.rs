@@ -40,6 +40,9 @@ pub struct Loads {
     pub vector_rate: u32,
     /// Bytes of the widest load that one access does; a wider one takes several.
     pub width: u32,
+    /// As how many accesses that begin a wider one counts, and a wider store as those that it is, where each port for
+    /// addresses begins one a cycle; without this, wide ones are in nobody's way there.
+    pub wide_as: Option<f64>,
     /// Cycles from address to general-purpose register.
     pub latency: u32,
     /// More cycles if the address has an index (or, for Intel, is not base + less than 2048).

@@ -58,6 +58,27 @@ fn accesses_of_64_bytes_are_two() {
 }
 
 #[test]
+fn wide_accesses_are_more_than_two() {
+    // vmovdqu64 zmm0, [rdi] and vmovdqu64 [rsi], zmm1
+    let (load, store) =
+        ([0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x07], [0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x0e]);
+    let found = |core: &CoreModel, loads: usize, stores: usize| {
+        let group = [load.repeat(loads), store.repeat(stores)].concat();
+        let places = [vec![PLACE; loads], vec![2 * PLACE; stores]].concat();
+        cycles_of_a_round(core, &group.repeat(4), &places.repeat(4)) / 4.0
+    };
+    // As it was measured.
+    for (loads, stores, cycles) in [(2, 1, 2.5), (3, 1, 3.3), (4, 2, 5.0), (2, 0, 2.0), (0, 1, 2.0)]
+    {
+        let found = found(&zen4(), loads, stores);
+        assert!((found - cycles).abs() < 0.07 * cycles, "{loads} {stores}: {found}");
+    }
+    let mut without = zen4();
+    without.memory.loads.wide_as = None;
+    assert_near(found(&without, 2, 1), 2.0);
+}
+
+#[test]
 fn a_cycle_reads_one_window_of_the_op_cache() {
     // Windows of 64 bytes, each seven no-operations of 9 bytes and one byte, the last with dec and jnz.
     let nop = [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];

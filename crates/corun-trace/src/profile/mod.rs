@@ -7,7 +7,10 @@ mod clusters;
 
 use std::ops::Range;
 
-use crate::{Block, BlockId, OrderedMarker, Plan, Sink, SinkError, StandIn, Stretch, ThreadId};
+use crate::{
+    Block, BlockId, Marker, OrderedMarker, Plan, Sink, SinkError, StandIn, Stretch, SystemCall,
+    ThreadId,
+};
 use clusters::{Cluster, clusters};
 
 /// Takes what a program executes, and keeps how often each of its blocks has its turn in each part of the run.
@@ -21,6 +24,10 @@ pub struct Profile {
     /// The part that is not at its end.
     open: Mix,
     executed: u64,
+    /// The system call behind whose first one all this begins, while it is waited for.
+    awaited: Option<SystemCall>,
+    /// Instructions before.
+    before: u64,
     /// Where each block leads.
     blocks: Vec<Mix>,
     threads: u32,
@@ -36,8 +43,8 @@ const DIRECTIONS: usize = 16;
 const MOST_PARTS: usize = 1 << 13;
 
 impl Profile {
-    /// For windows of so many instructions.
-    pub fn new(length: u64) -> Self {
+    /// For windows of so many instructions, of what lies behind the first system call of a kind, if one is given.
+    pub fn new(length: u64, from_call: Option<SystemCall>) -> Self {
         let length = length.max(1);
         Self {
             length,
@@ -45,9 +52,16 @@ impl Profile {
             parts: Vec::new(),
             open: [0.0; DIRECTIONS],
             executed: 0,
+            awaited: from_call,
+            before: 0,
             blocks: Vec::new(),
             threads: 0,
         }
+    }
+
+    /// Instructions before what counts and of what counts; none if the system call that it begins with was not there.
+    pub fn instructions(&self) -> Option<(u64, u64)> {
+        self.awaited.is_none().then_some((self.before, self.executed))
     }
 
     /// At most so many windows that together stand for all that was executed, behind warm-ups.
@@ -119,6 +133,10 @@ impl Sink for Profile {
         executed: u32,
         _: &[u64],
     ) -> Result<(), SinkError> {
+        if self.awaited.is_some() {
+            self.before += u64::from(executed);
+            return Ok(());
+        }
         let instructions = f64::from(executed);
         for (sum, direction) in self.open.iter_mut().zip(&self.blocks[block.0 as usize]) {
             *sum += instructions * direction;
@@ -130,7 +148,10 @@ impl Sink for Profile {
         Ok(())
     }
 
-    fn mark(&mut self, _: ThreadId, _: OrderedMarker) -> Result<(), SinkError> {
+    fn mark(&mut self, _: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
+        if let Marker::SystemCall(number) = marker.marker {
+            self.awaited = self.awaited.filter(|awaited| awaited.0 != number);
+        }
         Ok(())
     }
 }
@@ -158,7 +179,7 @@ mod tests {
 
     /// A run of phases: which of some blocks of two instructions each executes, and how often.
     fn profiled(length: u64, phases: &[(u32, u32)]) -> Profile {
-        let mut profile = Profile::new(length);
+        let mut profile = Profile::new(length, None);
         let block = || decode(0x1000, &[0x48, 0xff, 0xc0, 0xeb, 0xfb]).unwrap();
         let blocks: Vec<BlockId> = (0..4).map(|_| profile.define(block()).unwrap()).collect();
         let thread = profile.thread(7).unwrap();
@@ -203,7 +224,31 @@ mod tests {
         let found = windows(profiled(100, &[(0, 50), (1, 50), (2, 50)]).plan(10, 0));
         assert_eq!(found, [(0, 100), (100, 100), (200, 100)]);
         assert_eq!(windows(profiled(100, &[(0, 10)]).plan(10, 0)), [(0, 20)]);
-        assert_eq!(windows(Profile::new(100).plan(10, 0)), []);
+        assert_eq!(windows(Profile::new(100, None).plan(10, 0)), []);
+    }
+
+    #[test]
+    fn what_lies_before_the_awaited_system_call_does_not_count() {
+        let mut profile = Profile { awaited: Some(SystemCall(110)), ..profiled(100, &[]) };
+        let run = |profile: &mut Profile, times| {
+            for _ in 0..times {
+                profile.execute(ThreadId(0), BlockId(0), 2, &[]).unwrap();
+            }
+        };
+        let call = |profile: &mut Profile, number| {
+            let marker = OrderedMarker { order: 1, marker: Marker::SystemCall(number) };
+            profile.mark(ThreadId(0), marker).unwrap();
+        };
+        run(&mut profile, 70);
+        call(&mut profile, 12);
+        run(&mut profile, 5);
+        assert_eq!(profile.instructions(), None);
+        call(&mut profile, 110);
+        run(&mut profile, 100);
+        call(&mut profile, 110);
+        assert_eq!(profile.instructions(), Some((150, 200)));
+        let total: u64 = windows(profile.plan(2, 0)).iter().map(|(_, all)| all).sum();
+        assert_eq!(total, 200);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use corun_predict::{Job, MemoryOf, Progress, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
 use corun_sim::model::{self, CoreModel, HostCore, Suited, host_core, suited};
-use corun_trace::{Target, choose};
+use corun_trace::{SystemCall, Target, choose};
 
 use super::simulate::{timings, warning};
 use super::trace::standard_input_is_used_up;
@@ -48,6 +48,10 @@ pub struct Arguments {
     /// Simulate the whole run, however long it is
     #[arg(long, conflicts_with_all = ["sample", "length"])]
     whole: bool,
+    /// Predict and measure only what the program does behind its first system call CALL, a name such as
+    /// getppid or a number: what it does to begin is not its work
+    #[arg(long, value_name = "CALL")]
+    from_call: Option<SystemCall>,
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
@@ -92,11 +96,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         .extend(warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)));
     let tracer = choose(arguments.tracer.as_deref())?;
     let sampling = arguments.sampling();
-    if standard_input_is_used_up() && (sampling.samples().is_some() || !arguments.no_measure) {
+    if standard_input_is_used_up()
+        && (sampling.search(arguments.from_call).is_needed() || !arguments.no_measure)
+    {
         return Err(Problem::usage(
             "expected a program that can run several times, found a pipe on standard input",
             "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \
-             --no-measure.",
+             --no-measure and without --from-call.",
         ));
     }
     let form: Form<Prediction> = Document::to_json;
@@ -115,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         reason: core.reason,
         caveats,
         tracer,
+        from: arguments.from_call,
         sampling,
         measure_for: (!arguments.no_measure).then_some(arguments.budget),
         keep: arguments.keep.clone(),

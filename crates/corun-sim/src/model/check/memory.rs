@@ -58,6 +58,12 @@ fn loads(loads: &Loads, faults: &mut Faults) {
     }
     faults.cycles("memory.loads.complex_address", loads.complex_address);
     faults.cycles("memory.loads.split", loads.split);
+    if let Some(count) = loads.wide_as
+        && !(1.0..=f64::from(super::MOST_CYCLES)).contains(&count)
+    {
+        let expected = format!("1 to {}", super::MOST_CYCLES);
+        faults.add("memory.loads.wide_as", expected, count);
+    }
     if let Some(banks) = loads.banks {
         faults.power_of_two("memory.loads.banks", banks, LINE);
     }

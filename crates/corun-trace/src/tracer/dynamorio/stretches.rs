@@ -55,7 +55,9 @@ impl Stretches {
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        matches!(&self.parts[..], [part] if part.begin == 0 && part.end == u64::MAX)
+        let is_all =
+            |part: &Part| part.begin == 0 && part.end == u64::MAX && part.phases.len() == 1;
+        matches!(&self.parts[..], [part] if is_all(part))
     }
 
     /// What an instruction is for that follows so many of its part, and before how many of the part's that ends, which
@@ -107,5 +109,8 @@ mod tests {
         assert!(matches!(stretches.phase(0, 1 << 50), Some((Phase::Counted, _))));
         assert!(!stretches.is_whole());
         assert!(Stretches::from(Plan::Whole).is_whole());
+        // All of it is recorded, for two purposes.
+        let behind = Plan::Behind { skip: 50, warm_up: 70, rest: Box::new(Plan::Whole) };
+        assert!(!Stretches::from(behind).is_whole());
     }
 }

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use corun_record::Exit;
 use corun_report::grouped;
 use corun_trace::format::{Closing, Options, end_early};
 use corun_trace::{
-    Conducted, Ending, Part, Plan, Samples, Target, TraceError, Wish, choose, conduct,
+    Conducted, Ending, FromCall, Part, Plan, Samples, SystemCall, Target, TraceError, Wish, choose,
+    conduct,
 };
 
 use super::create;
@@ -22,6 +23,7 @@ const MOST_CHOSEN: u32 = 200;
 
 #[derive(Debug, Args)]
 #[group(id = "record")]
+#[command(group(ArgGroup::new("warmed").args(["sample", "from_call"]).multiple(true)))]
 pub struct Arguments {
     /// Write the trace to FILE (`-` is standard output)
     #[arg(short, long, value_name = "FILE", required = true)]
@@ -40,11 +42,15 @@ pub struct Arguments {
     /// before takes longer
     #[arg(long, requires = "sample")]
     choose: bool,
-    /// Record N instructions before each stretch to fill caches and predictors (default: as many as
-    /// the stretch has)
+    /// Record N instructions before each stretch, and before the call of --from-call, to fill caches and
+    /// predictors (default: as many as the stretch has, and none before the call)
     #[arg(long, alias = "warmup", value_name = "N")]
-    #[arg(value_parser = values::count, requires = "sample")]
+    #[arg(value_parser = values::count, requires = "warmed")]
     warm_up: Option<u64>,
+    /// Count instructions from behind the program's first system call CALL on, a name such as getppid or
+    /// a number; the program runs once before for that
+    #[arg(long, value_name = "CALL", conflicts_with = "once")]
+    from_call: Option<SystemCall>,
     /// Record these threads only, counted from 0 in the order in which they begin (0,2,3)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     threads: Vec<u32>,
@@ -71,10 +77,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let target = Target::find(program, rest)?;
     let chosen = choose(arguments.tracer.as_deref())?;
     let is_pipe = !arguments.once && standard_input_is_used_up();
-    if is_pipe && arguments.sample.is_some() {
+    let twice =
+        [("--sample", arguments.sample.is_some()), ("--from-call", arguments.from_call.is_some())];
+    if let Some((option, _)) = twice.into_iter().find(|(_, is_given)| is_pipe && *is_given) {
         return Err(Problem::usage(
-            "expected a program that can run twice for --sample, found a pipe on standard input",
-            "Give the input as a file: corun trace --sample ... < FILE",
+            format!(
+                "expected a program that can run twice for {option}, found a pipe on standard input"
+            ),
+            format!("Give the input as a file: corun trace {option} ... < FILE"),
         ));
     }
     if let Some((count, _)) =
@@ -88,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let wish = Wish {
         target,
         part: arguments.part(),
+        from: arguments.from(),
         threads: arguments.threads.clone(),
         runs_again: !arguments.once && !is_pipe,
         options: Options { level: arguments.level, ..Options::default() },
@@ -122,6 +133,10 @@ impl Arguments {
             (None, None, None) => Part::Of(Plan::Whole),
             (None, skip, length) => Part::Of(Plan::Window { skip: skip.unwrap_or(0), length }),
         }
+    }
+
+    fn from(&self) -> Option<FromCall> {
+        self.from_call.map(|call| FromCall { call, warm_up: self.warm_up.unwrap_or(0) })
     }
 
     fn say(&self, text: &str) {

@@ -333,6 +333,20 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_before_what_counts_is_told_of_no_window() {
+        use Phase::{Counted, WarmUp};
+        let stretches = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
+        let rest = Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900 });
+        let plan = Plan::Behind { skip: 3030, warm_up: 3000, rest };
+        let windows = simulated(&planned(plan, &stretches)).windows;
+        let recorded = |windows: &[SimulatedWindow]| windows[0].with_warm_up.instructions;
+        assert_eq!((windows.len(), windows[0].begin), (1, 3630));
+        assert!(recorded(&windows).abs_diff(900) < 16, "{windows:?}");
+        let all = simulated(&trace(&stretches)).windows;
+        assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
+    }
+
+    #[test]
     fn it_stops_when_it_is_told_to() {
         let trace = trace(&[(Phase::Counted, 0, 500)]);
         let model = find("zen3").unwrap();

@@ -332,6 +332,25 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_before_a_system_call_does_not_count() {
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; kill -0 $$; exit 3";
+        let run = |from: i64| {
+            let from = Some(SystemCall(from as u64));
+            pinned(|| Bracketed::run(&shell(script), from, &AtomicBool::new(false)))
+        };
+        let all = run(libc::SYS_execve);
+        assert!(
+            matches!(all, Err(MeasureTrouble::NoCall(_))),
+            "what comes before is no part: {all:?}"
+        );
+        let (all, end) = (run(libc::SYS_brk).unwrap(), run(libc::SYS_kill).unwrap());
+        assert_eq!((end.ending, end.threads.len()), (Ending::Exited(3), 1));
+        let (all, end) = (all.threads[0], end.threads[0]);
+        assert!(end.user.ns > 0 && 10 * end.user.ns < all.user.ns, "{end:?} {all:?}");
+        assert!(end.user.count < all.user.count && end.faults < all.faults, "{end:?} {all:?}");
+    }
+
+    #[test]
     fn copying_is_the_kernels_time() {
         let target = Target {
             program: "/bin/dd".into(),

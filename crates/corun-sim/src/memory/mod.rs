@@ -124,7 +124,9 @@ pub(crate) struct Memory {
 /// Cores around one last-level cache, and their way to memory.
 struct Group {
     l3: Option<Cache>,
-    main: Link,
+    /// Lines from memory, and those back to it, which are in nobody's way there.
+    from_main: Link,
+    to_main: Link,
 }
 
 /// Cycles on top of those of the level before.
@@ -155,7 +157,8 @@ impl Memory {
                 let lines_a_second = l3.others * 1e9 / f64::from(LINE);
                 Cache::of(l3.size()).with_others(lines_a_second / (model.gigahertz * 1e9))
             }),
-            main: Link::new(seconds_a_line * model.gigahertz * 1e9),
+            from_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
+            to_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
         };
         Self {
             cores: threads.iter().map(|&threads| Private::of(model, threads)).collect(),
@@ -402,7 +405,7 @@ impl Memory {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {
                 self.cores[core].asked(user).main += 1;
-                let ready = group.main.take(start) + latencies.l3 + latencies.main;
+                let ready = group.from_main.take(start) + latencies.l3 + latencies.main;
                 if self.holds == Holds::Inclusive {
                     self.fill_l3(core, line, ready - latencies.l3, State::Exclusive);
                 }
@@ -466,7 +469,7 @@ impl Memory {
         let group = &mut self.groups[core / self.group_size];
         let Some(l3) = &mut group.l3 else {
             if state == State::Modified {
-                group.main.take(ready);
+                group.to_main.take(ready);
             }
             return;
         };
@@ -498,7 +501,7 @@ impl Memory {
             }
         }
         if is_changed {
-            self.groups[core / self.group_size].main.take(now);
+            self.groups[core / self.group_size].to_main.take(now);
         }
     }
 

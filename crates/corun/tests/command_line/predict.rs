@@ -140,6 +140,36 @@ fn few_windows_stand_for_the_whole_run() {
     assert!(stand_for.abs_diff(prediction.traced.instructions) < 5000, "{windows:?}");
 }
 
+/// A worker lays out its memory, asks for its parent's number, and works.
+#[test]
+fn what_counts_may_begin_behind_a_system_call() {
+    let worker = |options: &[&str]| {
+        let mut command = predict(&["--json=-", "--budget=1s"]);
+        let corun = env!("CARGO_BIN_EXE_corun");
+        let parameters = ["kernel-worker", "--operations=100000", "chase", "size=256K"];
+        command.args(options).args(["--", corun]).args(parameters);
+        read(&Outcome::of(&mut command))
+    };
+    let cycles = |of: &Prediction, source| of.estimate(Metric::Cycles, source).unwrap().value;
+    let whole = worker(&["--whole"]);
+    assert_eq!(whole.traced.before, None);
+    for options in
+        [&["--whole"][..], &["--sample=5:10k"], &["--sample=60:1k"], &["--length=50k"], &[]]
+    {
+        let from = worker(&[options, &["--from-call=getppid"]].concat());
+        let before = from.traced.before.as_ref().expect("instructions before");
+        assert_eq!(before.call, "getppid");
+        assert!(before.instructions > from.traced.instructions / 10, "{options:?} {before:?}");
+        let all = before.instructions + from.traced.instructions;
+        let is_near = all.abs_diff(whole.traced.instructions) < whole.traced.instructions / 20;
+        assert!(is_near, "{options:?} {before:?} {}", whole.traced.instructions);
+        for source in [Source::Predicted, Source::Measured] {
+            let (part, all) = (cycles(&from, source), cycles(&whole, source));
+            assert!(part > 0.0 && part < 0.95 * all, "{options:?} {source:?}: {part} of {all}");
+        }
+    }
+}
+
 #[test]
 fn the_answer_is_in_words() {
     let outcome = Outcome::of(predict(&["--no-measure"]).args(counts(20)));

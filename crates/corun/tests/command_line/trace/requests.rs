@@ -87,6 +87,27 @@ fn there_may_be_many_samples() {
     }
 }
 
+/// The shell writes when it has counted.
+#[test]
+fn what_lies_before_a_system_call_only_warms() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let options = ["--from-call=write", "--warm-up=5k"];
+        let outcome = Outcome::of(with(tracer, &scratch, &options).args(COUNTS));
+        assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "100\n"), "{tracer}");
+        let info = info(&scratch.file("trace"));
+        let plan = &info["opening"]["plan"]["behind"];
+        assert_eq!((&plan["warm_up"], &plan["rest"]), (&json!(5000), &json!("whole")), "{plan}");
+        let whole = info["closing"]["instructions"].as_u64().unwrap();
+        let recorded = info["instructions"].as_u64().unwrap();
+        let skip = plan["skip"].as_u64().unwrap();
+        // What follows is the end of the run; as long as in the run before but for a few.
+        assert!((whole / 2..whole).contains(&skip), "{tracer}: {skip} {whole}");
+        assert!(recorded.abs_diff(5000 + whole - skip) <= BLOCK, "{tracer}: {recorded}");
+        check(&scratch.file("trace"));
+    }
+}
+
 #[test]
 fn a_window_is_cut_out_of_the_run() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
@@ -172,6 +193,12 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     corun: expected at most 200 stretches with --choose, found 201
       Give fewer, or leave --choose out: so many lie well if they are spread evenly.
     ");
+    let without = told(&["-o", "t", "--quiet", "--from-call=fork", "--", "true"]);
+    insta::assert_snapshot!(without, @r"
+    exit 1
+    corun: expected a program that makes the system call fork, found none in its run
+      See which it makes, for instance with strace, and name one of them; or leave --from-call out.
+    ");
     let unknown = told(&["-o", "t", "--tracer=magic", "--", "true"]);
     insta::assert_snapshot!(unknown.replace("dynamorio, ", ""), @r#"
     exit 2
@@ -200,6 +227,8 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["-o", "t", "--sample=5:5", "--skip=5", "--", "true"],
         &["-o", "t", "--sample=5:5", "--once", "--", "true"],
         &["-o", "t", "--warm-up=5", "--", "true"],
+        &["-o", "t", "--from-call=nothing", "--", "true"],
+        &["-o", "t", "--from-call=write", "--once", "--", "true"],
         &["-o", "t", "--choose", "--", "true"],
         &["-o", "t", "--threads=first", "--", "true"],
         &["-o", "t", "--threads=", "--", "true"],

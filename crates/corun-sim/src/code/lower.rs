@@ -398,7 +398,7 @@ impl<'m> Lowering<'m> {
             ports |= self.ports(&stores.simple_address_ports);
         }
         lowered.operations.push(Operation {
-            kind: Kind::StoreAddress(index),
+            kind: if used.streams { Kind::StreamAddress(index) } else { Kind::StoreAddress(index) },
             is_vector,
             ports,
             slot: 0,
@@ -461,12 +461,14 @@ struct Used {
     sources: Vec<RegisterId>,
     results: Vec<RegisterId>,
     addresses: Vec<RegisterId>,
+    /// Whether it stores past the caches.
+    streams: bool,
 }
 
 impl Used {
     fn of(decoded: &Instruction, factory: &mut InstructionInfoFactory) -> Self {
         let info = factory.info(decoded);
-        let mut used = Self::default();
+        let mut used = Self { streams: streams(decoded.mnemonic()), ..Self::default() };
         let registers = info.used_registers().iter();
         let address = info.used_memory().iter().flat_map(|memory| [memory.base(), memory.index()]);
         used.addresses = address.filter_map(RegisterId::of).collect();
@@ -608,6 +610,29 @@ fn is_immediate(kind: OpKind) -> bool {
 fn has_length_changing_prefix(decoded: &Instruction) -> bool {
     (0..decoded.op_count()).any(|at| decoded.op_kind(at) == OpKind::Immediate16)
         && !matches!(decoded.mnemonic(), Mnemonic::Ret | Mnemonic::Enter)
+}
+
+fn streams(mnemonic: Mnemonic) -> bool {
+    use Mnemonic::{
+        Maskmovdqu, Maskmovq, Movntdq, Movnti, Movntpd, Movntps, Movntq, Movntsd, Movntss,
+        Vmaskmovdqu, Vmovntdq, Vmovntpd, Vmovntps,
+    };
+    matches!(
+        mnemonic,
+        Maskmovdqu
+            | Maskmovq
+            | Movntdq
+            | Movnti
+            | Movntpd
+            | Movntps
+            | Movntq
+            | Movntsd
+            | Movntss
+            | Vmaskmovdqu
+            | Vmovntdq
+            | Vmovntpd
+            | Vmovntps
+    )
 }
 
 fn unused(operand: MemoryOperand) -> Memory {

@@ -143,6 +143,8 @@ pub(crate) enum Kind {
     Load(u8),
     /// Computes the address of a store to it.
     StoreAddress(u8),
+    /// Computes the address of a store to it that goes past the caches (`movnt`).
+    StreamAddress(u8),
     /// Hands over the data of a store to it.
     StoreData(u8),
 }
@@ -150,7 +152,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// Whether it goes to memory, or finds out where.
     pub(crate) fn is_access(self) -> bool {
-        matches!(self, Self::Load(_) | Self::StoreAddress(_))
+        !matches!(self, Self::Compute | Self::StoreData(_))
     }
 }
 

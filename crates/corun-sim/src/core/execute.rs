@@ -23,7 +23,7 @@ impl Rates {
         let (all, vectors, most) = match kind {
             Kind::Compute | Kind::StoreData(_) => return true,
             Kind::Load(_) => (&mut self.loads, &mut self.vector_loads, whole.vector_loads),
-            Kind::StoreAddress(_) => {
+            Kind::StoreAddress(_) | Kind::StreamAddress(_) => {
                 (&mut self.stores, &mut self.vector_stores, whole.vector_stores)
             }
         };
@@ -43,7 +43,7 @@ impl Parameters {
         match kind {
             Kind::Compute | Kind::StoreData(_) => false,
             Kind::Load(_) => self.own_loads,
-            Kind::StoreAddress(_) => self.own_stores,
+            Kind::StoreAddress(_) | Kind::StreamAddress(_) => self.own_stores,
         }
     }
 }
@@ -134,6 +134,10 @@ impl<F: Feed> Core<F> {
             Kind::Load(_) => self.load_now(handle, latency, memory),
             Kind::StoreAddress(_) => {
                 self.touch(handle, memory, Memory::own);
+                now + latency
+            }
+            Kind::StreamAddress(_) => {
+                self.touch(handle, memory, Memory::locate);
                 now + latency
             }
         };

@@ -350,7 +350,7 @@ impl<F: Feed> Core<F> {
                         replaced = Some((own, data));
                     }
                 }
-                Kind::StoreAddress(memory) => {
+                Kind::StoreAddress(memory) | Kind::StreamAddress(memory) => {
                     let at = thread.first_value(lowered, queued.values, memory);
                     thread.store(&lowered.memory[usize::from(memory)], at, sequence);
                 }
@@ -555,12 +555,14 @@ impl<F: Feed> Thread<F> {
         let (linear, span) = self.touched(place, at);
         let flight = self.flights.at_mut(sequence);
         flight.touch(linear, span);
-        let instruction = flight.instruction;
+        let (instruction, streams) =
+            (flight.instruction, matches!(flight.kind, Kind::StreamAddress(_)));
         let versions = versions(&self.registers, place.registers);
         self.stores.push(Store {
             address: self.pages.physical(linear),
             linear,
             size: place.size,
+            streams,
             instruction,
             name: place.name,
             is_on_stack: place.is_on_stack,

@@ -25,13 +25,17 @@ impl<F: Feed> Core<F> {
                 if !thread.gathered.may_follow(first, now) {
                     break;
                 }
-                let linear = store.linear;
+                let (linear, streams) = (store.linear, store.streams);
                 let request = Request { core, user, instruction: 0, linear, pages };
                 let granted = *store.granted.get_or_insert_with(|| {
+                    if streams {
+                        return memory.stream(request, now).ready;
+                    }
                     let owned = memory.owned(request, now);
                     owned.unwrap_or_else(|| memory.own(request, now).ready)
                 });
-                let gathers = granted > now && !is_split && memory.is_contested(request);
+                let gathers =
+                    granted > now && !is_split && !streams && memory.is_contested(request);
                 if granted > now && !gathers {
                     break;
                 }

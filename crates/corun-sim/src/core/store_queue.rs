@@ -27,6 +27,8 @@ pub(super) struct Store {
     pub(super) address: u64,
     pub(super) linear: u64,
     pub(super) size: u16,
+    /// Whether it goes past the caches.
+    pub(super) streams: bool,
     /// A number for its instruction.
     pub(super) instruction: u32,
     /// The place's name, and the versions of its registers.

@@ -1,5 +1,7 @@
 //! What each core has of its own.
 
+use std::collections::VecDeque;
+
 use super::Requests;
 use super::buffers::Buffers;
 use super::cache::{Cache, Held, Line, State};
@@ -16,6 +18,8 @@ pub(super) struct Private {
     pub(super) l1d: Divided<Cache>,
     pub(super) l1d_latency: u64,
     pub(super) fills: Divided<Buffers>,
+    /// Lines that are gathered of stores past the caches, the one that began first in front.
+    pub(super) gathered: VecDeque<Line>,
     pub(super) l2: Divided<Cache>,
     pub(super) l2_link: Divided<Link>,
     pub(super) l2_misses: Divided<Buffers>,
@@ -48,6 +52,7 @@ impl Private {
             fills: Divided::new(fills.sharing.policy, threads, |parts| {
                 Buffers::new(fills.entries / parts)
             }),
+            gathered: VecDeque::new(),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
             // Each of equal parts is so many times as slow.
             l2_link: Divided::new(l2, threads, |parts| {

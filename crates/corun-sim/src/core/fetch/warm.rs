@@ -121,6 +121,7 @@ impl<F: Feed> Core<F> {
                     Kind::Compute | Kind::StoreData(_) => continue,
                     Kind::Load(of) => (of, Memory::load),
                     Kind::StoreAddress(of) => (of, Memory::own),
+                    Kind::StreamAddress(of) => (of, Memory::stream),
                 };
                 let thread = &self.threads[index];
                 let at = thread.first_value(lowered, values, of);

@@ -26,7 +26,8 @@ pub(crate) use pages::Pages;
 use cache::{Cache, Evicted, Line, State};
 use coherence::Directory;
 use link::Link;
-use prefetch::Prefetchers;
+use pages::PAGE_SHIFT;
+use prefetch::{Page, Prefetchers};
 use private::Private;
 
 use crate::divided::User;
@@ -272,6 +273,11 @@ impl Memory {
             }
             _ => {
                 core.asked(user).l1d_misses += 1;
+                core.prefetchers.of(user).enter(Page {
+                    linear: request.linear >> PAGE_SHIFT,
+                    physical: physical >> PAGE_SHIFT,
+                    is_huge: request.pages.are_huge(),
+                });
                 let is_displaced = core.l1d.of(user).was_displaced(line, user.thread);
                 let begin = core.fills.of(user).free(start);
                 let Beyond { ready, origin, displaced, .. } =
@@ -356,18 +362,28 @@ impl Memory {
             }
         };
         for line in stream {
-            self.fill_l2_ahead(core, user, line, start);
+            if !self.fill_l2_ahead(core, user, line, start) {
+                // Later, when there is a buffer.
+                self.cores[core].prefetchers.of(user).stop_before(line);
+                break;
+            }
         }
         reply
     }
 
-    fn fill_l2_ahead(&mut self, core: usize, user: User, line: Line, now: u64) {
+    /// A line for the second level that nobody asked for, unless it is there; says no if all buffers are taken.
+    fn fill_l2_ahead(&mut self, core: usize, user: User, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
-        if own.l2.of(user).peek(line).is_none() && !own.l2_misses.of(user).are_full(now) {
-            own.asked(user).prefetches += 1;
-            let (ready, _, _) = self.outside(core, user, line, false, now);
-            self.cores[core].l2_misses.of(user).take(ready);
+        if own.l2.of(user).peek(line).is_some() {
+            return true;
         }
+        if own.l2_misses.of(user).are_full(now) {
+            return false;
+        }
+        own.asked(user).prefetches += 1;
+        let (ready, _, _) = self.outside(core, user, line, false, now);
+        self.cores[core].l2_misses.of(user).take(ready);
+        true
     }
 
     /// A line from another core, the last level or memory, into the second level.

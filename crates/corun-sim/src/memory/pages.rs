@@ -1,7 +1,7 @@
 //! Where the pages of a process lie in memory: anywhere, by a seed, and nowhere that another one has.
 
 /// Bits of an offset in a page.
-const PAGE_SHIFT: u32 = 12;
+pub(super) const PAGE_SHIFT: u32 = 12;
 /// Bits of an offset in a huge page.
 const HUGE_SHIFT: u32 = 21;
 /// Bits of a physical address.
@@ -38,6 +38,11 @@ impl Pages {
     /// Pages of which each is the same page of memory.
     pub(crate) fn one() -> Self {
         Self { key: 0, text: 0, shift: PAGE_SHIFT, are_one: true, space: 0 }
+    }
+
+    /// Whether they are huge ones.
+    pub(super) fn are_huge(self) -> bool {
+        self.shift == HUGE_SHIFT
     }
 
     /// A number that only threads of this process have; 0 if that does not matter.

@@ -1,13 +1,15 @@
 //! What is fetched before it is asked for: strides of single instructions, and streams of lines in a page.
 //!
-//! After what Intel's optimization manual and AMD's optimization guides tell of their prefetchers.
+//! After what Intel's optimization manual and AMD's optimization guides tell of their prefetchers. A stream that reaches
+//! the end of its page goes on in the next one, of a huge page at once and else when that is entered.
 
 use super::cache::Line;
 use super::ways::Ways;
 use crate::model::Prefetch;
 
-/// Lines of a page of 4 KiB.
+/// Lines of a page of 4 KiB, and of a huge one.
 const LINES_OF_A_PAGE: u64 = 64;
+const LINES_OF_A_HUGE_PAGE: u64 = LINES_OF_A_PAGE << 9;
 /// Same strides in a row before one is believed.
 const BELIEVED: u8 = 2;
 /// Lines in one direction before a stream is believed.
@@ -22,6 +24,36 @@ pub(super) struct Prefetchers {
     pages: Option<Ways>,
     streams: Vec<Stream>,
     stream_ahead: u64,
+    /// The stream that was asked last.
+    asked: usize,
+    /// The page that was entered last.
+    entered: Option<Page>,
+}
+
+/// Lines that are to be fetched, the nearest first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ahead {
+    lines: std::ops::Range<Line>,
+    is_up: bool,
+}
+
+impl Iterator for Ahead {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        if self.is_up { self.lines.next() } else { self.lines.next_back() }
+    }
+}
+
+/// A page of 4 KiB, or the part of a huge one that is as long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Its number by linear addresses, ...
+    pub(super) linear: u64,
+    /// ... and in memory.
+    pub(super) physical: u64,
+    /// Whether it is a part of a huge page.
+    pub(super) is_huge: bool,
 }
 
 /// What an instruction's last loads were apart.
@@ -41,6 +73,25 @@ struct Stream {
     run: i8,
     /// The line up to which it has fetched.
     ahead: u64,
+    /// The page, where that is known.
+    page: Option<Page>,
+    /// Whether nothing was asked for there yet.
+    is_new: bool,
+}
+
+impl Stream {
+    /// One that has gone all through a page and is believed, as it goes on in another.
+    fn going_on(&self, page: Page) -> Option<Self> {
+        let before = self.page.filter(|_| self.run.unsigned_abs() >= STREAM)?;
+        let first = page.physical * LINES_OF_A_PAGE;
+        let (is_next, last) = match self.run > 0 {
+            true => (before.linear + 1 == page.linear, first.wrapping_sub(1)),
+            false => (before.linear == page.linear + 1, first + LINES_OF_A_PAGE),
+        };
+        let follows = page.is_huge && before.physical.abs_diff(page.physical) == 1;
+        let ahead = if follows { self.ahead } else { last.wrapping_add(u64::from(self.run > 0)) };
+        is_next.then_some(Self { last, run: self.run, ahead, page: Some(page), is_new: false })
+    }
 }
 
 impl Prefetchers {
@@ -53,7 +104,30 @@ impl Prefetchers {
             pages: (streams > 0).then(|| Ways::new(streams, streams)),
             streams: vec![Stream::default(); streams as usize],
             stream_ahead: model.stream_ahead.into(),
+            asked: 0,
+            entered: None,
         }
+    }
+
+    /// Data of a page is asked for that the first level does not have.
+    #[inline]
+    pub(super) fn enter(&mut self, page: Page) {
+        if self.entered != Some(page) {
+            self.entered = Some(page);
+            self.enter_another(page);
+        }
+    }
+
+    fn enter_another(&mut self, page: Page) {
+        let Some(pages) = &mut self.pages else { return };
+        let (place, is_known) = pages.place(page.physical);
+        if is_known {
+            self.streams[place].page = Some(page);
+            return;
+        }
+        let going_on = self.streams.iter().find_map(|stream| stream.going_on(page));
+        let new = Stream { page: Some(page), is_new: true, ..Stream::default() };
+        self.streams[place] = going_on.unwrap_or(new);
     }
 
     /// The address that the instruction `at` is going to load, if its loads are as far apart as before.
@@ -80,16 +154,18 @@ impl Prefetchers {
         (next >> 12 == address >> 12).then_some(next)
     }
 
-    /// The lines that are to be fetched when one was asked for that the first level did not have. They
-    /// lie in its page.
-    pub(super) fn stream(&mut self, line: Line) -> std::ops::Range<Line> {
-        let nothing = 0..0;
+    /// The lines that are to be fetched when one was asked for that the first level did not have. They lie in its page, or
+    /// huge page.
+    pub(super) fn stream(&mut self, line: Line) -> Ahead {
+        let nothing = Ahead::default();
         let page = line / LINES_OF_A_PAGE;
         let Some(pages) = &mut self.pages else { return nothing };
         let (place, is_known) = pages.place(page);
+        self.asked = place;
         let stream = &mut self.streams[place];
-        if !is_known {
-            *stream = Stream { last: line, run: 0, ahead: line };
+        if !is_known || stream.is_new {
+            let page = stream.page.filter(|_| is_known);
+            *stream = Stream { last: line, run: 0, ahead: line, page, is_new: false };
             return nothing;
         }
         let up = line > stream.last;
@@ -107,18 +183,28 @@ impl Prefetchers {
         if stream.run.unsigned_abs() < STREAM {
             return nothing;
         }
-        let first_of_page = page * LINES_OF_A_PAGE;
+        let lines = match stream.page {
+            Some(Page { is_huge: true, .. }) => LINES_OF_A_HUGE_PAGE,
+            _ => LINES_OF_A_PAGE,
+        };
+        let first_of_page = line / lines * lines;
         if stream.run > 0 {
-            let end = (line + 1 + self.stream_ahead).min(first_of_page + LINES_OF_A_PAGE);
+            let end = (line + 1 + self.stream_ahead).min(first_of_page + lines);
             let begin = (line + 1).max(stream.ahead).min(end);
             stream.ahead = end;
-            begin..end
+            Ahead { lines: begin..end, is_up: true }
         } else {
             let begin = line.saturating_sub(self.stream_ahead).max(first_of_page);
             let end = line.min(if stream.ahead > line { line } else { stream.ahead }).max(begin);
             stream.ahead = begin;
-            begin..end
+            Ahead { lines: begin..end, is_up: false }
         }
+    }
+
+    /// Of the lines that the last stream was to fetch, this one and those behind it are not.
+    pub(super) fn stop_before(&mut self, line: Line) {
+        let stream = &mut self.streams[self.asked];
+        stream.ahead = if stream.run > 0 { line } else { line + 1 };
     }
 }
 

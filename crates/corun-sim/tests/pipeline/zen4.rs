@@ -79,6 +79,19 @@ fn wide_accesses_are_more_than_two() {
 }
 
 #[test]
+fn stores_past_the_caches_go_to_memory_each_time() {
+    // vmovntdq [rdi], zmm0, or vmovdqu64, to each of 16 lines
+    let (past, through) =
+        ([0x62, 0xf1, 0x7d, 0x48, 0xe7, 0x07], [0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07]);
+    let places: Vec<u64> = (0..16).map(|line| PLACE + 64 * line).collect();
+    let found = |code: [u8; 6]| cycles_of_a_round(&zen4(), &code.repeat(16), &places);
+    let main = &zen4().hierarchy.main;
+    let line = 64.0 / main.gigabytes_a_second * zen4().gigahertz;
+    assert!((found(past) / (16.0 * line) - 1.0).abs() < 0.05, "{} {line}", found(past));
+    assert_near(found(through), 32.0);
+}
+
+#[test]
 fn a_cycle_reads_one_window_of_the_op_cache() {
     // Windows of 64 bytes, each seven no-operations of 9 bytes and one byte, the last with dec and jnz.
     let nop = [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];

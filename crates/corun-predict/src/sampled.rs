@@ -169,33 +169,32 @@ struct Prices {
 }
 
 impl Prices {
-    /// Those that fit the windows best (least squares); none if there are too few of them to tell, or nothing
-    /// else was recorded.
+    /// Those that fit the windows best (least squares) of those with which nothing saves time; none if there are too few
+    /// windows to tell, or nothing else was recorded.
+    ///
+    /// What seems to save time came along with something else in these windows, and in the rest of the run need not.
     fn learned(run: &Run<'_>) -> Option<Self> {
         let windows = &run.windows;
         let pieces: Vec<&Piece> = windows.iter().flat_map(|(window, _)| &window.pieces).collect();
         if pieces.len() < PIECES_A_PRICE * FIGURES || run.recorded <= run.instructions {
             return None;
         }
-        let tells = comparable(run);
-        let rows = pieces.iter().flat_map(|piece| {
-            let noticed = figures(&piece.noticed).into_iter().zip(tells);
-            noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
-        });
-        let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
-        let cycles = DVector::from_iterator(pieces.len(), pieces.iter().map(|it| it.cycles as f64));
-        // In units of their own, so that what is rare weighs no less.
-        let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
-        for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
-            column /= *unit;
+        let mut tells = comparable(run);
+        loop {
+            let (each, rank) = fitting(&pieces, tells)?;
+            let is_paid = |at: &usize| tells[*at] && each[*at] < 0.0;
+            // By what it takes off all pieces together.
+            let taken_off = |at: &usize| each[*at] * sum(&pieces, *at);
+            let least = (1..FIGURES)
+                .filter(is_paid)
+                .min_by(|one, other| taken_off(one).total_cmp(&taken_off(other)));
+            let Some(least) = least else {
+                // Of the freedom that pieces lose, windows lose their part.
+                let freedom_lost = (rank * windows.len()).div_ceil(pieces.len());
+                return Some(Self { each, freedom_lost });
+            };
+            tells[least] = false;
         }
-        let parts = noticed.svd(true, true);
-        let weakest = WEAKEST * parts.singular_values.max();
-        let mut each = parts.solve(&cycles, weakest).ok()?;
-        each.iter_mut().zip(&units).for_each(|(price, unit)| *price /= unit);
-        // Of the freedom that pieces lose, windows lose their part.
-        let freedom_lost = (parts.rank(weakest) * windows.len()).div_ceil(pieces.len());
-        each.iter().all(|price| price.is_finite()).then_some(Self { each, freedom_lost })
     }
 
     /// Every instruction takes as long.
@@ -208,6 +207,33 @@ impl Prices {
     fn of(&self, noticed: &Noticed) -> f64 {
         self.each.iter().zip(figures(noticed)).map(|(price, figure)| price * figure).sum()
     }
+}
+
+/// The prices of what tells that fit these pieces best, and how many of them are independent.
+fn fitting(pieces: &[&Piece], tells: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
+    let rows = pieces.iter().flat_map(|piece| {
+        let noticed = figures(&piece.noticed).into_iter().zip(tells);
+        noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
+    });
+    let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
+    let cycles = DVector::from_iterator(pieces.len(), pieces.iter().map(|it| it.cycles as f64));
+    // In units of their own, so that what is rare weighs no less.
+    let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
+    for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
+        column /= *unit;
+    }
+    let parts = noticed.svd(true, true);
+    let weakest = WEAKEST * parts.singular_values.max();
+    let mut each = parts.solve(&cycles, weakest).ok()?;
+    for ((price, unit), tells) in each.iter_mut().zip(&units).zip(tells) {
+        *price = if tells { *price / unit } else { 0.0 };
+    }
+    each.iter().all(|price| price.is_finite()).then_some((each, parts.rank(weakest)))
+}
+
+/// Of a figure in all pieces.
+fn sum(pieces: &[&Piece], at: usize) -> f64 {
+    pieces.iter().map(|piece| figures(&piece.noticed)[at]).sum()
 }
 
 /// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
@@ -528,6 +554,34 @@ mod tests {
         let windows: Vec<SimulatedWindow> = (0..100).map(stream).collect();
         let found = extrapolated(&windows, 2_000_000).unwrap();
         assert!((found.value / 1_600_000.0 - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    /// In each window misses come along with three mispredictions and with something quick; in the rest of the run alone.
+    #[test]
+    fn nothing_saves_time() {
+        let noticed = |mispredicts, l1d_misses| Noticed {
+            instructions: 1000,
+            mispredicts,
+            requests: Requests { l1d_misses, ..Default::default() },
+        };
+        let window = |index: u64| {
+            let (own, misses) = (noticed(index % 7, index % 5), index % 5);
+            let cycles = 800 + 20 * (index % 7) - 30 * misses;
+            let mut both = own.plus(&noticed(index % 7, index % 5));
+            both.requests.l1d_misses += 4 * (index % 2);
+            SimulatedWindow {
+                begin: 10_000 * index,
+                cycles,
+                noticed: own,
+                with_warm_up: both,
+                pieces: vec![Piece { cycles, noticed: own }],
+                stands_for: None,
+            }
+        };
+        let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
+        let prices = Prices::learned(&Run::of(&windows, 1_000_000).unwrap()).unwrap();
+        assert!(prices.each.iter().all(|price| *price >= 0.0), "{prices:?}");
+        assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
     }
 
     proptest! {

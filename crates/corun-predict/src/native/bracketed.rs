@@ -280,9 +280,11 @@ fn call_of(thread: Pid, is_asked: bool) -> io::Result<SystemCall> {
         Err(Errno::ESRCH) => return Ok(SOME),
         info => info?,
     };
+    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+        return Ok(SOME);
+    }
     // SAFETY: the kernel has filled in what `op` says.
-    let number = (info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then(|| unsafe { info.u.entry.nr });
-    Ok(number.map_or(SOME, SystemCall))
+    Ok(SystemCall(unsafe { info.u.entry.nr }))
 }
 
 /// The signal that the program is to get, if it stopped for one.

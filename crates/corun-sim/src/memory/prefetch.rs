@@ -256,6 +256,52 @@ mod tests {
         }
     }
 
+    fn page(linear: u64, physical: u64, is_huge: bool) -> Page {
+        Page { linear, physical, is_huge }
+    }
+
+    /// What is fetched when the lines of a page are asked for one after the other.
+    fn fetched(prefetchers: &mut Prefetchers, page: Page, lines: &[u64]) -> Vec<Line> {
+        prefetchers.enter(page);
+        let ask = |line: &u64| prefetchers.stream(page.physical * LINES_OF_A_PAGE + line);
+        lines.iter().flat_map(ask).collect()
+    }
+
+    #[test]
+    fn a_stream_goes_on_in_the_page_behind_when_that_is_entered() {
+        let all: Vec<u64> = (0..64).collect();
+        for (next, is_believed) in [(8, true), (9, false)] {
+            let mut up = prefetchers();
+            fetched(&mut up, page(7, 100, false), &all);
+            let first = fetched(&mut up, page(next, 3, false), &[0]);
+            let expected = if is_believed { (193..201).collect() } else { Vec::new() };
+            assert_eq!(first, expected, "{next}");
+        }
+        let mut down = prefetchers();
+        fetched(&mut down, page(7, 100, false), &all.iter().rev().copied().collect::<Vec<_>>());
+        let first = fetched(&mut down, page(6, 3, false), &[63]);
+        assert_eq!(first, (247..255).rev().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn in_a_huge_page_a_stream_does_not_end_where_small_ones_would() {
+        let mut up = prefetchers();
+        let lines: Vec<u64> = (50..64).collect();
+        let before = fetched(&mut up, page(7, 519, true), &lines);
+        assert_eq!(before.last(), Some(&(519 * 64 + 63 + 8)));
+        // What was fetched already is not fetched again.
+        assert_eq!(fetched(&mut up, page(8, 520, true), &[0]), [520 * 64 + 8]);
+    }
+
+    #[test]
+    fn what_found_no_buffer_is_fetched_later() {
+        let mut up = prefetchers();
+        let before = fetched(&mut up, page(7, 100, false), &[0, 1, 2]);
+        assert_eq!(before, (6403..6411).collect::<Vec<_>>());
+        up.stop_before(6405);
+        assert_eq!(up.stream(6403).collect::<Vec<_>>(), (6405..6412).collect::<Vec<_>>());
+    }
+
     proptest! {
         #[test]
         fn nothing_beyond_the_page_is_fetched(lines in prop::collection::vec(0u64..512, 0..300)) {

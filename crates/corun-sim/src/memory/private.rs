@@ -20,6 +20,8 @@ pub(super) struct Private {
     pub(super) fills: Divided<Buffers>,
     /// Lines that are gathered of stores past the caches, the one that began first in front.
     pub(super) gathered: VecDeque<Line>,
+    /// Their buffers.
+    pub(super) gathering: Buffers,
     pub(super) l2: Divided<Cache>,
     pub(super) l2_link: Divided<Link>,
     pub(super) l2_misses: Divided<Buffers>,
@@ -53,6 +55,7 @@ impl Private {
                 Buffers::new(fills.entries / parts)
             }),
             gathered: VecDeque::new(),
+            gathering: Buffers::new(super::stream::GATHERED as u32),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
             // Each of equal parts is so many times as slow.
             l2_link: Divided::new(l2, threads, |parts| {

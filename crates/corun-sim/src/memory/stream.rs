@@ -4,8 +4,8 @@
 
 use super::{LINE_SHIFT, Line, Memory, Origin, Reply, Request};
 
-/// Lines that are gathered at a time, so that stores to some lines by turns need not ask for buffers anew.
-const GATHERED: usize = 8;
+/// Lines that are gathered, or on their way, at a time.
+pub(super) const GATHERED: usize = 8;
 
 impl Memory {
     /// Where a store past the caches goes: its page is known, and nothing is asked for.
@@ -15,7 +15,7 @@ impl Memory {
         Reply { ready: now + translation, translation, origin: Origin::L1, displaced }
     }
 
-    /// A store past the caches: when there is a buffer for its line, the fill buffer of a miss until memory takes it.
+    /// A store past the caches: when there is a buffer for its line, which memory takes then.
     pub(crate) fn stream(&mut self, request: Request, now: u64) -> Reply {
         let mut reply = self.locate(request, now);
         let Request { core, user, .. } = request;
@@ -28,7 +28,7 @@ impl Memory {
         if own.gathered.len() > GATHERED {
             own.gathered.pop_front();
         }
-        let begin = own.fills.of(user).free(reply.ready);
+        let begin = own.gathering.free(reply.ready);
         own.l1d.of(user).remove(line);
         own.l2.of(user).remove(line);
         self.leave_others(core, line, begin);
@@ -37,7 +37,7 @@ impl Memory {
             l3.remove(line);
         }
         let gone = group.to_main.take(begin) + self.latencies.l3;
-        self.cores[core].fills.of(user).take(gone);
+        self.cores[core].gathering.take(gone);
         reply.ready = begin;
         reply
     }

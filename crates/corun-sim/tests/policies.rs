@@ -109,7 +109,15 @@ impl Pair {
                 .to_vec(),
             "front.prediction" => vec![Self::Guesses],
             "front.microcode" => vec![Self::Microcode],
-            "front.op_cache" => model.front.op_cache.iter().map(Self::decoded).collect(),
+            // Which have too little room by halves, and both together or not.
+            "front.op_cache" => {
+                let caches = model.front.op_cache.iter();
+                caches
+                    .flat_map(|it| {
+                        [(3, 4), (5, 8), (9, 16), (1, 2)].map(|part| Self::decoded(it, part))
+                    })
+                    .collect()
+            }
             "front.loop_buffer" => {
                 let buffers = model.front.loop_buffer.iter();
                 buffers.map(|buffer| Self::Looping(buffer.operations * 3 / 4)).collect()
@@ -146,14 +154,21 @@ impl Pair {
                     Self::Port,
                 ]
             }
-            _ => vec![Self::Decoding, Self::Microcode, LONG, Self::Dense(9000)],
+            _ => vec![
+                Self::Decoding,
+                Self::Microcode,
+                LONG,
+                Self::Dense(9000),
+                Self::Guesses,
+                Self::Cold,
+            ],
         }
     }
 
-    /// Code that three quarters of an op cache hold.
-    fn decoded(cache: &OpCache) -> Self {
+    /// Code that such a part of an op cache holds.
+    fn decoded(cache: &OpCache, (of, all): (u32, u32)) -> Self {
         let in_window = cache.window / DECODED;
-        let windows = cache.sets * cache.ways * 3 / 4 / in_window.div_ceil(cache.line);
+        let windows = cache.sets * cache.ways * of / all / in_window.div_ceil(cache.line);
         Self::Decoded((windows * in_window).into())
     }
 
@@ -245,7 +260,7 @@ impl Pair {
             }),
             Self::Streams(pages) => both(pages).map(|pages| {
                 let place = |round: u64| round % pages * 0x2_0000 + round / pages * 64;
-                loads(false, pages * 24, &|round| 0x1000_0000 + place(round))
+                loads(false, pages * 40, &|round| 0x1000_0000 + place(round))
             }),
         }
     }

@@ -2,9 +2,10 @@
 //! the core counts as several, which are then begun in the cycles behind it.
 
 use crate::code::Kind;
+use crate::model::CoreModel;
 
 /// What still begins in this cycle, if anything may be too much.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Begins {
     /// As how many a wide load counts; none where wide accesses are in nobody's way.
     wide_load: Option<f64>,
@@ -15,7 +16,12 @@ pub(super) struct Begins {
 }
 
 impl Begins {
-    pub(super) fn new(wide_load: Option<f64>, width: u32, ports: usize) -> Self {
+    pub(super) fn of(model: &CoreModel) -> Self {
+        let (loads, stores) = (&model.memory.loads, &model.memory.stores);
+        Self::new(loads.wide_as, loads.width, stores.address_ports.len())
+    }
+
+    fn new(wide_load: Option<f64>, width: u32, ports: usize) -> Self {
         let a_cycle = ports as f64;
         Self { wide_load, width: width.into(), a_cycle, left: a_cycle }
     }

@@ -1,6 +1,7 @@
 //! The ports: each starts the oldest operation that has its operands.
 
 use super::banks::Banks;
+use super::begins::Begins;
 use super::flight::{Flight, Handle};
 use super::operands::lines;
 use super::parameters::Parameters;
@@ -58,7 +59,7 @@ impl<F: Feed> Core<F> {
             vector_stores: self.parameters.vector_store_rate,
         };
         let whole = rates;
-        self.begins.begin();
+        self.begins.iter_mut().for_each(Begins::begin);
         let mut banks = Banks::new(self.parameters.banks);
         let has_own = self.parameters.own_loads || self.parameters.own_stores;
         let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
@@ -79,14 +80,17 @@ impl<F: Feed> Core<F> {
                 let (kind, is_vector) = (flight.kind, flight.is_vector);
                 let (address, span, busy) = (flight.address, flight.span.into(), flight.busy);
                 let is_own = self.parameters.has_own_rate(kind);
-                let rates = if is_own { &mut own[handle.thread()] } else { &mut rates };
+                let (rates, begins) = match is_own {
+                    true => (&mut own[handle.thread()], handle.thread()),
+                    false => (&mut rates, 0),
+                };
                 if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
                     continue;
                 }
-                if self.begins.is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
+                if self.begins[begins].is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
                     continue;
                 }
-                self.begins.take(kind, span);
+                self.begins[begins].take(kind, span);
                 self.ports[set].take(port);
                 self.start(handle, set, port, memory);
             }

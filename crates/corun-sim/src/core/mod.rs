@@ -168,7 +168,8 @@ pub(crate) struct Core<F> {
     is_active: bool,
     due: Vec<Handle>,
     seats: seats::Seats,
-    begins: Begins,
+    /// Of all threads together, or of each.
+    begins: Vec<Begins>,
     tags: LinearTags,
     predictor: Predictor,
 }
@@ -215,11 +216,7 @@ impl<F: Feed> Core<F> {
             is_active: false,
             due: Vec::new(),
             seats: seats::Seats::new(),
-            begins: Begins::new(
-                model.memory.loads.wide_as,
-                model.memory.loads.width,
-                model.memory.stores.address_ports.len(),
-            ),
+            begins: vec![Begins::of(model); count],
             tags: LinearTags::of(model),
             predictor,
             front: Front::of(model, count),

@@ -107,11 +107,15 @@ mod tests {
         let busy = Seen { main: 2.0 * some.main - calm.main, ..busy };
         let found = fitted(&base, circles, &[calm, busy]).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
-        let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
+        let model = base.clone().with(&settings).unwrap();
+        // By what the circle takes, which hardly tells 0.9 GB a second from 1.0.
+        let contested = circles.contested.cycles(&model);
+        assert!((contested / some.contested - 1.0).abs() < 0.01, "{contested} {some:?}");
+        let hierarchy = model.hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
         assert!(hierarchy.walk.cycles.abs_diff(80) <= 1, "{found:?}");
         assert!((hierarchy.main.nanoseconds / 150.0 - 1.0).abs() < 0.03, "{found:?}");
-        assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
+        assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.2, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(fitted(&base, circles, &[]), None);
     }

@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return Err(Problem::usage(
             "expected a program that can run several times, found a pipe on standard input",
             "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \
-             --no-measure and without --from-call.",
+             --no-measure.",
         ));
     }
     let form: Form<Prediction> = Document::to_json;

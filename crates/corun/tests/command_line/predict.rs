@@ -146,11 +146,13 @@ fn what_counts_may_begin_behind_a_system_call() {
     let worker = |options: &[&str]| {
         let mut command = predict(&["--json=-", "--budget=1s"]);
         let corun = env!("CARGO_BIN_EXE_corun");
-        let parameters = ["kernel-worker", "--operations=100000", "chase", "size=256K"];
+        let parameters = ["kernel-worker", "--operations=1000000", "chase", "size=256K"];
         command.args(options).args(["--", corun]).args(parameters);
         read(&Outcome::of(&mut command))
     };
-    let cycles = |of: &Prediction, source| of.estimate(Metric::Cycles, source).unwrap().value;
+    let predicted =
+        |of: &Prediction| of.estimate(Metric::Cycles, Source::Predicted).map(|it| it.value);
+    let measured = |of: &Prediction| of.estimate(Metric::Cycles, Source::Measured).unwrap().value;
     let whole = worker(&["--whole"]);
     assert_eq!(whole.traced.before, None);
     for options in
@@ -159,13 +161,16 @@ fn what_counts_may_begin_behind_a_system_call() {
         let from = worker(&[options, &["--from-call=getppid"]].concat());
         let before = from.traced.before.as_ref().expect("instructions before");
         assert_eq!(before.call, "getppid");
-        assert!(before.instructions > from.traced.instructions / 10, "{options:?} {before:?}");
+        assert!(before.instructions > 100_000, "{options:?} {before:?}");
         let all = before.instructions + from.traced.instructions;
         let is_near = all.abs_diff(whole.traced.instructions) < whole.traced.instructions / 20;
         assert!(is_near, "{options:?} {before:?} {}", whole.traced.instructions);
-        for source in [Source::Predicted, Source::Measured] {
-            let (part, all) = (cycles(&from, source), cycles(&whole, source));
-            assert!(part > 0.0 && part < 0.95 * all, "{options:?} {source:?}: {part} of {all}");
+        assert!(measured(&from) > 0.0);
+        if let (Some(part), Some(all)) = (predicted(&from), predicted(&whole)) {
+            // A load takes as long as the second level, and what comes before is more than nothing.
+            let of_a_load = part / 1e6;
+            assert!((10.0..20.0).contains(&of_a_load), "{options:?}: {of_a_load}");
+            assert!(part < all, "{options:?}: {part} of {all}");
         }
     }
 }

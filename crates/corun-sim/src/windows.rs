@@ -143,7 +143,7 @@ pub fn simulate_windows(
         }
         let state = machine.state(0, 0).since(&before);
         let noticed = Noticed::of(&state);
-        if stretch.place >= not_counted {
+        if stretch.phase == Phase::Counted || stretch.place >= not_counted {
             recorded = recorded.plus(&noticed);
         }
         if stretch.phase == Phase::Counted && state.retired > 0 {
@@ -163,7 +163,7 @@ pub fn simulate_windows(
 }
 
 /// Instructions before what counts, of which nothing is told with the first window. They are those of all threads: of
-/// one among several, some more is left out.
+/// one among several, more warm-ups are left out.
 fn before(trace: &Trace) -> u64 {
     trace.opening().plan.rest().1
 }
@@ -227,9 +227,9 @@ fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
     for (at, stretch) in counted.iter_mut().enumerate() {
         let window = match (are_all, is_one) {
             (true, _) => windows.get(at),
-            (false, true) => {
-                windows.iter().min_by_key(|it| (not_counted + it.begin).abs_diff(stretch.place))
-            }
+            (false, true) => windows
+                .iter()
+                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(stretch.place)),
             (false, false) => None,
         };
         stretch.stands_for = window.map(stands_for);
@@ -344,6 +344,10 @@ mod tests {
         assert!(recorded(&windows).abs_diff(900) < 16, "{windows:?}");
         let all = simulated(&trace(&stretches)).windows;
         assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
+        // Of a thread that has done less than all did before; what counts is told in any case.
+        let plan = Plan::Behind { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
+        let few = simulated(&planned(plan, &stretches)).windows;
+        assert!(recorded(&few).abs_diff(300) < 16, "{few:?}");
     }
 
     #[test]

@@ -116,7 +116,10 @@ impl Search {
         let was_interrupted = traced.ending == Ending::Interrupted;
         let (before, total) = match (profile.instructions(), call) {
             (Some(counted), _) if self.learns() => counted,
-            (None, Some(call)) if !was_interrupted => return Err(TraceError::NoCall(call)),
+            // One that was killed has not come as far.
+            (None, Some(call)) if matches!(traced.ending, Ending::Exited(_)) => {
+                return Err(TraceError::NoCall(call));
+            }
             _ => (0, traced.instructions),
         };
         let samples = self.samples.map(|samples| {

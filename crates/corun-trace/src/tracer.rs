@@ -180,8 +180,8 @@ impl Actionable for TraceError {
         match self {
             Self::Program { .. } => "Give a program that can be run.".to_owned(),
             Self::NoCall(_) => {
-                "See which it makes, for instance with strace, and name one of them; or leave \
-                                --from-call out."
+                "See which it makes, for instance with strace, and name one of them; or leave --from-call \
+                 out."
                     .to_owned()
             }
             Self::Sink(_) => {

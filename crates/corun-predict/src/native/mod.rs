@@ -69,10 +69,10 @@ pub struct Subject<'a> {
     pub ending: Ending,
 }
 
-/// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none begins after `budget`, but one counts in any case. Of all runs those
-/// count that had the core to themselves, or most nearly. None if `stop` was set. `progress` is told of each run.
-/// The `surroundings` are looked at before, behind and now and then between the runs, of which all that were alone count
-/// then.
+/// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none
+/// begins after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
+/// nearly. None if `stop` was set. `progress` is told of each run. The `surroundings` are looked at before, behind and
+/// now and then between the runs, of which all that were alone count then.
 ///
 /// # Errors
 /// If the program cannot be watched, or does not end as it is to.

@@ -80,7 +80,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// One that has gone all through a page and is believed, as it goes on in another.
+    /// One that is believed, as it goes on in the page behind.
     fn going_on(&self, page: Page) -> Option<Self> {
         let before = self.page.filter(|_| self.run.unsigned_abs() >= STREAM)?;
         let first = page.physical * LINES_OF_A_PAGE;

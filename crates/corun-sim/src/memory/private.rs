@@ -18,8 +18,9 @@ pub(super) struct Private {
     pub(super) l1d: Divided<Cache>,
     pub(super) l1d_latency: u64,
     pub(super) fills: Divided<Buffers>,
-    /// Lines that are gathered of stores past the caches, the one that began first in front.
-    pub(super) gathered: VecDeque<Line>,
+    /// Lines that are gathered of stores past the caches, the one that began first in front, with where in it the last
+    /// one stored.
+    pub(super) gathered: VecDeque<(Line, u64)>,
     /// Their buffers.
     pub(super) gathering: Buffers,
     pub(super) l2: Divided<Cache>,

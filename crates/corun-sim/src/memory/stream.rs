@@ -2,10 +2,30 @@
 //!
 //! After Intel, Software Developer's Manual 3A, 13.3.1, and AMD, Software Optimization Guides, "write combining".
 
+use super::private::Private;
 use super::{LINE_SHIFT, Line, Memory, Origin, Reply, Request};
+use crate::model::LINE;
 
 /// Lines that are gathered, or on their way, at a time.
 pub(super) const GATHERED: usize = 8;
+
+impl Private {
+    /// Whether a store is to a line that is gathered already. Who stores where it has stored before begins it anew.
+    fn gathers(&mut self, line: Line, offset: u64) -> bool {
+        if let Some(place) = self.gathered.iter().position(|(other, _)| *other == line) {
+            if self.gathered[place].1 < offset {
+                self.gathered[place].1 = offset;
+                return true;
+            }
+            self.gathered.remove(place);
+        }
+        self.gathered.push_back((line, offset));
+        if self.gathered.len() > GATHERED {
+            self.gathered.pop_front();
+        }
+        false
+    }
+}
 
 impl Memory {
     /// Where a store past the caches goes: its page is known, and nothing is asked for.
@@ -18,19 +38,16 @@ impl Memory {
     /// A store past the caches: when there is a buffer for its line, which memory takes then.
     pub(crate) fn stream(&mut self, request: Request, now: u64) -> Reply {
         let mut reply = self.locate(request, now);
-        let Request { core, user, .. } = request;
+        let core = request.core;
         let line = request.pages.physical(request.linear) >> LINE_SHIFT;
         let own = &mut self.cores[core];
-        if own.gathered.contains(&line) {
+        if own.gathers(line, request.linear % u64::from(LINE)) {
             return reply;
         }
-        own.gathered.push_back(line);
-        if own.gathered.len() > GATHERED {
-            own.gathered.pop_front();
-        }
         let begin = own.gathering.free(reply.ready);
-        own.l1d.of(user).remove(line);
-        own.l2.of(user).remove(line);
+        for cache in own.l1d.each().chain(own.l2.each()).chain(own.l1i.each()) {
+            cache.remove(line);
+        }
         self.leave_others(core, line, begin);
         let group = &mut self.groups[core / self.group_size];
         if let Some(l3) = &mut group.l3 {
@@ -74,6 +91,16 @@ mod tests {
             let reply = memory.load(request(asks, 0x1000), begin + 1000);
             assert_eq!(reply.origin, Origin::Main, "{asks} {reply:?}");
         }
+    }
+
+    #[test]
+    fn a_line_that_was_full_is_gathered_anew() {
+        let model = model::find("zen4").unwrap();
+        let mut memory = Memory::new(&model, &[1]);
+        let begin = memory.locate(request(0, 0), 0).ready;
+        let last = (0..100).fold(begin, |now, _| memory.stream(request(0, 0x1000), now).ready);
+        let line = 64.0 / model.hierarchy.main.gigabytes_a_second * model.gigahertz;
+        assert!((last - begin) as f64 > 80.0 * line, "{last} {begin}");
     }
 
     #[test]

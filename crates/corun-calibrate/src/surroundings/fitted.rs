@@ -6,10 +6,12 @@ use corun_sim::model::CoreModel;
 use super::{Circles, Seen};
 
 /// Times that each field is set, since what one takes hangs on the others.
-const ROUNDS: usize = 2;
+const ROUNDS: usize = 3;
 /// Steps in which what others bring is found between these GB a second.
 const STEPS: usize = 8;
 const OTHERS: [f64; 2] = [0.01, 40.0];
+/// Times as much around it, by which it is found more exactly.
+const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
 /// GB a second that no memory is slower than.
 const SLOWEST: f64 = 0.1;
 
@@ -32,7 +34,8 @@ pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<
         let nanoseconds = model.hierarchy.main.nanoseconds + more / model.gigahertz;
         model.hierarchy.main.nanoseconds = nanoseconds.max(1.0);
         let contested = mean(|it| it.contested);
-        let others = brought(&model, |model| circles.contested.cycles(model) < contested);
+        let others =
+            brought(|others| circles.contested.cycles(&with_others(&model, others)) / contested);
         model = with_others(&model, others);
     }
     let hierarchy = &model.hierarchy;
@@ -63,18 +66,29 @@ fn with_others(model: &CoreModel, others: f64) -> CoreModel {
     model
 }
 
-/// How much others bring, in GB a second: the most with which it is too fast still, or nothing.
-fn brought(model: &CoreModel, mut is_too_fast: impl FnMut(&CoreModel) -> bool) -> f64 {
-    let mut with = |others: f64| is_too_fast(&with_others(model, others));
+/// How much others bring, in GB a second, where they make circles take as long: `taken` tells how many times as long.
+///
+/// What a circle takes hangs on chance a little, so that a straight line through what it takes around the place decides.
+fn brought(mut taken: impl FnMut(f64) -> f64) -> f64 {
     let [mut low, mut high] = OTHERS;
-    if !with(low) {
+    if taken(low) >= 1.0 {
         return 0.0;
     }
     for _ in 0..STEPS {
         let middle = (low * high).sqrt();
-        if with(middle) { low = middle } else { high = middle }
+        if taken(middle) < 1.0 { low = middle } else { high = middle }
     }
-    low
+    let seen: Vec<[f64; 2]> = AROUND.map(|part| [(low * part).ln(), taken(low * part).ln()]).into();
+    let mean = |at: usize| seen.iter().map(|it| it[at]).sum::<f64>() / seen.len() as f64;
+    let [others, excess] = [mean(0), mean(1)];
+    let sum = |of: fn(f64, f64) -> f64| {
+        seen.iter().map(|it| of(it[0] - others, it[1] - excess)).sum::<f64>()
+    };
+    let slope = sum(|others, excess| others * excess) / sum(|others, _| others * others);
+    let found = (others - excess / slope).exp();
+    // A line that is nearly level leads nowhere.
+    let [least, most] = [AROUND[0] * low, AROUND[AROUND.len() - 1] * low];
+    if slope > 0.0 { found.clamp(least, most) } else { low }
 }
 
 #[cfg(test)]
@@ -82,6 +96,18 @@ mod tests {
     use corun_sim::model::find;
 
     use super::*;
+
+    #[test]
+    fn what_others_bring_is_found_beside_chance() {
+        for others in [0.05, 0.9, 3.0, 20.0] {
+            let taken = |with: f64| (with / others).sqrt();
+            assert!((brought(taken) / others - 1.0).abs() < 1e-3, "{others}");
+            let by_chance = |with: f64| taken(with) * (1.0 + 0.02 * (1e4 * with).sin());
+            assert!((brought(by_chance) / others - 1.0).abs() < 0.05, "{others}");
+        }
+        assert_eq!(brought(|_| 1.5), 0.0, "slower without any");
+        assert!(brought(|_| 0.5) > 30.0, "no more than is looked for");
+    }
 
     #[test]
     fn a_model_is_found_again_by_what_its_circles_take() {
@@ -107,15 +133,11 @@ mod tests {
         let busy = Seen { main: 2.0 * some.main - calm.main, ..busy };
         let found = fitted(&base, circles, &[calm, busy]).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
-        let model = base.clone().with(&settings).unwrap();
-        // By what the circle takes, which hardly tells 0.9 GB a second from 1.0.
-        let contested = circles.contested.cycles(&model);
-        assert!((contested / some.contested - 1.0).abs() < 0.01, "{contested} {some:?}");
-        let hierarchy = model.hierarchy;
+        let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
         assert!(hierarchy.walk.cycles.abs_diff(80) <= 1, "{found:?}");
         assert!((hierarchy.main.nanoseconds / 150.0 - 1.0).abs() < 0.03, "{found:?}");
-        assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.2, "{found:?}");
+        assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(fitted(&base, circles, &[]), None);
     }

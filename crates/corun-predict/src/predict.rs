@@ -268,7 +268,7 @@ impl Recorded {
 
 fn searched(job: &Job<'_>, search: Search, stop: &AtomicBool) -> Result<Found, PredictError> {
     search.run(&job.target, job.tracer.tracer, stop).map_err(|error| {
-        if let TraceError::NoCall(_) = error {
+        if let TraceError::NoCall { .. } = error {
             return PredictError::Trace(error);
         }
         // A program that dies before it has told anything looks like a tracer that does not bear it.
@@ -543,7 +543,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
     if shortest < LEAST_USER_S {
         caveats.push(Caveat::new(
             "short",
-            "The program is over so soon that what is measured is its start, with cold caches, rather \
+            "What counts of the program is over so soon that cold caches decide what is measured, rather \
              than its work.",
         ));
     }

@@ -118,7 +118,7 @@ impl Search {
             (Some(counted), _) if self.learns() => counted,
             // One that was killed has not come as far.
             (None, Some(call)) if matches!(traced.ending, Ending::Exited(_)) => {
-                return Err(TraceError::NoCall(call));
+                return Err(TraceError::NoCall { call, remarks: traced.remarks });
             }
             _ => (0, traced.instructions),
         };
@@ -232,6 +232,15 @@ fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> Str
 }
 
 impl Wish {
+    /// The same with what a run before finds, if one is needed for that.
+    ///
+    /// # Errors
+    /// As [`Search::run`].
+    pub fn settled(self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Self, TraceError> {
+        let part = Part::Of(self.plan(chosen, stop)?);
+        Ok(Self { part, from: None, ..self })
+    }
+
     fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Plan, TraceError> {
         let (known, samples) = match &self.part {
             Part::Of(plan) => (Some(plan), None),

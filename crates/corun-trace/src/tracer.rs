@@ -149,8 +149,16 @@ pub enum TraceError {
         source: std::io::Error,
     },
     /// The run was to count from a system call that it does not make.
-    #[error("expected a program that makes the system call {0}, found none in its run")]
-    NoCall(SystemCall),
+    #[error(
+        "expected a program that makes the system call {call}, found none in its run{}",
+        behind(remarks)
+    )]
+    NoCall {
+        /// The call.
+        call: SystemCall,
+        /// What the tracer remarked on the run.
+        remarks: Vec<String>,
+    },
     /// Nothing can be kept.
     #[error(transparent)]
     Sink(#[from] SinkError),
@@ -175,13 +183,18 @@ pub enum TraceError {
     },
 }
 
+/// Remarks as more sentences of an error.
+fn behind(remarks: &[String]) -> String {
+    remarks.iter().map(|remark| format!(". {}", remark.trim_end_matches('.'))).collect()
+}
+
 impl Actionable for TraceError {
     fn next_step(&self) -> String {
         match self {
             Self::Program { .. } => "Give a program that can be run.".to_owned(),
-            Self::NoCall(_) => {
-                "See which it makes, for instance with strace, and name one of them; or leave --from-call \
-                 out."
+            Self::NoCall { .. } => {
+                "Name a call that the process itself makes, before it becomes another program; strace \
+                 without -f shows them. Or leave --from-call out."
                     .to_owned()
             }
             Self::Sink(_) => {

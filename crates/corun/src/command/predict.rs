@@ -99,6 +99,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if standard_input_is_used_up()
         && (sampling.search(arguments.from_call).is_needed() || !arguments.no_measure)
     {
+        if arguments.from_call.is_some() {
+            return Err(Problem::usage(
+                "expected a program that can run twice for --from-call, found a pipe on standard input",
+                "Give the input as a file: corun predict ... < FILE",
+            ));
+        }
         return Err(Problem::usage(
             "expected a program that can run several times, found a pipe on standard input",
             "Give the input as a file: corun predict ... < FILE; or run it once only, with --whole \

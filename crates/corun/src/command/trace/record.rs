@@ -48,7 +48,7 @@ pub struct Arguments {
     #[arg(value_parser = values::count, requires = "warmed")]
     warm_up: Option<u64>,
     /// Count instructions from behind the program's first system call CALL on, a name such as getppid or
-    /// a number; the program runs once before for that
+    /// a number; the program runs once before for that, so not with --once
     #[arg(long, value_name = "CALL", conflicts_with = "once")]
     from_call: Option<SystemCall>,
     /// Record these threads only, counted from 0 in the order in which they begin (0,2,3)
@@ -103,8 +103,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         runs_again: !arguments.once && !is_pipe,
         options: Options { level: arguments.level, ..Options::default() },
     };
-    let output = Counted { output: create(&arguments.output)?, bytes: 0 };
     let stop = interruption::flag_on_signals()?;
+    // Before a file is written over.
+    let wish = wish.settled(&chosen, &stop)?;
+    let output = Counted { output: create(&arguments.output)?, bytes: 0 };
     arguments.say(&chosen.reason);
     let (conducted, counted) = conduct(&wish, &chosen, output, &stop).inspect_err(|error| {
         if let TraceError::Sink(_) = error {

@@ -87,6 +87,20 @@ fn there_may_be_many_samples() {
     }
 }
 
+#[test]
+fn a_call_that_is_not_made_costs_no_trace() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        std::fs::write(scratch.file("trace"), "kept").unwrap();
+        let options = ["--from-call=fork"];
+        let outcome = Outcome::of(with(tracer, &scratch, &options).args(["sh", "-c", "exec true"]));
+        assert_eq!(outcome.exit, Some(1), "{tracer}");
+        assert!(outcome.errors.contains("found none in its run"), "{tracer}: {}", outcome.errors);
+        assert!(outcome.errors.contains("another program"), "{tracer}: {}", outcome.errors);
+        assert_eq!(std::fs::read_to_string(scratch.file("trace")).unwrap(), "kept", "{tracer}");
+    }
+}
+
 /// The shell writes when it has counted.
 #[test]
 fn what_lies_before_a_system_call_only_warms() {
@@ -197,7 +211,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     insta::assert_snapshot!(without, @r"
     exit 1
     corun: expected a program that makes the system call fork, found none in its run
-      See which it makes, for instance with strace, and name one of them; or leave --from-call out.
+      Name a call that the process itself makes, before it becomes another program; strace without -f shows them. Or leave --from-call out.
     ");
     let unknown = told(&["-o", "t", "--tracer=magic", "--", "true"]);
     insta::assert_snapshot!(unknown.replace("dynamorio, ", ""), @r#"

@@ -121,10 +121,12 @@ pub fn predict(
             ending: recorded.ending,
         };
         let surroundings = surroundings(job, &mut caveats);
+        let is_virtual = job.machine.hypervisor.is_some();
         let circles = surroundings.as_ref().map(Surroundings::circles);
         match measure(subject, budget, surroundings, told, stop) {
             Ok(Some(found)) => {
-                let fitted = circles.and_then(|circles| fitted(job.model, circles, &found.seen));
+                let fitted =
+                    circles.and_then(|circles| fitted(job.model, circles, &found.seen, is_virtual));
                 memory = fitted.unwrap_or_default();
                 measured = Some(found.runs);
             }

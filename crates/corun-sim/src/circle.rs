@@ -92,7 +92,10 @@ fn part_of(model: &CoreModel) -> CoreModel {
     memory.l1d.kib = part(memory.l1d.kib, memory.l1d.ways);
     hierarchy.l2.kib = part(hierarchy.l2.kib, hierarchy.l2.ways);
     let prefetch = &mut hierarchy.prefetch;
-    for entries in [&mut prefetch.strides, &mut prefetch.streams, &mut hierarchy.walk.directories] {
+    let streams = prefetch.lines.as_mut().map(|lines| &mut lines.streams);
+    let prefetchers = [&mut prefetch.strides, &mut prefetch.streams];
+    let directories = &mut hierarchy.walk.directories;
+    for entries in prefetchers.into_iter().chain(streams).chain([directories]) {
         *entries = entries.div_ceil(PART);
     }
     // Others bring as much into fewer sets: a round takes a part of the time, too, and each set gets as much in it.
@@ -133,6 +136,9 @@ mod tests {
         let cycles = |others: f64, kib: u64| {
             let mut model = find("zen4").unwrap();
             model.hierarchy.l3.as_mut().unwrap().others = others;
+            // Some lines of a circle happen to follow each other, and prefetchers look behind its end.
+            let prefetch = &mut model.hierarchy.prefetch;
+            (prefetch.lines, prefetch.strides, prefetch.streams) = (None, 0, 0);
             Circle::of_lines(kib << 10).cycles(&model)
         };
         assert_eq!(cycles(5.0, 512), cycles(0.0, 512), "the second level is the core's own");

@@ -162,7 +162,7 @@ fn what_fits_into_the_first_level_alone_may_not_fit_twice() {
         let body = [0x48, 0x8b, 0x00];
         let rounds = 12 * lines;
         let chase = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
-        let quiet = with(
+        let mut quiet = with(
             &model,
             &[
                 ("prefetch.strides", "0"),
@@ -170,6 +170,7 @@ fn what_fits_into_the_first_level_alone_may_not_fit_twice() {
                 ("prefetch.next_line", "false"),
             ],
         );
+        quiet.hierarchy.prefetch.lines = None;
         let shared = smt_yield(&quiet, &[&chase]);
         let own = smt_yield(&with(&quiet, &[("l1d.policy", "replicated")]), &[&chase]);
         assert!(shared < 1.2, "{}: {shared}", model.name);

@@ -15,13 +15,20 @@ const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
 /// GB a second that no memory is slower than.
 const SLOWEST: f64 = 0.1;
 
-/// The fields of the model with which circles take what was seen; none if nothing was.
-pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<FoundField>> {
+/// The fields of the model with which circles take what was seen; none if nothing was. A virtual machine's pages have an
+/// entry in its hypervisor's tables, too.
+pub fn fitted(
+    model: &CoreModel,
+    circles: Circles,
+    seen: &[Seen],
+    is_virtual: bool,
+) -> Option<Vec<FoundField>> {
     // Others come and go; what a program meets is their mean, and what is the machine's own is the least of what was
     // seen.
     let mean = |of: fn(&Seen) -> f64| seen.iter().map(of).sum::<f64>() / seen.len() as f64;
     let least = |of: fn(&Seen) -> f64| seen.iter().map(of).min_by(f64::total_cmp);
     let mut model = model.clone();
+    model.hierarchy.walk.nested = is_virtual.into();
     model.hierarchy.main.gigabytes_a_second = mean(|it| it.gigabytes_a_second);
     let (last_level, pages) = (least(|it| it.last_level)?, least(|it| it.pages)?);
     for _ in 0..ROUNDS {
@@ -49,6 +56,7 @@ pub fn fitted(model: &CoreModel, circles: Circles, seen: &[Seen]) -> Option<Vec<
         field("main.nanoseconds", hierarchy.main.nanoseconds, 0),
         field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second.max(SLOWEST), 1),
         field("walk.cycles", hierarchy.walk.cycles.into(), 0),
+        field("walk.nested", hierarchy.walk.nested.into(), 0),
     ])
 }
 
@@ -113,7 +121,7 @@ mod tests {
     fn a_model_is_found_again_by_what_its_circles_take() {
         let mut machine = find("zen4").unwrap();
         let hierarchy = &mut machine.hierarchy;
-        (hierarchy.l2.miss, hierarchy.walk.cycles) = (45, 80);
+        (hierarchy.l2.miss, hierarchy.walk.cycles, hierarchy.walk.nested) = (45, 80, 1);
         hierarchy.main.nanoseconds = 150.0;
         let base = find("zen4").unwrap();
         let circles = Circles::of(&base).unwrap();
@@ -131,7 +139,7 @@ mod tests {
         let [calm, some] = [seen(0.0), seen(1.0)];
         let busy = Seen { contested: 2.0 * some.contested - calm.contested, ..seen(2.0) };
         let busy = Seen { main: 2.0 * some.main - calm.main, ..busy };
-        let found = fitted(&base, circles, &[calm, busy]).unwrap();
+        let found = fitted(&base, circles, &[calm, busy], true).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
@@ -139,6 +147,7 @@ mod tests {
         assert!((hierarchy.main.nanoseconds / 150.0 - 1.0).abs() < 0.03, "{found:?}");
         assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
-        assert_eq!(fitted(&base, circles, &[]), None);
+        assert_eq!(hierarchy.walk.nested, 1);
+        assert_eq!(fitted(&base, circles, &[], true), None);
     }
 }

@@ -81,6 +81,7 @@ impl<F> Thread<F> {
         self.copies.forget();
         self.registers_used = [0; 3];
         self.loads_used = 0;
+        self.unasked.clear();
         self.stores.forget();
         self.stack_moved = false;
         self.is_held = false;

@@ -135,6 +135,10 @@ impl<F: Feed> Core<F> {
         ports.counts.start(now, port);
         let done = match kind {
             Kind::Compute | Kind::StoreData(_) => now + latency,
+            Kind::Load(_) if self.must_wait(handle, memory) => {
+                self.is_active = true;
+                return;
+            }
             Kind::Load(_) => self.load_now(handle, latency, memory),
             Kind::StoreAddress(_) => {
                 self.touch(handle, memory, Memory::own);
@@ -150,7 +154,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// When a load that starts now is done.
-    fn load_now(&mut self, handle: Handle, latency: u64, memory: &mut Memory) -> u64 {
+    pub(super) fn load_now(&mut self, handle: Handle, latency: u64, memory: &mut Memory) -> u64 {
         let (now, thread) = (self.now, handle.thread());
         let &Flight { address, is_forwarded, .. } = self.flight(handle);
         // What a store hands over never misses.
@@ -186,7 +190,7 @@ impl<F: Feed> Core<F> {
 
     /// Tells those that wait for a result when it comes. What can start in this very cycle goes to
     /// `due`.
-    fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
+    pub(super) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
         let (now, wheel) = (self.now, &mut self.wheel);
         let thread = handle.thread();
         self.threads[thread].flights.finish(handle, done, |consumer, ready| {

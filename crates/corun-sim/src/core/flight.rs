@@ -56,7 +56,7 @@ pub(super) struct Flight {
     pub(super) kind: Kind,
     /// Whether it moves a vector.
     pub(super) is_vector: bool,
-    /// Whether it needs a port.
+    /// Whether it needs a port, or is done with it.
     pub(super) has_port: bool,
     /// The port it was given.
     pub(super) port: u8,
@@ -87,6 +87,17 @@ impl Flight {
     #[inline]
     pub(super) fn can_be_taken_back(&self) -> bool {
         matches!(self.kind, Kind::Load(_)) && !self.is_firm
+    }
+
+    /// It has left its port, and waits for a buffer of the first level's misses.
+    pub(super) fn wait_for_buffer(&mut self) {
+        (self.has_port, self.origin) = (false, Origin::L2);
+    }
+
+    /// Whether it does.
+    #[inline]
+    pub(super) fn awaits_buffer(&self) -> bool {
+        self.done == NEVER && !self.has_port && matches!(self.kind, Kind::Load(_))
     }
 
     /// Says which bytes it loads or is going to store.

@@ -28,6 +28,7 @@ mod stack;
 mod store_queue;
 mod thread;
 mod turn;
+mod unasked;
 mod wheel;
 
 pub(crate) use flight::CAPACITY;
@@ -164,6 +165,8 @@ pub(crate) struct Core<F> {
     active: u32,
     /// When another core has the next of the lines that it takes from this one.
     next_taken: Option<u64>,
+    /// When loads that could not be asked for may be.
+    next_ask: Option<u64>,
     /// Whether anything happened in this cycle.
     is_active: bool,
     due: Vec<Handle>,
@@ -213,6 +216,7 @@ impl<F: Feed> Core<F> {
             age: 0,
             active: count as u32,
             next_taken: None,
+            next_ask: None,
             is_active: false,
             due: Vec::new(),
             seats: seats::Seats::new(),
@@ -293,6 +297,7 @@ impl<F: Feed> Core<F> {
         self.notice_taken(memory);
         self.commit_stores(memory);
         self.retire(memory);
+        self.ask_anew(memory);
         self.execute(memory);
         self.rename();
         fetch(self, memory);
@@ -333,6 +338,7 @@ impl<F: Feed> Core<F> {
             .chain(threads)
             .chain(wheel)
             .chain(self.next_taken)
+            .chain(self.next_ask)
             .min()
             .unwrap_or(soonest)
             .max(soonest)

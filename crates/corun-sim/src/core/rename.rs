@@ -285,6 +285,7 @@ impl<F: Feed> Core<F> {
         };
         if oldest.done == NEVER {
             match (has_operands, oldest.is_forwarded) {
+                _ if oldest.awaits_buffer() => data,
                 (true, _) if oldest.has_port => group(),
                 (_, true) => Component::Forwarding,
                 _ => Component::Dependency,

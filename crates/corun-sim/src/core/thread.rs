@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Feed;
 use super::copies::Copies;
 use super::fetch::Fetcher;
-use super::flight::{Flights, NEVER, filled};
+use super::flight::{Flights, Handle, NEVER, filled};
 use super::occupancy::Occupancy;
 use super::pairs::Pairs;
 use super::parameters::Parameters;
@@ -48,6 +48,8 @@ pub(super) struct Thread<F> {
     /// General-purpose, vector and mask registers taken.
     pub(super) registers_used: [u32; 3],
     pub(super) loads_used: u32,
+    /// Loads that wait for a buffer of the first level's misses.
+    pub(super) unasked: VecDeque<Handle>,
     /// Its entries of each scheduler.
     pub(super) scheduler_used: [u32; MOST_PORTS],
     pub(super) stores: StoreQueue,
@@ -152,6 +154,7 @@ impl<F: Feed> Thread<F> {
             copies: Copies::new(model.back.elimination.copy_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
+            unasked: VecDeque::new(),
             scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
             gathered: Gathered::default(),

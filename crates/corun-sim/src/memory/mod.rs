@@ -27,7 +27,7 @@ use cache::{Cache, Evicted, Line, State};
 use coherence::Directory;
 use link::Link;
 use pages::PAGE_SHIFT;
-use prefetch::{Page, Prefetchers};
+use prefetch::{Ahead, Level};
 use private::Private;
 
 use crate::divided::User;
@@ -36,6 +36,8 @@ use translation::Found;
 
 /// Bits of an offset in a line.
 const LINE_SHIFT: u32 = LINE.trailing_zeros();
+/// Lines of a page of 4 KiB.
+const LINES_OF_A_PAGE: u64 = 1 << (PAGE_SHIFT - LINE_SHIFT);
 
 /// Where a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,6 +139,7 @@ struct Latencies {
     l2: u64,
     l3: u64,
     main: u64,
+    write: u64,
     transfer: u64,
     heard: u64,
     code: u64,
@@ -170,6 +173,7 @@ impl Memory {
                 l2: model.memory.l1d.miss.into(),
                 l3: behind_l2.into(),
                 main: u64::from(behind_l3) + (main.nanoseconds * model.gigahertz) as u64,
+                write: (main.write_share * main.nanoseconds * model.gigahertz) as u64,
                 transfer: hierarchy.coherence.transfer.into(),
                 heard: hierarchy.coherence.heard.into(),
                 code: model.front.l1i.miss.into(),
@@ -179,6 +183,21 @@ impl Memory {
             group_size,
             holds: l3.map_or(Holds::Victims, |l3| l3.holds),
         }
+    }
+
+    /// Whether a load can be asked for: the first level has its line, or there is a buffer for it. If not, when there is
+    /// going to be one.
+    #[inline]
+    pub(crate) fn may_ask(&mut self, request: Request, now: u64) -> Result<(), u64> {
+        let own = &mut self.cores[request.core];
+        let fills = own.fills.of(request.user);
+        if !fills.are_full(now) {
+            return Ok(());
+        }
+        let free = fills.free(now);
+        let line = request.pages.physical(request.linear) >> LINE_SHIFT;
+        let is_there = own.l1d.of(request.user).peek(line).is_some();
+        if is_there { Ok(()) } else { Err(free) }
     }
 
     /// A load.
@@ -260,8 +279,6 @@ impl Memory {
         let line = physical >> LINE_SHIFT;
         let Request { core: number, user, .. } = request;
         let core = &mut self.cores[number];
-        let stride = |it: &mut Prefetchers| it.stride(request.instruction, request.linear);
-        let ahead = if is_write { None } else { stride(core.prefetchers.of(user)) };
         let reply = match core.l1d.of(user).find(line) {
             Some(held) if held.serves(is_write, start) => {
                 if is_write {
@@ -273,44 +290,64 @@ impl Memory {
             }
             _ => {
                 core.asked(user).l1d_misses += 1;
-                core.prefetchers.of(user).enter(Page {
-                    linear: request.linear >> PAGE_SHIFT,
-                    physical: physical >> PAGE_SHIFT,
-                    is_huge: request.pages.are_huge(),
-                });
                 let is_displaced = core.l1d.of(user).was_displaced(line, user.thread);
-                let begin = core.fills.of(user).free(start);
+                let begin = core.settling.begin(line, core.fills.of(user).free(start));
                 let Beyond { ready, origin, displaced, .. } =
                     self.bring(number, user, line, is_write, begin);
                 let displaced = Displacement::of(is_displaced, ready - start, displaced);
                 self.cores[number].fills.of(user).take(ready);
-                if self.cores[number].next_line {
+                if self.cores[number].next_line && !(line + 1).is_multiple_of(LINES_OF_A_PAGE) {
                     self.bring_ahead(number, user, line + 1, begin);
                 }
                 Reply { ready, translation, origin, displaced }
             }
         };
-        if let Some(linear) = ahead {
-            let offset = linear.wrapping_sub(request.linear);
-            let wanted = physical.wrapping_add(offset) >> LINE_SHIFT;
-            if wanted != line {
-                self.bring_ahead(number, user, wanted, start);
-            }
+        let is_new = reply.origin != Origin::L1;
+        let instruction = (!is_write).then_some(request.instruction);
+        let prefetchers = self.cores[number].prefetchers.of(user);
+        if let Some(ahead) = prefetchers.follow(instruction, request.linear, is_new) {
+            self.go_ahead(request, &ahead, start);
         }
         reply
     }
 
-    /// A line for the first level that nobody asked for; not if all buffers are taken.
-    fn bring_ahead(&mut self, core: usize, user: User, line: Line, now: u64) {
+    /// Brings what a prefetcher wants that follows linear addresses.
+    fn go_ahead(&mut self, request: Request, ahead: &Ahead, now: u64) {
+        for (steps, level) in ahead.steps.iter().zip([Level::First, Level::Second]) {
+            for step in steps.clone() {
+                let is_brought = ahead.at(step).is_some_and(|linear| {
+                    let wanted = Request { linear, ..request };
+                    let start = now + self.translate(&wanted, false, now);
+                    let line = request.pages.physical(linear) >> LINE_SHIFT;
+                    match level {
+                        Level::First => self.bring_ahead(request.core, request.user, line, start),
+                        Level::Second => {
+                            self.fill_l2_ahead(request.core, request.user, line, start)
+                        }
+                    }
+                });
+                if !is_brought {
+                    // Later, when there is a buffer.
+                    self.cores[request.core].prefetchers.of(request.user).stop_before(level, step);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// A line for the first level that nobody asked for, unless it is there; says no if all buffers are taken.
+    fn bring_ahead(&mut self, core: usize, user: User, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
-        let is_other_page = line.is_multiple_of(64);
-        let is_there = own.l1d.of(user).peek(line).is_some();
-        if is_other_page || is_there || own.fills.of(user).are_full(now) {
-            return;
+        if own.l1d.of(user).peek(line).is_some() {
+            return true;
+        }
+        if own.fills.of(user).are_full(now) {
+            return false;
         }
         own.asked(user).prefetches += 1;
         let ready = self.bring(core, user, line, false, now).ready;
         self.cores[core].fills.of(user).take(ready);
+        true
     }
 
     /// A line for the first-level data cache.
@@ -318,8 +355,9 @@ impl Memory {
         let to_l2 = self.latencies.l2;
         let found = self.beyond(core, user, line, is_write, now, to_l2);
         let state = if is_write { State::Modified } else { found.state };
-        let l1d = self.cores[core].l1d.of(user);
-        let evicted = l1d.insert(line, found.ready, state, user.thread);
+        let own = &mut self.cores[core];
+        own.settling.fill(line, found.ready + own.l1d_latency);
+        let evicted = own.l1d.of(user).insert(line, found.ready, state, user.thread);
         if let Some(evicted) = evicted.filter(|evicted| evicted.state == State::Modified) {
             self.write_back(core, user, evicted.line, now);
         }
@@ -364,7 +402,7 @@ impl Memory {
         for line in stream {
             if !self.fill_l2_ahead(core, user, line, start) {
                 // Later, when there is a buffer.
-                self.cores[core].prefetchers.of(user).stop_before(line);
+                self.cores[core].prefetchers.of(user).stop_stream_before(line);
                 break;
             }
         }
@@ -374,7 +412,7 @@ impl Memory {
     /// A line for the second level that nobody asked for, unless it is there; says no if all buffers are taken.
     fn fill_l2_ahead(&mut self, core: usize, user: User, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
-        if own.l2.of(user).peek(line).is_some() {
+        if own.l1d.of(user).peek(line).is_some() || own.l2.of(user).peek(line).is_some() {
             return true;
         }
         if own.l2_misses.of(user).are_full(now) {
@@ -543,12 +581,21 @@ impl Memory {
         };
         let begin = translations.walkers.of(user).free(now + miss);
         let mut at = begin + translations.walk;
+        let nested = translations.nested;
         own.asked(user).walks += 1;
         // The entry of the level above lies 512 times as close to its neighbours.
         let entry = request.pages.entry(request.linear);
         let levels = [entry >> 9 & !7 | 1 << 60, entry];
         for entry in &levels[1 - above.min(1) as usize..] {
             at = self.table(request.core, user, entry >> LINE_SHIFT, at);
+        }
+        for _ in 0..nested {
+            at = self.table(
+                request.core,
+                user,
+                request.pages.host_entry(request.linear) >> LINE_SHIFT,
+                at,
+            );
         }
         self.cores[request.core].translations.walkers.of(user).take(at);
         at - now

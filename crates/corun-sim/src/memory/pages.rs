@@ -40,11 +40,6 @@ impl Pages {
         Self { key: 0, text: 0, shift: PAGE_SHIFT, are_one: true, space: 0 }
     }
 
-    /// Whether they are huge ones.
-    pub(super) fn are_huge(self) -> bool {
-        self.shift == HUGE_SHIFT
-    }
-
     /// A number that only threads of this process have; 0 if that does not matter.
     pub(crate) fn space(self) -> u64 {
         self.space
@@ -83,6 +78,12 @@ impl Pages {
     #[inline]
     pub(super) fn entry(self, linear: u64) -> u64 {
         1 << PHYSICAL_BITS | (self.key & 0x3ff) << 40 | (linear >> self.shift & 0xf_ffff_ffff) << 3
+    }
+
+    /// Where a hypervisor's entry for the page lies in its tables, if the guest's memory is as much in order as its pages.
+    #[inline]
+    pub(super) fn host_entry(self, linear: u64) -> u64 {
+        1 << (PHYSICAL_BITS + 1) | Self { shift: PAGE_SHIFT, ..self }.entry(linear)
     }
 }
 

@@ -11,6 +11,41 @@ use super::translation::Translations;
 use crate::divided::{Divided, User};
 use crate::model::{CacheSize, CoreModel, Policy, Sharing};
 
+/// Sets of the first level that have just been given a line.
+#[derive(Debug)]
+pub(super) struct Settling {
+    /// When each set was last given one's bytes.
+    filled: Vec<u64>,
+    within: u64,
+    again: u64,
+}
+
+impl Settling {
+    fn of(model: &CoreModel) -> Self {
+        let fills = &model.hierarchy.fills;
+        let sets = if fills.again > 0 { model.memory.l1d.size().sets } else { 0 };
+        let (within, again) = (fills.settling.into(), fills.again.into());
+        Self { filled: vec![0; sets as usize], within, again }
+    }
+
+    /// A line's bytes are there.
+    #[inline]
+    pub(super) fn fill(&mut self, line: Line, at: u64) {
+        let sets = self.filled.len().max(1);
+        if let Some(filled) = self.filled.get_mut(line as usize % sets) {
+            *filled = at;
+        }
+    }
+
+    /// When a miss that comes at `now` can begin.
+    #[inline]
+    pub(super) fn begin(&self, line: Line, now: u64) -> u64 {
+        let filled = self.filled.get(line as usize % self.filled.len().max(1));
+        let is_early = filled.is_some_and(|&at| (at..at + self.within).contains(&now));
+        if is_early { now + self.again } else { now }
+    }
+}
+
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]
 pub(super) struct Private {
@@ -18,6 +53,7 @@ pub(super) struct Private {
     pub(super) l1d: Divided<Cache>,
     pub(super) l1d_latency: u64,
     pub(super) fills: Divided<Buffers>,
+    pub(super) settling: Settling,
     /// Lines that are gathered of stores past the caches, the one that began first in front, with where in it the last
     /// one stored.
     pub(super) gathered: VecDeque<(Line, u64)>,
@@ -55,6 +91,7 @@ impl Private {
             fills: Divided::new(fills.sharing.policy, threads, |parts| {
                 Buffers::new(fills.entries / parts)
             }),
+            settling: Settling::of(model),
             gathered: VecDeque::new(),
             gathering: Buffers::new(super::stream::GATHERED as u32),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),

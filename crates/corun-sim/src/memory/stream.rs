@@ -44,7 +44,9 @@ impl Memory {
         if own.gathers(line, request.linear % u64::from(LINE)) {
             return reply;
         }
-        let begin = own.gathering.free(reply.ready);
+        // Whatever leaves the second level is among its misses until memory has it.
+        let buffer = own.gathering.free(reply.ready);
+        let begin = own.l2_misses.of(request.user).free(buffer);
         for cache in own.l1d.each().chain(own.l2.each()).chain(own.l1i.each()) {
             cache.remove(line);
         }
@@ -53,8 +55,10 @@ impl Memory {
         if let Some(l3) = &mut group.l3 {
             l3.remove(line);
         }
-        let gone = group.to_main.take(begin) + self.latencies.l3;
-        self.cores[core].gathering.take(gone);
+        let taken = group.to_main.take(begin) + self.latencies.l3;
+        let own = &mut self.cores[core];
+        own.gathering.take(taken);
+        own.l2_misses.of(request.user).take(taken + self.latencies.write);
         reply.ready = begin;
         reply
     }

@@ -8,7 +8,7 @@ fn zen4() -> CoreModel {
     // Nothing but what is asked for.
     let prefetch = &mut model.hierarchy.prefetch;
     (prefetch.next_line, prefetch.adjacent) = (false, false);
-    (prefetch.strides, prefetch.streams) = (0, 0);
+    (prefetch.strides, prefetch.streams, prefetch.lines) = (0, 0, None);
     model
 }
 

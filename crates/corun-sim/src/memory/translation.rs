@@ -30,6 +30,8 @@ pub(super) struct Translations {
     pub(super) code_miss: u64,
     pub(super) walkers: Divided<Buffers>,
     pub(super) walk: u64,
+    /// Entries of a hypervisor's tables that a walk reads.
+    pub(super) nested: u32,
 }
 
 /// Bits of a page's number that one entry of the level above covers.
@@ -61,6 +63,7 @@ impl Translations {
                 Buffers::new(walk.walkers / parts)
             }),
             walk: walk.cycles.into(),
+            nested: walk.nested,
         }
     }
 

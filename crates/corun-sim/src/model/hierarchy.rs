@@ -35,6 +35,12 @@ pub struct Hierarchy {
 pub struct Fills {
     /// Lines on their way at once.
     pub entries: u32,
+    /// Cycles after a line's bytes came in which another miss of its set is too early, ...
+    #[serde(default)]
+    pub settling: u32,
+    /// ... and cycles until that one is tried again.
+    #[serde(default)]
+    pub again: u32,
     /// How siblings share them.
     pub sharing: Sharing,
 }
@@ -139,6 +145,9 @@ pub struct Walk {
     pub walkers: u32,
     /// Cycles of a walk besides its accesses.
     pub cycles: u32,
+    /// Entries of a hypervisor's tables that each walk reads besides, as if all other levels of theirs were known.
+    #[serde(default)]
+    pub nested: u32,
     /// Entries for the level above pages (2 MiB each): with one the walk is a single access.
     pub directories: u32,
     /// The first cache that is asked for the tables.
@@ -165,8 +174,12 @@ pub struct Prefetch {
     pub next_line: bool,
     /// Instructions whose strides are remembered.
     pub strides: u32,
-    /// Strides ahead.
-    pub stride_ahead: u32,
+    /// Strides ahead: so many into the first level, and so many into the second.
+    pub stride_ahead: [u32; 2],
+    /// Whether they go on behind the end of a page of 4 KiB.
+    pub stride_across_pages: bool,
+    /// Streams of lines by linear addresses, if the core follows such.
+    pub lines: Option<LinePrefetch>,
     /// Pages whose streams are remembered by the second level.
     pub streams: u32,
     /// Lines ahead of a stream.
@@ -177,6 +190,20 @@ pub struct Prefetch {
     pub sharing: Sharing,
 }
 
+/// A prefetcher of lines one after the other by linear addresses, whoever asks for them and wherever pages end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinePrefetch {
+    /// Streams that are remembered.
+    pub streams: u32,
+    /// Lines ahead: so many into the first level, and so many into the second.
+    pub ahead: [u32; 2],
+    /// Lines after which a stream is a long one, ...
+    pub long: u32,
+    /// ... and how many lines ahead are fetched into the second level then.
+    pub long_ahead: u32,
+}
+
 /// Memory behind all caches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -185,6 +212,8 @@ pub struct MainMemory {
     pub nanoseconds: f64,
     /// GB (10^9 bytes) a second that it hands to one group of cores.
     pub gigabytes_a_second: f64,
+    /// The share of `nanoseconds` after which memory has what is written past the caches.
+    pub write_share: f64,
     /// Where it is from.
     pub source: String,
 }

@@ -33,8 +33,8 @@ pub use front::{
     MicrocodeSequencer, OpCache, Predecoder, Queue, Tage,
 };
 pub use hierarchy::{
-    CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, MainMemory, Prefetch,
-    Replacement, SecondTlb, Walk, WalkBegins,
+    CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, LinePrefetch,
+    MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkBegins,
 };
 pub use host::{HostCore, Suited, host_core, suited};
 pub use library::{FORMAT, VERSION, all, find, names};

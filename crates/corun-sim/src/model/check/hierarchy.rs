@@ -19,6 +19,8 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } =
         &model.hierarchy;
     faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
+    faults.cycles("hierarchy.fills.settling", fills.settling);
+    faults.cycles("hierarchy.fills.again", fills.again);
     size("hierarchy.l2", [l2.kib, l2.ways], LARGEST[0], faults);
     let sets = l2.kib.saturating_mul(1024) / LINE / l2.ways.max(1);
     faults.parts("hierarchy.l2", sets, l2.ways, &l2.sharing);
@@ -44,11 +46,13 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     }
     faults.within("hierarchy.walk.walkers", walk.walkers, 1, 64);
     faults.cycles("hierarchy.walk.cycles", walk.cycles);
+    faults.within("hierarchy.walk.nested", walk.nested, 0, 4);
     faults.within("hierarchy.walk.directories", walk.directories, 1, 1 << 12);
     faults.resource("hierarchy.walk", "walkers", walk.walkers, &walk.sharing);
     faults.resource("hierarchy.walk", "directories", walk.directories, &walk.sharing);
     prefetchers(prefetch, faults);
     amount("hierarchy.main.nanoseconds", main.nanoseconds, 1e5, faults);
+    amount("hierarchy.main.write_share", main.write_share, 4.0, faults);
     amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);
     faults.cycles("hierarchy.coherence.transfer", coherence.transfer);
     faults.within("hierarchy.coherence.heard", coherence.heard, 0, coherence.transfer);
@@ -62,11 +66,21 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
 fn prefetchers(prefetch: &Prefetch, faults: &mut Faults) {
     let counts = [
         ("strides", prefetch.strides),
-        ("stride_ahead", prefetch.stride_ahead),
+        ("stride_ahead[0]", prefetch.stride_ahead[0]),
+        ("stride_ahead[1]", prefetch.stride_ahead[1]),
         ("streams", prefetch.streams),
         ("stream_ahead", prefetch.stream_ahead),
     ];
-    for (field, count) in counts {
+    let of_lines = prefetch.lines.iter().flat_map(|lines| {
+        [
+            ("lines.streams", lines.streams),
+            ("lines.ahead[0]", lines.ahead[0]),
+            ("lines.ahead[1]", lines.ahead[1]),
+            ("lines.long", lines.long),
+            ("lines.long_ahead", lines.long_ahead),
+        ]
+    });
+    for (field, count) in counts.into_iter().chain(of_lines) {
         faults.within(&format!("hierarchy.prefetch.{field}"), count, 0, MOST_PREFETCHES);
     }
 }

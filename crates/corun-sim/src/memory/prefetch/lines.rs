@@ -1,0 +1,193 @@
+//! Streams of lines by linear addresses, whoever asks for them: the ends of pages do not matter.
+
+use std::ops::RangeInclusive;
+
+use super::reach::{Level, Reach};
+use crate::memory::cache::Line;
+use crate::model::LinePrefetch;
+
+/// Lines one after the other before a stream is believed.
+const BELIEVED: u8 = 2;
+/// A line so near to a stream belongs to it: loads are not asked for in their order.
+const NEAR: u64 = 4;
+
+/// The streams that are followed.
+#[derive(Debug)]
+pub(super) struct LineStreams {
+    /// Where each has come to.
+    last: Vec<Line>,
+    streams: Vec<LineStream>,
+    /// Lines that streams have come on.
+    time: u64,
+    ahead: [u32; 2],
+    long: u8,
+    long_ahead: u32,
+}
+
+/// Lines one after the other.
+#[derive(Debug, Clone, Copy, Default)]
+struct LineStream {
+    is_down: bool,
+    run: u8,
+    used: u64,
+    reach: Reach,
+}
+
+/// A line as part of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Of none that is believed.
+    None,
+    /// The stream, at this place, was here already.
+    Known,
+    /// The stream comes to it, and goes so many lines further at a time: one, or one back.
+    Next(usize, i64),
+}
+
+impl LineStreams {
+    /// One of so many equal parts of what a core has.
+    pub(super) fn of(model: Option<&LinePrefetch>, parts: u32) -> Self {
+        let entries = model.map_or(0, |model| model.streams / parts) as usize;
+        Self {
+            last: vec![0; entries],
+            streams: vec![LineStream::default(); entries],
+            time: 0,
+            ahead: model.map_or([0, 0], |model| model.ahead),
+            long: model.map_or(u8::MAX, |model| model.long.min(u8::MAX.into()) as u8),
+            long_ahead: model.map_or(0, |model| model.long_ahead),
+        }
+    }
+
+    /// Somebody asks for a line. One may begin with it if it `is_new` to the first level.
+    #[inline]
+    pub(super) fn follow(&mut self, line: Line, is_new: bool) -> Part {
+        let near = |last: &Line| line.wrapping_sub(*last).wrapping_add(NEAR) <= 2 * NEAR;
+        match self.last.iter().position(near) {
+            Some(place) => self.go_on(place, line),
+            None => {
+                if is_new {
+                    self.begin(line);
+                }
+                Part::None
+            }
+        }
+    }
+
+    fn go_on(&mut self, place: usize, line: Line) -> Part {
+        let (last, stream) = (&mut self.last[place], &mut self.streams[place]);
+        let is_down = line < *last;
+        let steps = line.abs_diff(*last);
+        let is_believed = stream.run >= BELIEVED;
+        if steps == 0 || is_believed && is_down != stream.is_down {
+            return if is_believed { Part::Known } else { Part::None };
+        }
+        *last = line;
+        self.time += 1;
+        stream.used = self.time;
+        if !is_believed && (steps > 1 || is_down != stream.is_down) {
+            *stream = LineStream {
+                is_down,
+                run: u8::from(steps == 1),
+                used: self.time,
+                reach: Reach::default(),
+            };
+            return Part::None;
+        }
+        stream.run = stream.run.saturating_add(1);
+        stream.reach.goes_on(steps as u32);
+        match (stream.run >= BELIEVED, is_down) {
+            (false, _) => Part::None,
+            (true, false) => Part::Next(place, 1),
+            (true, true) => Part::Next(place, -1),
+        }
+    }
+
+    /// A new one takes the place of that which has been asked for least recently.
+    fn begin(&mut self, line: Line) {
+        let oldest =
+            self.streams.iter_mut().zip(&mut self.last).min_by_key(|(stream, _)| stream.used);
+        self.time += 1;
+        if let Some((stream, last)) = oldest {
+            (*stream, *last) = (LineStream { used: self.time, ..LineStream::default() }, line);
+        }
+    }
+
+    /// The steps that the stream at a place fetches now, into the first level and into the second.
+    pub(super) fn extend(&mut self, place: usize) -> [RangeInclusive<u32>; 2] {
+        let stream = &mut self.streams[place];
+        let [first, second] = self.ahead;
+        let second = if stream.run >= self.long { self.long_ahead } else { second };
+        stream.reach.extend([first, second])
+    }
+
+    /// The stream at a place has fetched neither this step nor those behind it.
+    pub(super) fn stop_before(&mut self, place: usize, level: Level, step: u32) {
+        self.streams[place].reach.stop_before(level, step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn four() -> LineStreams {
+        let model = LinePrefetch { streams: 4, ahead: [2, 2], long: 100, long_ahead: 2 };
+        LineStreams::of(Some(&model), 1)
+    }
+
+    fn parts(streams: &mut LineStreams, lines: impl IntoIterator<Item = Line>) -> Vec<Part> {
+        lines.into_iter().map(|line| streams.follow(line, true)).collect()
+    }
+
+    #[test]
+    fn three_lines_in_a_row_are_believed_up_and_down() {
+        let mut streams = four();
+        assert_eq!(parts(&mut streams, 100..104)[..2], [Part::None; 2]);
+        assert_eq!(parts(&mut streams, 104..106), [Part::Next(0, 1); 2]);
+        assert_eq!(
+            parts(&mut streams, [105, 103, 106]),
+            [Part::Known, Part::Known, Part::Next(0, 1)]
+        );
+        let down = parts(&mut streams, (200..205).rev());
+        assert_eq!(
+            down,
+            [Part::None, Part::None, Part::Next(1, -1), Part::Next(1, -1), Part::Next(1, -1)]
+        );
+    }
+
+    #[test]
+    fn longer_steps_are_no_stream() {
+        let mut streams = four();
+        assert_eq!(parts(&mut streams, (0..100).map(|step| 1000 + step * 2)), [Part::None; 100]);
+        // One line after the other, and then two further, again and again.
+        assert_eq!(
+            parts(&mut streams, (0..100).map(|step| 9000 + step * 3 / 2)),
+            [Part::None; 100]
+        );
+    }
+
+    #[test]
+    fn hits_begin_nothing() {
+        let mut streams = four();
+        for line in 100..110 {
+            assert_eq!(streams.follow(line, false), Part::None);
+        }
+    }
+
+    proptest! {
+        /// As many streams are followed at once as there are entries, in whatever order they take turns.
+        #[test]
+        fn streams_do_not_hinder_each_other(turns in prop::collection::vec(0u64..4, 30..200)) {
+            let mut streams = four();
+            let mut lines = [1000, 2000, 3000, 4000];
+            for turn in turns {
+                let line = &mut lines[turn as usize];
+                let part = streams.follow(*line, true);
+                prop_assert_eq!(matches!(part, Part::Next(_, 1)), *line % 1000 >= 2, "{}", line);
+                *line += 1;
+            }
+        }
+    }
+}

@@ -50,14 +50,15 @@ pub fn fitted(
         let unit = 10_f64.powi(digits);
         FoundField { field: format!("hierarchy.{path}"), value: (value * unit).round() / unit }
     };
-    Some(vec![
+    let mut found = vec![
         field("l2.miss", hierarchy.l2.miss.into(), 0),
         field("l3.others", hierarchy.l3.as_ref()?.others, 2),
         field("main.nanoseconds", hierarchy.main.nanoseconds, 0),
         field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second.max(SLOWEST), 1),
         field("walk.cycles", hierarchy.walk.cycles.into(), 0),
-        field("walk.nested", hierarchy.walk.nested.into(), 0),
-    ])
+    ];
+    found.extend(is_virtual.then(|| field("walk.nested", hierarchy.walk.nested.into(), 0)));
+    Some(found)
 }
 
 /// Adds to whole cycles, of which there are none below 0.

@@ -315,7 +315,12 @@ impl Memory {
     fn go_ahead(&mut self, request: Request, ahead: &Ahead, now: u64) {
         for (steps, level) in ahead.steps.iter().zip([Level::First, Level::Second]) {
             for step in steps.clone() {
-                let is_brought = ahead.at(step).is_some_and(|linear| {
+                // Where all pages are one, there are none but those that are asked for.
+                let is_there = |linear: &u64| {
+                    !request.pages.are_one()
+                        || *linear >> PAGE_SHIFT == request.linear >> PAGE_SHIFT
+                };
+                let is_brought = ahead.at(step).filter(is_there).is_some_and(|linear| {
                     let wanted = Request { linear, ..request };
                     let start = now + self.translate(&wanted, false, now);
                     let line = request.pages.physical(linear) >> LINE_SHIFT;

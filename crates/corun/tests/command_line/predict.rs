@@ -72,7 +72,9 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
         read(&Outcome::of(predict(&options).args(counts(1500)))).core.memory
     };
     let kept = told(&["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"]);
-    let fields: Vec<&str> = kept.iter().map(|it| it.field.as_str()).collect();
+    let mut fields: Vec<&str> = kept.iter().map(|it| it.field.as_str()).collect();
+    // Of a virtual machine.
+    fields.retain(|field| *field != "hierarchy.walk.nested");
     assert_eq!(
         fields,
         ["l2.miss", "main.gigabytes_a_second", "walk.cycles"].map(|it| format!("hierarchy.{it}"))

@@ -56,7 +56,7 @@ pub(super) struct Flight {
     pub(super) kind: Kind,
     /// Whether it moves a vector.
     pub(super) is_vector: bool,
-    /// Whether it needs a port, or is done with it.
+    /// Whether it needs a port that it has not left for a buffer.
     pub(super) has_port: bool,
     /// The port it was given.
     pub(super) port: u8,

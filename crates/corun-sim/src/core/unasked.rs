@@ -1,21 +1,19 @@
 //! Loads that have their addresses, and of which memory cannot be asked yet: the first level misses them, and all buffers
 //! for its misses are taken. Those that came first ask first; what prefetchers bring until then they find.
 
+use smallvec::SmallVec;
+
 use super::flight::Handle;
+use super::thread::MOST_THREADS;
 use super::{Core, Feed};
-use crate::code::Kind;
-use crate::memory::Memory;
+use crate::memory::{Memory, Request};
 
 impl<F: Feed> Core<F> {
     /// Lets a load wait if it has to.
     pub(super) fn must_wait(&mut self, handle: Handle, memory: &mut Memory) -> bool {
-        let flight = self.flight(handle);
-        if !matches!(flight.kind, Kind::Load(_)) || flight.is_forwarded {
-            return false;
-        }
-        let (at, instruction) = (flight.address, flight.instruction.into());
-        let request = self.request(handle.thread(), instruction, at);
-        if memory.may_ask(request, self.now).is_ok() {
+        // What a store hands over never misses.
+        let is_forwarded = self.flight(handle).is_forwarded;
+        if is_forwarded || memory.may_ask(self.wanted(handle), self.now).is_ok() {
             return false;
         }
         let thread = &mut self.threads[handle.thread()];
@@ -30,15 +28,12 @@ impl<F: Feed> Core<F> {
         if self.threads.iter().all(|thread| thread.unasked.is_empty()) {
             return;
         }
-        // None has waited for buffers of another thread's for ever: they go by their age.
-        let mut threads: smallvec::SmallVec<[usize; 4]> = (0..self.threads.len())
+        // Of all threads, the oldest first: none takes every buffer from another.
+        let mut threads: SmallVec<[usize; MOST_THREADS]> = (0..self.threads.len())
             .filter(|&index| !self.threads[index].unasked.is_empty())
             .collect();
         while let Some((place, handle)) = self.oldest_unasked(&threads) {
-            let flight = self.flight(handle);
-            let (at, instruction) = (flight.address, flight.instruction.into());
-            let request = self.request(handle.thread(), instruction, at);
-            if let Err(free) = memory.may_ask(request, self.now) {
+            if let Err(free) = memory.may_ask(self.wanted(handle), self.now) {
                 self.next_ask = self.next_ask.into_iter().chain([free]).min();
                 threads.swap_remove(place);
                 continue;
@@ -56,6 +51,13 @@ impl<F: Feed> Core<F> {
         }
     }
 
+    /// The first line that a load wants.
+    fn wanted(&self, handle: Handle) -> Request {
+        let flight = self.flight(handle);
+        self.request(handle.thread(), flight.instruction.into(), flight.address)
+    }
+
+    /// The one that comes next, and the place of its thread among `threads`.
     fn oldest_unasked(&self, threads: &[usize]) -> Option<(usize, Handle)> {
         let first = |&index: &usize| self.threads[index].unasked.front().copied();
         let fronts = threads.iter().enumerate();

@@ -13,6 +13,7 @@ mod others;
 mod pages;
 mod prefetch;
 mod private;
+mod settling;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -7,44 +7,10 @@ use super::buffers::Buffers;
 use super::cache::{Cache, Held, Line, State};
 use super::link::Link;
 use super::prefetch::Prefetchers;
+use super::settling::Settling;
 use super::translation::Translations;
 use crate::divided::{Divided, User};
 use crate::model::{CacheSize, CoreModel, Policy, Sharing};
-
-/// Sets of the first level that have just been given a line.
-#[derive(Debug)]
-pub(super) struct Settling {
-    /// When each set was last given one's bytes.
-    filled: Vec<u64>,
-    within: u64,
-    again: u64,
-}
-
-impl Settling {
-    fn of(model: &CoreModel) -> Self {
-        let fills = &model.hierarchy.fills;
-        let sets = if fills.again > 0 { model.memory.l1d.size().sets } else { 0 };
-        let (within, again) = (fills.settling.into(), fills.again.into());
-        Self { filled: vec![0; sets as usize], within, again }
-    }
-
-    /// A line's bytes are there.
-    #[inline]
-    pub(super) fn fill(&mut self, line: Line, at: u64) {
-        let sets = self.filled.len().max(1);
-        if let Some(filled) = self.filled.get_mut(line as usize % sets) {
-            *filled = at;
-        }
-    }
-
-    /// When a miss that comes at `now` can begin.
-    #[inline]
-    pub(super) fn begin(&self, line: Line, now: u64) -> u64 {
-        let filled = self.filled.get(line as usize % self.filled.len().max(1));
-        let is_early = filled.is_some_and(|&at| (at..at + self.within).contains(&now));
-        if is_early { now + self.again } else { now }
-    }
-}
 
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use corun_sim::{Part, simulate};
 use corun_trace::ThreadId;
 
 use super::blocks::model;
-use super::{assert_near, cycles_of_a_round, made};
+use super::made::Loop;
+use super::{assert_near, cycles_of_a_round};
 
 /// Where all accesses are but where a test says otherwise.
 const PLACE: u64 = 0x10_0000;
@@ -119,7 +120,7 @@ fn nobody_else_is_blamed_where_there_is_one_core() {
     // mov [rdi], rax twelve times, in lines of their own: stores wait for each other.
     let body = [0x48, 0x89, 0x07].repeat(12);
     let touches = |round: u64| (0..12).map(|at| PLACE + (round * 12 + at) * 64).collect();
-    let trace = made::Loop { body: &body, touches: &touches, ..made::Loop::default() }.trace();
+    let trace = Loop { body: &body, touches: &touches, ..Loop::default() }.trace();
     let core = zen4();
     let timings = TimingTable::of(&core).unwrap();
     let part = Part { thread: ThreadId(0), warm_up: 10_000, length: None };
@@ -127,4 +128,21 @@ fn nobody_else_is_blamed_where_there_is_one_core() {
     let of = |name: &str| simulated.stack.cycles().find(|one| one.0 == name).map_or(0.0, |it| it.1);
     assert!(of("store queue") > 0.5 * simulated.cycles as f64, "{:?}", simulated.stack);
     assert_eq!(of("other core"), 0.0);
+}
+
+/// Loads that find no buffer wait, and meanwhile prefetchers find one behind the first level.
+#[test]
+fn a_stream_from_memory_is_nearly_as_fast_as_memory() {
+    let core = zen4();
+    // vmovdqu64 zmm0, [rdi] four times, a line each
+    let body = [0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x07].repeat(4);
+    let touches = |round: u64| (0..4).map(|line| 0x1000_0000 + (4 * round + line) * 64).collect();
+    let rounds = 8000;
+    let stream = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
+    let warm_up = stream.threads()[0].instructions / 2;
+    let part = Part { thread: ThreadId(0), warm_up, length: None };
+    let found = simulate(&core, &TimingTable::of(&core).unwrap(), &stream, part).unwrap();
+    let bytes_a_ns = (rounds / 2 * 4 * 64) as f64 / (found.cycles as f64 / core.gigahertz);
+    let most = core.hierarchy.main.gigabytes_a_second;
+    assert!(bytes_a_ns > 0.8 * most && bytes_a_ns < 1.02 * most, "{bytes_a_ns} of {most} GB/s");
 }

@@ -3,8 +3,8 @@
 //! After what Intel's optimization manual and AMD's optimization guides tell of their prefetchers, and what the caches of
 //! an EPYC of Zen 4 have after accesses in a row.
 
-mod lines;
-mod pages;
+mod line_streams;
+mod page_streams;
 mod reach;
 mod strides;
 
@@ -14,9 +14,9 @@ use super::LINE_SHIFT;
 use super::cache::Line;
 use super::pages::PAGE_SHIFT;
 use crate::model::Prefetch;
-use lines::{LineStreams, Part};
-pub(super) use pages::Lines;
-use pages::PageStreams;
+use line_streams::{LineStreams, Part};
+pub(super) use page_streams::Lines;
+use page_streams::PageStreams;
 pub(super) use reach::Level;
 use strides::Strides;
 

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_loads_as_far_apart_are_believed() {
+    fn the_same_distance_three_times_is_believed() {
         let mut strides = Strides::new(4);
         let mut ask = |at: u64, address: u64| strides.of(at).unwrap().follow(at, address);
         let asked: Vec<_> = (0..5).map(|step| ask(8, 0x9000 + step * 0x1100)).collect();

@@ -7,7 +7,7 @@ use crate::memory::cache::Line;
 use crate::model::LinePrefetch;
 
 /// Lines one after the other before a stream is believed.
-const BELIEVED: u8 = 2;
+const BELIEVED: u32 = 2;
 /// A line so near to a stream belongs to it: loads are not asked for in their order.
 const NEAR: u64 = 4;
 
@@ -20,7 +20,7 @@ pub(super) struct LineStreams {
     /// Lines that streams have come on.
     time: u64,
     ahead: [u32; 2],
-    long: u8,
+    long: u32,
     long_ahead: u32,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct LineStreams {
 #[derive(Debug, Clone, Copy, Default)]
 struct LineStream {
     is_down: bool,
-    run: u8,
+    run: u32,
     used: u64,
     reach: Reach,
 }
@@ -53,7 +53,7 @@ impl LineStreams {
             streams: vec![LineStream::default(); entries],
             time: 0,
             ahead: model.map_or([0, 0], |model| model.ahead),
-            long: model.map_or(u8::MAX, |model| model.long.min(u8::MAX.into()) as u8),
+            long: model.map_or(u32::MAX, |model| model.long),
             long_ahead: model.map_or(0, |model| model.long_ahead),
         }
     }
@@ -87,7 +87,7 @@ impl LineStreams {
         if !is_believed && (steps > 1 || is_down != stream.is_down) {
             *stream = LineStream {
                 is_down,
-                run: u8::from(steps == 1),
+                run: u32::from(steps == 1),
                 used: self.time,
                 reach: Reach::default(),
             };

@@ -1,7 +1,8 @@
 //! Jumps and calls through registers and memory: the last target is wrong for most jumps of an
 //! interpreter, the target at the same history is right for many.
 //!
-//! One table of tagged targets as in ITTAGE (Seznec 2011), whose base is the branch target buffer.
+//! Targets tagged by histories of several lengths as in ITTAGE (Seznec 2011), whose base is the branch target
+//! buffer; all lengths share the sets of one table.
 
 use super::hash::mix;
 use crate::model::Indirect as Model;
@@ -17,11 +18,13 @@ const WAYS: usize = 4;
 /// Targets by branch and history.
 #[derive(Debug)]
 pub(super) struct Indirect {
-    sets: Vec<[Entry; WAYS]>,
+    entries: Vec<Entry>,
     /// The sets that one branch chooses among.
     sets_of_branch: usize,
-    /// The bits of history that choose.
-    history: u64,
+    /// So many groups of these there are.
+    groups: usize,
+    /// The bits of history that choose, of each length from the shortest on.
+    histories: Vec<u64>,
 }
 
 /// Where a branch is predicted to go.
@@ -41,14 +44,27 @@ struct Entry {
     target: u64,
 }
 
+/// What the table knows of a branch at a history.
+#[derive(Debug, Default)]
+struct Found {
+    /// The entry of the longest history that has one, and of the next longest.
+    longest: Option<usize>,
+    below: Option<usize>,
+    /// Where the next longer history would have one: the first entry of the set, and the tag.
+    longer: Option<(usize, u32)>,
+}
+
 impl Indirect {
     pub(super) fn new(model: &Model) -> Self {
         let sets = |entries: u32| (entries as usize / WAYS).max(1);
-        let history = if model.history >= 64 { u64::MAX } else { (1 << model.history) - 1 };
+        let (all, of_branch) =
+            (sets(model.entries), sets(model.of_branch.unwrap_or(model.entries)));
+        let bits = |&length: &u32| u64::MAX.checked_shr(u64::BITS - length).unwrap_or(0);
         Self {
-            sets: vec![[Entry::default(); WAYS]; sets(model.entries)],
-            sets_of_branch: sets(model.of_branch.unwrap_or(model.entries)),
-            history,
+            entries: vec![Entry::default(); all * WAYS],
+            sets_of_branch: of_branch,
+            groups: (all / of_branch).max(1),
+            histories: model.histories.iter().map(bits).collect(),
         }
     }
 
@@ -61,32 +77,69 @@ impl Indirect {
         last: Option<u64>,
         target: u64,
     ) -> Option<Target> {
-        let hashed = mix(at, history & self.history);
-        let tag = hashed as u32;
-        let first = (mix(at, 0) >> 40) as usize % (self.sets.len() / self.sets_of_branch).max(1);
-        let set = first * self.sets_of_branch + (hashed >> 40) as usize % self.sets_of_branch;
-        let set = &mut self.sets[set];
-        let found = set.iter_mut().find(|entry| entry.is_valid && entry.tag == tag);
-        let predicted = match &found {
-            Some(entry) => Some(Target { address: entry.target, is_chosen: true }),
+        let found = self.find(history, at);
+        let chosen = found.longest.map(|longest| match found.below {
+            // What has not been right yet is trusted less than a shorter history.
+            Some(below) if self.entries[longest].trust == 0 => below,
+            _ => longest,
+        });
+        let predicted = match chosen {
+            Some(place) => Some(Target { address: self.entries[place].target, is_chosen: true }),
             None => last.map(|address| Target { address, is_chosen: false }),
         };
         let is_right = predicted.is_some_and(|predicted| predicted.address == target);
-        match found {
-            Some(entry) if is_right => entry.trust = (entry.trust + 1).min(SURE),
-            Some(entry) if entry.trust > 0 => entry.trust -= 1,
-            Some(entry) => (entry.target, entry.trust) = (target, REPLACED),
-            None if is_right => {}
-            None => {
-                let least = set.iter_mut().min_by_key(|entry| (entry.is_valid, entry.trust));
-                match least {
-                    Some(entry) if entry.trust > 0 => entry.trust -= 1,
-                    Some(entry) => *entry = Entry { tag, trust: 0, is_valid: true, target },
-                    None => {}
-                }
-            }
+        let is_known = found.longest.is_some_and(|place| self.entries[place].target == target);
+        if let Some(place) = found.longest {
+            self.entries[place].learn(target);
+        }
+        if let Some((first, tag)) = found.longer
+            && !is_right
+            && !is_known
+        {
+            self.allocate(first, Entry { tag, trust: 0, is_valid: true, target });
         }
         predicted
+    }
+
+    fn find(&self, history: u64, at: u64) -> Found {
+        let group = (mix(at, 0) >> 40) as usize % self.groups;
+        let mut found = Found::default();
+        for (bits, length) in self.histories.iter().zip(0u64..) {
+            let hashed = mix(at ^ length << 50, history & bits);
+            let (set, tag) = ((hashed >> 40) as usize % self.sets_of_branch, hashed as u32);
+            let first = (group * self.sets_of_branch + set) * WAYS;
+            let is_it = |entry: &Entry| entry.is_valid && entry.tag == tag;
+            match self.entries[first..][..WAYS].iter().position(is_it) {
+                Some(way) => {
+                    found.below = found.longest.replace(first + way);
+                    found.longer = None;
+                }
+                None => found.longer = found.longer.or(Some((first, tag))),
+            }
+        }
+        found
+    }
+
+    /// Takes the place of what is trusted least in a set, or has it trusted less.
+    fn allocate(&mut self, first: usize, new: Entry) {
+        let set = self.entries[first..][..WAYS].iter_mut();
+        match set.min_by_key(|entry| (entry.is_valid, entry.trust)) {
+            Some(entry) if entry.trust > 0 => entry.trust -= 1,
+            Some(entry) => *entry = new,
+            None => {}
+        }
+    }
+}
+
+impl Entry {
+    fn learn(&mut self, target: u64) {
+        if self.target == target {
+            self.trust = (self.trust + 1).min(SURE);
+        } else if self.trust > 0 {
+            self.trust -= 1;
+        } else {
+            (self.target, self.trust) = (target, REPLACED);
+        }
     }
 }
 
@@ -95,7 +148,7 @@ mod tests {
     use super::*;
 
     fn table(entries: u32, of_branch: Option<u32>) -> Indirect {
-        Indirect::new(&Model { entries, of_branch, history: 16, bubble: 0 })
+        Indirect::new(&Model { entries, of_branch, histories: vec![16], bubble: 0 })
     }
 
     fn address(predicted: Option<Target>) -> Option<u64> {

@@ -20,7 +20,12 @@ fn model() -> BranchPrediction {
         },
         targets: vec![1536, 7168],
         taken: vec![0, 3],
-        indirect: Indirect { entries: 2048, of_branch: None, history: 16, bubble: 0 },
+        indirect: Indirect {
+            entries: 2048,
+            of_branch: None,
+            histories: vec![4, 8, 16, 32],
+            bubble: 0,
+        },
         ahead: 0,
         linking: 0,
         return_stack: 32,
@@ -175,8 +180,41 @@ fn an_interpreter_s_jump_is_learned_by_history() {
         program.iter().cycle().map(|&target| Branch { at: 0x1000, kind: IndirectJump, target });
     assert_eq!(wrong(&mut Predictor::new(&model()), jumps.clone().take(600), 300), 0);
     let mut without = model();
-    without.indirect.history = 0;
+    without.indirect.histories = vec![0];
     assert!(wrong(&mut Predictor::new(&without), jumps.take(600), 300) > 150);
+}
+
+/// An interpreter whose operations look at data by chance: the last jumps tell the next one, and only a short history
+/// has nothing of the data in it; where an operation depends on several before, only a long one has them all.
+#[test]
+fn short_and_long_histories_each_tell_the_jumps_that_need_them() {
+    let of = |histories: &[u32], is_noisy: bool| {
+        let mut model = model();
+        model.indirect.histories = histories.to_vec();
+        let mut branches = Vec::new();
+        for (word, step) in noise(7).zip(0u64..60_000) {
+            let operation = if is_noisy { step % 8 } else { u64::from(step % 12 == 0) };
+            let taken = is_noisy && word & 1 == 1;
+            branches.extend(
+                (0..3).map(|at| conditional(0x1000 + 8 * at, taken && word >> at & 2 != 0)),
+            );
+            let target = 0x2000 + 0x135 * operation;
+            branches.push(Branch { at: 0x8000 + 0x10 * (step % 2), kind: IndirectJump, target });
+        }
+        let mut predictor = Predictor::new(&model);
+        let mut wrong = 0;
+        for (number, branch) in branches.into_iter().enumerate() {
+            let outcome = go(&mut predictor, 0, branch);
+            let counts = number >= 200_000 && branch.kind == IndirectJump;
+            wrong += usize::from(counts && outcome == Outcome::Mispredict);
+        }
+        wrong
+    };
+    let (noisy, long) = (true, false);
+    assert!(of(&[6, 12, 24, 48], noisy) < 500, "{}", of(&[6, 12, 24, 48], noisy));
+    assert!(of(&[48], noisy) > 5000, "{}", of(&[48], noisy));
+    assert!(of(&[6, 12, 24, 60], long) < 50, "{}", of(&[6, 12, 24, 60], long));
+    assert!(of(&[6], long) > 500, "{}", of(&[6], long));
 }
 
 #[test]
@@ -359,7 +397,7 @@ proptest! {
         histories in prop::collection::btree_set(1u32..4097, 0..5),
         tag in 1u32..33,
         targets in prop::collection::btree_set(1u32..40, 1..4),
-        history in 0u32..65,
+        targets_by in prop::collection::btree_set(0u32..65, 0..9),
         policy in prop::sample::select(vec![
             Policy::Replicated, Policy::Partitioned, Policy::Shared, Policy::Alternating,
         ]),
@@ -371,7 +409,12 @@ proptest! {
         model.taken = targets.iter().map(|_| 0).collect();
         model.targets = targets.into_iter().collect();
         let of_branch = Some(1 + (1 << table) / 3).filter(|_| table % 2 == 0);
-        model.indirect = Indirect { entries: 1 << table, of_branch, history, bubble: 3 };
+        model.indirect = Indirect {
+            entries: 1 << table,
+            of_branch,
+            histories: targets_by.into_iter().collect(),
+            bubble: 3,
+        };
         model.return_stack = 1 + base;
         let kinds = [Conditional, Jump, Call, IndirectJump, IndirectCall, Return, BranchKind::Other];
         let mut predictor = Predictor::new(&model);

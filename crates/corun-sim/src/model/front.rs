@@ -267,7 +267,7 @@ pub struct Tage {
     pub tag: u32,
 }
 
-/// A predictor of indirect targets.
+/// A predictor of indirect targets of the ITTAGE class (Seznec 2011).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Indirect {
@@ -278,6 +278,7 @@ pub struct Indirect {
     /// Cycles without fetch behind a target from here, beside those of a taken branch.
     #[serde(default)]
     pub bubble: u32,
-    /// Bits of history that choose one.
-    pub history: u32,
+    /// Bits of history that choose one, of each length, rising; 0: the branch alone chooses. None: each branch is
+    /// predicted to go where it went last.
+    pub histories: Vec<u32>,
 }

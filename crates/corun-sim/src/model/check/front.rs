@@ -1,6 +1,7 @@
 //! Checks of the front end.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use iced_x86::Mnemonic;
 
@@ -14,6 +15,8 @@ const LONGEST_QUEUE: u32 = 1 << 12;
 const MOST_AHEAD: u32 = 256;
 /// Branches back that the longest history of a predictor holds.
 const LONGEST_HISTORY: u32 = 1 << 12;
+/// Lengths of history that a predictor looks at.
+const MOST_HISTORIES: usize = 32;
 /// Bits of the longest tag.
 const LONGEST_TAG: u32 = 16;
 /// Operations that one instruction can be before it is a program.
@@ -69,16 +72,8 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     faults.power_of_two("front.prediction.direction.base", tage.base, MOST_ENTRIES);
     faults.power_of_two("front.prediction.direction.table", tage.table, MOST_ENTRIES);
     faults.within("front.prediction.direction.tag", tage.tag, 1, LONGEST_TAG);
-    let histories = "front.prediction.direction.histories";
-    if !tage.histories.is_sorted_by(|a, b| a < b) {
-        faults.add(histories, "lengths that rise", format_args!("{:?}", tage.histories));
-    }
-    for &length in &tage.histories {
-        faults.within(histories, length, 1, LONGEST_HISTORY);
-    }
-    if tage.histories.len() > 32 {
-        faults.add(histories, "at most 32 lengths", tage.histories.len());
-    }
+    let field = "front.prediction.direction.histories";
+    histories(field, &tage.histories, 1..=LONGEST_HISTORY, faults);
     let (targets, taken) = (&prediction.targets, &prediction.taken);
     if targets.is_empty() || !targets.is_sorted_by(|a, b| a < b) {
         let expected = "at least one number, each larger than the one before";
@@ -100,11 +95,24 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     faults.within("front.prediction.indirect.of_branch", of_branch, 1, indirect.entries);
     faults.cycles("front.prediction.indirect.bubble", indirect.bubble);
     faults.cycles("front.prediction.linking", prediction.linking);
-    faults.within("front.prediction.indirect.history", indirect.history, 0, 64);
+    let field = "front.prediction.indirect.histories";
+    histories(field, &indirect.histories, 0..=u64::BITS, faults);
     faults.within("front.prediction.return_stack", prediction.return_stack, 1, LONGEST_HISTORY);
     faults.within("front.prediction.ahead", prediction.ahead, 0, MOST_AHEAD);
     faults.within("front.prediction.mispredict", prediction.mispredict, 1, MOST_CYCLES);
     faults.within("front.prediction.resteer", prediction.resteer, 0, prediction.mispredict);
+}
+
+fn histories(field: &str, lengths: &[u32], within: RangeInclusive<u32>, faults: &mut Faults) {
+    if !lengths.is_sorted_by(|a, b| a < b) {
+        faults.add(field, "lengths that rise", format_args!("{lengths:?}"));
+    }
+    for &length in lengths {
+        faults.within(field, length, *within.start(), *within.end());
+    }
+    if lengths.len() > MOST_HISTORIES {
+        faults.add(field, format_args!("at most {MOST_HISTORIES} lengths"), lengths.len());
+    }
 }
 
 fn op_cache(cache: &OpCache, faults: &mut Faults) {

@@ -25,6 +25,8 @@ enum Pair {
     Decoding,
     /// So many instructions of a length of which few fit into a fetch, again and again.
     Decoded(u64),
+    /// The same of ten bytes, for cores whose decoders bring as many short ones as a sibling leaves to be renamed.
+    DecodedLong(u64),
     /// So many instructions of two bytes, again and again.
     Dense(u64),
     /// Programs of the decoders, decoded for the first time.
@@ -55,10 +57,21 @@ const LOADS: Pair = Pair::Window(&[0x48, 0x8b, 0x4b, 0x08]);
 const STORES: Pair = Pair::Window(&[0x48, 0x89, 0x7b, 0x08]);
 const VECTORS: Pair = Pair::Window(&[0x66, 0x0f, 0xef, 0xc8]);
 const WAITING: Pair = Pair::Window(&[0x48, 0x0f, 0xaf, 0xc8]);
+// mov r8d, edi: neither a register nor a scheduler
+const COPIES: Pair = Pair::Window(&[0x41, 0x89, 0xf8]);
 const LONG: Pair = Pair::Window(&[0x48, 0xb9, 1, 2, 3, 4, 5, 6, 7, 8]);
 
 /// Bytes of an instruction of [`Pair::Decoded`].
 const DECODED: u32 = 7;
+/// The same of [`Pair::DecodedLong`].
+const DECODED_LONG: u32 = 10;
+
+/// Of so many bytes each, those that such a part of an op cache holds.
+fn instructions(cache: &OpCache, bytes: u32, (of, all): (u32, u32)) -> u64 {
+    let in_window = cache.window / bytes;
+    let windows = cache.sets * cache.ways * of / all / in_window.div_ceil(cache.line);
+    (windows * in_window).into()
+}
 
 impl Pair {
     /// Those that may notice how a resource is shared, the likeliest first.
@@ -114,7 +127,11 @@ impl Pair {
                 let caches = model.front.op_cache.iter();
                 caches
                     .flat_map(|it| {
-                        [(3, 4), (5, 8), (9, 16), (1, 2)].map(|part| Self::decoded(it, part))
+                        let short = [(3, 4), (5, 8), (9, 16), (1, 2)]
+                            .map(|part| Self::Decoded(instructions(it, DECODED, part)));
+                        let long = [(3, 4), (5, 8)]
+                            .map(|part| Self::DecodedLong(instructions(it, DECODED_LONG, part)));
+                        short.into_iter().chain(long)
                     })
                     .collect()
             }
@@ -138,7 +155,7 @@ impl Pair {
             "memory.stores" => vec![STORES],
             "back.schedulers" => vec![WAITING, Self::Port],
             "back.waiting" => vec![Self::Compared],
-            "back.rob" => vec![REGISTERS],
+            "back.rob" => vec![REGISTERS, COPIES],
             "back.dispatch" | "back.retire" => {
                 vec![
                     Self::Renaming,
@@ -163,13 +180,6 @@ impl Pair {
                 Self::Cold,
             ],
         }
-    }
-
-    /// Code that such a part of an op cache holds.
-    fn decoded(cache: &OpCache, (of, all): (u32, u32)) -> Self {
-        let in_window = cache.window / DECODED;
-        let windows = cache.sets * cache.ways * of / all / in_window.div_ceil(cache.line);
-        Self::Decoded((windows * in_window).into())
     }
 
     fn programs(self) -> [Trace; 2] {
@@ -211,6 +221,11 @@ impl Pair {
             // add r8, 0x11223344
             Self::Decoded(count) => both(count).map(|count| {
                 let one = |at: u64| [0x49, 0x81, 0xc0 | (at as u8 % 8), 0x44, 0x33, 0x22, 0x11];
+                again(&(0..count).flat_map(one).collect::<Vec<u8>>(), 8)
+            }),
+            // mov r8, 0x0807060504030201
+            Self::DecodedLong(count) => both(count).map(|count| {
+                let one = |at: u64| [0x49, 0xb8 | (at as u8 % 8), 1, 2, 3, 4, 5, 6, 7, 8];
                 again(&(0..count).flat_map(one).collect::<Vec<u8>>(), 8)
             }),
             // mov ecx, edi

@@ -15,7 +15,7 @@ fn every_model_is_listed_described_and_right() {
     let entries: Vec<Value> = serde_json::from_str(&listed.output).unwrap();
     let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
     let names: Vec<&str> = names.collect();
-    let cores = ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4"];
+    let cores = ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4", "zen5"];
     for core in cores.into_iter().chain(["little-smt4"]) {
         assert!(names.contains(&core), "{core}");
     }
@@ -83,7 +83,7 @@ fn mistakes_are_answered_with_what_to_do() {
     let (right, wrong) = checked.output.split_once('\n').unwrap();
     assert!(right.starts_with("zen4: right; "), "{right}");
     let answers = [
-        of(&["show", "zen5"]).told(scratch.path()),
+        of(&["show", "zen6"]).told(scratch.path()),
         of(&["diff", "zen4", scratch.file("none.toml").to_str().unwrap()]).told(scratch.path()),
         of(&["show", file]).told(scratch.path()),
         wrong.replace(&scratch.path().display().to_string(), "FOLDER"),

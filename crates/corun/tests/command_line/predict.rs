@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use corun_record::{ClockSource, Document, Metric, Prediction, Source};
+use corun_record::{ClockSource, Document, FoundField, Metric, Prediction, Source};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde_json::Value;
 
@@ -79,7 +79,9 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
         fields,
         ["l2.miss", "main.gigabytes_a_second", "walk.cycles"].map(|it| format!("hierarchy.{it}"))
     );
-    assert!(kept.iter().all(|it| it.value > 0.0), "{kept:?}");
+    // A host may remember more pages than the model, which then has no walk that takes time.
+    let is_walk = |it: &FoundField| it.field == "hierarchy.walk.cycles";
+    assert!(kept.iter().all(|it| it.value > 0.0 || is_walk(it) && it.value == 0.0), "{kept:?}");
     assert_eq!(told(&["--memory=model"]), []);
 }
 

@@ -2,7 +2,7 @@
 
 mod made;
 
-use corun_sim::model::{self, CoreModel, Vendor};
+use corun_sim::model::{self, CoreModel, Policy, Vendor};
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
 use corun_trace::format::Trace;
@@ -182,10 +182,14 @@ fn what_fits_into_the_first_level_alone_may_not_fit_twice() {
 fn decoded_code_that_fits_alone_may_not_fit_twice() {
     for model in models() {
         let Some(cache) = &model.front.op_cache else { continue };
-        // Decoders are slower than this: mov r8d, edi needs no port on AMD's cores, and few of
-        // add r8, 0x11223344 fit into a fetch of Intel's.
+        // Decoders are slower than this: mov r8d, edi needs no port on AMD's cores, with prefixes few of it fit into
+        // a fetch where each thread has decoders of its own, and few of add r8, 0x11223344 into one of Intel's.
+        let has_own_decoders = model.front.decoder.sharing.policy == Policy::Replicated;
         let one = |register: u8| match model.vendor {
-            Vendor::Amd => vec![0x41, 0x89, 0xf8 | register],
+            Vendor::Amd => {
+                let prefixes = if has_own_decoders { 7 } else { 0 };
+                [&[0x2e].repeat(prefixes)[..], &[0x41, 0x89, 0xf8 | register]].concat()
+            }
             _ => vec![0x49, 0x81, 0xc0 | register, 0x44, 0x33, 0x22, 0x11],
         };
         let length = one(0).len();

@@ -68,7 +68,10 @@ fn amd(family: u32, model: u32) -> Option<Suited> {
         (0x19, 0x00..=0x0f | 0x20..=0x5f) => Some(same("zen3")),
         (0x19, 0x10..=0x1f | 0x60..=0xaf) => Some(same("zen4")),
         (0x19, _) => Some(near("zen4", "a core of family 25 that is not known")),
-        (0x1a, 0x00..=0x4f | 0x60..=0x7f) => Some(same("zen5")),
+        (0x1a, 0x00..=0x1f | 0x40..=0x4f) => Some(same("zen5")),
+        (0x1a, 0x20..=0x3f | 0x60..=0x7f) => {
+            Some(near("zen5", "a Zen 5 with narrower vector units"))
+        }
         (0x1a.., _) => Some(near("zen5", "a core after Zen 5")),
         _ => None,
     }
@@ -123,7 +126,6 @@ mod tests {
             ("AuthenticAMD", 25, 0x61, "zen4"),
             ("AuthenticAMD", 25, 0xa0, "zen4"),
             ("AuthenticAMD", 26, 0x02, "zen5"),
-            ("AuthenticAMD", 26, 0x24, "zen5"),
             ("AuthenticAMD", 26, 0x44, "zen5"),
             ("AuthenticAMD", 23, 0x31, "zen2"),
             ("AuthenticAMD", 23, 0x71, "zen2"),
@@ -140,6 +142,7 @@ mod tests {
     fn other_cores_get_the_nearest_and_are_told() {
         for (vendor, family, model, name, design) in [
             ("AuthenticAMD", 23, 0x01, "zen2", "Zen or Zen+"),
+            ("AuthenticAMD", 26, 0x24, "zen5", "a Zen 5 with narrower vector units"),
             ("AuthenticAMD", 26, 0x50, "zen5", "a core after Zen 5"),
             ("HygonGenuine", 24, 0x00, "zen2", "a Zen core by Hygon"),
             ("GenuineIntel", 6, 0x2a, "ivy-bridge", "Sandy Bridge"),

@@ -1,9 +1,11 @@
 //! How good corun's predictions of whole programs are, beside how fast they are made; makes docs/accuracy.md:
 //! `cargo run --release -p corun-accuracy -- --output docs/accuracy.md`.
 //!
-//! Each program is predicted on this host's core and measured here by `corun predict`.
+//! Each program is predicted on this host's core and measured here by `corun predict`; or predicted on another one, beside
+//! what was recorded there.
 
 mod inputs;
+mod measured;
 mod page;
 mod predicted;
 mod programs;
@@ -15,8 +17,9 @@ use std::process::{Command, ExitCode, Stdio};
 use clap::Parser;
 
 use crate::inputs::Inputs;
-use crate::page::page;
-use crate::predicted::{Row, predict};
+use crate::measured::Recorded;
+use crate::page::{machine, page};
+use crate::predicted::{Row, predict, predict_recorded};
 use crate::programs::{Side, programs};
 
 #[derive(Debug, Parser)]
@@ -39,9 +42,15 @@ struct Arguments {
     /// Keep each prediction as JSON in this folder, and take those that lie there already
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    /// Record what is measured in FILE
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Measure nothing, and put predictions beside what FILE has recorded of the machine that it names
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "model", "seconds"])]
+    recorded: Option<PathBuf>,
     /// Predict each program from windows and as a whole instead, and say how far the two are from each other; nothing
     /// is measured
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["record", "recorded"])]
     windows: bool,
 }
 
@@ -91,8 +100,13 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         Some(file) => file.clone(),
         None => built()?,
     };
+    let recorded = arguments.recorded.as_deref().map(Recorded::read).transpose()?;
     if let Some(folder) = &arguments.keep {
-        keep_for(folder, &format!("{:?} {}", arguments.model, arguments.seconds))?;
+        let settings = match &arguments.recorded {
+            Some(file) => file.display().to_string(),
+            None => format!("{:?} {}", arguments.model, arguments.seconds),
+        };
+        keep_for(folder, &settings)?;
     }
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);
@@ -112,13 +126,28 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let mut rows = Vec::new();
     for program in asked {
         eprintln!("{}", program.name);
-        let outcome = predict(&corun, &program, arguments);
+        let outcome = match &recorded {
+            Some(recorded) => predict_recorded(&corun, &program, arguments, recorded),
+            None => predict(&corun, &program, arguments),
+        };
         if let Err(reason) = &outcome {
             eprintln!("  {reason}");
         }
         rows.push(Row { program, outcome });
     }
-    let text = page(&rows);
+    if let Some(path) = &arguments.record {
+        let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
+        let first = first.ok_or("nothing was measured, so that nothing is recorded")?;
+        let measured = |row: &Row| Some((row.program.name.clone(), row.measured()?.clone()));
+        let recorded = Recorded {
+            machine: machine(first),
+            model: first.core.model.clone(),
+            date: first.started[..10].to_owned(),
+            programs: rows.iter().filter_map(measured).collect(),
+        };
+        recorded.write(path)?;
+    }
+    let text = page(&rows, recorded.as_ref());
     match &arguments.output {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use corun_record::{MeasuredRun, Metric, Prediction, Source};
+use corun_record::{Metric, Prediction, Source};
 
-use crate::predicted::Row;
+use crate::measured::{Measured, Recorded};
+use crate::predicted::{Outcome, Row};
 use crate::programs::Side;
 
 /// What is asked of the mean error, and of the largest, as shares.
@@ -13,8 +14,8 @@ const HELD_OUT: (f64, f64) = (0.12, 0.30);
 /// Of each point of a curve that is no step between two levels.
 const POINT: f64 = 0.10;
 
-/// The page in Markdown.
-pub fn page(rows: &[Row]) -> String {
+/// The page in Markdown, of what was measured here or recorded before.
+pub fn page(rows: &[Row], recorded: Option<&Recorded>) -> String {
     let mut text = String::from(
         "# How good predictions are\n\n\
          \x20   cargo run --release -p corun-accuracy -- --output docs/accuracy.md\n\n\
@@ -24,8 +25,11 @@ pub fn page(rows: &[Row]) -> String {
          first was looked at; how much each does was changed since,\nso that it neither spends its time in the \
          kernel nor meets somebody else on its core in every run.\n\n",
     );
-    if let Some(first) = rows.iter().find_map(|row| row.outcome.as_ref().ok()) {
-        text += &machine(first);
+    if let Some(first) = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction)) {
+        text += &match recorded {
+            Some(recorded) => before(recorded, first),
+            None => here(first),
+        };
     }
     for (side, title, limits) in
         [(Side::Tuned, "Used for tuning", TUNED), (Side::HeldOut, "Held out", HELD_OUT)]
@@ -57,21 +61,43 @@ of them only [warm caches and predictors](prediction.md#what-is-simulated), and 
 the most memory that the whole process had.
 ";
 
-fn machine(prediction: &Prediction) -> String {
+/// What a prediction was made on.
+pub fn machine(prediction: &Prediction) -> String {
     let hypervisor = match &prediction.machine.hypervisor {
         Some(name) => format!(", a virtual machine ({name})"),
         None => String::new(),
     };
     let cpu = prediction.machine.cpu_model.as_deref().unwrap_or("an unknown processor");
+    format!("{cpu}{hypervisor}")
+}
+
+/// The day of a prediction.
+fn day(prediction: &Prediction) -> &str {
+    &prediction.started[..10]
+}
+
+fn here(prediction: &Prediction) -> String {
     let memory = match prediction.core.memory.is_empty() {
         true => "the model's",
         false => "this machine's, as it was around the runs of each program",
     };
     format!(
-        "The machine: {cpu}{hypervisor}. The model: `{}`, {}. Its memory: {memory}. {}\n",
+        "The machine: {}. The model: `{}`, {}. Its memory: {memory}. {}\n",
+        machine(prediction),
         prediction.core.model,
         prediction.core.reason,
-        &prediction.started[..10]
+        day(prediction)
+    )
+}
+
+fn before(recorded: &Recorded, prediction: &Prediction) -> String {
+    let Recorded { machine: there, model, date, .. } = recorded;
+    format!(
+        "The machine: {there}. The model: `{model}`. Its memory: that machine's, as far as it was recorded around the \
+         runs of each program.\nMeasured there on {date}; predicted on {} by later code, elsewhere ({}), with \
+         `--recorded`.\n",
+        day(prediction),
+        machine(prediction)
     )
 }
 
@@ -83,7 +109,7 @@ fn table(rows: &[&Row]) -> String {
     for row in rows {
         let name = &row.program.name;
         match &row.outcome {
-            Ok(prediction) => writeln!(text, "| `{name}` | {} |", cells(row, prediction)),
+            Ok(outcome) => writeln!(text, "| `{name}` | {} |", cells(outcome)),
             Err(reason) => {
                 let first = reason.lines().next().unwrap_or_default();
                 writeln!(text, "| `{name}` | not predicted: {first} | | | | | | | | | |")
@@ -106,7 +132,7 @@ fn curves(points: &[&Row]) -> String {
     for row in points {
         let (count, unit) = row.program.work.unwrap_or((1.0, "the run"));
         let line = match &row.outcome {
-            Ok(prediction) => point(row, prediction, count),
+            Ok(outcome) => point(outcome, count),
             Err(reason) => {
                 format!(
                     "| not predicted: {} | | | | | |",
@@ -124,74 +150,63 @@ fn curves(points: &[&Row]) -> String {
     text
 }
 
-fn point(row: &Row, prediction: &Prediction, count: f64) -> String {
-    let cycles = |source| {
-        let found = prediction.estimate(Metric::Cycles, source);
-        found.map_or("-".to_owned(), |it| format!("{:.2}", it.value / count))
-    };
+fn point(outcome: &Outcome, count: f64) -> String {
+    let cycles = |found: Option<f64>| or_dash(found, |it| format!("{:.2}", it / count));
+    let measured = outcome.measured.as_ref();
     format!(
         "| {} | {} | {} | {} | {} | {} |",
-        cycles(Source::Predicted),
-        cycles(Source::Measured),
-        ratio_or_why(row, prediction),
-        crowding(prediction),
-        found(prediction, "hierarchy.l3.others"),
-        found(prediction, "hierarchy.main.nanoseconds")
+        cycles(outcome.cycles().map(|it| it.value)),
+        cycles(measured.map(|it| it.cycles)),
+        ratio_or_why(outcome),
+        or_dash(measured.and_then(|it| it.crowded), percent),
+        found(measured, "hierarchy.l3.others"),
+        found(measured, "hierarchy.main.nanoseconds")
     )
 }
 
-/// What was found of the machine in the place of a field of the model.
-fn found(prediction: &Prediction, field: &str) -> String {
-    let found = prediction.core.memory.iter().find(|it| it.field == field);
-    found.map_or("-".to_owned(), |it| it.value.to_string())
+fn or_dash<T>(value: Option<T>, told: impl Fn(T) -> String) -> String {
+    value.map_or("-".to_owned(), told)
 }
 
-fn ratio(row: &Row) -> String {
-    row.ratio().map_or("-".to_owned(), |it| {
-        format!("**{:.2}** ({:.2} to {:.2})", it.value, it.low, it.high)
-    })
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// What was found of the machine in the place of a field of the model.
+fn found(measured: Option<&Measured>, field: &str) -> String {
+    or_dash(measured.and_then(|it| it.memory.get(field)), f64::to_string)
 }
 
 /// The ratio, or why there is none.
-fn ratio_or_why(row: &Row, prediction: &Prediction) -> String {
-    if prediction.not_predicted.is_none() {
-        return ratio(row);
+fn ratio_or_why(outcome: &Outcome) -> String {
+    if let Some(share) = outcome.measured.as_ref().and_then(Measured::too_much_kernel) {
+        return format!("not predicted: {} of its time in the kernel", percent(share));
     }
-    let share = prediction.estimate(Metric::KernelShare, Source::Measured);
-    let share = share.map_or(0.0, |it| 100.0 * it.value);
-    format!("not predicted: {share:.0} % of its time in the kernel")
+    or_dash(outcome.ratio(), |it| format!("**{:.2}** ({:.2} to {:.2})", it.value, it.low, it.high))
 }
 
-fn crowding(prediction: &Prediction) -> String {
-    crowded(prediction).map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share))
-}
-
-fn cells(row: &Row, prediction: &Prediction) -> String {
-    let millions = |metric, source| {
-        let found = prediction.estimate(metric, source);
-        found.map_or("-".to_owned(), |it| format!("{:.0}", it.value * 1e-6))
-    };
-    let per_cycle = prediction.estimate(Metric::InstructionsPerCycle, Source::Measured);
+fn cells(outcome: &Outcome) -> String {
+    let Outcome { prediction, measured } = outcome;
+    let measured = measured.as_ref();
+    let millions = |cycles: f64| format!("{:.0}", cycles * 1e-6);
+    let instructions = prediction.estimate(Metric::Instructions, Source::Measured);
+    let instructions = instructions.map(|it| it.value);
+    let per_cycle = instructions.zip(measured).map(|(all, it)| all / it.cycles);
+    let predicted = outcome.cycles().filter(|_| outcome.ratio().is_some() || measured.is_none());
     let cost = &prediction.traced.cost;
     [
-        millions(Metric::Instructions, Source::Measured),
-        millions(Metric::Cycles, Source::Predicted),
-        millions(Metric::Cycles, Source::Measured),
-        ratio_or_why(row, prediction),
-        per_cycle.map_or("-".to_owned(), |it| format!("{:.2}", it.value)),
-        crowding(prediction),
-        found(prediction, "hierarchy.l3.others"),
-        found(prediction, "hierarchy.main.nanoseconds"),
+        or_dash(instructions, millions),
+        or_dash(predicted.map(|it| it.value), millions),
+        or_dash(measured.map(|it| it.cycles), millions),
+        ratio_or_why(outcome),
+        or_dash(per_cycle, |it| format!("{it:.2}")),
+        or_dash(measured.and_then(|it| it.crowded), percent),
+        found(measured, "hierarchy.l3.others"),
+        found(measured, "hierarchy.main.nanoseconds"),
         format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
         format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
     ]
     .join(" | ")
-}
-
-/// Of the run that counts and shared its core most.
-fn crowded(prediction: &Prediction) -> Option<f64> {
-    let runs = prediction.measured.iter().flat_map(|measured| &measured.runs);
-    runs.filter_map(|run| run.crowded).max_by(f64::total_cmp)
 }
 
 fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
@@ -205,11 +220,8 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
         limit if limit.is_finite() => format!(" and {:.0} % for each", 100.0 * limit),
         _ => String::new(),
     };
-    let alone = rows.iter().filter(|row| {
-        let measured = row.outcome.as_ref().ok().and_then(|it| it.measured.as_ref());
-        row.error().is_some()
-            && measured.is_some_and(|it| it.runs.iter().all(MeasuredRun::had_its_core))
-    });
+    let had_its_core = |row: &&&Row| row.measured().is_some_and(Measured::had_its_core);
+    let alone = rows.iter().filter(|row| row.error().is_some()).filter(had_its_core);
     format!(
         "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \
          themselves.",
@@ -223,28 +235,146 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use corun_record::{
+        ClockSource, Document, Estimate, MachineSummary, Observation, PredictedCore,
+        SimulationCost, TracedPart,
+    };
+
     use super::*;
     use crate::programs::Program;
 
+    fn row(name: &str, side: Side, outcome: Result<Outcome, String>) -> Row {
+        let program = Program {
+            name: name.to_owned(),
+            side,
+            command: Vec::new(),
+            from_call: None,
+            work: (side == Side::Memory).then_some((2e6, "a load")),
+        };
+        Row { program, outcome }
+    }
+
+    /// A prediction that was made without measuring.
+    fn prediction(cycles: f64) -> Prediction {
+        let observation = |metric, source, value, half| Observation {
+            metric,
+            arm: "single".to_owned(),
+            against: None,
+            of: None,
+            unit: "1".to_owned(),
+            estimate: Estimate {
+                value,
+                low: value - half,
+                high: value + half,
+                level: 0.95,
+                blocks: 5,
+            },
+            bootstrap: None,
+            source,
+        };
+        Prediction {
+            format: Prediction::FORMAT.to_owned(),
+            version: Prediction::VERSION,
+            corun_version: "0.1.0".to_owned(),
+            started: "2026-01-02T00:00:00Z".to_owned(),
+            elapsed_s: 12.0,
+            command: vec!["gzip".to_owned()],
+            machine: MachineSummary {
+                cpu_model: Some("a processor".to_owned()),
+                hypervisor: None,
+                kernel: None,
+                online_cpus: 2,
+                allowed_cpus: 2,
+                cores: 2,
+                smt_width: 1,
+                smt_control: None,
+                smt_active: None,
+                governors: Vec::new(),
+            },
+            core: PredictedCore {
+                model: "zen4".to_owned(),
+                title: "a core".to_owned(),
+                reason: "asked for".to_owned(),
+                ghz: 3.5,
+                clock: ClockSource::Model,
+                memory: Vec::new(),
+            },
+            traced: TracedPart {
+                before: None,
+                tracer: "dynamorio".to_owned(),
+                threads: 1,
+                thread: 0,
+                instructions: 200_000_000,
+                simulated: 10_000_000,
+                cost: SimulationCost {
+                    instructions: 50_000_000,
+                    processor_s: 5.0,
+                    peak_bytes: 90_000_000,
+                },
+                windows: Vec::new(),
+            },
+            not_predicted: None,
+            observations: vec![
+                observation(Metric::Instructions, Source::Measured, 2e8, 0.0),
+                observation(Metric::Cycles, Source::Predicted, cycles, 0.01 * cycles),
+            ],
+            stack: Vec::new(),
+            mispredicts_per_thousand: 4.9,
+            measured: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    fn measured() -> Measured {
+        Measured {
+            instructions_m: Some(200.0),
+            cycles: 1e8,
+            kernel_share: None,
+            crowded: Some(0.02),
+            memory: [("hierarchy.l3.others".to_owned(), 1.5)].into(),
+        }
+    }
+
     #[test]
     fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
-        let row = |side| {
-            let work = Some((2.0, "a load"));
-            let program = Program {
-                name: "nothing".to_owned(),
-                side,
-                command: Vec::new(),
-                from_call: None,
-                work,
-            };
-            Row { program, outcome: Err("no such file\nhint".to_owned()) }
-        };
-        let text = page(&[row(Side::HeldOut), row(Side::Memory)]);
+        let nothing = |side| row("nothing", side, Err("no such file\nhint".to_owned()));
+        let text = page(&[nothing(Side::HeldOut), nothing(Side::Memory)], None);
         assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
         assert!(text.contains("| `nothing` | a load | not predicted: no such file | |"), "{text}");
         assert!(
             text.contains("None was predicted.") && !text.contains("Used for tuning"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_was_recorded_stands_beside_what_is_predicted_now() {
+        let outcome = |measured| Ok(Outcome { prediction: prediction(9e7), measured });
+        let in_kernel = Measured { kernel_share: Some(0.23), ..measured() };
+        let rows = [
+            row("gzip", Side::Tuned, outcome(Some(measured()))),
+            row("zstd", Side::Tuned, outcome(Some(in_kernel))),
+            row("chase", Side::Memory, outcome(Some(measured()))),
+        ];
+        let recorded = Recorded {
+            machine: "another processor".to_owned(),
+            model: "zen4".to_owned(),
+            date: "2025-12-31".to_owned(),
+            programs: BTreeMap::new(),
+        };
+        let text = page(&rows, Some(&recorded));
+        for expected in [
+            "The machine: another processor. The model: `zen4`.",
+            "Measured there on 2025-12-31; predicted on 2026-01-02 by later code, elsewhere (a processor)",
+            "| `gzip` | 200 | 90 | 100 | **0.90** (0.89 to 0.91) | 2.00 | 2 % | 1.5 | - | 10.0 | 90 |",
+            "| `zstd` | 200 | - | 100 | not predicted: 23 % of its time in the kernel | 2.00 |",
+            "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",
+            "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 1 of them had the core",
+            "1 of 1 points are within 10 %.",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
     }
 }

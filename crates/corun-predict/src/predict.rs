@@ -88,8 +88,6 @@ pub enum Progress {
 
 /// The arm of every observation here.
 const ARM: &str = "single";
-/// A program that is in the kernel for longer is not predicted.
-const MOST_KERNEL: f64 = 0.10;
 /// Own time below which the start of a program decides what is measured, in seconds.
 const LEAST_USER_S: f64 = 0.01;
 
@@ -414,12 +412,12 @@ impl Said<'_> {
             repeated(&runs.iter().map(figure).collect::<Vec<_>>())
         };
         let kernel = of(MeasuredRun::kernel_share);
-        let not_predicted = kernel.filter(|share| share.value > MOST_KERNEL).map(|share| {
+        let not_predicted = kernel.filter(|share| share.value > MeasuredRuns::MOST_KERNEL).map(|share| {
             format!(
                 "The program is in the kernel for {:.0} % of its time, which is not simulated; only \
                  programs below {:.0} % are predicted.",
                 100.0 * share.value,
-                100.0 * MOST_KERNEL
+                100.0 * MeasuredRuns::MOST_KERNEL
             )
         });
         let clock = of(|run| run.ghz);

@@ -187,6 +187,11 @@ pub struct MeasuredRun {
     pub steal_s: Option<f64>,
 }
 
+impl MeasuredRuns {
+    /// The kernel's share of a thread's time beyond which nothing is predicted of it.
+    pub const MOST_KERNEL: f64 = 0.10;
+}
+
 impl MeasuredRun {
     /// The share of crowded probes up to which a run is said to have had the core to itself.
     pub const MOST_CROWDED: f64 = 0.05;

@@ -4,6 +4,7 @@ use corun_record::FoundField;
 use corun_sim::model::CoreModel;
 
 use super::{Circles, Seen};
+use crate::curve::median;
 
 /// Times that each field is set, since what one takes hangs on the others.
 const ROUNDS: usize = 3;
@@ -23,16 +24,22 @@ pub fn fitted(
     seen: &[Seen],
     is_virtual: bool,
 ) -> Option<Vec<FoundField>> {
-    // Others come and go; what a program meets is their mean, and what is the machine's own is the least of what was
-    // seen.
-    let mean = |of: fn(&Seen) -> f64| seen.iter().map(of).sum::<f64>() / seen.len() as f64;
-    let least = |of: fn(&Seen) -> f64| seen.iter().map(of).min_by(f64::total_cmp);
+    // Others come in bursts, which are to count in what was seen as they do in the runs that a prediction stands beside: on
+    // the log scale. What is the machine's own hangs on where pages lie and is the quickest of a look, as most looks have it.
+    let mean = |of: fn(&Seen) -> f64| {
+        let sum: f64 = seen.iter().map(|it| of(it).ln()).sum();
+        (sum / seen.len() as f64).exp()
+    };
+    let usual = |of: fn(&Seen) -> f64| median(&seen.iter().map(of).collect::<Vec<_>>());
+    if seen.is_empty() {
+        return None;
+    }
     let mut model = model.clone();
     model.hierarchy.walk.nested = is_virtual.into();
     model.hierarchy.main.gigabytes_a_second = mean(|it| it.gigabytes_a_second);
-    let (last_level, pages) = (least(|it| it.last_level)?, least(|it| it.pages)?);
+    let (last_level, pages) = (usual(|it| it.last_level), usual(|it| it.pages));
     for _ in 0..ROUNDS {
-        // The quickest looks found nobody else.
+        // The quickest of a look found nobody else.
         let more = pages - circles.pages.cycles(&with_others(&model, 0.0));
         add(&mut model.hierarchy.walk.cycles, more);
         let more = last_level - circles.last_level.cycles(&with_others(&model, 0.0));
@@ -136,11 +143,15 @@ mod tests {
                 gigabytes_a_second: 21.0,
             }
         };
-        // Once nobody else was there; the contested circle takes what it does with 1 GB a second on average.
+        // Twice nobody else was there; circles take what they do with 1 GB a second on average, of factors.
         let [calm, some] = [seen(0.0), seen(1.0)];
-        let busy = Seen { contested: 2.0 * some.contested - calm.contested, ..seen(2.0) };
-        let busy = Seen { main: 2.0 * some.main - calm.main, ..busy };
-        let found = fitted(&base, circles, &[calm, busy], true).unwrap();
+        let third = |some: f64, calm: f64| some.powi(3) / calm.powi(2);
+        let busy = Seen {
+            contested: third(some.contested, calm.contested),
+            main: third(some.main, calm.main),
+            ..seen(2.0)
+        };
+        let found = fitted(&base, circles, &[calm, busy, calm], true).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");

@@ -32,7 +32,7 @@ pub struct Seen {
     pub main: f64,
     /// Of a line of each of more pages than translations are remembered; the second level holds the lines.
     pub pages: f64,
-    /// GB (10^9 bytes) a second that are read from memory one after the other.
+    /// GB (10^9 bytes) a second that are read from memory along two streams.
     pub gigabytes_a_second: f64,
 }
 

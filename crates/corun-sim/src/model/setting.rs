@@ -62,7 +62,12 @@ impl CoreModel {
         }
         for path in found {
             if let Some(field) = fields.pointer_mut(path) {
-                *field = read(value);
+                let new = read(value);
+                if !is_of_kind(&new, field) {
+                    let sentence = format!("expected a value such as {field}, found {new}");
+                    return Err(refused(sentence));
+                }
+                *field = new;
             }
             // A cap belongs to the policy that it stands beside.
             if let Some(sharing) = path.strip_suffix("/policy")
@@ -80,6 +85,12 @@ impl CoreModel {
 /// The value that a text means.
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+/// Whether a value may stand where another one stood, as far as their kinds tell: of what is absent nothing is known.
+fn is_of_kind(new: &Value, old: &Value) -> bool {
+    let is_absent = new.is_null() || old.is_null();
+    is_absent || std::mem::discriminant(new) == std::mem::discriminant(old)
 }
 
 /// The pointers to all plain values.
@@ -140,6 +151,18 @@ mod tests {
                 && is_it("hierarchy.main.nanoseconds")
         );
         assert!(!is_it("main") && !is_it("main.gigabytes_a_second") && !is_it("other.nanoseconds"));
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_told_beside_one_that_is_possible() {
+        for (name, value, sentence) in [
+            ("indirect.histories", "9", "expected a value such as [4,8,16,32], found 9"),
+            ("rob.entries", "many", "expected a value such as 320, found \"many\""),
+            ("rob.policy", "3", "expected a value such as \"partitioned\", found 3"),
+        ] {
+            let error = with(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(sentence), "{error}");
+        }
     }
 
     #[test]

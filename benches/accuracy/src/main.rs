@@ -1,5 +1,5 @@
-//! How good corun's predictions of whole programs are, beside how fast they are made; makes docs/accuracy.md:
-//! `cargo run --release -p corun-accuracy -- --output docs/accuracy.md`.
+//! How good corun's predictions of whole programs are, beside how fast they are made; makes docs/accuracy.md and
+//! docs/accuracy-zen5.md, each by the command that stands in it.
 //!
 //! Each program is predicted on this host's core and measured here by `corun predict`; or predicted on another one, beside
 //! what was recorded there.
@@ -34,7 +34,7 @@ struct Arguments {
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// Seconds in which each program is measured
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = SECONDS)]
     seconds: u32,
     /// corun itself; by default what scripts/corun builds
     #[arg(long, value_name = "FILE")]
@@ -52,6 +52,27 @@ struct Arguments {
     /// is measured
     #[arg(long, conflicts_with_all = ["record", "recorded"])]
     windows: bool,
+}
+
+const SECONDS: u32 = 30;
+
+impl Arguments {
+    /// The command that makes the same page.
+    fn command(&self) -> String {
+        let mut words = vec!["cargo run --release -p corun-accuracy --".to_owned()];
+        words.extend(self.names.iter().map(|name| format!("--program '{name}'")));
+        words.extend(self.model.iter().map(|model| format!("--model {model}")));
+        let seconds = (self.seconds != SECONDS).then(|| format!("--seconds {}", self.seconds));
+        words.extend(seconds);
+        let files =
+            [("record", &self.record), ("recorded", &self.recorded), ("output", &self.output)];
+        words.extend(
+            files
+                .iter()
+                .filter_map(|(name, file)| Some(format!("--{name} {}", file.as_ref()?.display()))),
+        );
+        words.join(" ")
+    }
 }
 
 fn main() -> ExitCode {
@@ -147,7 +168,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         };
         recorded.write(path)?;
     }
-    let text = page(&rows, recorded.as_ref());
+    let text = page(&rows, recorded.as_ref(), &arguments.command());
     match &arguments.output {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
@@ -156,5 +177,23 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             print!("{text}");
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_the_command_that_makes_it() {
+        let told = |words: &str| Arguments::parse_from(words.split(' ')).command();
+        assert_eq!(told("accuracy"), "cargo run --release -p corun-accuracy --");
+        assert_eq!(
+            told("accuracy --program xz --seconds 4 --keep folder --output page.md"),
+            "cargo run --release -p corun-accuracy -- --program 'xz' --seconds 4 --output page.md"
+        );
+        assert!(
+            Arguments::try_parse_from(["accuracy", "--recorded", "a", "--record", "b"]).is_err()
+        );
     }
 }

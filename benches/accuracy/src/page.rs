@@ -14,18 +14,12 @@ const HELD_OUT: (f64, f64) = (0.12, 0.30);
 /// Of each point of a curve that is no step between two levels.
 const POINT: f64 = 0.10;
 
-/// The page in Markdown, of what was measured here or recorded before.
-pub fn page(rows: &[Row], recorded: Option<&Recorded>) -> String {
-    let mut text = String::from(
-        "# How good predictions are\n\n\
-         \x20   cargo run --release -p corun-accuracy -- --output docs/accuracy.md\n\n\
-         makes this page: it [predicts](prediction.md) each program on the core of the machine that it runs on, \
-         measures it\nthere, and puts both beside each other. The programs stand in \
-         `benches/accuracy/src/programs.rs`. Which of them\nmodels may be tuned with was written down before the \
-         first was looked at; how much each does was changed since,\nso that it neither spends its time in the \
-         kernel nor meets somebody else on its core in every run.\n\n",
-    );
-    if let Some(first) = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction)) {
+/// The page in Markdown, of what was measured here or recorded before, and of the command that makes it.
+pub fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String {
+    let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
+    let of = first.map_or(String::new(), |it| format!(" of `{}`", it.core.model));
+    let mut text = format!("# How good predictions{of} are\n\n    {command}\n\n{HOW}\n");
+    if let Some(first) = first {
         text += &match recorded {
             Some(recorded) => before(recorded, first),
             None => here(first),
@@ -47,6 +41,13 @@ pub fn page(rows: &[Row], recorded: Option<&Recorded>) -> String {
     text += LEGEND;
     text
 }
+
+const HOW: &str = "\
+makes this page: it [predicts](prediction.md) each program on the core of the machine that it runs on, measures it
+there, and puts both beside each other. The programs stand in `benches/accuracy/src/programs.rs`. Which of them
+models may be tuned with was written down before the first was looked at; how much each does was changed since,
+so that it neither spends its time in the kernel nor meets somebody else on its core in every run.
+";
 
 const LEGEND: &str = "
 ## What the columns say
@@ -94,8 +95,8 @@ fn before(recorded: &Recorded, prediction: &Prediction) -> String {
     let Recorded { machine: there, model, date, .. } = recorded;
     format!(
         "The machine: {there}. The model: `{model}`. Its memory: that machine's, as far as it was recorded around the \
-         runs of each program.\nMeasured there on {date}; predicted on {} by later code, elsewhere ({}), with \
-         `--recorded`.\n",
+         runs of each program.\nMeasured there on {date} beside earlier code (`--record`); predicted on {} by the code \
+         as it is, elsewhere ({}), which is\nwhat speed and room are of.\n",
         day(prediction),
         machine(prediction)
     )
@@ -245,6 +246,8 @@ mod tests {
     use super::*;
     use crate::programs::Program;
 
+    const COMMAND: &str = "corun-accuracy";
+
     fn row(name: &str, side: Side, outcome: Result<Outcome, String>) -> Row {
         let program = Program {
             name: name.to_owned(),
@@ -340,7 +343,7 @@ mod tests {
     #[test]
     fn what_cannot_be_predicted_is_told_and_left_out_of_the_means() {
         let nothing = |side| row("nothing", side, Err("no such file\nhint".to_owned()));
-        let text = page(&[nothing(Side::HeldOut), nothing(Side::Memory)], None);
+        let text = page(&[nothing(Side::HeldOut), nothing(Side::Memory)], None, COMMAND);
         assert!(text.contains("| `nothing` | not predicted: no such file | |"), "{text}");
         assert!(text.contains("| `nothing` | a load | not predicted: no such file | |"), "{text}");
         assert!(
@@ -364,10 +367,12 @@ mod tests {
             date: "2025-12-31".to_owned(),
             programs: BTreeMap::new(),
         };
-        let text = page(&rows, Some(&recorded));
+        let text = page(&rows, Some(&recorded), COMMAND);
         for expected in [
+            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: it",
             "The machine: another processor. The model: `zen4`.",
-            "Measured there on 2025-12-31; predicted on 2026-01-02 by later code, elsewhere (a processor)",
+            "Measured there on 2025-12-31 beside earlier code (`--record`); predicted on 2026-01-02 by",
+            "elsewhere (a processor)",
             "| `gzip` | 200 | 90 | 100 | **0.90** (0.89 to 0.91) | 2.00 | 2 % | 1.5 | - | 10.0 | 90 |",
             "| `zstd` | 200 | - | 100 | not predicted: 23 % of its time in the kernel | 2.00 |",
             "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",

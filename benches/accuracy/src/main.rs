@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
+use corun_record::Actionable;
+use corun_report::{Destination, ExportError};
 
 use crate::inputs::Inputs;
 use crate::measured::Recorded;
-use crate::page::{machine, page};
+use crate::page::{day, machine, page};
 use crate::predicted::{Row, predict, predict_recorded};
 use crate::programs::{Side, programs};
 
@@ -116,11 +118,12 @@ fn keep_for(folder: &Path, settings: &str) -> Result<(), String> {
     }
 }
 
+/// As it is told: what happened, and what to do.
+fn failed(error: ExportError) -> String {
+    format!("{error}\n{}", error.next_step())
+}
+
 fn run(arguments: &Arguments) -> Result<(), String> {
-    let corun = match &arguments.corun {
-        Some(file) => file.clone(),
-        None => built()?,
-    };
     let recorded = arguments.recorded.as_deref().map(Recorded::read).transpose()?;
     if let Some(folder) = &arguments.keep {
         let settings = match &arguments.recorded {
@@ -129,6 +132,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         };
         keep_for(folder, &settings)?;
     }
+    // Before anything is built or measured: what cannot be written to would cost it.
+    let open = |path: &Path| Destination::open(path).map_err(failed);
+    let output = open(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
+    let record = arguments.record.as_deref().map(open).transpose()?;
+    let corun = match &arguments.corun {
+        Some(file) => file.clone(),
+        None => built()?,
+    };
     let inputs = Inputs::make().map_err(|error| format!("the programs' inputs: {error}"))?;
     let all = programs(&inputs, &corun);
     if let Some(unknown) = arguments.names.iter().find(|it| all.iter().all(|one| one.name != **it))
@@ -156,28 +167,19 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         }
         rows.push(Row { program, outcome });
     }
-    if let Some(path) = &arguments.record {
+    if let Some(record) = record {
         let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
         let first = first.ok_or("nothing was measured, so that nothing is recorded")?;
         let measured = |row: &Row| Some((row.program.name.clone(), row.measured()?.clone()));
         let recorded = Recorded {
             machine: machine(first),
             model: first.core.model.clone(),
-            date: first.started[..10].to_owned(),
+            date: day(first).to_owned(),
             programs: rows.iter().filter_map(measured).collect(),
         };
-        recorded.write(path)?;
+        record.write(&recorded.to_toml()?).map_err(failed)?;
     }
-    let text = page(&rows, recorded.as_ref(), &arguments.command());
-    match &arguments.output {
-        Some(path) => {
-            std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-        }
-        None => {
-            print!("{text}");
-            Ok(())
-        }
-    }
+    output.write(&page(&rows, recorded.as_ref(), &arguments.command())).map_err(failed)
 }
 
 #[cfg(test)]

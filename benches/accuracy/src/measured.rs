@@ -97,15 +97,12 @@ impl Recorded {
         })
     }
 
-    /// Records it in a file.
+    /// As [`read`](Self::read) takes it.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), String> {
-        let text = toml::to_string(self).map_err(|error| error.to_string());
-        let written =
-            text.and_then(|text| std::fs::write(path, text).map_err(|error| error.to_string()));
-        written.map_err(|reason| format!("{}: {reason}", path.display()))
+    /// If TOML cannot hold it.
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|error| error.to_string())
     }
 }
 
@@ -133,7 +130,7 @@ mod tests {
         };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("recorded.toml");
-        recorded.write(&path).unwrap();
+        std::fs::write(&path, recorded.to_toml().unwrap()).unwrap();
         assert_eq!(Recorded::read(&path), Ok(recorded));
         std::fs::write(&path, "machine = 3").unwrap();
         let reason = Recorded::read(&path).unwrap_err();

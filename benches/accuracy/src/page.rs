@@ -43,10 +43,10 @@ pub fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String 
 }
 
 const HOW: &str = "\
-makes this page: it [predicts](prediction.md) each program on the core of the machine that it runs on, measures it
-there, and puts both beside each other. The programs stand in `benches/accuracy/src/programs.rs`. Which of them
-models may be tuned with was written down before the first was looked at; how much each does was changed since,
-so that it neither spends its time in the kernel nor meets somebody else on its core in every run.
+makes this page: what is [predicted](prediction.md) of programs on a core, beside what was measured there. The programs
+stand in `benches/accuracy/src/programs.rs`. Which of them models may be tuned with was written down before the first
+was looked at; how much each does was changed since, so that it neither spends its time in the kernel nor meets
+somebody else on its core in every run.
 ";
 
 const LEGEND: &str = "
@@ -73,8 +73,8 @@ pub fn machine(prediction: &Prediction) -> String {
 }
 
 /// The day of a prediction.
-fn day(prediction: &Prediction) -> &str {
-    &prediction.started[..10]
+pub fn day(prediction: &Prediction) -> &str {
+    prediction.started.split('T').next().unwrap_or_default()
 }
 
 fn here(prediction: &Prediction) -> String {
@@ -96,7 +96,8 @@ fn before(recorded: &Recorded, prediction: &Prediction) -> String {
     format!(
         "The machine: {there}. The model: `{model}`. Its memory: that machine's, as far as it was recorded around the \
          runs of each program.\nMeasured there on {date} beside earlier code (`--record`); predicted on {} by the code \
-         as it is, elsewhere ({}), which is\nwhat speed and room are of.\n",
+         as it is, elsewhere ({}), which is\nwhat speed and room are of. How far runs were apart was not \
+         recorded: intervals are of the choice of windows alone.\n",
         day(prediction),
         machine(prediction)
     )
@@ -286,15 +287,7 @@ mod tests {
             command: vec!["gzip".to_owned()],
             machine: MachineSummary {
                 cpu_model: Some("a processor".to_owned()),
-                hypervisor: None,
-                kernel: None,
-                online_cpus: 2,
-                allowed_cpus: 2,
-                cores: 2,
-                smt_width: 1,
-                smt_control: None,
-                smt_active: None,
-                governors: Vec::new(),
+                ..Default::default()
             },
             core: PredictedCore {
                 model: "zen4".to_owned(),
@@ -369,7 +362,7 @@ mod tests {
         };
         let text = page(&rows, Some(&recorded), COMMAND);
         for expected in [
-            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: it",
+            "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: what is",
             "The machine: another processor. The model: `zen4`.",
             "Measured there on 2025-12-31 beside earlier code (`--record`); predicted on 2026-01-02 by",
             "elsewhere (a processor)",

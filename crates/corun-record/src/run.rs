@@ -127,7 +127,7 @@ pub enum Mode {
 }
 
 /// What the experiment ran on, in the few facts a table needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineSummary {
     /// The CPU model's name.
     pub cpu_model: Option<String>,

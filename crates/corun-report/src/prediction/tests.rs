@@ -42,16 +42,11 @@ fn prediction() -> Prediction {
         elapsed_s: 12.0,
         command: vec!["gzip".to_owned(), "-kc".to_owned(), "FILE".to_owned()],
         machine: MachineSummary {
-            cpu_model: None,
-            hypervisor: None,
-            kernel: None,
             online_cpus: 2,
             allowed_cpus: 2,
             cores: 2,
             smt_width: 1,
-            smt_control: None,
-            smt_active: None,
-            governors: Vec::new(),
+            ..Default::default()
         },
         core: PredictedCore {
             model: "zen3".to_owned(),

@@ -15,11 +15,18 @@ pub(crate) enum Loop {
 
 /// Multiplications in one step of a loop.
 pub(crate) const STEP: u32 = 16;
+/// Loops begin at a multiple of 2 to the power of this, so that none lies on two pages: an emulator that
+/// translates page by page (QEMU without KVM) leaves its translation at each step of one that does.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const ALIGN: u32 = 7;
 
 impl Loop {
     pub(super) const ALL: [Self; 2] = [Self::Ports, Self::Chain];
 
     /// Multiplies `STEP * steps` times; `steps` is at least 1.
+    ///
+    /// There is one copy of each loop, so that how long it takes does not depend on who calls it.
+    #[inline(never)]
     pub(crate) fn run(self, steps: u32) {
         match self {
             Self::Ports => independent(steps),
@@ -34,12 +41,14 @@ fn independent(steps: u32) {
     // SAFETY: registers only.
     unsafe {
         std::arch::asm!(
+            ".p2align {align}",
             "2:",
             ".rept {step}",
             "imul {product}, {factor}, 3",
             ".endr",
             "dec {left:e}",
             "jnz 2b",
+            align = const ALIGN,
             step = const STEP,
             product = out(reg) _,
             factor = in(reg) 3_u64,
@@ -55,12 +64,14 @@ fn dependent(steps: u32) {
     // SAFETY: registers only.
     unsafe {
         std::arch::asm!(
+            ".p2align {align}",
             "2:",
             ".rept {step}",
             "imul {value}, {value}",
             ".endr",
             "dec {left:e}",
             "jnz 2b",
+            align = const ALIGN,
             step = const STEP,
             value = inout(reg) 3_u64 => _,
             left = inout(reg) steps => _,
@@ -75,12 +86,14 @@ fn independent(steps: u32) {
     // SAFETY: registers only.
     unsafe {
         std::arch::asm!(
+            ".p2align {align}",
             "2:",
             ".rept {step}",
             "mul {product}, {factor}, {factor}",
             ".endr",
             "subs {left:w}, {left:w}, #1",
             "b.ne 2b",
+            align = const ALIGN,
             step = const STEP,
             product = out(reg) _,
             factor = in(reg) 3_u64,
@@ -96,12 +109,14 @@ fn dependent(steps: u32) {
     // SAFETY: registers only.
     unsafe {
         std::arch::asm!(
+            ".p2align {align}",
             "2:",
             ".rept {step}",
             "mul {value}, {value}, {value}",
             ".endr",
             "subs {left:w}, {left:w}, #1",
             "b.ne 2b",
+            align = const ALIGN,
             step = const STEP,
             value = inout(reg) 3_u64 => _,
             left = inout(reg) steps => _,

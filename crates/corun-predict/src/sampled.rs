@@ -3,7 +3,8 @@
 //! Warming tells of everything that is recorded how often branches were mispredicted and caches missed, but
 //! not how long it took. So windows teach what each of these costs, and all that is recorded is priced:
 //! a regression estimate in two phases (Cochran 1977, Sampling Techniques, 7.6 and 12.6). A burst of misses
-//! that no window lies in is counted all the same. A long window teaches in pieces; but how far prices are off is
+//! that no window lies in is counted all the same. Windows teach as often as they stand for others (Särndal, Swensson
+//! and Wretman 1992, Model Assisted Survey Sampling, 6.4). A long window teaches in pieces; but how far prices are off is
 //! known of whole windows only, since pieces of one are alike. Few pieces teach nothing; then their mean rate
 //! stands for the run, a ratio estimate (6.4).
 
@@ -169,13 +170,16 @@ struct Prices {
 }
 
 impl Prices {
-    /// Those that fit the windows best (least squares) of those with which nothing saves time; none if there are too few
+    /// Those that fit the windows best (least squares, each window as often as it counts) of those with which nothing saves time; none if there are too few
     /// windows to tell, or nothing else was recorded.
     ///
     /// What seems to save time came along with something else in these windows, and in the rest of the run need not.
     fn learned(run: &Run<'_>) -> Option<Self> {
         let windows = &run.windows;
-        let pieces: Vec<&Piece> = windows.iter().flat_map(|(window, _)| &window.pieces).collect();
+        let pieces: Vec<(&Piece, f64)> = windows
+            .iter()
+            .flat_map(|(window, times)| window.pieces.iter().map(|piece| (piece, *times)))
+            .collect();
         if pieces.len() < PIECES_A_PRICE * FIGURES || run.recorded <= run.instructions {
             return None;
         }
@@ -209,14 +213,16 @@ impl Prices {
     }
 }
 
-/// The prices of what tells that fit these pieces best, and how many of them are independent.
-fn fitting(pieces: &[&Piece], tells: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
-    let rows = pieces.iter().flat_map(|piece| {
+/// The prices of what tells that fit these pieces best, each of which counts so many times, and how many of them are
+/// independent.
+fn fitting(pieces: &[(&Piece, f64)], tells: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
+    let rows = pieces.iter().flat_map(|(piece, times)| {
         let noticed = figures(&piece.noticed).into_iter().zip(tells);
-        noticed.map(|(figure, tells)| if tells { figure } else { 0.0 })
+        noticed.map(|(figure, tells)| if tells { figure * times.sqrt() } else { 0.0 })
     });
     let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
-    let cycles = DVector::from_iterator(pieces.len(), pieces.iter().map(|it| it.cycles as f64));
+    let cycles = pieces.iter().map(|(piece, times)| piece.cycles as f64 * times.sqrt());
+    let cycles = DVector::from_iterator(pieces.len(), cycles);
     // In units of their own, so that what is rare weighs no less.
     let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
     for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
@@ -232,8 +238,8 @@ fn fitting(pieces: &[&Piece], tells: [bool; FIGURES]) -> Option<(DVector<f64>, u
 }
 
 /// Of a figure in all pieces.
-fn sum(pieces: &[&Piece], at: usize) -> f64 {
-    pieces.iter().map(|piece| figures(&piece.noticed)[at]).sum()
+fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
+    pieces.iter().map(|(piece, times)| times * figures(&piece.noticed)[at]).sum()
 }
 
 /// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
@@ -581,6 +587,32 @@ mod tests {
         let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
         let prices = Prices::learned(&Run::of(&windows, 1_000_000).unwrap()).unwrap();
         assert!(prices.each.iter().all(|price| *price >= 0.0), "{prices:?}");
+        assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
+    }
+
+    /// A start in which mispredictions cost more than in the long rest, of which a window stands for most.
+    #[test]
+    fn prices_are_those_of_what_windows_stand_for() {
+        let window = |index: u64| {
+            let (price, all) = if index < 5 { (60, 1000) } else { (20, 200_000) };
+            let piece = |at: u64| {
+                let mispredicts = at + 3 * index;
+                let noticed = Noticed { instructions: 1000, mispredicts, ..Default::default() };
+                Piece { cycles: 300 + price * mispredicts, noticed }
+            };
+            let pieces: Vec<Piece> = (0..10).map(piece).collect();
+            let own = pieces.iter().fold(Noticed::default(), |sum, it| sum.plus(&it.noticed));
+            SimulatedWindow {
+                begin: 100_000 * index,
+                cycles: pieces.iter().map(|piece| piece.cycles).sum(),
+                noticed: own,
+                with_warm_up: own.plus(&own),
+                pieces,
+                stands_for: Some(StandsFor { own: 10_000, all: 10 * all, left_out: 0 }),
+            }
+        };
+        let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
+        let prices = Prices::learned(&Run::of(&windows, 1_000_000).unwrap()).unwrap();
         assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
     }
 

@@ -18,7 +18,7 @@ pub enum Sampling {
         count: u32,
         /// Instructions of each.
         length: u64,
-        /// Instructions before each that warm caches and predictors; the usual ones, if none.
+        /// Instructions before each that warm caches and predictors, on average; the usual ones, if none.
         warm_up: Option<u64>,
     },
 }
@@ -34,8 +34,8 @@ const WARM_UP: u64 = 1_000_000;
 
 /// Windows that are so few that they miss much of what a run does, unless they are chosen by it.
 const FEW: u32 = 50;
-/// Instructions of the warm-up before each of a few, before which much of the run may be left out: what a second level
-/// holds is used again after tens of millions. So are those before a part that begins later.
+/// Instructions of the warm-up before each of a few, on average, since much of the run may lie before each: what a second
+/// level holds is used again after tens of millions. So are those before a part that begins later.
 const WARM_UP_OF_FEW: u64 = 50_000_000;
 
 impl Sampling {

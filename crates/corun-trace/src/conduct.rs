@@ -57,7 +57,7 @@ pub struct Samples {
     pub count: u32,
     /// Instructions of each.
     pub length: u64,
-    /// Instructions recorded before each to fill caches and predictors.
+    /// Instructions recorded before each to fill caches and predictors; before chosen ones on average.
     pub warm_up: u64,
     /// Whether they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
     pub are_chosen: bool,

@@ -64,13 +64,15 @@ impl Profile {
         self.awaited.is_none().then_some((self.before, self.executed))
     }
 
-    /// At most so many windows that together stand for all that was executed, behind warm-ups.
+    /// At most so many windows that together stand for all that was executed, behind warm-ups of so many instructions
+    /// on average: what there is no room for before one window, others far from the one before them have more.
     pub fn plan(self, count: u32, warm_up: u64) -> Plan {
         let mut kinds = match self.parts.is_empty() {
             true => clusters(&[self.open][..usize::from(self.executed > 0)], count as usize),
             false => clusters(&self.parts, count as usize),
         };
         kinds.sort_unstable_by_key(|kind| kind.nearest);
+        let warm_up = longest(&self.gaps(&kinds), warm_up);
         let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::StandIns {
             windows: kinds.iter().map(|kind| self.stand_in(kind, left_out)).collect(),
             length: self.length,
@@ -82,9 +84,23 @@ impl Profile {
         plan(&|parts| parts.iter().map(|&at| not_in(&recorded, self.range(at))).sum())
     }
 
+    /// Instructions before the window of each kind, to the one before.
+    fn gaps(&self, kinds: &[Cluster]) -> Vec<u64> {
+        let gap = |end: &mut u64, kind: &Cluster| {
+            let begin = self.window_of(kind);
+            Some(begin.saturating_sub(std::mem::replace(end, begin + self.length)))
+        };
+        kinds.iter().scan(0, gap).collect()
+    }
+
+    /// The first instruction of the window that stands for a kind.
+    fn window_of(&self, kind: &Cluster) -> u64 {
+        kind.nearest as u64 * self.part + (self.part - self.length) / 2
+    }
+
     fn stand_in(&self, kind: &Cluster, left_out: &dyn Fn(&[usize]) -> u64) -> StandIn {
         StandIn {
-            begin: kind.nearest as u64 * self.part + (self.part - self.length) / 2,
+            begin: self.window_of(kind),
             instructions: kind
                 .members
                 .iter()
@@ -156,6 +172,22 @@ impl Sink for Profile {
     }
 }
 
+/// The longest warm-up, so that those before all windows are as long as this on average, or fill all gaps.
+fn longest(gaps: &[u64], average: u64) -> u64 {
+    let mut gaps = gaps.to_vec();
+    gaps.sort_unstable();
+    let mut left = average.saturating_mul(gaps.len() as u64);
+    let mut longest = average;
+    for (filled, gap) in gaps.iter().enumerate() {
+        longest = left / (gaps.len() - filled) as u64;
+        if *gap > longest {
+            break;
+        }
+        left -= gap;
+    }
+    longest
+}
+
 /// How many of a range are in none of these stretches, which are in order.
 fn not_in(stretches: &[Stretch], range: Range<u64>) -> u64 {
     let first = stretches.partition_point(|stretch| stretch.end <= range.start);
@@ -214,9 +246,24 @@ mod tests {
     fn what_is_not_recorded_is_told_of_each_kind() {
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
         let Plan::StandIns { windows, .. } = profiled(100, &phases).plan(3, 250) else { panic!() };
-        // Recorded are 0 to 100, and 750 to 1100.
+        // Recorded are 0 to 100, and 500 to 1100: nothing lies before the first window.
         let left_out: Vec<u64> = windows.iter().map(|window| window.left_out).collect();
-        assert_eq!(left_out, [1550 - 100 - 250, 300 - 100]);
+        assert_eq!(left_out, [1550 - 100 - 500, 300 - 100]);
+    }
+
+    #[test]
+    fn what_a_warm_up_has_no_room_for_others_have() {
+        for (gaps, average, expected) in [
+            (&[0, 30, 500, 900][..], 200, 385),
+            (&[900, 0, 500, 30], 200, 385),
+            (&[300, 300], 200, 200),
+            (&[100, 10, 50], 0, 0),
+            (&[], 200, 200),
+        ] {
+            assert_eq!(longest(gaps, average), expected, "{gaps:?}");
+        }
+        assert!(longest(&[10, 20], 200) >= 20);
+        assert!(longest(&[10, u64::MAX], u64::MAX) >= 20);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, requires = "sample")]
     choose: bool,
     /// Record N instructions before each stretch, and before the call of --from-call, to fill caches and
-    /// predictors (default: as many as the stretch has, and none before the call)
+    /// predictors; with --choose on average (default: as many as the stretch has, and none before the call)
     #[arg(long, alias = "warmup", value_name = "N")]
     #[arg(value_parser = values::count, requires = "warmed")]
     warm_up: Option<u64>,

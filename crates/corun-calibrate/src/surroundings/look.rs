@@ -17,6 +17,8 @@ const LOADS: usize = 200_000;
 /// milliseconds.
 const TIMES: usize = 8;
 const CONTESTED: usize = 12;
+/// Rounds before them. A last level that is filled by what the second one drops holds such a circle after three of them.
+const WARM_UP: usize = 8;
 
 /// Memory that circles are laid into.
 #[derive(Debug)]
@@ -49,23 +51,23 @@ impl Surroundings {
         let Circles { last_level, contested, main, pages } = self.circles;
         // Whoever interrupts what is the core's own only makes it longer.
         let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
+        let rounds = |circle: Circle| WARM_UP * circle.places as usize;
         let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         Seen {
-            pages: least(self.follow(pages, TIMES)),
-            last_level: least(self.follow(last_level, TIMES)),
-            contested: mean(self.follow(contested, CONTESTED)),
-            // Whose lines come from memory afterwards.
-            main: mean(self.follow(main, 1)),
+            pages: least(self.follow(pages, rounds(pages), TIMES)),
+            last_level: least(self.follow(last_level, rounds(last_level), TIMES)),
+            contested: mean(self.follow(contested, rounds(contested), CONTESTED)),
+            // Of which caches keep little; its lines come from memory afterwards.
+            main: mean(self.follow(main, 2 * LOADS, 1)),
             gigabytes_a_second: self.read(),
         }
     }
 
-    /// Cycles of a load in a circle, so many times one after the other.
-    fn follow(&mut self, circle: Circle, times: usize) -> Vec<f64> {
+    /// Cycles of a load in a circle, behind so many loads, so many times one after the other.
+    fn follow(&mut self, circle: Circle, warm_up: usize, times: usize) -> Vec<f64> {
         let start = self.lay(circle);
         let loads = (circle.places as usize).min(LOADS);
-        // Caches hold what they keep of it after a round; of a circle with more places they keep little.
-        let mut place = follow(start, (circle.places as usize).min(2 * LOADS));
+        let mut place = follow(start, warm_up);
         let mut cycles = || {
             let cycles_a_ns = gigahertz();
             let begin = Instant::now();

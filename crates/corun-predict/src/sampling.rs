@@ -29,27 +29,26 @@ const SHORT: u64 = 20_000_000;
 const WINDOWS: u32 = 400;
 /// Instructions of each, so that together they are half of a short run.
 const LENGTH: u64 = SHORT / (2 * WINDOWS as u64);
-/// Instructions of the warm-up before each, which the pipeline never sees but for the last.
-const WARM_UP: u64 = 1_000_000;
+/// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: what a second level
+/// holds is used again after tens of millions, and caches that much has passed by in between are not what they would be.
+const WARM_UPS: u64 = 500_000_000;
+/// Instructions of the warm-up before a part that begins later.
+const WARM_UP_OF_PART: u64 = 50_000_000;
 
 /// Windows that are so few that they miss much of what a run does, unless they are chosen by it.
 const FEW: u32 = 50;
-/// Instructions of the warm-up before each of a few, on average, since much of the run may lie before each: what a second
-/// level holds is used again after tens of millions. So are those before a part that begins later.
-const WARM_UP_OF_FEW: u64 = 50_000_000;
 
 impl Sampling {
     /// What to look for in a run before the recorded one. It decides for a short run as well.
     pub fn search(self, from: Option<SystemCall>) -> Search {
-        let from = from.map(|call| FromCall { call, warm_up: WARM_UP_OF_FEW });
+        let from = from.map(|call| FromCall { call, warm_up: WARM_UP_OF_PART });
         Search { samples: self.samples(), from }
     }
 
     fn samples(self) -> Option<Samples> {
-        let samples = |count, length, warm_up: Option<u64>| {
-            let are_chosen = count < FEW;
-            let usual = if are_chosen { WARM_UP_OF_FEW } else { WARM_UP };
-            Samples { count, length, warm_up: warm_up.unwrap_or(usual), are_chosen }
+        let samples = |count: u32, length, warm_up: Option<u64>| {
+            let warm_up = warm_up.unwrap_or(WARM_UPS / u64::from(count.max(1)));
+            Samples { count, length, warm_up, are_chosen: count < FEW }
         };
         match self {
             Self::Fitting => Some(samples(WINDOWS, LENGTH, None)),
@@ -110,7 +109,7 @@ mod tests {
         assert_eq!(planned(Sampling::Whole, u64::MAX), Plan::Whole);
         let start = Plan::Window { skip: 0, length: Some(5) };
         assert_eq!(planned(Sampling::Start(5), 9), start);
-        let usual = [(3, None, WARM_UP_OF_FEW), (FEW, None, WARM_UP), (3, Some(2), 2)];
+        let usual = [(10, None, 50_000_000), (100, None, 5_000_000), (3, Some(2), 2)];
         for (count, asked, warm_up) in usual {
             let windows = Plan::Samples { count, length: 7, warm_up, total: 9 };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };

@@ -38,8 +38,8 @@ pub struct Arguments {
     /// run, 400 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
-    /// Show caches and predictors N instructions before each window [default: 1M; where fewer than 50 windows
-    /// are chosen, 50M on average]
+    /// Show caches and predictors N instructions before each window; before chosen ones, on average
+    /// [default: 500M before all together]
     #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
     warmup: Option<u64>,
     /// Simulate the first N instructions

@@ -29,10 +29,13 @@ const SHORT: u64 = 20_000_000;
 const WINDOWS: u32 = 400;
 /// Instructions of each, so that together they are half of a short run.
 const LENGTH: u64 = SHORT / (2 * WINDOWS as u64);
-/// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: what a second level
-/// holds is used again after tens of millions, and caches that much has passed by in between are not what they would be.
+/// Instructions of all warm-ups together, which the pipeline never sees but for the last of each: the less of a run is left
+/// out between windows, the less has passed by what caches hold.
 const WARM_UPS: u64 = 500_000_000;
-/// Instructions of the warm-up before a part that begins later.
+/// Instructions of each at least, however many they are.
+const WARM_UP: u64 = 1_000_000;
+/// Instructions of the warm-up before a part that begins later: what a second level holds is used again after tens of
+/// millions.
 const WARM_UP_OF_PART: u64 = 50_000_000;
 
 /// Windows that are so few that they miss much of what a run does, unless they are chosen by it.
@@ -47,8 +50,8 @@ impl Sampling {
 
     fn samples(self) -> Option<Samples> {
         let samples = |count: u32, length, warm_up: Option<u64>| {
-            let warm_up = warm_up.unwrap_or(WARM_UPS / u64::from(count.max(1)));
-            Samples { count, length, warm_up, are_chosen: count < FEW }
+            let usual = (WARM_UPS / u64::from(count.max(1))).max(WARM_UP);
+            Samples { count, length, warm_up: warm_up.unwrap_or(usual), are_chosen: count < FEW }
         };
         match self {
             Self::Fitting => Some(samples(WINDOWS, LENGTH, None)),
@@ -109,7 +112,12 @@ mod tests {
         assert_eq!(planned(Sampling::Whole, u64::MAX), Plan::Whole);
         let start = Plan::Window { skip: 0, length: Some(5) };
         assert_eq!(planned(Sampling::Start(5), 9), start);
-        let usual = [(10, None, 50_000_000), (100, None, 5_000_000), (3, Some(2), 2)];
+        let usual = [
+            (10, None, 50_000_000),
+            (100, None, 5_000_000),
+            (3000, None, 1_000_000),
+            (3, Some(2), 2),
+        ];
         for (count, asked, warm_up) in usual {
             let windows = Plan::Samples { count, length: 7, warm_up, total: 9 };
             let sampling = Sampling::Windows { count, length: 7, warm_up: asked };

@@ -7,9 +7,6 @@ use crate::model::{CoreModel, LINE};
 
 /// Bytes of a small page.
 const PAGE: u64 = 4096;
-/// Rounds before the one that counts, after which caches hold what they keep of it: with others in the last level that
-/// takes several.
-const WARM_UP: usize = 8;
 /// A circle with more places is as quick as a part of it in a part of the memory.
 const LARGE: u32 = 1 << 15;
 /// That part.
@@ -25,6 +22,10 @@ pub struct Circle {
 }
 
 impl Circle {
+    /// Rounds before one that counts, after which caches hold what they keep of it. A last level that is filled by what the
+    /// second one drops was seen to take three by itself, and takes more with others in it.
+    pub const ROUNDS_TO_SETTLE: usize = 8;
+
     /// A place for each line of so much memory.
     pub fn of_lines(bytes: u64) -> Self {
         Self { places: (bytes / u64::from(LINE)) as u32, apart: LINE }
@@ -79,7 +80,7 @@ impl Circle {
             }
             (now - begin) as f64 / loads.max(1) as f64
         };
-        follow(WARM_UP * next.len());
+        follow(Self::ROUNDS_TO_SETTLE * next.len());
         follow(next.len())
     }
 }

@@ -37,7 +37,7 @@ pub enum Plan {
         windows: Vec<StandIn>,
         /// Instructions of a counted stretch.
         length: u64,
-        /// Instructions recorded before each to fill caches and predictors.
+        /// Instructions recorded before each, at most, to fill caches and predictors.
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,

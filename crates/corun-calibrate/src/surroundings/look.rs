@@ -17,8 +17,6 @@ const LOADS: usize = 200_000;
 /// milliseconds.
 const TIMES: usize = 8;
 const CONTESTED: usize = 12;
-/// Rounds before them. A last level that is filled by what the second one drops holds such a circle after three of them.
-const WARM_UP: usize = 8;
 
 /// Memory that circles are laid into.
 #[derive(Debug)]
@@ -51,12 +49,12 @@ impl Surroundings {
         let Circles { last_level, contested, main, pages } = self.circles;
         // Whoever interrupts what is the core's own only makes it longer.
         let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
-        let rounds = |circle: Circle| WARM_UP * circle.places as usize;
+        let settling = |circle: Circle| Circle::ROUNDS_TO_SETTLE * circle.places as usize;
         let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         Seen {
-            pages: least(self.follow(pages, rounds(pages), TIMES)),
-            last_level: least(self.follow(last_level, rounds(last_level), TIMES)),
-            contested: mean(self.follow(contested, rounds(contested), CONTESTED)),
+            pages: least(self.follow(pages, settling(pages), TIMES)),
+            last_level: least(self.follow(last_level, settling(last_level), TIMES)),
+            contested: mean(self.follow(contested, settling(contested), CONTESTED)),
             // Of which caches keep little; its lines come from memory afterwards.
             main: mean(self.follow(main, 2 * LOADS, 1)),
             gigabytes_a_second: self.read(),

@@ -11,13 +11,15 @@ const COPIES: u32 = 2000 * STEP;
 
 /// Copies of a register per nanosecond, none of which waits for another, on the CPU that this thread is on. What
 /// it is alone differs from core to core (four to eight a cycle): only rates of one core can be compared.
-/// None where it cannot be told.
+/// None where it cannot be told. There is one copy of the loop, on one page, so that rates do not hang on who asks.
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 pub fn slot_rate() -> Option<f64> {
     let begin = std::time::Instant::now();
     // SAFETY: registers only.
     unsafe {
         std::arch::asm!(
+            ".p2align 7",
             "2:",
             ".rept {step}",
             "mov {copy}, {value}",

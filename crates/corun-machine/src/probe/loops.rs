@@ -19,6 +19,9 @@ pub(crate) const STEP: u32 = 16;
 /// translates page by page (QEMU without KVM) leaves its translation at each step of one that does.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const ALIGN: u32 = 7;
+/// Instructions have four bytes, and what counts steps has no more than two of them.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const _: () = assert!(4 * (STEP + 2) <= 1 << ALIGN);
 
 impl Loop {
     pub(super) const ALL: [Self; 2] = [Self::Ports, Self::Chain];

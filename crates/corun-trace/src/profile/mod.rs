@@ -65,14 +65,14 @@ impl Profile {
     }
 
     /// At most so many windows that together stand for all that was executed, behind warm-ups of so many instructions
-    /// on average: what there is no room for before one window, others far from the one before them have more.
+    /// on average: one with room for less leaves the rest to others.
     pub fn plan(self, count: u32, warm_up: u64) -> Plan {
         let mut kinds = match self.parts.is_empty() {
             true => clusters(&[self.open][..usize::from(self.executed > 0)], count as usize),
             false => clusters(&self.parts, count as usize),
         };
         kinds.sort_unstable_by_key(|kind| kind.nearest);
-        let warm_up = longest(&self.gaps(&kinds), warm_up);
+        let warm_up = longest(self.gaps(&kinds), warm_up.saturating_mul(count.into()));
         let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::StandIns {
             windows: kinds.iter().map(|kind| self.stand_in(kind, left_out)).collect(),
             length: self.length,
@@ -172,20 +172,18 @@ impl Sink for Profile {
     }
 }
 
-/// The longest warm-up, so that those before all windows are as long as this on average, or fill all gaps.
-fn longest(gaps: &[u64], average: u64) -> u64 {
-    let mut gaps = gaps.to_vec();
+/// The longest warm-up, so that those before all windows have so many instructions together, or fill all gaps.
+fn longest(mut gaps: Vec<u64>, together: u64) -> u64 {
     gaps.sort_unstable();
-    let mut left = average.saturating_mul(gaps.len() as u64);
-    let mut longest = average;
+    let mut left = together;
     for (filled, gap) in gaps.iter().enumerate() {
-        longest = left / (gaps.len() - filled) as u64;
-        if *gap > longest {
-            break;
+        let even = left / (gaps.len() - filled) as u64;
+        if *gap > even {
+            return even;
         }
         left -= gap;
     }
-    longest
+    gaps.last().copied().unwrap_or(0)
 }
 
 /// How many of a range are in none of these stretches, which are in order.
@@ -246,24 +244,24 @@ mod tests {
     fn what_is_not_recorded_is_told_of_each_kind() {
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
         let Plan::StandIns { windows, .. } = profiled(100, &phases).plan(3, 250) else { panic!() };
-        // Recorded are 0 to 100, and 500 to 1100: nothing lies before the first window.
+        // Recorded are 0 to 100, and 250 to 1100: what the first window and a third one have no use for is the second's.
         let left_out: Vec<u64> = windows.iter().map(|window| window.left_out).collect();
-        assert_eq!(left_out, [1550 - 100 - 500, 300 - 100]);
+        assert_eq!(left_out, [1550 - 100 - 750, 300 - 100]);
     }
 
     #[test]
     fn what_a_warm_up_has_no_room_for_others_have() {
-        for (gaps, average, expected) in [
-            (&[0, 30, 500, 900][..], 200, 385),
-            (&[900, 0, 500, 30], 200, 385),
-            (&[300, 300], 200, 200),
+        for (gaps, together, expected) in [
+            (&[0, 30, 500, 900][..], 800, 385),
+            (&[900, 0, 500, 30], 800, 385),
+            (&[300, 300], 400, 200),
             (&[100, 10, 50], 0, 0),
-            (&[], 200, 200),
+            (&[10, 20], 400, 20),
+            (&[10, u64::MAX], u64::MAX, u64::MAX - 10),
+            (&[], 400, 0),
         ] {
-            assert_eq!(longest(gaps, average), expected, "{gaps:?}");
+            assert_eq!(longest(gaps.to_vec(), together), expected, "{gaps:?}");
         }
-        assert!(longest(&[10, 20], 200) >= 20);
-        assert!(longest(&[10, u64::MAX], u64::MAX) >= 20);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
     /// Show caches and predictors N instructions before each window; before chosen ones, on average
-    /// [default: 500M before all together]
+    /// [default: 500M before all together, and 1M at least]
     #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
     warmup: Option<u64>,
     /// Simulate the first N instructions

@@ -36,10 +36,15 @@ fn trace(tracer: &str, scratch: &Scratch) -> Command {
 /// Builds a program of Rust under this name.
 #[track_caller]
 fn compile(scratch: &Scratch, name: &str, source: &str) {
+    compile_with(scratch, name, source, &["-O"]);
+}
+
+#[track_caller]
+fn compile_with(scratch: &Scratch, name: &str, source: &str, flags: &[&str]) {
     let file = format!("{name}.rs");
     std::fs::write(scratch.file(&file), source).unwrap();
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    run_in(scratch, rustc, &["-O", "-o", name, &file]);
+    run_in(scratch, rustc, &[flags, &["-o", name, &file]].concat());
 }
 
 #[track_caller]

@@ -125,6 +125,13 @@ impl<'a> Run<'a> {
         self.windows.iter().map(|(it, times)| times * of(it)).sum::<f64>() / self.stand_for()
     }
 
+    /// Cycles of an instruction of all windows but one.
+    fn rate_without(&self, left: usize) -> f64 {
+        let others = || self.windows.iter().enumerate().filter(|(at, _)| *at != left);
+        let cycles: f64 = others().map(|(_, (it, times))| times * it.cycles as f64).sum();
+        cycles / others().map(|(_, (it, times))| times * instructions(it)).sum::<f64>()
+    }
+
     /// Of something of windows, how much of it what is not recorded has; nothing unless they stand for that.
     fn left_out(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
         let times = |it: &SimulatedWindow| {
@@ -213,16 +220,21 @@ impl Prices {
     }
 
     /// Cycles of each window besides its price; by prices that others teach where windows were chosen, since few of them
-    /// bend prices their way, and one that stands for most of the run does so alone.
+    /// bend prices their way, and one that stands for most of the run does so alone. Where others know nothing of what it
+    /// met, their mean rate is the nearer guess.
     fn unexplained(&self, run: &Run<'_>) -> Vec<f64> {
         let without = |at: usize| {
-            let tells = self.tells.filter(|_| run.is_chosen)?;
+            let tells = self.tells.filter(|_| run.is_chosen && run.windows.len() > 1)?;
             let others = [&run.windows[..at], &run.windows[at + 1..]].concat();
             let (each, _) = fitting(&pieces(&others), tells)?;
             Some(Self { each, ..*self })
         };
         let cycles = |(at, (it, _)): (usize, &(&SimulatedWindow, f64))| {
-            it.cycles as f64 - without(at).as_ref().unwrap_or(self).of(&it.noticed)
+            let besides = |price: f64| it.cycles as f64 - price;
+            let Some(prices) = without(at) else { return besides(self.of(&it.noticed)) };
+            let [priced, rated] =
+                [prices.of(&it.noticed), run.rate_without(at) * instructions(it)].map(besides);
+            if priced.abs() < rated.abs() { priced } else { rated }
         };
         run.windows.iter().enumerate().map(cycles).collect()
     }

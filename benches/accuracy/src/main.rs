@@ -175,6 +175,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             machine: machine(first),
             model: first.core.model.clone(),
             date: day(first).to_owned(),
+            note: None,
             programs: rows.iter().filter_map(measured).collect(),
         };
         record.write(&recorded.to_toml()?).map_err(failed)?;

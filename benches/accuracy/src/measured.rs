@@ -80,6 +80,9 @@ pub struct Recorded {
     pub model: String,
     /// When.
     pub date: String,
+    /// What else is to be known of it, in sentences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Of each program.
     pub programs: BTreeMap<String, Measured>,
 }
@@ -126,6 +129,7 @@ mod tests {
             machine: "a machine".to_owned(),
             model: "zen4".to_owned(),
             date: "2026-11-24".to_owned(),
+            note: None,
             programs: [("chase size=8K".to_owned(), measured())].into(),
         };
         let folder = tempfile::tempdir().unwrap();

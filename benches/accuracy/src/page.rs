@@ -92,12 +92,13 @@ fn here(prediction: &Prediction) -> String {
 }
 
 fn before(recorded: &Recorded, prediction: &Prediction) -> String {
-    let Recorded { machine: there, model, date, .. } = recorded;
+    let Recorded { machine: there, model, date, note, .. } = recorded;
+    let note = note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
     format!(
         "The machine: {there}. The model: `{model}`. Its memory: that machine's, as far as it was recorded around the \
-         runs of each program.\nMeasured there on {date} beside earlier code (`--record`); predicted on {} by the code \
+         runs of each program.\nMeasured there on {date} beside earlier code; predicted on {} by the code \
          as it is, elsewhere ({}), which is\nwhat speed and room are of. How far runs were apart was not \
-         recorded: intervals are of the choice of windows alone.\n",
+         recorded: intervals are of the choice of windows alone.\n{note}",
         day(prediction),
         machine(prediction)
     )
@@ -358,13 +359,15 @@ mod tests {
             machine: "another processor".to_owned(),
             model: "zen4".to_owned(),
             date: "2025-12-31".to_owned(),
+            note: Some("Its fields were not kept.".to_owned()),
             programs: BTreeMap::new(),
         };
         let text = page(&rows, Some(&recorded), COMMAND);
         for expected in [
             "# How good predictions of `zen4` are\n\n    corun-accuracy\n\nmakes this page: what is",
             "The machine: another processor. The model: `zen4`.",
-            "Measured there on 2025-12-31 beside earlier code (`--record`); predicted on 2026-01-02 by",
+            "intervals are of the choice of windows alone.\nIts fields were not kept.\n\n",
+            "Measured there on 2025-12-31 beside earlier code; predicted on 2026-01-02 by",
             "elsewhere (a processor)",
             "| `gzip` | 200 | 90 | 100 | **0.90** (0.89 to 0.91) | 2.00 | 2 % | 1.5 | - | 10.0 | 90 |",
             "| `zstd` | 200 | - | 100 | not predicted: 23 % of its time in the kernel | 2.00 |",

@@ -418,6 +418,9 @@ static void
 on_thread_end(void *drcontext)
 {
     struct stream *stream = stream_of(drcontext);
+    /* In a child that has just been forked this is called for its parent's other threads, whose buffers it shares. */
+    if (!stream->discarded && dr_get_process_id() != traced_process)
+        return;
     stream_unpark(stream);
     stream_return(stream);
     if (!schedule_is_whole())

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::json;
 
-use super::{TRACERS, check, info, trace, works};
+use super::{TRACERS, check, compile, info, trace, works};
 use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::interruption::start;
 
@@ -58,6 +58,44 @@ fn children_run_untraced_and_what_replaces_the_program_ends_its_trace() {
         let info = info(&scratch.file("trace"));
         assert_eq!(info["closing"]["ending"], json!({ "exited": 7 }), "{tracer}");
         assert!(info["instructions"].as_u64() > Some(50_000), "{tracer}: {info}");
+        check(&scratch.file("trace"));
+    }
+}
+
+/// A program that copies itself while other threads of its run, whose buffers the copies have, too.
+const FORKS_BESIDE_THREADS: &str = r#"
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn main() {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| while !is_over.load(Ordering::Relaxed) { std::thread::yield_now() });
+        }
+        for _ in 0..5 {
+            let mut child = Command::new("true");
+            // What is to run in the child makes it a copy of this process.
+            unsafe { child.pre_exec(|| Ok(())) };
+            assert!(child.status().unwrap().success());
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    println!("over");
+}
+"#;
+
+#[test]
+fn children_leave_alone_what_threads_of_their_parent_record() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        compile(&scratch, "forks", FORKS_BESIDE_THREADS);
+        let outcome = Outcome::of(trace(tracer, &scratch).arg("./forks"));
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{tracer}");
+        assert_eq!(outcome.output, "over\n", "{tracer}");
+        let threads = info(&scratch.file("trace"))["closing"]["threads"].clone();
+        assert_eq!(threads.as_array().map(Vec::len), Some(3), "{tracer}: {threads}");
         check(&scratch.file("trace"));
     }
 }

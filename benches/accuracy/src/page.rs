@@ -52,8 +52,8 @@ somebody else on its core in every run.
 const LEGEND: &str = "
 ## What the columns say
 
-*Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows and the
-spread of runs give. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
+*Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows gives and, where
+it is known, the spread of runs. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
 hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
 measured. *Others*: what other cores of the machine brought into the last level, in GB a second, as the time of circles of
 loads told [around the measured runs](prediction.md#memory-as-it-is-here), on average; *main*: what memory

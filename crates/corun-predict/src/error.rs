@@ -91,8 +91,11 @@ impl Actionable for PredictError {
                  name one that the program's work is behind."
                     .to_owned()
             }
+            Self::Interrupted { during: "measured" } => {
+                "Let it go on to its end, or leave that out: --no-measure.".to_owned()
+            }
             Self::Interrupted { .. } => {
-                "Let it go on to its end, or ask for less with --sample or --no-measure.".to_owned()
+                "Let it go on to its end, or ask for less with --sample.".to_owned()
             }
         }
     }

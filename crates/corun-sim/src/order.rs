@@ -1,4 +1,5 @@
-//! The order of a process's threads at system calls and hand-overs, as it was when they were recorded.
+//! The order of a process's threads at system calls and signals, as it was when they were recorded. What they hand to
+//! each other in between is not in a trace.
 
 use std::collections::HashSet;
 

@@ -132,6 +132,15 @@ impl Plan {
         }
     }
 
+    /// How many stretches it has that each stand for more than themselves; none if it is of another kind.
+    pub fn windows(&self) -> Option<u32> {
+        match self.rest().0 {
+            Self::Samples { count, .. } => Some(*count),
+            Self::StandIns { windows, .. } => Some(windows.len() as u32),
+            _ => None,
+        }
+    }
+
     /// Whether the run is one that the user does not see.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Count | Self::Learn)

@@ -51,7 +51,7 @@ pub fn samples(text: &str) -> Result<(u32, u64), String> {
     const MOST: u32 = 1_000_000;
     let expected = || {
         format!(
-            "expected a number of stretches up to {MOST} and their length, such as 10:5M, found \
+            "expected a number of stretches from 1 to {MOST} and their length, such as 10:5M, found \
              \"{text}\""
         )
     };

@@ -2,6 +2,9 @@
 //!
 //! Virtual machines hide siblings, those of other tenants too; whatever one of them executes takes slots.
 
+#[cfg(target_arch = "x86_64")]
+use crate::probe::loops::ALIGN;
+
 /// Copies in one step of the loop.
 #[cfg(target_arch = "x86_64")]
 const STEP: u32 = 24;
@@ -19,13 +22,14 @@ pub fn slot_rate() -> Option<f64> {
     // SAFETY: registers only.
     unsafe {
         std::arch::asm!(
-            ".p2align 7",
+            ".p2align {align}",
             "2:",
             ".rept {step}",
             "mov {copy}, {value}",
             ".endr",
             "dec {left:e}",
             "jnz 2b",
+            align = const ALIGN,
             step = const STEP,
             copy = out(reg) _,
             value = in(reg) 3_u64,

@@ -18,8 +18,8 @@ pub(crate) const STEP: u32 = 16;
 /// Loops begin at a multiple of 2 to the power of this, so that none lies on two pages: an emulator that
 /// translates page by page (QEMU without KVM) leaves its translation at each step of one that does.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-const ALIGN: u32 = 7;
-/// Instructions have four bytes, and what counts steps has no more than two of them.
+pub(crate) const ALIGN: u32 = 7;
+/// Instructions have four bytes at most, and what counts steps is no longer than two of them.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const _: () = assert!(4 * (STEP + 2) <= 1 << ALIGN);
 

@@ -5,13 +5,14 @@ mod program;
 mod resources;
 mod together;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::Placement;
 use corun_sim::model::{self, CoreModel};
 use corun_sim::timing::TimingTable;
+use corun_trace::format::Trace;
 
 use crate::problem::{Problem, say};
 use crate::values::{self, assignment, simulated_time};
@@ -109,6 +110,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
              zen4 gzip.trace",
         )),
     }
+}
+
+/// Opens a trace, and says on standard error if it is of windows: they are taken for one stretch here.
+fn opened(file: &Path) -> Result<Trace, Problem> {
+    let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
+    if let Some(windows) = trace.opening().plan.windows() {
+        say(&format!(
+            "corun: {}: its {windows} windows and what leads to each are simulated as one stretch, and count alike: \
+             `corun predict --sample` counts windows alone, for what they stand for",
+            file.display()
+        ));
+    }
+    Ok(trace)
 }
 
 /// Says on standard error which policies were set that the simulated core makes no difference for.

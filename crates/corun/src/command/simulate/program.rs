@@ -9,7 +9,6 @@ use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
 use corun_trace::ThreadId;
-use corun_trace::format::Trace;
 
 use super::Arguments;
 use crate::exports::{Exports, Form};
@@ -24,14 +23,14 @@ pub(super) fn run(
 ) -> Result<ExitCode, Problem> {
     let json: Form<Simulation<'_>> = Simulation::to_json;
     let exports = Exports::open([(arguments.json.as_deref(), json)])?;
-    let of_file = |error| Problem::from(error).about(file);
-    let trace = Trace::open(file).map_err(of_file)?;
+    let trace = super::opened(file)?;
     let part = Part {
         thread: ThreadId(arguments.thread),
         warm_up: arguments.warmup,
         length: arguments.length,
     };
-    let simulated = simulate(model, timings, &trace, part).map_err(of_file)?;
+    let simulated =
+        simulate(model, timings, &trace, part).map_err(|error| Problem::from(error).about(file))?;
     if simulated.instructions == 0 {
         return Err(Problem::failed(
             format!(

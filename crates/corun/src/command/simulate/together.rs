@@ -82,7 +82,8 @@ fn tell_of_short_windows(
     arguments: &Arguments,
 ) {
     let slice = arguments.slice * model.gigahertz * 1e6;
-    for outcome in outcomes {
+    // Single workers have the same seat, one after the other.
+    for outcome in outcomes.iter().filter(|outcome| outcome.placement != Placement::Single) {
         let seated = outcome.phases.first().map_or(&[][..], |phase| &phase.workers[..]);
         let rounds = |one: &Seated| {
             let there = |it: &&Seated| (it.core, it.cpu) == (one.core, one.cpu);
@@ -108,7 +109,7 @@ fn tell_of_short_windows(
 fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {
     let mut traces = Vec::new();
     for file in files {
-        let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
+        let trace = super::opened(file)?;
         if trace.threads().iter().all(|thread| thread.instructions == 0) {
             return Err(Problem::failed(
                 format!("{}: expected instructions, found none", file.display()),

@@ -7,7 +7,7 @@ use clap::Args;
 use corun_record::{Exit, on_one_line};
 use corun_report::{Destination, grouped};
 use corun_trace::format::{Closing, Opening, Trace};
-use corun_trace::{Footprint, Summary, disassemble, summary};
+use corun_trace::{Footprint, Plan, Summary, disassemble, summary};
 use serde::Serialize;
 
 use crate::problem::{Problem, code};
@@ -88,6 +88,9 @@ fn origin(trace: &Trace) -> String {
     line("tracer", &format!("{} ({})", opening.tracer.name, opening.tracer.version));
     line("machine", &format!("{}, {}", opening.cpu, opening.kernel));
     line("started", &opening.started);
+    if let Some(recorded) = recorded(&opening.plan) {
+        line("recorded", &recorded);
+    }
     match trace.closing() {
         None => line("end", "none: the tracer did not finish; what follows is what it wrote"),
         Some(closing) => {
@@ -109,6 +112,36 @@ fn origin(trace: &Trace) -> String {
         line("damage", &damage.to_string());
     }
     text
+}
+
+/// Which part of the run; none if that is all of it.
+fn recorded(plan: &Plan) -> Option<String> {
+    let part = match plan.rest().0 {
+        Plan::Samples { count, length, warm_up, total } => format!(
+            "{} windows of {}, spread over {} instructions, up to {} before each",
+            grouped((*count).into()),
+            grouped(*length),
+            grouped(*total),
+            grouped(*warm_up)
+        ),
+        Plan::StandIns { windows, length, warm_up, total } => format!(
+            "{} windows of {} that stand for {} instructions, up to {} before each",
+            windows.len(),
+            grouped(*length),
+            grouped(*total),
+            grouped(*warm_up)
+        ),
+        Plan::Window { skip, length } => {
+            let length = length.map_or("what follows".to_owned(), grouped);
+            format!("{length} behind the first {} instructions", grouped(*skip))
+        }
+        _ => "what follows".to_owned(),
+    };
+    match plan.rest() {
+        (Plan::Whole, 0) => None,
+        (_, 0) => Some(part),
+        (_, before) => Some(format!("{part}; counted behind the first {}", grouped(before))),
+    }
 }
 
 fn branches(summary: &Summary) -> String {

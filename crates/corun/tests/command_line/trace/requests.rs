@@ -119,6 +119,12 @@ fn samples_may_be_chosen_by_what_is_executed() {
         let recorded = info["instructions"].as_u64().unwrap();
         assert!(recorded.abs_diff(expected) <= 4 * BLOCK, "{tracer}: {recorded} {plan}");
         check(&scratch.file("trace"));
+        let shown = Outcome::of(corun(["trace", "info"]).arg(scratch.file("trace")));
+        let expected = format!("{} windows of 1,000 that stand for 60,0", windows.len());
+        assert!(shown.output.contains(&expected), "{tracer}: {}", shown.output);
+        let simulated = Outcome::of(corun(["simulate", "--model=zen4"]).arg(scratch.file("trace")));
+        let expected = format!("its {} windows and what leads to each", windows.len());
+        assert!(simulated.errors.contains(&expected), "{tracer}: {}", simulated.errors);
     }
 }
 

@@ -16,7 +16,7 @@ use corun_record::{
 };
 use corun_sim::model::{CoreModel, is_setting_of};
 use corun_sim::timing::TimingTable;
-use corun_sim::{SimulatedWindows, simulate_windows};
+use corun_sim::{PageSize, SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
     Chosen, Conducted, Ending, Found, Native, Part, Plan, Search, SystemCall, Target, ThreadId,
@@ -54,6 +54,8 @@ pub struct Job<'a> {
     pub from: Option<SystemCall>,
     /// What is simulated.
     pub sampling: Sampling,
+    /// What the program's data lie in there.
+    pub pages: PageSize,
     /// How long the program is measured, too; none for not at all.
     pub measure_for: Option<Duration>,
     /// Where the trace is to stay.
@@ -143,7 +145,7 @@ pub fn predict(
         !stop.load(Ordering::Relaxed)
     };
     let before = Usage::now();
-    let simulated = simulate_windows(&model, job.timings, &trace, thread, goes_on)
+    let simulated = simulate_windows(&model, job.timings, &trace, thread, job.pages, goes_on)
         .map_err(PredictError::Format)?
         .ok_or(PredictError::Interrupted { during: "simulated" })?;
     let recorded_instructions = trace.threads()[thread.0 as usize].instructions;
@@ -479,6 +481,13 @@ impl Said<'_> {
                  has how far models were off on whole programs.",
             ),
         ];
+        if self.job.pages == PageSize::Huge {
+            caveats.push(Caveat::new(
+                "huge-pages",
+                "The simulated program has its data in pages of 2 MiB; what it is measured with is up to this \
+                 host's kernel.",
+            ));
+        }
         let threads = trace.threads().len();
         if threads > 1 {
             caveats.push(Caveat::new(

@@ -18,6 +18,9 @@ pub struct Placements {
     pub model: String,
     /// Its fields that were set otherwise, with their values as text.
     pub settings: BTreeMap<String, String>,
+    /// What the workers' data lie in: `small` pages of 4 KiB, or `huge` ones of 2 MiB.
+    #[serde(default = "small")]
+    pub pages: String,
     /// What must be said of the model.
     pub warning: Option<String>,
     /// The name of each worker, by number.
@@ -29,6 +32,11 @@ pub struct Placements {
     /// What the SMT yield would be if siblings shared each resource otherwise, if that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<VariedResource>,
+}
+
+/// What data lay in before one could choose.
+fn small() -> String {
+    "small".to_owned()
 }
 
 /// One placement.

@@ -2,7 +2,7 @@
 //! that the memory of a model can be set beside that of a machine.
 
 use crate::divided::User;
-use crate::memory::{Chance, Memory, Pages, Request};
+use crate::memory::{Chance, Memory, PageSize, Pages, Request};
 use crate::model::{CoreModel, LINE};
 
 /// Bytes of a small page.
@@ -66,7 +66,7 @@ impl Circle {
 
     fn cycles_of_all(&self, model: &CoreModel) -> f64 {
         let mut memory = Memory::new(model, &[1]);
-        let pages = Pages::of(0, 1, false);
+        let pages = Pages::of(0, 1, PageSize::Small);
         let user = User { thread: 0, is_alone: true };
         let next = self.order(0);
         let (mut now, mut at) = (0, 0);

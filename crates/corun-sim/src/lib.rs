@@ -27,7 +27,7 @@ mod windows;
 
 pub use circle::Circle;
 pub use core::{CycleStack, Occupancy};
-pub use memory::Requests;
+pub use memory::{PageSize, Requests};
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
 pub use simulate::{Part, Simulated, simulate};

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::code::{CodeBlock, Lowering};
     use crate::core::{Next, Step};
-    use crate::memory::{Pages, Requests};
+    use crate::memory::{PageSize, Pages, Requests};
     use crate::model;
     use crate::simulate::alone;
     use crate::timing::TimingTable;
@@ -129,7 +129,7 @@ mod tests {
         }
 
         fn pages(&self) -> Pages {
-            Pages::of(0, 1, false)
+            Pages::of(0, 1, PageSize::Small)
         }
     }
 
@@ -320,7 +320,8 @@ mod tests {
         for model in model::all().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let run = |warmed: u64| {
-                let mut machine = alone(&model, &timings, &trace, ThreadId(0)).unwrap();
+                let mut machine =
+                    alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
                 // In two parts, between which the pipeline is full.
                 machine.cores[0].warm(0, warmed / 2, &mut machine.memory);
                 machine.run(&[vec![warmed / 2 + 500]]);
@@ -335,7 +336,8 @@ mod tests {
             };
             assert_eq!(run(WARMED), [0; 3], "{}", model.name);
             let cold = {
-                let mut machine = alone(&model, &timings, &trace, ThreadId(0)).unwrap();
+                let mut machine =
+                    alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
                 machine.run(&[vec![900]]);
                 let Requests { l1d_misses, l1i_misses, .. } = machine.state(0, 0).requests;
                 [l1d_misses, l1i_misses, machine.state(0, 0).mispredicts]

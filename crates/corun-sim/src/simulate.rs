@@ -8,13 +8,13 @@ use corun_trace::format::{FormatError, Trace};
 use crate::code::{Lowering, Unknown};
 use crate::core::{CycleStack, Occupancy, State};
 use crate::machine::Machine;
-use crate::memory::{Pages, Requests};
+use crate::memory::{PageSize, Pages, Requests};
 use crate::model::CoreModel;
 use crate::recorded::{Course, Recorded};
 use crate::timing::TimingTable;
 
 /// Which part of which thread is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Part {
     /// The thread.
     pub thread: ThreadId,
@@ -22,6 +22,8 @@ pub struct Part {
     pub warm_up: u64,
     /// Instructions behind them that are counted; all there are, if none.
     pub length: Option<u64>,
+    /// What its data lie in.
+    pub pages: PageSize,
 }
 
 /// What a thread takes on a core.
@@ -72,7 +74,7 @@ pub fn simulate(
     trace: &Trace,
     part: Part,
 ) -> Result<Simulated, FormatError> {
-    let mut machine = alone(model, timings, trace, part.thread)?;
+    let mut machine = alone(model, timings, trace, part.thread, part.pages)?;
     machine.warm_up(part.warm_up, part.warm_up);
     let begin = machine.state(0, 0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
@@ -88,10 +90,12 @@ pub(crate) fn alone<'t>(
     timings: &'t TimingTable,
     trace: &'t Trace,
     thread: ThreadId,
+    pages: PageSize,
 ) -> Result<Machine<Recorded<'t>>, FormatError> {
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
-    let feed = Recorded::new(lowering, trace, thread, Pages::of(0, 0, false), Course::Once)?;
+    let pages = Pages::of(0, 0, pages).on(model);
+    let feed = Recorded::new(lowering, trace, thread, pages, Course::Once)?;
     Ok(Machine::new(model, vec![(stack_update, vec![feed])]))
 }
 

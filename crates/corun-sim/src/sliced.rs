@@ -137,6 +137,7 @@ impl<F: Feed> Feed for Sliced<F> {
 mod tests {
     use super::*;
     use crate::core::Step;
+    use crate::memory::PageSize;
 
     /// A program of so many steps, which waits at a gate before each of them if it is told to.
     struct Steps {
@@ -162,7 +163,7 @@ mod tests {
         }
 
         fn pages(&self) -> Pages {
-            Pages::of(self.process, 0, false)
+            Pages::of(self.process, 0, PageSize::Small)
         }
     }
 
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(program(&mut sliced, 99), Some(0));
         assert_eq!(next(&mut sliced, 100), Next::Gate);
         assert_eq!(sliced.pass(110), Some(117));
-        assert_eq!(sliced.pages().space(), Pages::of(1, 0, false).space());
+        assert_eq!(sliced.pages().space(), Pages::of(1, 0, PageSize::Small).space());
         assert_eq!(program(&mut sliced, 117), Some(1));
         assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins behind the change to it");
         assert_eq!(next(&mut sliced, 217), Next::Gate);

@@ -15,7 +15,7 @@ use crate::Simulated;
 use crate::code::Lowering;
 use crate::core::State;
 use crate::machine::Machine;
-use crate::memory::Pages;
+use crate::memory::{PageSize, Pages};
 use crate::model::CoreModel;
 use crate::order::Order;
 use crate::recorded::{Course, Recorded};
@@ -75,6 +75,8 @@ pub struct Setup<'a, 't> {
     pub slice_ms: f64,
     /// What a change from one to the other takes, in microseconds.
     pub switch_us: f64,
+    /// What the data of all lie in.
+    pub pages: PageSize,
     /// Chooses where pages lie in memory.
     pub seed: u64,
     /// The logical CPU of each core that has the first turn.
@@ -264,12 +266,13 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
         let process = &setup.processes[place.process];
         let instance = (place.process, place.copy);
         let next = numbers.len() as u32;
-        let own = Pages::of(*numbers.entry(instance).or_insert(next), setup.seed, false);
+        let pages_of = |number| Pages::of(number, setup.seed, setup.pages).on(setup.model);
+        let own = pages_of(*numbers.entry(instance).or_insert(next));
         let first = numbers.iter().filter(|((process, _), _)| *process == place.process);
         let first = first.map(|(_, number)| *number).min().unwrap_or(next);
         let pages = match setup.own_code {
             true => own,
-            false => own.with_code_of(Pages::of(first, setup.seed, false)),
+            false => own.with_code_of(pages_of(first)),
         };
         let course = if process.is_ordered() {
             let order = match orders.entry(instance) {

@@ -8,7 +8,7 @@ use corun_trace::{Event, Marker, Phase, Plan, StandIn, ThreadId};
 
 use crate::Simulated;
 use crate::core::State;
-use crate::memory::Requests;
+use crate::memory::{PageSize, Requests};
 use crate::model::CoreModel;
 use crate::simulate::{alone, the_feed};
 use crate::timing::TimingTable;
@@ -101,7 +101,7 @@ const STRIDE: u64 = 1 << 18;
 /// Instructions of a piece of a window.
 const PIECE: u64 = 25_000;
 
-/// Runs the windows of a thread alone on a core. `goes_on` is told now and then how many of all
+/// Runs the windows of a thread alone on a core, its data in pages of that size. `goes_on` is told now and then how many of all
 /// instructions are done, warm-ups included; when it says no, there is no result.
 ///
 /// # Errors
@@ -111,12 +111,13 @@ pub fn simulate_windows(
     timings: &TimingTable,
     trace: &Trace,
     thread: ThreadId,
+    pages: PageSize,
     mut goes_on: impl FnMut(u64, u64) -> bool,
 ) -> Result<Option<SimulatedWindows>, FormatError> {
     let stretches = stretches(trace, thread)?;
     let all = stretches.last().map_or(0, |stretch| stretch.end);
     let not_counted = before(trace);
-    let mut machine = alone(model, timings, trace, thread)?;
+    let mut machine = alone(model, timings, trace, thread, pages)?;
     let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
     let mut recorded = Noticed::default();
@@ -270,7 +271,9 @@ mod tests {
     fn simulated(trace: &Trace) -> SimulatedWindows {
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        simulate_windows(&model, &timings, trace, ThreadId(0), |_, _| true).unwrap().unwrap()
+        simulate_windows(&model, &timings, trace, ThreadId(0), PageSize::Small, |_, _| true)
+            .unwrap()
+            .unwrap()
     }
 
     #[test]
@@ -308,8 +311,7 @@ mod tests {
         let found = simulated(&trace);
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        let part = Part { thread: ThreadId(0), warm_up: 0, length: None };
-        let whole = simulate(&model, &timings, &trace, part).unwrap();
+        let whole = simulate(&model, &timings, &trace, Part::default()).unwrap();
         assert_eq!((found.windows.len(), found.windows[0].begin), (1, 0));
         assert_eq!((found.together.instructions, found.together.cycles), (1500, whole.cycles));
     }
@@ -355,7 +357,9 @@ mod tests {
         let trace = trace(&[(Phase::Counted, 0, 500)]);
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        let none = simulate_windows(&model, &timings, &trace, ThreadId(0), |_, _| false).unwrap();
+        let none =
+            simulate_windows(&model, &timings, &trace, ThreadId(0), PageSize::Small, |_, _| false)
+                .unwrap();
         assert_eq!(none, None);
     }
 }

@@ -14,7 +14,6 @@ use blocks::{cycles, cycles_on, model};
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
-use corun_trace::ThreadId;
 use proptest::prelude::*;
 
 /// Independent `lea`s of one address register: nothing but ports and renaming limits them.
@@ -90,7 +89,7 @@ fn the_refill_behind_a_misprediction_is_lost_to_it() {
         let mut core = model("zen4");
         core.front.prediction.mispredict = cycles;
         let timings = TimingTable::of(&core).unwrap();
-        let part = Part { thread: ThreadId(0), warm_up: 1000, length: None };
+        let part = Part { warm_up: 1000, ..Part::default() };
         let simulated = simulate(&core, &timings, &trace, part).unwrap();
         let stack = &simulated.stack;
         let of = |name: &str| stack.cycles().find(|one| one.0 == name).unwrap().1;
@@ -133,7 +132,7 @@ fn cycles_of_a_round(core: &CoreModel, body: &[u8], touches: &[u64]) -> f64 {
     let trace = made::Loop { body, touches: &touches, ..made::Loop::default() }.trace();
     let instructions = trace.threads()[0].instructions;
     let timings = TimingTable::of(core).unwrap();
-    let part = Part { thread: ThreadId(0), warm_up: instructions / 2, length: None };
+    let part = Part { warm_up: instructions / 2, ..Part::default() };
     simulate(core, &timings, &trace, part).unwrap().cycles as f64 / 2000.0
 }
 

@@ -343,7 +343,7 @@ fn what_warms_up_is_what_lies_before() {
     let warm_up = fresh.threads()[0].instructions / 4;
     for model in models() {
         let timings = TimingTable::of(&model).unwrap();
-        let part = Part { thread, warm_up, length: None };
+        let part = Part { thread, warm_up, ..Part::default() };
         let plain = simulate(&model, &timings, &fresh, part).unwrap().cycles as f64;
         let placed = simulated(&model, &[&fresh], "single", 1).cycles(0).unwrap();
         assert!((placed / plain - 1.0).abs() < 0.01, "{}: {placed} {plain}", model.name);

@@ -3,7 +3,7 @@
 use crate::{Block, BlockId, OrderedMarker};
 
 /// A thread of the traced process, counted from 0 in the order in which they are first seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub u32);
 
 /// Takes what a tracer sees, in an order in which every thread's own is kept.

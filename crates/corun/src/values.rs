@@ -2,7 +2,27 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
+use corun_sim::PageSize;
 use regex::Regex;
+
+/// How large the pages of a simulated program's data are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Pages {
+    /// 4 KiB
+    Small,
+    /// 2 MiB
+    Huge,
+}
+
+impl From<Pages> for PageSize {
+    fn from(pages: Pages) -> Self {
+        match pages {
+            Pages::Small => Self::Small,
+            Pages::Huge => Self::Huge,
+        }
+    }
+}
 
 /// `1%`, `0.5 %` or `0`, as a fraction.
 ///

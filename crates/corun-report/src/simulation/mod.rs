@@ -10,6 +10,7 @@ pub use together::{Together, Varied};
 
 use std::collections::BTreeMap;
 
+use corun_sim::PageSize;
 use corun_sim::code::Unknown;
 
 /// What is said of forms that a timing table has no row for.
@@ -25,6 +26,14 @@ fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> Option<String> {
             names.join(", ")
         )
     })
+}
+
+/// A line on what data lie in, if that is not the usual.
+fn of_pages(pages: PageSize) -> &'static str {
+    match pages {
+        PageSize::Small => "",
+        PageSize::Huge => "with data in pages of 2 MiB\n",
+    }
 }
 
 /// Text in lines of so many columns.

@@ -2,7 +2,7 @@
 
 use corun_record::on_one_line;
 use corun_sim::model::CoreModel;
-use corun_sim::{Requests, Simulated};
+use corun_sim::{PageSize, Requests, Simulated};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -20,6 +20,8 @@ pub struct Simulation<'a> {
     pub command: Vec<String>,
     /// Instructions before those that count.
     pub warm_up: u64,
+    /// What its data lie in.
+    pub pages: PageSize,
     /// What came out.
     pub simulated: &'a Simulated,
 }
@@ -33,6 +35,7 @@ struct Document<'a> {
     warning: Option<&'a str>,
     command: &'a [String],
     warm_up: u64,
+    pages: &'static str,
     instructions: u64,
     cycles: u64,
     ipc: f64,
@@ -64,6 +67,7 @@ impl Simulation<'_> {
             warning: self.warning.as_deref(),
             command: &self.command,
             warm_up: self.warm_up,
+            pages: self.pages.name(),
             instructions: simulated.instructions,
             cycles: simulated.cycles,
             ipc: simulated.ipc(),
@@ -88,6 +92,7 @@ impl Simulation<'_> {
         let simulated = self.simulated;
         let mut text =
             format!("{} on {}\n", on_one_line(&self.command.join(" ")), self.model.title);
+        text += super::of_pages(self.pages);
         if let Some(warning) = &self.warning {
             text += &wrapped(warning, columns);
             text.push('\n');

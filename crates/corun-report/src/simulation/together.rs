@@ -7,7 +7,7 @@ use corun_record::{
     VariedResource,
 };
 use corun_sim::model::{CoreModel, Policy};
-use corun_sim::{Outcome, Resource, Spread};
+use corun_sim::{Outcome, PageSize, Resource, Spread};
 
 use super::wrapped;
 use crate::tables::Table;
@@ -20,6 +20,8 @@ pub struct Together<'a> {
     pub model: &'a CoreModel,
     /// Fields of it that were set otherwise.
     pub settings: &'a [(String, String)],
+    /// What the workers' data lie in.
+    pub pages: PageSize,
     /// What must be said of the model.
     pub warning: Option<String>,
     /// The name of each worker.
@@ -58,6 +60,7 @@ impl Together<'_> {
             version: Placements::VERSION,
             model: self.model.name.clone(),
             settings: self.settings.iter().cloned().collect(),
+            pages: self.pages.name().to_owned(),
             warning: self.warning.clone(),
             workers: self.workers.to_vec(),
             placements: self.outcomes.iter().map(placement).collect(),
@@ -73,6 +76,7 @@ impl Together<'_> {
         for (name, value) in self.settings {
             let _ = writeln!(text, "with {name} = {value}");
         }
+        text += super::of_pages(self.pages);
         if let Some(warning) = &self.warning {
             text += &wrapped(warning, columns);
             text.push('\n');

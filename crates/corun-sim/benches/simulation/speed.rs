@@ -6,7 +6,6 @@ use std::time::Duration;
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, Simulated, simulate};
-use corun_trace::ThreadId;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::programs::Program;
@@ -47,7 +46,7 @@ pub fn show(model: &CoreModel, timings: &TimingTable, programs: &[Program]) {
 }
 
 fn run(model: &CoreModel, timings: &TimingTable, program: &Program) -> Simulated {
-    let part = Part { thread: ThreadId(0), warm_up: 0, length: None };
+    let part = Part::default();
     simulate(model, timings, &program.trace, part).expect("the trace is sound")
 }
 

@@ -22,6 +22,7 @@ mod ways;
 
 pub use counts::Requests;
 pub(crate) use others::Chance;
+pub use pages::PageSize;
 pub(crate) use pages::Pages;
 
 use cache::{Cache, Evicted, Line, State};
@@ -580,28 +581,25 @@ impl Memory {
         let user = request.user;
         let translations = &mut own.translations;
         let miss = if is_code { translations.code_miss } else { translations.data_miss };
-        let above = match translations.find(user, request.pages.number(request.linear), is_code) {
+        let nested = translations.nested;
+        let pages = if is_code { request.pages.in_small() } else { request.pages };
+        let above = match translations.find(user, pages.page(request.linear, is_code)) {
             Found::First => return 0,
             Found::Second => return miss,
             Found::Walk(above) => above,
         };
         let begin = translations.walkers.of(user).free(now + miss);
         let mut at = begin + translations.walk;
-        let nested = translations.nested;
         own.asked(user).walks += 1;
         // The entry of the level above lies 512 times as close to its neighbours.
-        let entry = request.pages.entry(request.linear);
+        let entry = pages.entry(request.linear);
         let levels = [entry >> 9 & !7 | 1 << 60, entry];
         for entry in &levels[1 - above.min(1) as usize..] {
             at = self.table(request.core, user, entry >> LINE_SHIFT, at);
         }
         for _ in 0..nested {
-            at = self.table(
-                request.core,
-                user,
-                request.pages.host_entry(request.linear) >> LINE_SHIFT,
-                at,
-            );
+            let entry = pages.host_entry(request.linear);
+            at = self.table(request.core, user, entry >> LINE_SHIFT, at);
         }
         self.cores[request.core].translations.walkers.of(user).take(at);
         at - now

@@ -1,11 +1,62 @@
 //! Where the pages of a process lie in memory: anywhere, by a seed, and nowhere that another one has.
 
+use crate::model::CoreModel;
+
 /// Bits of an offset in a page.
 pub(super) const PAGE_SHIFT: u32 = 12;
 /// Bits of an offset in a huge page.
 const HUGE_SHIFT: u32 = 21;
 /// Bits of a physical address.
 const PHYSICAL_BITS: u32 = 52;
+/// What tells the number of a huge page, and the entry for it, from those of pages of 4 KiB: a bit above those of both.
+const HUGE: u64 = 1 << 39;
+
+/// How large the pages are that a process's data lie in. Its code is mapped from a file, in pages of 4 KiB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PageSize {
+    /// 4 KiB.
+    #[default]
+    Small,
+    /// 2 MiB.
+    Huge,
+}
+
+impl PageSize {
+    /// As `--pages` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Huge => "huge",
+        }
+    }
+
+    /// What its numbers and its entries have, and those of other sizes have not.
+    fn kind(self) -> u64 {
+        match self {
+            Self::Small => 0,
+            Self::Huge => HUGE,
+        }
+    }
+
+    /// Bits of an offset in a page.
+    fn shift(self) -> u32 {
+        match self {
+            Self::Small => PAGE_SHIFT,
+            Self::Huge => HUGE_SHIFT,
+        }
+    }
+}
+
+/// A page that a translation is wanted of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Page {
+    /// By which the translation is found.
+    pub(super) number: u64,
+    pub(super) size: PageSize,
+    /// Of its entry in the tables.
+    pub(super) in_tables: u64,
+    pub(super) is_code: bool,
+}
 
 /// The pages of one process.
 #[derive(Debug, Clone, Copy)]
@@ -13,8 +64,10 @@ pub(crate) struct Pages {
     key: u64,
     /// That of the pages which hold its code.
     text: u64,
-    /// Bits of an offset in its pages.
-    shift: u32,
+    /// Of what lies together in memory and has one translation.
+    size: PageSize,
+    /// Of what has one entry in the tables of its kernel.
+    in_tables: PageSize,
     /// Whether all of them are one page of memory.
     are_one: bool,
     /// Tells the process's code from that of others.
@@ -23,21 +76,31 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// Of process `process`; the same for the same seed.
-    pub(crate) fn of(process: u32, seed: u64, are_huge: bool) -> Self {
+    pub(crate) fn of(process: u32, seed: u64, size: PageSize) -> Self {
         let key = mixed(seed ^ u64::from(process).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let space = if process == 0 { 0 } else { mixed(process.into()) };
-        Self {
-            key,
-            text: key,
-            shift: if are_huge { HUGE_SHIFT } else { PAGE_SHIFT },
-            are_one: false,
-            space,
+        Self { key, text: key, size, in_tables: size, are_one: false, space }
+    }
+
+    /// On such a core: where it belongs to a virtual machine, the hypervisor has pages of 4 KiB, and a translation is of
+    /// the smaller of two pages.
+    pub(crate) fn on(self, model: &CoreModel) -> Self {
+        if model.hierarchy.walk.nested == 0 {
+            return self;
         }
+        Self { size: PageSize::Small, ..self }
     }
 
     /// Pages of which each is the same page of memory.
     pub(crate) fn one() -> Self {
-        Self { key: 0, text: 0, shift: PAGE_SHIFT, are_one: true, space: 0 }
+        Self {
+            key: 0,
+            text: 0,
+            size: PageSize::Small,
+            in_tables: PageSize::Small,
+            are_one: true,
+            space: 0,
+        }
     }
 
     /// A number that only threads of this process have; 0 if that does not matter.
@@ -58,32 +121,43 @@ impl Pages {
     /// Where the code at a linear address lies.
     #[inline]
     pub(crate) fn code(self, linear: u64) -> u64 {
-        Self { key: self.text, ..self }.physical(linear)
+        Self { key: self.text, ..self.in_small() }.physical(linear)
+    }
+
+    /// The same memory in small pages, as its code lies there.
+    #[inline]
+    pub(super) fn in_small(self) -> Self {
+        Self { size: PageSize::Small, in_tables: PageSize::Small, ..self }
     }
 
     /// Where a linear address lies. Two pages of one frame are as rare as one in 2^40.
     #[inline]
     pub(crate) fn physical(self, linear: u64) -> u64 {
-        let page = if self.are_one { 1 } else { mixed(linear >> self.shift ^ self.key) };
-        (page << self.shift | linear & ((1 << self.shift) - 1)) & ((1 << PHYSICAL_BITS) - 1)
+        let shift = self.size.shift();
+        let page = if self.are_one { 1 } else { mixed(linear >> shift ^ self.key) };
+        (page << shift | linear & ((1 << shift) - 1)) & ((1 << PHYSICAL_BITS) - 1)
     }
 
-    /// The number by which a translation of the address is found.
+    /// The page that the address lies in.
     #[inline]
-    pub(super) fn number(self, linear: u64) -> u64 {
-        linear >> self.shift ^ self.key << 40
+    pub(super) fn page(self, linear: u64, is_code: bool) -> Page {
+        let number = |size: PageSize| size.kind() | linear >> size.shift() ^ self.key << 40;
+        let Self { size, in_tables, .. } = self;
+        Page { number: number(size), size, in_tables: number(in_tables), is_code }
     }
 
     /// Where the entry for the page lies in the tables: eight bytes behind that of the page before.
     #[inline]
     pub(super) fn entry(self, linear: u64) -> u64 {
-        1 << PHYSICAL_BITS | (self.key & 0x3ff) << 40 | (linear >> self.shift & 0xf_ffff_ffff) << 3
+        let size = self.in_tables;
+        let page = linear >> size.shift() & 0xf_ffff_ffff;
+        1 << PHYSICAL_BITS | (self.key & 0x3ff) << 40 | size.kind() | page << 3
     }
 
-    /// Where a hypervisor's entry for the page lies in its tables, if the guest's memory is as much in order as its pages.
+    /// Where a hypervisor's entry for 4 KiB lies in its tables, if the guest's memory is as much in order as its pages.
     #[inline]
     pub(super) fn host_entry(self, linear: u64) -> u64 {
-        1 << (PHYSICAL_BITS + 1) | Self { shift: PAGE_SHIFT, ..self }.entry(linear)
+        1 << (PHYSICAL_BITS + 1) | self.in_small().entry(linear)
     }
 }
 
@@ -99,12 +173,13 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::model::find;
 
     #[test]
     fn pages_stay_whole_and_processes_apart() {
         let mut frames = HashSet::new();
         for process in 0..4 {
-            let pages = Pages::of(process, 7, false);
+            let pages = Pages::of(process, 7, PageSize::Small);
             for page in 0..1000u64 {
                 let at = pages.physical(page << 12 | 0x123);
                 assert_eq!(at & 0xfff, 0x123);
@@ -112,13 +187,16 @@ mod tests {
                 assert!(frames.insert(at >> 12));
             }
         }
-        assert_ne!(Pages::of(0, 1, false).physical(0), Pages::of(0, 2, false).physical(0));
+        assert_ne!(
+            Pages::of(0, 1, PageSize::Small).physical(0),
+            Pages::of(0, 2, PageSize::Small).physical(0)
+        );
     }
 
     #[test]
     fn copies_of_a_program_have_its_code_and_their_own_data() {
-        let first = Pages::of(0, 7, false);
-        let copy = Pages::of(1, 7, false).with_code_of(first);
+        let first = Pages::of(0, 7, PageSize::Small);
+        let copy = Pages::of(1, 7, PageSize::Small).with_code_of(first);
         assert_eq!(copy.code(0x1234), first.code(0x1234));
         assert_ne!(copy.physical(0x1234), first.physical(0x1234));
         assert_eq!(first.code(0x1234), first.physical(0x1234));
@@ -126,9 +204,38 @@ mod tests {
 
     #[test]
     fn a_huge_page_is_one_piece() {
-        let pages = Pages::of(0, 1, true);
+        let pages = Pages::of(0, 1, PageSize::Huge);
         let (first, last) = (pages.physical(0x20_0000), pages.physical(0x3f_ffff));
         assert_eq!(last - first, 0x1f_ffff);
-        assert_eq!(pages.number(0x20_0000), pages.number(0x3f_ffff));
+        let number = |linear| pages.page(linear, false).number;
+        assert_eq!(number(0x20_0000), number(0x3f_ffff));
+        assert_ne!(number(0x20_0000), number(0x40_0000));
+    }
+
+    #[test]
+    fn beside_huge_pages_code_lies_in_small_ones() {
+        let (small, huge) = (Pages::of(0, 1, PageSize::Small), Pages::of(0, 1, PageSize::Huge));
+        assert_eq!(huge.code(0x20_1234), small.code(0x20_1234));
+        let number = |pages: Pages, linear| pages.page(linear, true).number;
+        assert_eq!(number(huge.in_small(), 0x20_1234), number(small, 0x20_1234));
+        // Of the first huge page and the first small one.
+        assert_ne!(number(huge, 0), number(small, 0));
+        assert_ne!(huge.entry(0), small.entry(0));
+    }
+
+    #[test]
+    fn a_hypervisor_s_small_pages_divide_a_guest_s_huge_one() {
+        let mut model = find("zen4").unwrap();
+        let huge = Pages::of(0, 1, PageSize::Huge);
+        assert_eq!(huge.on(&model).physical(0x20_1234), huge.physical(0x20_1234));
+        model.hierarchy.walk.nested = 1;
+        let divided = huge.on(&model);
+        assert_eq!(
+            divided.physical(0x20_1234),
+            Pages::of(0, 1, PageSize::Small).physical(0x20_1234)
+        );
+        assert_ne!(divided.page(0x20_0000, false).number, divided.page(0x20_1000, false).number);
+        assert_eq!(divided.entry(0x20_0000), divided.entry(0x20_1000));
+        assert_ne!(divided.host_entry(0x20_0000), divided.host_entry(0x20_1000));
     }
 }

@@ -75,11 +75,11 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use crate::divided::User;
-    use crate::memory::{Memory, Origin, Pages, Request};
+    use crate::memory::{Memory, Origin, PageSize, Pages, Request};
     use crate::model;
 
     fn request(core: usize, linear: u64) -> Request {
-        let pages = Pages::of(0, 1, true);
+        let pages = Pages::of(0, 1, PageSize::Huge);
         Request { core, user: User::ALONE, instruction: 1, linear, pages }
     }
 

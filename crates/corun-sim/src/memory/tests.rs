@@ -13,7 +13,7 @@ fn zen4() -> CoreModel {
 }
 
 fn request(core: usize, linear: u64) -> Request {
-    let pages = Pages::of(0, 1, true);
+    let pages = Pages::of(0, 1, PageSize::Huge);
     Request { core, user: User::ALONE, instruction: 1, linear, pages }
 }
 
@@ -40,7 +40,7 @@ fn chase(model: &CoreModel, bytes: u64, pages: Pages) -> f64 {
 #[test]
 fn latency_steps_where_a_level_ends() {
     let model = zen4();
-    let huge = Pages::of(0, 1, true);
+    let huge = Pages::of(0, 1, PageSize::Huge);
     assert_eq!(chase(&model, 16 << 10, huge), 4.0);
     let second = chase(&model, 512 << 10, huge);
     assert!((13.0..=14.0).contains(&second), "{second}");
@@ -54,12 +54,44 @@ fn latency_steps_where_a_level_ends() {
 #[test]
 fn translations_cost_where_they_are_too_few() {
     let model = zen4();
-    let small = Pages::of(0, 1, false);
+    let small = Pages::of(0, 1, PageSize::Small);
     let (within, beyond) = (chase(&model, 256 << 10, small), chase(&model, 512 << 10, small));
-    let huge = Pages::of(0, 1, true);
+    let huge = Pages::of(0, 1, PageSize::Huge);
     assert!((within - chase(&model, 256 << 10, huge)).abs() < 0.2, "72 pages are enough");
     let more = beyond - chase(&model, 512 << 10, huge);
     assert!((2.0..=9.0).contains(&more), "{more}");
+}
+
+/// Cycles that the translation of each of so many huge pages takes, when all were used before.
+fn translation_of_huge(model: &CoreModel, pages: u64) -> f64 {
+    let mut memory = Memory::new(model, &[1]);
+    // In lines of their own, so that these lie in all sets.
+    let place = |page: u64| request(0, page << 21 | page << LINE_SHIFT);
+    let round = |memory: &mut Memory| {
+        let translation = |page| memory.load(place(page), 1 << 40).translation;
+        (0..pages).map(translation).sum::<u64>() as f64 / pages as f64
+    };
+    (0..3).map(|_| round(&mut memory)).last().unwrap_or_default()
+}
+
+#[test]
+fn huge_pages_have_the_translations_that_the_core_has_for_them() {
+    // Among the others, ...
+    let zen4 = zen4();
+    let all = u64::from(zen4.memory.dtlb.entries);
+    let miss = |model: &CoreModel| f64::from(model.memory.dtlb.miss);
+    let found = [all, all + 1].map(|pages| translation_of_huge(&zen4, pages));
+    assert_eq!(found, [0.0, miss(&zen4)]);
+    // ... or in a table of their own, behind which the second level has them, too, ...
+    let coffee_lake = model::find("coffee-lake").unwrap();
+    let own = u64::from(coffee_lake.memory.dtlb.huge.unwrap());
+    assert!(own < coffee_lake.memory.dtlb.entries.into());
+    let found = [own, 2 * own].map(|pages| translation_of_huge(&coffee_lake, pages));
+    assert_eq!(found, [0.0, miss(&coffee_lake)]);
+    // ... or nothing but the tables in memory.
+    let ivy_bridge = model::find("ivy-bridge").unwrap();
+    let found = translation_of_huge(&ivy_bridge, 2 * own);
+    assert!(found > miss(&ivy_bridge) + f64::from(ivy_bridge.hierarchy.walk.cycles), "{found}");
 }
 
 #[test]
@@ -173,7 +205,7 @@ fn processes_share_nothing() {
     let mut memory = Memory::new(&model, &[1, 1]);
     for round in 0..10 {
         for core in [0, 1] {
-            let pages = Pages::of(core as u32, 1, false);
+            let pages = Pages::of(core as u32, 1, PageSize::Small);
             memory.own(Request { pages, ..request(core, 64) }, round << 16);
         }
     }

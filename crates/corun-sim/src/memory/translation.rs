@@ -1,6 +1,7 @@
 //! From linear to physical: two levels of remembered translations, and walks through the tables.
 
 use super::buffers::Buffers;
+use super::pages::{Page, PageSize};
 use super::ways::Ways;
 use crate::divided::{Divided, User};
 use crate::model::{CoreModel, Policy, SecondTlb, Tlb};
@@ -20,8 +21,12 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) struct Translations {
     data: Divided<Ways>,
+    /// Of huge pages, where they have a table of their own.
+    huge: Option<Divided<Ways>>,
     code: Divided<Ways>,
     second: Option<Divided<Ways>>,
+    /// Whether the second level has none of huge pages.
+    is_second_small: bool,
     /// Of instructions, where they have their own.
     second_code: Option<Divided<Ways>>,
     directories: Divided<Ways>,
@@ -53,8 +58,13 @@ impl Translations {
             |tlb: &SecondTlb| divided(tlb.entries, tlb.ways, tlb.by_chance, tlb.sharing.policy);
         Self {
             data: first(&model.memory.dtlb),
+            huge: model.memory.dtlb.huge.map(|entries| {
+                let dtlb = &model.memory.dtlb;
+                divided(entries, dtlb.ways, false, dtlb.sharing.policy)
+            }),
             code: first(&model.front.itlb),
             second: model.hierarchy.stlb.as_ref().map(second),
+            is_second_small: model.hierarchy.stlb.as_ref().is_some_and(|tlb| tlb.small_only),
             second_code: model.hierarchy.code_stlb.as_ref().map(second),
             directories: divided(walk.directories, walk.directories, false, walk.sharing.policy),
             data_miss: model.memory.dtlb.miss.into(),
@@ -69,15 +79,20 @@ impl Translations {
 
     /// Looks a page up; it is known from now on.
     #[inline]
-    pub(super) fn find(&mut self, user: User, page: u64, is_code: bool) -> Found {
-        let first = if is_code { &mut self.code } else { &mut self.data };
-        if first.of(user).touch(page) {
+    pub(super) fn find(&mut self, user: User, page: Page) -> Found {
+        let Page { number, size, in_tables, is_code } = page;
+        let is_huge = size == PageSize::Huge;
+        let own = self.huge.as_mut().filter(|_| is_huge);
+        let data = own.unwrap_or(&mut self.data);
+        let first = if is_code { &mut self.code } else { data };
+        if first.of(user).touch(number) {
             return Found::First;
         }
         let own = self.second_code.as_mut().filter(|_| is_code);
-        if own.or(self.second.as_mut()).is_some_and(|second| second.of(user).touch(page)) {
+        let all = self.second.as_mut().filter(|_| !(is_huge && self.is_second_small));
+        if own.or(all).is_some_and(|second| second.of(user).touch(number)) {
             return Found::Second;
         }
-        Found::Walk(u32::from(!self.directories.of(user).touch(page >> DIRECTORY_SHIFT)))
+        Found::Walk(u32::from(!self.directories.of(user).touch(in_tables >> DIRECTORY_SHIFT)))
     }
 }

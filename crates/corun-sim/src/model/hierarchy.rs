@@ -133,6 +133,9 @@ pub struct SecondTlb {
     /// Whether any page of a full set leaves for a new one, and not the one whose last use is longest ago.
     #[serde(default)]
     pub by_chance: bool,
+    /// Whether it holds no huge pages.
+    #[serde(default)]
+    pub small_only: bool,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -145,7 +148,8 @@ pub struct Walk {
     pub walkers: u32,
     /// Cycles of a walk besides its accesses.
     pub cycles: u32,
-    /// Entries of a hypervisor's tables that each walk reads besides, as if all other levels of theirs were known.
+    /// Entries of a hypervisor's tables that each walk reads besides, as if all other levels of theirs were known. If any,
+    /// its pages are of 4 KiB, and each translation is of no more.
     #[serde(default)]
     pub nested: u32,
     /// Entries for the level above pages (2 MiB each): with one the walk is a single access.

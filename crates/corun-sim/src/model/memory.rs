@@ -172,6 +172,8 @@ pub struct Tlb {
     pub entries: u32,
     /// Pages of a set; as many as entries if any page may lie anywhere.
     pub ways: u32,
+    /// Huge pages, where these have a table of their own, with as many to a set; without this they are among the others.
+    pub huge: Option<u32>,
     /// Cycles that a miss costs, if the next level has it.
     pub miss: u32,
     /// How siblings share it.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use corun_sim::model::CoreModel;
 use corun_sim::seating::{Seating, Wanted, seat};
 use corun_sim::timing::TimingTable;
-use corun_sim::{Outcome, Phase, Process, Setup, simulate_together};
+use corun_sim::{Outcome, PageSize, Phase, Process, Setup, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Marker, OrderedMarker, Sink, decode};
 
@@ -105,6 +105,7 @@ fn setup<'a, 't>(
         length: None,
         slice_ms: 0.01,
         switch_us: 1.0,
+        pages: PageSize::Small,
         seed: 1,
         first_turn: 0,
         own_code: false,

@@ -4,7 +4,7 @@ use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, Simulated, simulate};
 use corun_trace::format::{Options, Trace, Writer};
-use corun_trace::{Sink, ThreadId, decode};
+use corun_trace::{Sink, decode};
 
 use super::blocks::model;
 use super::{assert_near, made};
@@ -13,7 +13,7 @@ use super::{assert_near, made};
 fn second_half(core: &CoreModel, trace: &Trace) -> Simulated {
     let timings = TimingTable::of(core).unwrap();
     let warm_up = trace.threads()[0].instructions / 2;
-    simulate(core, &timings, trace, Part { thread: ThreadId(0), warm_up, length: None }).unwrap()
+    simulate(core, &timings, trace, Part { warm_up, ..Part::default() }).unwrap()
 }
 
 pub(super) fn cycles_each(core: &CoreModel, trace: &Trace) -> f64 {

@@ -3,7 +3,6 @@
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
-use corun_trace::ThreadId;
 
 use super::blocks::model;
 use super::made::Loop;
@@ -123,7 +122,7 @@ fn nobody_else_is_blamed_where_there_is_one_core() {
     let trace = Loop { body: &body, touches: &touches, ..Loop::default() }.trace();
     let core = zen4();
     let timings = TimingTable::of(&core).unwrap();
-    let part = Part { thread: ThreadId(0), warm_up: 10_000, length: None };
+    let part = Part { warm_up: 10_000, ..Part::default() };
     let simulated = simulate(&core, &timings, &trace, part).unwrap();
     let of = |name: &str| simulated.stack.cycles().find(|one| one.0 == name).map_or(0.0, |it| it.1);
     assert!(of("store queue") > 0.5 * simulated.cycles as f64, "{:?}", simulated.stack);
@@ -140,7 +139,7 @@ fn a_stream_from_memory_is_nearly_as_fast_as_memory() {
     let rounds = 8000;
     let stream = Loop { body: &body, touches: &touches, rounds, ..Loop::default() }.trace();
     let warm_up = stream.threads()[0].instructions / 2;
-    let part = Part { thread: ThreadId(0), warm_up, length: None };
+    let part = Part { warm_up, ..Part::default() };
     let found = simulate(&core, &TimingTable::of(&core).unwrap(), &stream, part).unwrap();
     let bytes_a_ns = (rounds / 2 * 4 * 64) as f64 / (found.cycles as f64 / core.gigahertz);
     let most = core.hierarchy.main.gigabytes_a_second;

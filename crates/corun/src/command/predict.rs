@@ -52,6 +52,10 @@ pub struct Arguments {
     /// getppid or a number: what it does to begin is not its work
     #[arg(long, value_name = "CALL")]
     from_call: Option<SystemCall>,
+    /// What the program's data lie in when it is simulated; its code lies in small pages. What it is measured
+    /// with, this host's kernel decides
+    #[arg(long, value_name = "SIZE", value_enum, default_value = "small")]
+    pages: values::Pages,
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
@@ -129,6 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         tracer,
         from: arguments.from_call,
         sampling,
+        pages: arguments.pages.into(),
         measure_for: (!arguments.no_measure).then_some(arguments.budget),
         keep: arguments.keep.clone(),
         machine: &machine,

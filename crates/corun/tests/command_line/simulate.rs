@@ -168,6 +168,38 @@ fn workers_run_together_and_placements_are_compared() {
 }
 
 #[test]
+fn huge_pages_need_fewer_walks_alone_and_together() {
+    let scratch = Scratch::new();
+    let trace = recorded(&scratch);
+    let simulated = |arguments: &[&str]| {
+        let outcome = of(&[&["--model=zen4", &trace], arguments].concat());
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
+        outcome.output
+    };
+    let json = |arguments: &[&str]| -> Value {
+        serde_json::from_str(&simulated(&[arguments, &["--json=-"]].concat())).unwrap()
+    };
+    let [small, huge] = ["small", "huge"].map(|size| {
+        let answer = json(&[&format!("--pages={size}")]);
+        assert_eq!(answer["pages"], size);
+        (answer["requests"]["walks"].as_u64().unwrap(), answer["cycles"].as_u64().unwrap())
+    });
+    assert!(huge.0 < small.0 && huge.1 < small.1, "{huge:?} {small:?}");
+    assert_eq!(json(&[])["cycles"], small.1, "small ones are the usual");
+    let told = "with data in pages of 2 MiB\n";
+    assert!(simulated(&["--pages=huge"]).contains(told));
+    assert!(!simulated(&[]).contains(told));
+
+    let together = ["--placement=full", "--phases=1", "--quiet"];
+    let cycles = |size: &str| {
+        let answer = json(&[&together[..], &[size]].concat());
+        answer["placements"][0]["workers"][0]["cycles"][0].as_f64().unwrap()
+    };
+    assert!(cycles("--pages=huge") < cycles("--pages=small"));
+    assert!(simulated(&[&together[..], &["--pages=huge"]].concat()).contains(told));
+}
+
+#[test]
 fn a_slice_of_many_rounds_is_told() {
     let scratch = Scratch::new();
     let trace = recorded(&scratch);

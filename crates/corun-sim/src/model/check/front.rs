@@ -30,6 +30,9 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     faults.cycles("front.fetch.length_changing_prefix", front.fetch.length_changing_prefix);
     memory::cache("front.l1i", &front.l1i, faults);
     memory::tlb("front.itlb", &front.itlb, faults);
+    if let Some(huge) = front.itlb.huge {
+        faults.add("front.itlb.huge", "none, as code lies in pages of 4 KiB", huge);
+    }
     prediction(&front.prediction, faults);
     let decoder = &front.decoder;
     faults.a_cycle("front.decoder.width", decoder.width);

@@ -25,6 +25,9 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     }
     cache("memory.l1d", &memory.l1d, faults);
     tlb("memory.dtlb", &memory.dtlb, faults);
+    if let Some(huge) = memory.dtlb.huge {
+        tlb_entries("memory.dtlb", "huge", huge, &memory.dtlb, faults);
+    }
     let all: Vec<&str> =
         model.back.schedulers.iter().flat_map(|it| &it.ports).map(String::as_str).collect();
     let lists = [
@@ -107,11 +110,16 @@ pub(super) fn cache(path: &str, cache: &Cache, faults: &mut Faults) {
 }
 
 pub(super) fn tlb(path: &str, tlb: &Tlb, faults: &mut Faults) {
-    faults.resource(path, "entries", tlb.entries, &tlb.sharing);
     faults.within(&format!("{path}.ways"), tlb.ways, 1, tlb.entries.max(1));
-    faults.multiple(&format!("{path}.entries"), tlb.entries, tlb.ways);
     faults.cycles(&format!("{path}.miss"), tlb.miss);
-    if tlb.ways > 0 && tlb.entries.is_multiple_of(tlb.ways) {
-        faults.sets(path, "entries", tlb.entries / tlb.ways, tlb.ways, &tlb.sharing);
+    tlb_entries(path, "entries", tlb.entries, tlb, faults);
+}
+
+/// Of pages of one size.
+fn tlb_entries(path: &str, field: &str, entries: u32, tlb: &Tlb, faults: &mut Faults) {
+    faults.resource(path, field, entries, &tlb.sharing);
+    faults.multiple(&format!("{path}.{field}"), entries, tlb.ways);
+    if tlb.ways > 0 && entries.is_multiple_of(tlb.ways) {
+        faults.sets(path, field, entries / tlb.ways, tlb.ways, &tlb.sharing);
     }
 }

@@ -72,6 +72,15 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
+    /// What the programs' data lie in; their code lies in small pages
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_enum,
+        default_value = "small",
+        conflicts_with = "blocks"
+    )]
+    pages: values::Pages,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,

@@ -28,6 +28,7 @@ pub(super) fn run(
         thread: ThreadId(arguments.thread),
         warm_up: arguments.warmup,
         length: arguments.length,
+        pages: arguments.pages.into(),
     };
     let simulated =
         simulate(model, timings, &trace, part).map_err(|error| Problem::from(error).about(file))?;
@@ -46,6 +47,7 @@ pub(super) fn run(
         warning: super::warning(model)?,
         command: trace.opening().command.clone(),
         warm_up: arguments.warmup,
+        pages: part.pages,
         simulated: &simulated,
     };
     exports.write(&simulation, |simulation| simulation.describe(terminal::width()), json)?;

@@ -8,6 +8,7 @@ mod circle;
 pub mod code;
 mod core;
 mod divided;
+mod in_step;
 mod machine;
 mod memory;
 pub mod model;

@@ -1,18 +1,26 @@
-//! The order of a process's threads at system calls and signals, as it was when they were recorded. What they hand to
-//! each other in between is not in a trace.
+//! The order of a process's threads, as it was when they were recorded: at system calls and signals, and where one spins
+//! until another has changed what it looks at. What they hand to each other by plain loads alone is not kept.
 
-use std::collections::HashSet;
+mod spins;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, ThreadId};
 
-/// Whose marker is next.
+pub(crate) use spins::Spin;
+
+/// Whose turn it is.
 #[derive(Debug)]
 pub(crate) struct Order {
-    /// The thread of each marker, in their order.
+    /// The thread of each system call and signal, in their order.
     threads: Vec<ThreadId>,
     next: usize,
     with_markers: HashSet<ThreadId>,
+    /// Of each thread, those to come.
+    spins: HashMap<ThreadId, VecDeque<Spin>>,
+    /// Up to where each thread has done what was recorded of it, if somebody waits for that.
+    positions: HashMap<ThreadId, u64>,
 }
 
 impl Order {
@@ -23,22 +31,24 @@ impl Order {
             let mut events = trace.events(thread)?;
             while let Some(event) = events.next_event()? {
                 match event {
-                    Event::Marker(it) if !matches!(it.marker, Marker::Begin { .. }) => {
-                        all.push((it.order, thread));
-                    }
+                    Event::Marker(it) if is_waited_for(it.marker) => all.push((it.order, thread)),
                     _ => {}
                 }
             }
         }
         all.sort_unstable_by_key(|(order, thread)| (*order, thread.0));
+        let spins = spins::spins(trace, threads)?;
+        let positions = spins.values().flatten().map(|spin| (spin.from, 0)).collect();
         let threads: Vec<ThreadId> = all.into_iter().map(|(_, thread)| thread).collect();
         let with_markers = threads.iter().copied().collect();
-        Ok(Self { threads, next: 0, with_markers })
+        Ok(Self { threads, next: 0, with_markers, spins, positions })
     }
 
     /// Keeps nobody back any more, since a thread could not be read to its end.
     pub(crate) fn give_up(&mut self) {
         self.next = self.threads.len();
+        self.spins.clear();
+        self.positions.clear();
     }
 
     /// Whether a thread may begin: everything that was recorded before its first marker is done.
@@ -53,6 +63,35 @@ impl Order {
         self.next += usize::from(is_its);
         is_its
     }
+
+    /// The spin that a thread begins behind so many of its recorded instructions, if it does.
+    pub(crate) fn spin(&mut self, thread: ThreadId, position: u64) -> Option<Spin> {
+        let spins = self.spins.get_mut(&thread)?;
+        spins.front().filter(|spin| spin.begin == position)?;
+        spins.pop_front()
+    }
+
+    /// Whether the change has been made that ends a spin.
+    pub(crate) fn is_over(&self, spin: &Spin) -> bool {
+        self.positions.get(&spin.from).is_none_or(|position| *position >= spin.until)
+    }
+
+    /// Whether anybody waits for what a thread does.
+    pub(crate) fn is_awaited(&self, thread: ThreadId) -> bool {
+        self.positions.contains_key(&thread)
+    }
+
+    /// A thread has done what was recorded of it, up to here.
+    pub(crate) fn reach(&mut self, thread: ThreadId, position: u64) {
+        if let Some(own) = self.positions.get_mut(&thread) {
+            *own = position;
+        }
+    }
+}
+
+/// Whether threads pass such a marker in the order in which they were recorded.
+pub(crate) fn is_waited_for(marker: Marker) -> bool {
+    !matches!(marker, Marker::Begin { .. } | Marker::Atomic | Marker::Switch)
 }
 
 #[cfg(test)]
@@ -71,6 +110,11 @@ mod tests {
             let marker = Marker::SystemCall(202);
             writer.execute(threads[thread], block, 1, &[]).unwrap();
             writer.mark(threads[thread], OrderedMarker { order, marker }).unwrap();
+            // These are of the tracer, not of the program.
+            let order = order + 1;
+            writer
+                .mark(threads[1 - thread], OrderedMarker { order, marker: Marker::Switch })
+                .unwrap();
         }
         let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
         let mut order = Order::of(&trace, &threads).unwrap();

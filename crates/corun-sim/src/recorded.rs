@@ -1,15 +1,12 @@
 //! A recorded thread, as a core takes it: once, over and over, or in step with the others of its process.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use corun_trace::format::{Events, FormatError, Trace};
-use corun_trace::{Event, Marker, ThreadId};
+use corun_trace::{Event, ThreadId};
 
 use crate::code::{CodeBlock, Lowering};
 use crate::core::{Feed, Next, Step};
+use crate::in_step::{InStep, Taken};
 use crate::memory::Pages;
-use crate::order::Order;
 
 /// The place of code that was not lowered yet.
 const NOWHERE: u32 = u32::MAX;
@@ -24,19 +21,18 @@ pub(crate) struct Recorded<'t> {
     blocks: Vec<u32>,
     pages: Pages,
     course: Course,
-    has_begun: bool,
     error: Option<FormatError>,
 }
 
 /// How a thread goes through its trace.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum Course {
     /// From its beginning to its end.
     Once,
     /// Over and over between two of its instructions; it begins at a third, before the end.
     Around { begin: u64, end: u64, first: u64 },
     /// Once, and never earlier than the other threads of its process let it.
-    Ordered(Rc<RefCell<Order>>),
+    Ordered(InStep),
 }
 
 impl<'t> Recorded<'t> {
@@ -53,9 +49,7 @@ impl<'t> Recorded<'t> {
             _ => trace.events(thread)?,
         };
         let blocks = vec![NOWHERE; trace.blocks().len()];
-        let has_begun = !matches!(course, Course::Ordered(_));
-        let error = None;
-        Ok(Self { trace, thread, events, lowering, blocks, pages, course, has_begun, error })
+        Ok(Self { trace, thread, events, lowering, blocks, pages, course, error: None })
     }
 
     /// What could not be read, if anything.
@@ -63,11 +57,31 @@ impl<'t> Recorded<'t> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Goes back where its course says so. Returns whether it did.
-    fn turn(&mut self) -> Result<bool, FormatError> {
-        let Course::Around { begin, .. } = self.course else { return Ok(false) };
-        self.events = self.trace.events_at(self.thread, begin)?;
-        Ok(true)
+    /// The next block and its values.
+    fn take(&mut self, values: &mut Vec<u64>) -> Result<Taken, FormatError> {
+        let mut is_anew = false;
+        loop {
+            let is_over = match &mut self.course {
+                Course::Ordered(own) => return own.next(&mut self.events, values),
+                Course::Around { end, .. } => self.events.instruction() >= *end,
+                Course::Once => false,
+            };
+            let event = if is_over { None } else { self.events.next_event()? };
+            match event {
+                Some(Event::Block { block, executed, values: own }) => {
+                    values.extend_from_slice(own);
+                    return Ok(Taken::Block(block, executed));
+                }
+                Some(Event::Marker(_)) => {}
+                // What holds no instruction is not gone through again.
+                None if is_anew => return Ok(Taken::End),
+                None => {
+                    is_anew = true;
+                    let Course::Around { begin, .. } = self.course else { return Ok(Taken::End) };
+                    self.events = self.trace.events_at(self.thread, begin)?;
+                }
+            }
+        }
     }
 
     fn step(
@@ -75,35 +89,11 @@ impl<'t> Recorded<'t> {
         code: &mut Vec<CodeBlock>,
         values: &mut Vec<u64>,
     ) -> Result<Next, FormatError> {
-        if !self.has_begun {
-            return Ok(Next::Gate);
-        }
-        let mut is_anew = false;
         loop {
-            let is_over = match self.course {
-                Course::Around { end, .. } => self.events.instruction() >= end,
-                _ => false,
-            };
-            let event = if is_over { None } else { self.events.next_event()? };
-            let (id, executed) = match event {
-                Some(Event::Block { block, executed, values: own }) => {
-                    values.extend_from_slice(own);
-                    (block, executed)
-                }
-                Some(Event::Marker(marker)) => match (&self.course, marker.marker) {
-                    (_, Marker::Begin { .. }) => continue,
-                    (Course::Ordered(_), _) => return Ok(Next::Gate),
-                    _ => continue,
-                },
-                // What holds no instruction is not gone through again.
-                None if is_anew => return Ok(Next::End),
-                None => {
-                    is_anew = true;
-                    if self.turn()? {
-                        continue;
-                    }
-                    return Ok(Next::End);
-                }
+            let (id, executed) = match self.take(values)? {
+                Taken::Block(id, executed) => (id, executed),
+                Taken::Gate => return Ok(Next::Gate),
+                Taken::End => return Ok(Next::End),
             };
             let block = self.trace.block(id);
             let known = &mut self.blocks[id.0 as usize];
@@ -116,6 +106,9 @@ impl<'t> Recorded<'t> {
                 return Ok(Next::Step(Step { block: *known, address, executed }));
             }
             values.clear();
+            if let Course::Ordered(own) = &mut self.course {
+                own.leave_out();
+            }
         }
     }
 }
@@ -124,23 +117,23 @@ impl Feed for Recorded<'_> {
     fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
         self.step(code, values).unwrap_or_else(|error| {
             self.error = Some(error);
-            if let Course::Ordered(order) = &self.course {
-                order.borrow_mut().give_up();
+            if let Course::Ordered(own) = &self.course {
+                own.give_up();
             }
             Next::End
         })
     }
 
     fn pass(&mut self, now: u64) -> Option<u64> {
-        match &self.course {
-            Course::Ordered(order) if self.has_begun => {
-                order.borrow_mut().pass(self.thread).then_some(now)
-            }
-            Course::Ordered(order) => {
-                self.has_begun = order.borrow().begins(self.thread);
-                self.has_begun.then_some(now)
-            }
+        match &mut self.course {
+            Course::Ordered(own) => own.pass().then_some(now),
             _ => Some(now),
+        }
+    }
+
+    fn retire(&mut self, instructions: u64) {
+        if let Course::Ordered(own) = &mut self.course {
+            own.retire(instructions);
         }
     }
 

@@ -128,6 +128,11 @@ impl<F: Feed> Feed for Sliced<F> {
         Some(from)
     }
 
+    /// Nothing of a program is left when another one goes on.
+    fn retire(&mut self, instructions: u64) {
+        self.programs[self.running].retire(instructions);
+    }
+
     fn pages(&self) -> Pages {
         self.programs[self.running].pages()
     }

@@ -14,6 +14,7 @@ use corun_trace::format::{FormatError, Trace};
 use crate::Simulated;
 use crate::code::Lowering;
 use crate::core::State;
+use crate::in_step::InStep;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages};
 use crate::model::CoreModel;
@@ -283,7 +284,7 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
                     place.insert(Rc::new(RefCell::new(order))).clone()
                 }
             };
-            Course::Ordered(order)
+            Course::Ordered(InStep::new(place.thread, order))
         } else {
             let offset = match number {
                 0 => 0.0,

@@ -6,7 +6,7 @@ use corun_sim::model::{self, CoreModel, Policy, Vendor};
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
 use corun_trace::format::Trace;
-use made::{Loop, body, simulated, smt_yield};
+use made::{By, Loop, body, simulated, smt_yield};
 
 fn models() -> Vec<CoreModel> {
     model::all().unwrap()
@@ -329,9 +329,20 @@ fn copies_of_a_program_gain_nothing_by_its_addresses() {
 #[test]
 fn a_thread_never_begins_before_another_one_let_it_in() {
     let model = model::find("zen4").unwrap();
-    let time = |is_after| made::on_two_cores(&model, &made::handed_over(&chain(), 500, is_after));
-    let ratio = time(true) / time(false);
-    assert!((1.9..=2.1).contains(&ratio), "{ratio}");
+    let handed_over = |by, is_after| made::handed_over(&chain(), 500, by, is_after);
+    let ratio = |by| {
+        let time = |is_after| made::on_two_cores(&model, &handed_over(by, is_after));
+        time(true) / time(false)
+    };
+    // However often it looked when it was recorded.
+    for by in [By::SystemCalls, By::Spinning(2), By::Spinning(1000)] {
+        assert!((1.9..=2.1).contains(&ratio(by)), "{by:?} {}", ratio(by));
+    }
+    assert!((0.9..=1.1).contains(&ratio(By::Nothing)), "{}", ratio(By::Nothing));
+    // Who spins has its slices, too.
+    let time = |by| made::in_turns(&model, &handed_over(by, true));
+    let ratio = time(By::Spinning(100)) / time(By::Nothing);
+    assert!((1.2..=2.1).contains(&ratio), "{ratio}");
 }
 
 #[test]

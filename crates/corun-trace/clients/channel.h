@@ -47,6 +47,8 @@ enum channel_marker {
     CHANNEL_SKIPPED = 6,     /* instructions of the thread that were not recorded */
     CHANNEL_EXECUTED = 7,    /* instructions of the thread up to and with the block that follows, if one does;
                                 with the number of the stretch << CHANNEL_STRETCH */
+    CHANNEL_ATOMIC = 8,      /* 0: the block that follows has an atomic instruction; only while there are several
+                                threads */
 };
 
 enum channel_kind {

@@ -35,6 +35,9 @@ pub enum Marker {
     SystemCall(u64),
     /// A signal is delivered: its number.
     Signal(u32),
+    /// The next block has an [atomic](crate::is_atomic) instruction: of all threads that has its place here. Told only
+    /// while there are several.
+    Atomic,
     /// The tracer saw the thread go on after another one.
     Switch,
     /// The process has a new child: its process id.
@@ -92,6 +95,25 @@ pub fn accesses<'a>(
     instructions.flat_map(move |(instruction, index)| {
         let own = rest.split_off(instruction.operands.into());
         Accesses { round: own.clone(), own, iteration: 0, is_last: true, instruction: index }
+    })
+}
+
+/// The first access that each operand makes, of those that make any: no more than there are operands.
+///
+/// # Panics
+/// As [`accesses`].
+pub fn first_accesses<'a>(
+    block: &'a Block,
+    executed: u32,
+    values: &'a [u64],
+) -> impl Iterator<Item = Access> + 'a {
+    let instructions = block.instructions.iter().take(executed as usize).zip(0..);
+    let mut rest = Runs { operands: &block.operands, values };
+    instructions.flat_map(move |(own, instruction)| {
+        rest.split_off(own.operands.into()).filter_map(move |(operand, run)| {
+            let &MemoryOperand { size, direction, .. } = operand;
+            Some(Access { instruction, address: run.get(0)?, size, direction })
+        })
     })
 }
 
@@ -253,6 +275,8 @@ mod tests {
         assert_eq!(access_count(&block, 3, &values), u64::MAX);
         let first: Vec<_> = accesses(&block, 3, &values).take(3).map(|one| one.address).collect();
         assert_eq!(first, [0x100, 0x200, 0xff]);
+        let firsts: Vec<_> = first_accesses(&block, 3, &values).map(|one| one.address).collect();
+        assert_eq!(firsts, [0x100, 0x200, 0x7000]);
         let values = [4, 0x100, 6, 0x200, 0, 0, 0x7000];
         assert_eq!(access_count(&block, 3, &values), 6);
         let all: Vec<_> = accesses(&block, 3, &values).map(|one| one.address).collect();

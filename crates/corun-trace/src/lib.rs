@@ -27,9 +27,11 @@ mod tracer;
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
 pub use conduct::{Conducted, Found, FromCall, Part, Samples, Search, Wish, conduct};
-pub use event::{Access, Event, Marker, OrderedMarker, Phase, access_count, accesses};
+pub use event::{
+    Access, Event, Marker, OrderedMarker, Phase, access_count, accesses, first_accesses,
+};
 pub use native::Native;
-pub use operands::{NotCode, decode};
+pub use operands::{Atomic, NotCode, atomics, decode, is_atomic};
 pub use plan::{Plan, StandIn, Stretch};
 pub use process::silence;
 pub use profile::Profile;

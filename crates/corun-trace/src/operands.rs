@@ -80,6 +80,34 @@ pub(crate) fn memory_operands(
     found
 }
 
+/// Whether nobody comes between what an instruction reads and what it writes in memory: it is locked, or exchanges.
+pub fn is_atomic(decoded: &Decoded) -> bool {
+    let mut kinds = (0..decoded.op_count()).map(|index| decoded.op_kind(index));
+    decoded.has_lock_prefix()
+        || decoded.mnemonic() == Mnemonic::Xchg && kinds.any(|kind| kind == OpKind::Memory)
+}
+
+/// What an [atomic](is_atomic) instruction does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Atomic {
+    /// It may find that it comes too early, and be tried again: an exchange, or one of a bit.
+    Try,
+    /// It adds something, or the like, whatever is there.
+    Update,
+}
+
+/// What each instruction of a block does, if it is atomic; of no block whose code is not known.
+pub fn atomics(block: &Block) -> Vec<Option<Atomic>> {
+    use Mnemonic::{Btc, Btr, Bts, Cmpxchg, Cmpxchg8b, Cmpxchg16b, Xchg};
+    let kind = |decoded: Decoded| match decoded.mnemonic() {
+        _ if !is_atomic(&decoded) => None,
+        Btc | Btr | Bts | Cmpxchg | Cmpxchg8b | Cmpxchg16b | Xchg => Some(Atomic::Try),
+        _ => Some(Atomic::Update),
+    };
+    let bytes = block.bytes().unwrap_or_default();
+    Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE).into_iter().map(kind).collect()
+}
+
 /// For each instruction of a block, whether it may leave its operands alone: a mask or the kind of
 /// operand lets it.
 pub(crate) fn may_access_nothing(block: &Block) -> Vec<bool> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use corun_trace::{Block, BranchKind, Direction, MemoryOperand};
+use corun_trace::{Block, BranchKind, Direction, MemoryOperand, is_atomic};
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register, RflagsBits, UsedMemory, UsedRegister,
@@ -126,8 +126,7 @@ impl<'m> Lowering<'m> {
             pauses: 0,
             repetition: None,
             is_draining: decoded.mnemonic() == Mnemonic::Mfence,
-            is_locked: decoded.has_lock_prefix()
-                || (decoded.mnemonic() == Mnemonic::Xchg && !own.is_empty()),
+            is_locked: is_atomic(decoded),
             has_length_changing_prefix: has_length_changing_prefix(decoded),
             uses_stack_pointer: false,
             moves_stack_pointer: false,

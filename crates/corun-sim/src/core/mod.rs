@@ -62,6 +62,9 @@ pub(crate) trait Feed {
         Some(now)
     }
 
+    /// So many more of the instructions that it gave are done.
+    fn retire(&mut self, _instructions: u64) {}
+
     /// Where its addresses lie in memory, from the last gate to the next.
     fn pages(&self) -> Pages;
 }

@@ -196,7 +196,9 @@ impl<F: Feed> Core<F> {
     /// Why there is nothing to rename.
     fn starved(&self, index: usize) -> Component {
         let thread = &self.threads[index];
-        if thread.fetcher.recovers(self.now) {
+        if thread.paused > self.now {
+            Component::Serializing
+        } else if thread.fetcher.recovers(self.now) {
             Component::Mispredict
         } else if let Some(displaced) = thread.fetcher.displaced(self.now) {
             let is_second = displaced.is_second;

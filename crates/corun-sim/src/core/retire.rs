@@ -108,6 +108,7 @@ impl<F: Feed> Core<F> {
                 Policy::Shared | Policy::Alternating => width,
             };
             let mut left = most;
+            let before = thread.retired;
             while let Some(oldest) = thread.rob.front() {
                 if thread.too_early.is_some_and(|early| early < oldest.end) {
                     self.begin_again(index);
@@ -133,6 +134,11 @@ impl<F: Feed> Core<F> {
                 (thread.oldest, thread.is_anew) = (oldest.end, false);
                 thread.rob.pop_front();
                 self.is_active = true;
+            }
+            let thread = &mut self.threads[index];
+            let retired = thread.retired - before;
+            if retired > 0 {
+                thread.feed.retire(retired);
             }
             width = match self.parameters.retiring {
                 Policy::Alternating if left < most => 0,

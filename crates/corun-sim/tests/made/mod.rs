@@ -165,36 +165,79 @@ pub fn guesses(rounds: u64) -> Trace {
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
 }
 
-/// A body over and over in two threads, the second of which was let in by the first when that had done
-/// its rounds, or before.
-pub fn handed_over(body: &[u8], rounds: u64, is_after: bool) -> Trace {
+/// How one thread lets another one in.
+#[derive(Debug, Clone, Copy)]
+pub enum By {
+    /// Each makes a system call.
+    SystemCalls,
+    /// The first exchanges a value at a place, for which the other one spins; it had tried so many times when it was recorded.
+    Spinning(u64),
+    /// Both exchange something at places of their own, the second one over and over.
+    Nothing,
+}
+
+/// A body over and over in two threads, the second of which was let in by the first when that had done its rounds, or
+/// before.
+pub fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     let block = decode(0x1000, &[body, &back(body.len())].concat()).unwrap();
     let count = block.instructions.len() as u32;
     let block = writer.define(block).unwrap();
+    // lock cmpxchg [rax], rdx; jnz to the beginning
+    let exchange = decode(0x2000, &[0xf0, 0x48, 0x0f, 0xb1, 0x10, 0x75, 0xf9]).unwrap();
+    let exchange = writer.define(exchange).unwrap();
     let threads = [1, 2].map(|number| writer.thread(number).unwrap());
-    let mark = |writer: &mut Writer<Vec<u8>>, thread, order| {
-        let marker = Marker::SystemCall(202);
-        writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+    let mut orders = 0..;
+    // What the second one does before the first, and then each.
+    let mut does = |writer: &mut Writer<Vec<u8>>, number: usize, times: u64| {
+        let (marker, place) = match by {
+            By::SystemCalls => (Marker::SystemCall(202), None),
+            By::Spinning(_) => (Marker::Atomic, Some(0x8000)),
+            By::Nothing => (Marker::Atomic, Some(0x8000 + 0x100 * number as u64)),
+        };
+        for _ in 0..times {
+            let order = orders.next().unwrap();
+            writer.mark(threads[number], OrderedMarker { order, marker }).unwrap();
+            if let Some(place) = place {
+                writer.execute(threads[number], exchange, 2, &[place]).unwrap();
+            }
+        }
     };
-    for (place, thread) in threads.into_iter().enumerate() {
-        if place == 1 || !is_after {
-            mark(&mut writer, thread, 1 + place as u64);
-        }
+    let tried = match by {
+        By::SystemCalls => 0,
+        By::Spinning(times) => times,
+        By::Nothing => 3,
+    };
+    let work = |writer: &mut Writer<Vec<u8>>, number: usize| {
         for _ in 0..rounds {
-            writer.execute(thread, block, count, &[]).unwrap();
+            writer.execute(threads[number], block, count, &[]).unwrap();
         }
-        if place == 0 && is_after {
-            mark(&mut writer, thread, 1);
-        }
+    };
+    does(&mut writer, 1, tried);
+    if is_after {
+        work(&mut writer, 0);
+        does(&mut writer, 0, 1);
+    } else {
+        does(&mut writer, 0, 1);
+        work(&mut writer, 0);
     }
+    does(&mut writer, 1, 1);
+    work(&mut writer, 1);
     Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
 }
 
 /// Cycles of a process with two workers on two cores, from the beginning of the first to the end of both.
 pub fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
+    of_two_workers(model, trace, vec![vec![vec![0]], vec![vec![1]]])
+}
+
+/// The same on one logical CPU, the second worker first.
+pub fn in_turns(model: &CoreModel, trace: &Trace) -> f64 {
+    of_two_workers(model, trace, vec![vec![vec![1, 0]]])
+}
+
+fn of_two_workers(model: &CoreModel, trace: &Trace, seating: Seating) -> f64 {
     let processes = [Process::of(trace)];
-    let seating = vec![vec![vec![0]], vec![vec![1]]];
     let workers = phase_of(model, &processes, &seating, 0, (0, 1)).workers;
     assert_eq!(workers[0].cycles, workers[1].cycles, "the process's time");
     workers[0].cycles

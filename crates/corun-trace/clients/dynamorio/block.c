@@ -245,6 +245,14 @@ remember(const struct layout *layout, const struct known_block *block)
     return number;
 }
 
+/* Whether it is locked, or exchanges with memory. */
+static bool
+is_atomic(instr_t *instruction, int memory_operands)
+{
+    return instr_get_prefix_flag(instruction, PREFIX_LOCK) ||
+        (instr_get_opcode(instruction) == OP_xchg && memory_operands > 0);
+}
+
 static bool
 lay_out(struct layout *layout, instrlist_t *instructions, struct known_block *block)
 {
@@ -260,6 +268,7 @@ lay_out(struct layout *layout, instrlist_t *instructions, struct known_block *bl
         for (int i = 0; i < count; i++)
             add_operand(layout, instruction, operands[i], operand_form(instruction));
         layout->counts[plan->instructions++] = count;
+        plan->is_atomic |= is_atomic(instruction, count);
         follow(layout, instruction);
         if (plan->first == NULL) {
             plan->first = instruction;

@@ -33,6 +33,7 @@ struct plan {
     uint32_t instructions;
     uint32_t recorded;
     bool is_recorded; /* else only counted */
+    bool is_atomic;   /* one of its instructions is */
     instr_t *first;
     instr_t *last;
     struct registers avoided; /* for the entry's place: the block uses them */

@@ -21,6 +21,7 @@ static int stream_field;
 static process_id_t traced_process;
 static bool is_traced = true; /* false in a child that fork has copied */
 static void *first_block;     /* where the program begins */
+static uint32_t threads;      /* that are traced */
 
 static struct stream *
 stream_of(void *drcontext)
@@ -213,9 +214,19 @@ store_operands(const struct site *site)
     }
 }
 
+/* Called from instrumented code before a block with an atomic instruction. */
+static void
+on_atomic(void)
+{
+    if (__atomic_load_n(&threads, __ATOMIC_RELAXED) > 1)
+        stream_mark(stream_of(dr_get_current_drcontext()), CHANNEL_ATOMIC, 0);
+}
+
 static void
 record(const struct site *site)
 {
+    if (site->where == site->plan->first && site->plan->is_atomic)
+        dr_insert_clean_call_ex(site->drcontext, site->list, site->where, on_atomic, 0, 0);
     if (site->where == site->plan->first)
         begin_entry(site);
     store_operands(site);
@@ -408,6 +419,8 @@ on_thread(void *drcontext)
     bool is_foreign = !is_traced || dr_get_process_id_from_drcontext(drcontext) != traced_process;
     stream_begin(stream, (struct stream_slots *)(base + slots_offset), dr_get_thread_id(drcontext),
                  is_foreign);
+    if (!is_foreign)
+        __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
     if (schedule_keeps_code())
         stream_divert(stream);
     else if (!schedule_is_whole())
@@ -426,6 +439,8 @@ on_thread_end(void *drcontext)
     if (!schedule_is_whole())
         schedule_tell(stream);
     stream_mark(stream, CHANNEL_ENDED, 0);
+    if (!stream->discarded)
+        __atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);
     stream_end(stream);
     drmgr_set_tls_field(drcontext, stream_field, NULL);
     dr_thread_free(drcontext, stream, sizeof(*stream));

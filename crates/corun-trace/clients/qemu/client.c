@@ -48,6 +48,7 @@ struct block {
     uint64_t address;
     uint32_t instructions;
     bool begins_with_rep; /* and so is nothing else */
+    bool is_atomic;       /* one of its instructions is */
     uint64_t rep;         /* where the `rep` instruction lies that it ends in, or 0 */
 };
 
@@ -283,6 +284,8 @@ on_block(unsigned cpu, void *data)
         s->skipped += block->instructions - is_continued;
         return;
     }
+    if (block->is_atomic && __atomic_load_n(&channel.threads, __ATOMIC_RELAXED) > 1)
+        mark(s, CHANNEL_ATOMIC, 0);
     reserve(s, 1);
     *s->next++ = is_continued ? block->number | QEMU_CONTINUED : block->number;
 }
@@ -315,6 +318,24 @@ rep_string(const uint8_t *bytes, size_t size)
     uint8_t opcode = at < size ? bytes[at] : 0;
     bool is_string = (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
     return has_rep && is_string ? at + 1 : 0;
+}
+
+/* Whether the instruction that begins these bytes is locked, or exchanges with memory. */
+static bool
+is_atomic(const uint8_t *bytes, size_t size)
+{
+    bool is_locked = false;
+    size_t at = 0;
+    for (; at < size && at < LONGEST_INSTRUCTION; at++) {
+        uint8_t byte = bytes[at];
+        bool is_segment = (byte & 0xe7) == 0x26 || byte == 0x64 || byte == 0x65;
+        is_locked |= byte == 0xf0;
+        if (byte != 0xf0 && byte != 0xf2 && byte != 0xf3 && byte != 0x66 && byte != 0x67 && !is_segment &&
+            (byte & 0xf0) != 0x40)
+            break;
+    }
+    bool is_exchange = at + 1 < size && (bytes[at] == 0x86 || bytes[at] == 0x87);
+    return is_locked || (is_exchange && bytes[at + 1] < 0xc0);
 }
 
 /* What can be read of the code from `from` on. */
@@ -367,6 +388,10 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     if (rep != 0 && !is_taken_back)
         block->rep = qemu_plugin_insn_vaddr(last);
     block->begins_with_rep = block->rep == block->address;
+    for (size_t i = 0; i < count && !block->is_atomic; i++) {
+        size_t from = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i)) - block->address;
+        block->is_atomic = from < size && is_atomic(code + from, size - from);
+    }
     struct channel_block told = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };
     move_all(&channel.code, &told, sizeof(told), false);
     move_all(&channel.code, code, size, false);

@@ -127,7 +127,9 @@ impl Exporter<'_> {
                 Ok(())
             }
             Event::Marker(ordered) => match ordered.marker {
-                Marker::SystemCall(_) | Marker::Switch | Marker::Forked(_) => Ok(()),
+                Marker::SystemCall(_) | Marker::Atomic | Marker::Switch | Marker::Forked(_) => {
+                    Ok(())
+                }
                 Marker::Signal(_) | Marker::Replaced | Marker::Begin { .. } | Marker::Ended => {
                     self.release(blocks, None)
                 }

@@ -45,6 +45,7 @@ impl MarkerWriter {
             Marker::Begin { phase: Phase::WarmUp, skipped } => (6, Some(skipped)),
             Marker::Begin { phase: Phase::Counted, skipped } => (7, Some(skipped)),
             Marker::Ended => (8, None),
+            Marker::Atomic => (9, None),
         };
         put(out, kind);
         if let Some(field) = field {
@@ -109,8 +110,9 @@ impl MarkerReader {
             6 => Marker::Begin { phase: Phase::WarmUp, skipped: field(SKIPPED)? },
             7 => Marker::Begin { phase: Phase::Counted, skipped: field(SKIPPED)? },
             8 => Marker::Ended,
+            9 => Marker::Atomic,
             _ => {
-                let expected = "a kind of marker (0 to 8)";
+                let expected = "a kind of marker (0 to 9)";
                 return Err(Defect { at, expected, found: Found::Number(kind) });
             }
         };

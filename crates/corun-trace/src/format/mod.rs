@@ -33,8 +33,8 @@ pub use writer::{Options, Writer};
 
 /// The first bytes of a trace: one that no text has, and two that a conversion of line ends destroys.
 const MAGIC: [u8; 8] = *b"\x89corun\r\n";
-/// The version that is written, and the newest that is read.
-const VERSION: u32 = 1;
+/// The version that is written, and the newest that is read. In the first there were no atomic markers.
+const VERSION: u32 = 2;
 /// Bytes before the first frame: the magic and the version.
 const PREAMBLE_LENGTH: usize = 12;
 

@@ -98,8 +98,10 @@ pub fn summary(trace: &Trace, hottest: usize) -> Result<Summary, FormatError> {
                     let is_whole = executed as usize == trace.block(block).instructions.len();
                     last = is_whole.then_some(block);
                 }
-                Event::Marker(marker) if marker.marker != Marker::Switch => last = None,
-                Event::Marker(_) => {}
+                Event::Marker(marker) => match marker.marker {
+                    Marker::Switch | Marker::Atomic => {}
+                    _ => last = None,
+                },
             }
         }
     }

@@ -9,6 +9,8 @@ use crate::{Marker, NotCode, OrderedMarker, Phase, Sink, SinkError, ThreadId};
 
 pub(super) const MARKER: u64 = 1 << 63;
 pub(super) const MARKER_WORDS: usize = 3;
+/// The kind of marker of an atomic instruction.
+pub(super) const ATOMIC: u64 = 8;
 
 /// Why the words of a client make no sense.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +45,7 @@ pub(super) fn mark(
         3 => Marker::Forked(value as u32),
         4 => Marker::Replaced,
         5 => Marker::Ended,
+        ATOMIC => Marker::Atomic,
         6 => Marker::Begin {
             phase: if value & 1 == 1 { Phase::Counted } else { Phase::WarmUp },
             skipped: value >> 1,

@@ -151,6 +151,7 @@ fn marker() -> impl Strategy<Value = Marker> {
         any::<u64>().prop_map(Marker::SystemCall),
         any::<u32>().prop_map(Marker::Signal),
         Just(Marker::Switch),
+        Just(Marker::Atomic),
         any::<u32>().prop_map(Marker::Forked),
         Just(Marker::Replaced),
         (phase, 0..1_000_u64).prop_map(|(phase, skipped)| Marker::Begin { phase, skipped }),

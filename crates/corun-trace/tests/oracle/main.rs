@@ -10,7 +10,7 @@ mod stepping;
 
 use std::sync::atomic::AtomicBool;
 
-use corun_trace::{Plan, Recording, Target, Traced, Tracer};
+use corun_trace::{Event, Marker, Plan, Recording, Target, ThreadId, Traced, Tracer, atomics};
 
 use comparison::{Blind, compare};
 use program::Program;
@@ -81,6 +81,54 @@ fn dynamorio_agrees_with_stepping() {
     corun_testing::skip("trace by dynamorio", "built without the feature dynamorio");
     #[cfg(feature = "dynamorio")]
     agrees_with_stepping(&corun_trace::DynamoRio, Blind { segments: true, ..Blind::default() });
+}
+
+/// The places among all threads that a thread's atomic instructions have; each comes right before its block.
+fn places_of_atomics(recording: &Recording, thread: ThreadId) -> Vec<u64> {
+    let mut places = Vec::new();
+    let mut is_announced = false;
+    for event in recording.events(thread) {
+        match event {
+            Event::Marker(it) if it.marker == Marker::Atomic => {
+                places.push(it.order);
+                is_announced = true;
+            }
+            Event::Marker(_) => is_announced = false,
+            Event::Block { block, executed, .. } => {
+                let are_atomic = atomics(&recording.blocks[block.0 as usize]);
+                let is_atomic = are_atomic.iter().take(executed as usize).any(Option::is_some);
+                assert!(is_atomic || !is_announced, "nothing atomic behind {:?}", places.last());
+                is_announced = false;
+            }
+        }
+    }
+    places
+}
+
+#[test]
+fn atomic_instructions_of_several_threads_have_an_order() {
+    let tracers: Vec<&dyn Tracer> = vec![
+        &corun_trace::Ptrace,
+        &corun_trace::Qemu,
+        #[cfg(feature = "dynamorio")]
+        &corun_trace::DynamoRio,
+    ];
+    for tracer in tracers.into_iter().filter(|tracer| tracer.ready().is_ok()) {
+        let Some(program) = Program::build("threads") else { return };
+        let (recording, _) = traced(tracer, &program);
+        // Each adds one to the same place 500 times.
+        let places = [1, 2].map(|thread| places_of_atomics(&recording, ThreadId(thread)));
+        for places in &places {
+            assert_eq!(places.len(), 500, "{}", tracer.name());
+            assert!(places.is_sorted_by(|one, next| one < next), "{}: {places:?}", tracer.name());
+        }
+        let all: std::collections::HashSet<&u64> = places.iter().flatten().collect();
+        assert_eq!(all.len(), 1000, "{}: each has its own", tracer.name());
+
+        let Some(alone) = Program::build("atomics") else { return };
+        let (recording, _) = traced(tracer, &alone);
+        assert!(places_of_atomics(&recording, ThreadId(0)).is_empty(), "{}", tracer.name());
+    }
 }
 
 #[test]

@@ -9,7 +9,9 @@ use std::io::Read;
 use super::NAME;
 use super::stretches::Stretches;
 use crate::tracer::channel::Code;
-use crate::tracer::entries::{EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64};
+use crate::tracer::entries::{
+    ATOMIC, EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64,
+};
 use crate::tracer::session::Interpreter;
 use crate::{BlockId, Form, Marker, OrderedMarker, Phase, Sink, ThreadId, decode};
 
@@ -156,6 +158,7 @@ impl Entries {
             2 => Marker::Signal(value as u32),
             3 => Marker::Forked(value as u32),
             5 => Marker::Ended,
+            ATOMIC => Marker::Atomic,
             7 => {
                 thread.ahead = Some(value);
                 if thread.part != kind >> STRETCH {

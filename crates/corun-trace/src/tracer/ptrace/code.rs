@@ -11,7 +11,8 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
 
 use super::addresses::Place;
-use crate::{Form, Instruction, MemoryOperand, operands::memory_operands};
+use crate::operands::{is_atomic, memory_operands};
+use crate::{Form, Instruction, MemoryOperand};
 
 /// The longest instruction, in bytes.
 const LONGEST: usize = 15;
@@ -26,6 +27,7 @@ pub(super) struct Code {
     pub kind: Kind,
     /// Whether another place than the next may follow.
     pub branches: bool,
+    pub is_atomic: bool,
 }
 
 /// What matters of an instruction for stepping over it.
@@ -93,6 +95,7 @@ impl Code {
             operands,
             kind,
             branches: decoded.flow_control() != FlowControl::Next,
+            is_atomic: is_atomic(decoded),
         }
     }
 }

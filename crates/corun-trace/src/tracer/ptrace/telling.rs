@@ -23,6 +23,8 @@ pub(super) struct Telling<'a> {
     /// Those of them that no block can hold.
     pub left_out: u64,
     last: Option<ThreadId>,
+    /// How many have begun.
+    threads: u32,
 }
 
 /// What a thread has executed since its last block ended.
@@ -47,12 +49,14 @@ impl<'a> Telling<'a> {
             instructions: 0,
             left_out: 0,
             last: None,
+            threads: 0,
         }
     }
 
     /// A new thread's.
     pub(super) fn begin(&mut self, tid: u32) -> Result<Story, SinkError> {
         let thread = self.sink.thread(tid)?;
+        self.threads += 1;
         Ok(Story { thread, run: Vec::new(), values: Vec::new(), stretch: None, skipped: 0 })
     }
 
@@ -81,6 +85,9 @@ impl<'a> Telling<'a> {
                 self.mark(story, Marker::Switch)?;
             }
             self.last = Some(story.thread);
+        }
+        if code.is_atomic && self.threads > 1 {
+            self.mark(story, Marker::Atomic)?;
         }
         if !story.is_followed_by(code) {
             self.end_block(story, 0)?;

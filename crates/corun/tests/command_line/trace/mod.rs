@@ -4,6 +4,7 @@ mod endings;
 mod full;
 mod programs;
 mod requests;
+mod turns;
 mod workloads;
 
 use std::ffi::OsStr;

@@ -1,0 +1,234 @@
+//! A recorded thread in step with the others of its process: where it waits, where it spins, and how far it is.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use corun_trace::format::{Events, FormatError};
+use corun_trace::{BlockId, Event, ThreadId};
+
+use crate::order::{Order, Spin, is_waited_for};
+
+/// A thread, and the order that it keeps.
+#[derive(Debug)]
+pub(crate) struct InStep {
+    thread: ThreadId,
+    order: Rc<RefCell<Order>>,
+    has_begun: bool,
+    /// Recorded instructions that it was given, or that it spun instead of.
+    position: u64,
+    spinning: Option<Spinning>,
+    /// What it waits for without looking, and the block that sees it.
+    awaiting: Option<(Spin, Step)>,
+    /// Blocks that are not done yet, if anybody waits for this thread.
+    given: VecDeque<Given>,
+    is_awaited: bool,
+}
+
+/// What a thread does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// So many instructions of a block.
+    Block(BlockId, u32),
+    /// It waits.
+    Gate,
+    /// Nothing.
+    End,
+}
+
+/// The way from one look to the next, which is gone over and over.
+#[derive(Debug)]
+struct Spinning {
+    spin: Spin,
+    steps: Vec<Step>,
+    next: usize,
+    /// Whether all looks are done that it was given.
+    has_looked: bool,
+}
+
+#[derive(Debug)]
+struct Step {
+    block: BlockId,
+    executed: u32,
+    values: Vec<u64>,
+}
+
+/// A block on its way.
+#[derive(Debug)]
+struct Given {
+    /// Its instructions that are not done.
+    left: u64,
+    /// Where the thread is when they are.
+    position: u64,
+}
+
+impl InStep {
+    pub(crate) fn new(thread: ThreadId, order: Rc<RefCell<Order>>) -> Self {
+        let is_awaited = order.borrow().is_awaited(thread);
+        let (has_begun, position, spinning, awaiting) = (false, 0, None, None);
+        let given = VecDeque::new();
+        Self { thread, order, has_begun, position, spinning, awaiting, given, is_awaited }
+    }
+
+    /// The next block and its values.
+    pub(crate) fn next(
+        &mut self,
+        events: &mut Events<'_>,
+        values: &mut Vec<u64>,
+    ) -> Result<Taken, FormatError> {
+        if !self.has_begun {
+            return Ok(Taken::Gate);
+        }
+        if let Some((_, step)) = self.awaiting.take() {
+            return Ok(self.deliver(step.block, step.executed, &step.values, values));
+        }
+        loop {
+            if self.spinning.is_some() {
+                if let Some(taken) = self.look_again(values) {
+                    return Ok(taken);
+                }
+                self.leave_spin(events)?;
+            }
+            match events.next_event()? {
+                Some(Event::Marker(it)) if is_waited_for(it.marker) => return Ok(Taken::Gate),
+                Some(Event::Marker(_)) => {}
+                Some(Event::Block { block, executed, values: own }) => {
+                    let begin = self.position;
+                    self.position += u64::from(executed);
+                    let spin = self.order.borrow_mut().spin(self.thread, begin);
+                    let Some(spin) = spin else {
+                        return Ok(self.deliver(block, executed, own, values));
+                    };
+                    let first = Step { block, executed, values: own.to_owned() };
+                    if spin.again > spin.begin {
+                        self.begin_to_spin(spin, first, events)?;
+                    } else if self.order.borrow().is_over(&spin) {
+                        return Ok(self.deliver(block, executed, own, values));
+                    } else {
+                        self.awaiting = Some((spin, first));
+                        return Ok(Taken::Gate);
+                    }
+                }
+                None => {
+                    self.order.borrow_mut().reach(self.thread, u64::MAX);
+                    return Ok(Taken::End);
+                }
+            }
+        }
+    }
+
+    /// The block that was taken last is none for the core.
+    pub(crate) fn leave_out(&mut self) {
+        if let Some(last) = self.given.back_mut() {
+            last.left = 0;
+        }
+    }
+
+    /// Tries to go on behind a gate.
+    pub(crate) fn pass(&mut self) -> bool {
+        if let Some(spinning) = &mut self.spinning {
+            spinning.has_looked = true;
+            return true;
+        }
+        let mut order = self.order.borrow_mut();
+        if let Some((spin, _)) = &self.awaiting {
+            return order.is_over(spin);
+        }
+        if self.has_begun {
+            return order.pass(self.thread);
+        }
+        self.has_begun = order.begins(self.thread);
+        self.has_begun
+    }
+
+    /// So many more instructions are done.
+    pub(crate) fn retire(&mut self, mut instructions: u64) {
+        while let Some(first) = self.given.front_mut() {
+            let done = instructions.min(first.left);
+            (first.left, instructions) = (first.left - done, instructions - done);
+            if first.left > 0 {
+                break;
+            }
+            self.order.borrow_mut().reach(self.thread, first.position);
+            self.given.pop_front();
+        }
+    }
+
+    /// Keeps nobody back any more.
+    pub(crate) fn give_up(&self) {
+        self.order.borrow_mut().give_up();
+    }
+
+    /// The block that the thread was given last.
+    fn deliver(
+        &mut self,
+        block: BlockId,
+        executed: u32,
+        own: &[u64],
+        values: &mut Vec<u64>,
+    ) -> Taken {
+        values.extend_from_slice(own);
+        self.give(executed, self.position);
+        Taken::Block(block, executed)
+    }
+
+    fn give(&mut self, executed: u32, position: u64) {
+        if self.is_awaited {
+            self.given.push_back(Given { left: executed.into(), position });
+        }
+    }
+
+    fn begin_to_spin(
+        &mut self,
+        spin: Spin,
+        first: Step,
+        events: &mut Events<'_>,
+    ) -> Result<(), FormatError> {
+        let mut steps = vec![first];
+        while self.position < spin.again
+            && let Some(event) = events.next_event()?
+        {
+            if let Event::Block { block, executed, values } = event {
+                self.position += u64::from(executed);
+                steps.push(Step { block, executed, values: values.to_owned() });
+            }
+        }
+        let next = steps.len();
+        self.spinning = Some(Spinning { spin, steps, next, has_looked: true });
+        Ok(())
+    }
+
+    /// The next step of a spin, unless it is over. A core that goes on before it knows what a look has seen goes back when it
+    /// does; here it does not go on.
+    fn look_again(&mut self, values: &mut Vec<u64>) -> Option<Taken> {
+        let Spinning { spin, steps, next, has_looked } = self.spinning.as_mut()?;
+        if *next == steps.len() {
+            if self.order.borrow().is_over(spin) {
+                return None;
+            }
+            if !*has_looked {
+                return Some(Taken::Gate);
+            }
+            (*next, *has_looked) = (0, false);
+        }
+        let (step, position) = (&steps[*next], spin.begin);
+        *next += 1;
+        values.extend_from_slice(&step.values);
+        let (block, executed) = (step.block, step.executed);
+        self.give(executed, position);
+        Some(Taken::Block(block, executed))
+    }
+
+    /// Goes on with the look that sees the change; those before it were the tracer's.
+    fn leave_spin(&mut self, events: &mut Events<'_>) -> Result<(), FormatError> {
+        let end = self.spinning.take().map_or(0, |spinning| spinning.spin.end);
+        while self.position < end
+            && let Some(event) = events.next_event()?
+        {
+            if let Event::Block { executed, .. } = event {
+                self.position += u64::from(executed);
+            }
+        }
+        Ok(())
+    }
+}

@@ -79,8 +79,11 @@ impl InStep {
         if !self.has_begun {
             return Ok(Taken::Gate);
         }
-        if let Some((_, step)) = self.awaiting.take() {
-            return Ok(self.deliver(step.block, step.executed, &step.values, values));
+        if let Some((spin, step)) = self.awaiting.take() {
+            if spin.end == spin.begin {
+                return Ok(self.deliver(step.block, step.executed, &step.values, values));
+            }
+            self.skip(spin.end, events)?;
         }
         loop {
             if self.spinning.is_some() {
@@ -102,11 +105,10 @@ impl InStep {
                     let first = Step { block, executed, values: own.to_owned() };
                     if spin.again > spin.begin {
                         self.begin_to_spin(spin, first, events)?;
-                    } else if self.order.borrow().is_over(&spin) {
-                        return Ok(self.deliver(block, executed, own, values));
                     } else {
+                        let is_over = self.order.borrow().is_over(&spin);
                         self.awaiting = Some((spin, first));
-                        return Ok(Taken::Gate);
+                        return if is_over { self.next(events, values) } else { Ok(Taken::Gate) };
                     }
                 }
                 None => {
@@ -221,7 +223,14 @@ impl InStep {
 
     /// Goes on with the look that sees the change; those before it were the tracer's.
     fn leave_spin(&mut self, events: &mut Events<'_>) -> Result<(), FormatError> {
-        let end = self.spinning.take().map_or(0, |spinning| spinning.spin.end);
+        match self.spinning.take() {
+            Some(spinning) => self.skip(spinning.spin.end, events),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on where so many instructions were recorded before.
+    fn skip(&mut self, end: u64, events: &mut Events<'_>) -> Result<(), FormatError> {
         while self.position < end
             && let Some(event) = events.next_event()?
         {

@@ -67,6 +67,10 @@ impl Order {
     /// The spin that a thread begins behind so many of its recorded instructions, if it does.
     pub(crate) fn spin(&mut self, thread: ThreadId, position: u64) -> Option<Spin> {
         let spins = self.spins.get_mut(&thread)?;
+        // Those within another one are not gone through.
+        while spins.front().is_some_and(|spin| spin.begin < position) {
+            spins.pop_front();
+        }
         spins.front().filter(|spin| spin.begin == position)?;
         spins.pop_front()
     }

@@ -20,7 +20,7 @@ use watch::{Code, Deed, Watch, Watched};
 pub(crate) struct Spin {
     /// The block of its first look begins here, ...
     pub(crate) begin: u64,
-    /// ... that of the second look, or the same if the change was there at once when it was recorded, ...
+    /// ... that of the second look, or the same if it is not known how it looks again, ...
     pub(crate) again: u64,
     /// ... and that of the last one, which sees the change.
     pub(crate) end: u64,
@@ -42,7 +42,7 @@ pub(super) fn spins(
         watched.walk(thread, &mut |step| watch.follow(step))?;
         deeds.extend(watch.end());
     }
-    settle(&mut deeds);
+    let deeds = settled(deeds);
     let takers = takers(&deeds);
     let mut histories: HashMap<u64, History> = HashMap::new();
     let mut spins: HashMap<ThreadId, VecDeque<Spin>> = HashMap::new();
@@ -51,10 +51,10 @@ pub(super) fn spins(
         if let Some(looks) = deed.behind
             && let Some(change) = history.come_to_know(deed)
             && (looks.again.is_some() || takers.contains(&deed.taker()))
+            && let Some((begin, again)) = looks.round()
         {
-            let again = looks.again.unwrap_or(looks.begin);
             let Change { thread: from, until } = change;
-            let spin = Spin { begin: looks.begin, again, end: looks.last, from, until };
+            let spin = Spin { begin, again, end: looks.last, from, until };
             spins.entry(deed.thread).or_default().push_back(spin);
         }
         history.follow(deed);
@@ -67,35 +67,48 @@ pub(super) fn spins(
 }
 
 /// Puts deeds into their order, by the markers before them. An instruction may be executed a good while behind its marker: who
-/// has seen a change that has a later one comes behind that.
-fn settle(deeds: &mut [Deed]) {
+/// has seen a change that has a later one comes behind that, and so does what it does up to its next marker.
+fn settled(mut deeds: Vec<Deed>) -> Vec<Deed> {
     // What has the same marker before it is of one thread, and stays as it is.
     deeds.sort_by_key(|deed| deed.order);
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (index, deed) in deeds.iter().enumerate().filter(|(_, deed)| deed.is_change) {
         places.entry(deed.place).or_default().push(index);
     }
-    let mut late = HashMap::new();
+    let mut behind: Vec<Option<u64>> = vec![None; deeds.len()];
     for changes in places.values() {
         for (at, &index) in changes.iter().enumerate() {
-            let deed = &deeds[index];
-            let Some(in_vain) = deed.tried_in_vain() else { continue };
-            // What was there before it tried in vain is hardly what it saw, nor what it did itself.
-            let is_old = |before: &Deed| before.thread == deed.thread || before.order < in_vain;
             let before = at.checked_sub(1).map(|before| &deeds[changes[before]]);
-            let mut next = changes[at + 1..].iter().map(|&next| &deeds[next]);
-            let seen = next.find(|next| next.thread != deed.thread);
-            if before.is_none_or(is_old)
-                && let Some(seen) = seen.filter(|seen| seen.order < deed.next_order)
-            {
-                late.insert((deed.thread, deed.until, deed.place), seen.order);
-            }
+            let next = changes[at + 1..].iter().map(|&next| &deeds[next]);
+            behind[index] = seen_later(&deeds[index], before, next);
         }
     }
-    deeds.sort_by_key(|deed| match late.get(&(deed.thread, deed.until, deed.place)) {
-        Some(order) if deed.is_change => (*order, true),
-        _ => (deed.order, false),
-    });
+    for index in 1..deeds.len() {
+        if deeds[index].order == deeds[index - 1].order {
+            behind[index] = behind[index].max(behind[index - 1]);
+        }
+    }
+    let key =
+        |(deed, behind): &(Deed, Option<u64>)| (behind.unwrap_or(deed.order), behind.is_some());
+    let mut all: Vec<(Deed, Option<u64>)> = deeds.into_iter().zip(behind).collect();
+    all.sort_by_key(key);
+    all.into_iter().map(|(deed, _)| deed).collect()
+}
+
+/// The place of the change that somebody has seen though it has a later one, of those before and behind the own.
+fn seen_later<'a>(
+    deed: &Deed,
+    before: Option<&Deed>,
+    mut next: impl Iterator<Item = &'a Deed>,
+) -> Option<u64> {
+    let in_vain = deed.tried_in_vain()?;
+    // What was there before it tried in vain is hardly what it saw, nor what it did itself.
+    let is_old = |before: &Deed| before.thread == deed.thread || before.order < in_vain;
+    if !before.is_none_or(is_old) {
+        return None;
+    }
+    let seen = next.find(|next| next.thread != deed.thread)?;
+    (seen.order < deed.next_order).then_some(seen.order)
 }
 
 /// Who waits wherever it comes by: it spins there now and then, and next to never comes twice without another one's change
@@ -170,20 +183,41 @@ mod tests {
     const STORE: &[u8] = &[0x48, 0x89, 0x18];
     const INCREMENT: &[u8] = &[0xf0, 0x48, 0xff, 0x00];
 
+    /// The last one, and behind it the first.
+    const GIVE_AND_TRY: &[u8] = &[0xf0, 0x48, 0xff, 0x00, 0xf0, 0x48, 0x0f, 0xb1, 0x08];
+
     /// The spins of two threads that do this, in this order: which thread, by which code, where; atomic instructions have a
     /// place among all from 1 on.
     fn of(steps: &[(usize, &[u8], u64)]) -> [Vec<Spin>; 2] {
+        let steps = steps.iter().zip(1..).map(|(&(thread, code, place), order)| {
+            (thread, code, place, if code[0] == 0xf0 { order } else { 0 })
+        });
+        in_order(&steps.collect::<Vec<_>>())
+    }
+
+    /// The same with places of their own, or 0.
+    fn in_order(steps: &[(usize, &[u8], u64, u64)]) -> [Vec<Spin>; 2] {
         let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
-        let blocks = [EXCHANGE, LOOK, STORE, INCREMENT]
-            .map(|code| (code, writer.define(decode(0x1000, code).unwrap()).unwrap()));
+        // The exchange is also the second instruction of the last one.
+        let blocks = [
+            (0x1004, EXCHANGE),
+            (0x2000, LOOK),
+            (0x3000, STORE),
+            (0x4000, INCREMENT),
+            (0x1000, GIVE_AND_TRY),
+        ];
+        let blocks =
+            blocks.map(|(at, code)| (code, writer.define(decode(at, code).unwrap()).unwrap()));
         let threads = [writer.thread(7).unwrap(), writer.thread(8).unwrap()];
-        for (&(thread, code, place), order) in steps.iter().zip(1..) {
-            if code[0] == 0xf0 {
+        for &(thread, code, place, order) in steps {
+            if order > 0 {
                 let marker = Marker::Atomic;
                 writer.mark(threads[thread], OrderedMarker { order, marker }).unwrap();
             }
             let (_, block) = blocks.iter().find(|(own, _)| *own == code).unwrap();
-            writer.execute(threads[thread], *block, 1, &[place]).unwrap();
+            let executed = if code == GIVE_AND_TRY { 2 } else { 1 };
+            let values = vec![place; executed as usize];
+            writer.execute(threads[thread], *block, executed, &values).unwrap();
         }
         let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
         let mut spins = spins(&trace, &threads).unwrap();
@@ -248,6 +282,49 @@ mod tests {
         };
         let locks = [lock(0, 1), lock(1, 3), lock(1, 1), lock(0, 1), lock(1, 1)].concat();
         assert_eq!(of(&locks), [vec![], vec![spin(0, 1, 2, 0, 2)]]);
+    }
+
+    #[test]
+    fn nobody_waits_in_front_of_what_others_wait_for() {
+        // They give the turn to the other one and try again, without a branch between.
+        let [first, second] = of(&[
+            (0, EXCHANGE, 0x100),
+            (1, EXCHANGE, 0x100),
+            (1, EXCHANGE, 0x100),
+            (0, STORE, 0x300),
+            (0, GIVE_AND_TRY, 0x100),
+            (1, EXCHANGE, 0x100),
+            (0, EXCHANGE, 0x100),
+            (1, STORE, 0x300),
+            (1, GIVE_AND_TRY, 0x100),
+            (0, EXCHANGE, 0x100),
+            (1, EXCHANGE, 0x100),
+            (0, STORE, 0x300),
+            (0, GIVE_AND_TRY, 0x100),
+            (1, EXCHANGE, 0x100),
+        ]);
+        assert_eq!(second, [spin(0, 1, 2, 0, 4), spin(6, 6, 7, 0, 9)]);
+        assert_eq!(first, [spin(4, 4, 5, 1, 6)]);
+    }
+
+    #[test]
+    fn who_has_seen_a_change_comes_behind_it_whatever_their_markers_say() {
+        // The second thread tries at 3 and at 5, and sees what the first one began to do at 6.
+        let mut early = vec![
+            (0, EXCHANGE, 0x100, 1),
+            (0, STORE, 0x300, 0),
+            (1, EXCHANGE, 0x100, 3),
+            (1, EXCHANGE, 0x100, 5),
+            (1, STORE, 0x100, 0),
+            (0, INCREMENT, 0x100, 6),
+            (1, EXCHANGE, 0x100, 9),
+        ];
+        let [first, second] = in_order(&early);
+        assert_eq!((first, second), (vec![], vec![spin(0, 1, 1, 0, 3)]));
+        // Unless it has done something since that comes before it, too.
+        early[6].3 = 6;
+        early[5].3 = 7;
+        assert_eq!(in_order(&early)[1], [spin(0, 1, 1, 0, 1)]);
     }
 
     #[test]

@@ -12,12 +12,14 @@ const LONGEST_LOOP: u64 = 64;
 /// Looks and changes are of one place within so many bytes.
 const PLACE_SHIFT: u32 = 3;
 
-/// An instruction: its block, and its number there.
-pub(super) type Code = (BlockId, u32);
+/// The address of an instruction, which may be in several blocks.
+pub(super) type Code = u64;
 
 /// A trace and the places of it that matter.
 pub(super) struct Watched<'t> {
     trace: &'t Trace,
+    /// Of each block the addresses of its instructions.
+    addresses: Vec<Vec<Code>>,
     /// Which instructions are atomic, of the blocks that have such.
     atomics: HashMap<BlockId, Vec<Option<Atomic>>>,
     /// The places that one thread looks at again and again and another one changes.
@@ -70,7 +72,9 @@ impl<'t> Watched<'t> {
             let atomics = atomics(block);
             atomics.iter().any(Option::is_some).then_some((BlockId(id), atomics))
         });
-        let mut own = Self { trace, atomics: atomics.collect(), shared: HashSet::new() };
+        let addresses = trace.blocks().iter().map(|block| block.addresses().collect());
+        let (addresses, atomics) = (addresses.collect(), atomics.collect());
+        let mut own = Self { trace, addresses, atomics, shared: HashSet::new() };
         own.shared = own.find_shared(threads)?;
         Ok(own)
     }
@@ -130,7 +134,7 @@ impl<'t> Watched<'t> {
                     place: address >> PLACE_SHIFT,
                     direction,
                     atomic: atomics.and_then(|all| *all.get(instruction as usize)?),
-                    code: (id, instruction),
+                    code: self.addresses[id.0 as usize][instruction as usize],
                     at: begin + u64::from(instruction),
                     begin,
                     end,
@@ -159,9 +163,22 @@ pub(super) struct Looks {
     in_vain: Option<u64>,
     /// Which deed it is, if it is one.
     deed: Option<usize>,
+    /// Whether the thread changes something in the block of the first one, before it.
+    is_behind_change: bool,
 }
 
 impl Looks {
+    /// From where to where it looks once: nowhere but in that block, if it looks only once. None if it would wait in front of
+    /// a change that others may wait for.
+    pub(super) fn round(&self) -> Option<(u64, u64)> {
+        match (self.again, self.is_behind_change) {
+            (Some(again), false) => Some((self.begin, again)),
+            (Some(again), true) => Some((again, again)),
+            (None, false) => Some((self.begin, self.begin)),
+            (None, true) => None,
+        }
+    }
+
     fn seen_again(&self) -> Option<u64> {
         self.again.map(|_| self.place)
     }
@@ -208,20 +225,25 @@ impl Recent {
                 Looks { again, last: begin, at, order, in_vain, ..before }
             }
             None => {
-                let (again, in_vain, deed) = (None, None, None);
-                Looks { place, code, begin, again, last: begin, at, order, in_vain, deed }
+                let (again, in_vain, deed, is_behind_change) = (None, None, None, false);
+                let last = begin;
+                Looks {
+                    place,
+                    code,
+                    begin,
+                    again,
+                    last,
+                    at,
+                    order,
+                    in_vain,
+                    deed,
+                    is_behind_change,
+                }
             }
         };
         self.looks.retain(|it| it.place != place && at - it.at <= LONGEST_LOOP);
         self.looks.push_back(looks);
         looks
-    }
-
-    /// The latest look is part of this deed.
-    fn is_deed(&mut self, deed: usize) {
-        if let Some(latest) = self.looks.back_mut() {
-            latest.deed = Some(deed);
-        }
     }
 }
 
@@ -305,6 +327,13 @@ impl<'a> Watch<'a> {
     /// Something at a shared place, behind these looks, and as part of those.
     fn act(&mut self, access: Accessed, before: Option<Looks>, looks: Option<Looks>) {
         let has_spun = |looks: &Looks| looks.again.is_some();
+        let looks = looks.map(|looks| Looks {
+            is_behind_change: match looks.again {
+                Some(_) => looks.is_behind_change,
+                None => self.has_changed_before(&access),
+            },
+            ..looks
+        });
         // An atomic instruction takes what another one has seen.
         let by_another = before.filter(|before| access.atomic.is_some() && has_spun(before));
         let behind = looks.filter(has_spun).or(by_another).or(looks);
@@ -320,9 +349,15 @@ impl<'a> Watch<'a> {
                 self.add(access, behind)
             }
         };
-        if looks.is_some() {
-            self.recent.is_deed(deed);
+        if let (Some(looks), Some(latest)) = (looks, self.recent.looks.back_mut()) {
+            *latest = Looks { deed: Some(deed), ..looks };
         }
+    }
+
+    /// In the same block.
+    fn has_changed_before(&self, access: &Accessed) -> bool {
+        let in_block = self.deeds.iter().rev().take_while(|deed| deed.until == access.end);
+        in_block.clone().any(|deed| deed.is_change)
     }
 
     fn take_back(&mut self, deed: usize) {

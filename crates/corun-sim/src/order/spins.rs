@@ -18,9 +18,9 @@ use watch::{Code, Deed, Watch, Watched};
 /// lie between two blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spin {
-    /// The block of its first look begins here, ...
+    /// The block of a look begins here, ...
     pub(crate) begin: u64,
-    /// ... that of the second look, or the same if it is not known how it looks again, ...
+    /// ... that of the next look, or the same if it is not known how it looks again, ...
     pub(crate) again: u64,
     /// ... and that of the last one, which sees the change.
     pub(crate) end: u64,
@@ -241,7 +241,7 @@ mod tests {
             (0, STORE, 0x300),
             (0, EXCHANGE, 0x100),
         ]);
-        assert_eq!(second, [spin(1, 2, 3, 0, 3)]);
+        assert_eq!(second, [spin(2, 3, 3, 0, 3)]);
         assert_eq!(first, [], "at once");
     }
 
@@ -260,7 +260,7 @@ mod tests {
             (1, STORE, 0x100),
             (0, INCREMENT, 0x100),
         ]);
-        assert_eq!(second, [spin(1, 2, 4, 0, 3)]);
+        assert_eq!(second, [spin(2, 3, 4, 0, 3)]);
         assert_eq!(first, []);
     }
 
@@ -273,7 +273,7 @@ mod tests {
         };
         let turns = [turn(0, 1), turn(1, 3), turn(0, 1), turn(1, 1), turn(0, 2)].concat();
         let [first, second] = of(&turns);
-        assert_eq!(second, [spin(0, 1, 2, 0, 3), spin(5, 5, 5, 0, 6)]);
+        assert_eq!(second, [spin(1, 2, 2, 0, 3), spin(5, 5, 5, 0, 6)]);
         assert_eq!(first, [spin(3, 3, 3, 1, 5), spin(6, 7, 7, 1, 8)]);
         // A lock that one takes twice in a row is often free.
         let lock = |thread, tries| {
@@ -281,7 +281,7 @@ mod tests {
             [&tries[..], &[(thread, STORE, 0x100)]].concat()
         };
         let locks = [lock(0, 1), lock(1, 3), lock(1, 1), lock(0, 1), lock(1, 1)].concat();
-        assert_eq!(of(&locks), [vec![], vec![spin(0, 1, 2, 0, 2)]]);
+        assert_eq!(of(&locks), [vec![], vec![spin(1, 2, 2, 0, 2)]]);
     }
 
     #[test]
@@ -303,8 +303,8 @@ mod tests {
             (0, GIVE_AND_TRY, 0x100),
             (1, EXCHANGE, 0x100),
         ]);
-        assert_eq!(second, [spin(0, 1, 2, 0, 4), spin(6, 6, 7, 0, 9)]);
-        assert_eq!(first, [spin(4, 4, 5, 1, 6)]);
+        assert_eq!(second, [spin(1, 2, 2, 0, 4), spin(6, 7, 7, 0, 9)]);
+        assert_eq!(first, [spin(4, 5, 5, 1, 6)]);
     }
 
     #[test]
@@ -338,8 +338,8 @@ mod tests {
             [&arrivals[..], &look(first, looks), &[(last, STORE, 0x100)], &look(first, 1)].concat()
         };
         let [first, second] = of(&[phase(0, 3), phase(1, 2), phase(0, 2)].concat());
-        assert_eq!(second, [spin(1, 2, 4, 0, 2), spin(8, 9, 10, 0, 8)]);
-        assert_eq!(first, [spin(3, 4, 5, 1, 7)]);
+        assert_eq!(second, [spin(2, 3, 4, 0, 2), spin(9, 10, 10, 0, 8)]);
+        assert_eq!(first, [spin(4, 5, 5, 1, 7)]);
         // Which of two changes was seen is not known.
         let changes = [(0, STORE, 0x100), (1, LOOK, 0x100), (0, STORE, 0x100), (1, LOOK, 0x100)];
         assert_eq!(of(&changes.repeat(2)), [[], []]);
@@ -360,6 +360,6 @@ mod tests {
         assert_eq!(of(&[&count[..], &looks, &[(1, INCREMENT, 0x200)]].concat()), [[], []]);
         // But for that, it would.
         let looks = [(1, LOOK, 0x100)].repeat(3);
-        assert_eq!(of(&[&count[..], &looks, &end].concat())[1], [spin(0, 1, 2, 0, 1)]);
+        assert_eq!(of(&[&count[..], &looks, &end].concat())[1], [spin(1, 2, 2, 0, 1)]);
     }
 }

@@ -152,9 +152,10 @@ impl<'t> Watched<'t> {
 pub(super) struct Looks {
     place: u64,
     code: Code,
-    /// The blocks of the first, the second and the last one begin here.
-    pub(super) begin: u64,
+    /// The blocks of the first, the second, the third and the last one begin here.
+    begin: u64,
     pub(super) again: Option<u64>,
+    third: Option<u64>,
     pub(super) last: u64,
     /// The last one, ...
     at: u64,
@@ -168,14 +169,14 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// From where to where it looks once: nowhere but in that block, if it looks only once. None if it would wait in front of
-    /// a change that others may wait for.
+    /// From where to where it looks once: from the second look to the third, since the way to the first may be another one;
+    /// with less, from the first on, or nowhere but there. None if it would wait in front of a change that others may wait for.
     pub(super) fn round(&self) -> Option<(u64, u64)> {
-        match (self.again, self.is_behind_change) {
-            (Some(again), false) => Some((self.begin, again)),
-            (Some(again), true) => Some((again, again)),
-            (None, false) => Some((self.begin, self.begin)),
-            (None, true) => None,
+        match (self.again, self.third) {
+            (Some(again), Some(third)) => Some((again, third)),
+            (Some(again), None) if self.is_behind_change => Some((again, again)),
+            (None, _) if self.is_behind_change => None,
+            (again, _) => Some((self.begin, again.unwrap_or(self.begin))),
         }
     }
 
@@ -221,17 +222,19 @@ impl Recent {
         let looks = match before {
             Some(before) => {
                 let again = Some(before.again.unwrap_or(begin));
+                let third = before.third.or(before.again.map(|_| begin));
                 let in_vain = Some(before.order);
-                Looks { again, last: begin, at, order, in_vain, ..before }
+                Looks { again, third, last: begin, at, order, in_vain, ..before }
             }
             None => {
-                let (again, in_vain, deed, is_behind_change) = (None, None, None, false);
-                let last = begin;
+                let (again, third, in_vain) = (None, None, None);
+                let (last, deed, is_behind_change) = (begin, None, false);
                 Looks {
                     place,
                     code,
                     begin,
                     again,
+                    third,
                     last,
                     at,
                     order,

@@ -482,11 +482,13 @@ impl Said<'_> {
             ),
         ];
         if self.job.pages == PageSize::Huge {
-            caveats.push(Caveat::new(
-                "huge-pages",
-                "The simulated program has its data in pages of 2 MiB; what it is measured with is up to this \
-                 host's kernel.",
-            ));
+            let of_measured = match measured {
+                Some(_) => "; what it was measured with was up to this host's kernel",
+                None => "",
+            };
+            let sentence =
+                format!("The simulated program has its data in pages of 2 MiB{of_measured}.");
+            caveats.push(Caveat::new("huge-pages", sentence));
         }
         let threads = trace.threads().len();
         if threads > 1 {

@@ -1,6 +1,7 @@
 //! The order of a process's threads, as it was when they were recorded: at system calls and signals, and where one spins
-//! until another has changed what it looks at. What they hand to each other by plain loads alone is not kept.
+//! until another has changed what it then changes itself. What they hand to each other by plain loads and stores is not kept.
 
+mod endless;
 mod spins;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -8,6 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, ThreadId};
 
+use endless::{Turn, drop_endless};
 pub(crate) use spins::Spin;
 
 /// Whose turn it is.
@@ -29,17 +31,23 @@ impl Order {
         let mut all = Vec::new();
         for &thread in threads {
             let mut events = trace.events(thread)?;
+            let mut position = 0;
             while let Some(event) = events.next_event()? {
                 match event {
-                    Event::Marker(it) if is_waited_for(it.marker) => all.push((it.order, thread)),
-                    _ => {}
+                    Event::Marker(it) if is_waited_for(it.marker) => {
+                        all.push((it.order, Turn { thread, position }));
+                    }
+                    Event::Marker(_) => {}
+                    Event::Block { executed, .. } => position += u64::from(executed),
                 }
             }
         }
-        all.sort_unstable_by_key(|(order, thread)| (*order, thread.0));
-        let spins = spins::spins(trace, threads)?;
+        all.sort_unstable_by_key(|(order, turn)| (*order, turn.thread.0, turn.position));
+        let turns: Vec<Turn> = all.into_iter().map(|(_, turn)| turn).collect();
+        let mut spins = spins::spins(trace, threads)?;
+        drop_endless(&turns, &mut spins);
         let positions = spins.values().flatten().map(|spin| (spin.from, 0)).collect();
-        let threads: Vec<ThreadId> = all.into_iter().map(|(_, thread)| thread).collect();
+        let threads: Vec<ThreadId> = turns.into_iter().map(|turn| turn.thread).collect();
         let with_markers = threads.iter().copied().collect();
         Ok(Self { threads, next: 0, with_markers, spins, positions })
     }

@@ -1,9 +1,9 @@
-//! Where a thread spins: it looks at a place again and again and does nothing else, until another thread has changed it.
-//! Who waits for whom is in the recording; how often it looks meanwhile is not the program's, but the tracer's.
+//! Where a thread spins: it looks at a place again and again and does nothing else, until another thread has changed it, and
+//! then changes it by an atomic instruction. Who waits for whom is in the recording; how often it looks meanwhile is not the
+//! program's, but the tracer's.
 //!
-//! Only atomic instructions have a place in the order of all threads, shortly before they are executed. What is done plainly
-//! has that of its thread's last marker, and who only looks that of its next one. Who waits always has a later place than what
-//! it waits for, so that somebody can always go on.
+//! Only atomic instructions have a place in the order of all threads, shortly before they are executed. A plain store, by
+//! which a lock may be left, has that of its thread's last marker.
 
 mod watch;
 
@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
-use watch::{Code, Deed, Watch, Watched};
+use watch::{Change, Code, Watch, Watched};
 
 /// A thread spins, until another one has changed the place. Positions are counted in recorded instructions of a thread, and
 /// lie between two blocks.
@@ -36,84 +36,82 @@ pub(super) fn spins(
     threads: &[ThreadId],
 ) -> Result<HashMap<ThreadId, VecDeque<Spin>>, FormatError> {
     let watched = Watched::new(trace, threads)?;
-    let mut deeds = Vec::new();
-    for &thread in threads {
-        let mut watch = Watch::new(thread, &watched.shared);
-        watched.walk(thread, &mut |step| watch.follow(step))?;
-        deeds.extend(watch.end());
-    }
-    let deeds = settled(deeds);
-    let takers = takers(&deeds);
-    let mut histories: HashMap<u64, History> = HashMap::new();
-    let mut spins: HashMap<ThreadId, VecDeque<Spin>> = HashMap::new();
-    for deed in &deeds {
-        let history = histories.entry(deed.place).or_default();
-        if let Some(looks) = deed.behind
-            && let Some(change) = history.come_to_know(deed)
-            && (looks.again.is_some() || takers.contains(&deed.taker()))
-            && let Some((begin, again)) = looks.round()
-        {
-            let Change { thread: from, until } = change;
-            let spin = Spin { begin, again, end: looks.last, from, until };
-            spins.entry(deed.thread).or_default().push_back(spin);
+    let mut changes = Vec::new();
+    if !watched.shared.is_empty() {
+        for &thread in threads {
+            let mut watch = Watch::new(thread, &watched.shared);
+            watched.walk(thread, &mut |step| watch.follow(step))?;
+            changes.extend(watch.end());
         }
-        history.follow(deed);
     }
-    // Who only looks is known to have looked when it does something else.
-    for own in spins.values_mut() {
-        own.make_contiguous().sort_by_key(|spin| spin.begin);
+    let changes = settled(changes);
+    let takers = takers(&changes);
+    // The last change of a place by each thread, the latest last.
+    let mut last: HashMap<u64, Vec<&Change>> = HashMap::new();
+    let mut spins: HashMap<ThreadId, VecDeque<Spin>> = HashMap::new();
+    for change in &changes {
+        let before = last.entry(change.place).or_default();
+        if let Some(looks) = change.behind
+            && (looks.has_spun() || takers.contains(&change.taker()))
+            && let Some((begin, again)) = looks.round()
+            && let Some(other) = before.iter().rfind(|other| other.thread != change.thread)
+        {
+            let spin =
+                Spin { begin, again, end: looks.last, from: other.thread, until: other.until };
+            spins.entry(change.thread).or_default().push_back(spin);
+        }
+        before.retain(|other| other.thread != change.thread);
+        before.push(change);
     }
     Ok(spins)
 }
 
-/// Puts deeds into their order, by the markers before them. An instruction may be executed a good while behind its marker: who
-/// has seen a change that has a later one comes behind that, and so does what it does up to its next marker.
-fn settled(mut deeds: Vec<Deed>) -> Vec<Deed> {
+/// Puts changes into their order, by the markers before them. An instruction may be executed a good while behind its marker:
+/// who has seen a change that has a later one comes behind that, and so does what it changes up to its next marker.
+fn settled(mut all: Vec<Change>) -> Vec<Change> {
     // What has the same marker before it is of one thread, and stays as it is.
-    deeds.sort_by_key(|deed| deed.order);
+    all.sort_by_key(|change| change.order);
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (index, deed) in deeds.iter().enumerate().filter(|(_, deed)| deed.is_change) {
-        places.entry(deed.place).or_default().push(index);
+    for (index, change) in all.iter().enumerate() {
+        places.entry(change.place).or_default().push(index);
     }
-    let mut behind: Vec<Option<u64>> = vec![None; deeds.len()];
+    let mut behind: Vec<Option<u64>> = vec![None; all.len()];
     for changes in places.values() {
         for (at, &index) in changes.iter().enumerate() {
-            let before = at.checked_sub(1).map(|before| &deeds[changes[before]]);
-            let next = changes[at + 1..].iter().map(|&next| &deeds[next]);
-            behind[index] = seen_later(&deeds[index], before, next);
+            let before = at.checked_sub(1).map(|before| &all[changes[before]]);
+            let next = changes[at + 1..].iter().map(|&next| &all[next]);
+            behind[index] = seen_later(&all[index], before, next);
         }
     }
-    for index in 1..deeds.len() {
-        if deeds[index].order == deeds[index - 1].order {
+    for index in 1..all.len() {
+        if all[index].order == all[index - 1].order {
             behind[index] = behind[index].max(behind[index - 1]);
         }
     }
-    let key =
-        |(deed, behind): &(Deed, Option<u64>)| (behind.unwrap_or(deed.order), behind.is_some());
-    let mut all: Vec<(Deed, Option<u64>)> = deeds.into_iter().zip(behind).collect();
-    all.sort_by_key(key);
-    all.into_iter().map(|(deed, _)| deed).collect()
+    let mut all: Vec<(Change, Option<u64>)> = all.into_iter().zip(behind).collect();
+    all.sort_by_key(|(change, behind)| (behind.unwrap_or(change.order), behind.is_some()));
+    all.into_iter().map(|(change, _)| change).collect()
 }
 
 /// The place of the change that somebody has seen though it has a later one, of those before and behind the own.
 fn seen_later<'a>(
-    deed: &Deed,
-    before: Option<&Deed>,
-    mut next: impl Iterator<Item = &'a Deed>,
+    own: &Change,
+    before: Option<&Change>,
+    next: impl Iterator<Item = &'a Change>,
 ) -> Option<u64> {
-    let in_vain = deed.tried_in_vain()?;
+    let in_vain = own.tried_in_vain()?;
     // What was there before it tried in vain is hardly what it saw, nor what it did itself.
-    let is_old = |before: &Deed| before.thread == deed.thread || before.order < in_vain;
+    let is_old = |before: &Change| before.thread == own.thread || before.order < in_vain;
     if !before.is_none_or(is_old) {
         return None;
     }
-    let seen = next.find(|next| next.thread != deed.thread)?;
-    (seen.order < deed.next_order).then_some(seen.order)
+    let mut in_time = next.take_while(|next| next.order < own.next_order);
+    in_time.find(|next| next.thread != own.thread).map(|seen| seen.order)
 }
 
-/// Who waits wherever it comes by: it spins there now and then, and next to never comes twice without another one's change
-/// between.
-fn takers(deeds: &[Deed]) -> HashSet<(ThreadId, Code)> {
+/// Who waits wherever it comes by: it spins there now and then, and next to never changes the place twice without another one's
+/// change between.
+fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
     /// One of so many changes may seem to follow the thread's own, as their places in the order are not exact.
     const RARE: u32 = 20;
     #[derive(Default)]
@@ -124,50 +122,15 @@ fn takers(deeds: &[Deed]) -> HashSet<(ThreadId, Code)> {
     }
     let mut counts: HashMap<(ThreadId, Code), Counts> = HashMap::new();
     let mut last: HashMap<u64, ThreadId> = HashMap::new();
-    for deed in deeds.iter().filter(|deed| deed.is_change) {
-        let before = last.insert(deed.place, deed.thread);
-        let own = counts.entry(deed.taker()).or_default();
+    for change in changes {
+        let before = last.insert(change.place, change.thread);
+        let own = counts.entry(change.taker()).or_default();
         own.all += 1;
-        own.spun += u32::from(deed.behind.is_some_and(|looks| looks.again.is_some()));
-        own.behind_own += u32::from(before == Some(deed.thread));
+        own.spun += u32::from(change.behind.is_some_and(|looks| looks.has_spun()));
+        own.behind_own += u32::from(before == Some(change.thread));
     }
     let takes = |own: &Counts| own.spun > 0 && RARE * own.behind_own <= own.all;
     counts.into_iter().filter(|(_, own)| takes(own)).map(|(taker, _)| taker).collect()
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Change {
-    thread: ThreadId,
-    until: u64,
-}
-
-/// What became of a place.
-#[derive(Debug, Default)]
-struct History {
-    changes: Vec<Change>,
-    /// How many of them each thread that looked knows of.
-    known: HashMap<ThreadId, usize>,
-}
-
-impl History {
-    /// The change by another thread that somebody may have waited for: the last one. Who only looks comes to know of all,
-    /// and of several new ones it may have been any.
-    fn come_to_know(&mut self, deed: &Deed) -> Option<Change> {
-        let is_others = |change: &&Change| change.thread != deed.thread;
-        if deed.is_change {
-            return self.changes.iter().rfind(is_others).copied();
-        }
-        let known = self.known.insert(deed.thread, self.changes.len()).unwrap_or(0);
-        let mut new = self.changes[known..].iter().filter(is_others);
-        let last = new.next_back().copied();
-        last.filter(|_| new.next_back().is_none())
-    }
-
-    fn follow(&mut self, deed: &Deed) {
-        if deed.is_change {
-            self.changes.push(Change { thread: deed.thread, until: deed.until });
-        }
-    }
 }
 
 #[cfg(test)]
@@ -328,21 +291,14 @@ mod tests {
     }
 
     #[test]
-    fn who_only_looks_waits_for_the_one_change_that_it_can_have_seen() {
-        // Both arrive, and the last one lets the other one go.
-        let arrive = |thread| (thread, INCREMENT, 0x200);
-        let look = |thread, times: usize| [(thread, LOOK, 0x100)].repeat(times);
-        let phase = |last: usize, looks| {
-            let first = 1 - last;
-            let arrivals = [arrive(first), arrive(last)];
-            [&arrivals[..], &look(first, looks), &[(last, STORE, 0x100)], &look(first, 1)].concat()
-        };
-        let [first, second] = of(&[phase(0, 3), phase(1, 2), phase(0, 2)].concat());
-        assert_eq!(second, [spin(2, 3, 4, 0, 2), spin(9, 10, 10, 0, 8)]);
-        assert_eq!(first, [spin(4, 5, 5, 1, 7)]);
-        // Which of two changes was seen is not known.
-        let changes = [(0, STORE, 0x100), (1, LOOK, 0x100), (0, STORE, 0x100), (1, LOOK, 0x100)];
-        assert_eq!(of(&changes.repeat(2)), [[], []]);
+    fn a_loop_that_does_something_else_each_time_is_no_spin() {
+        // It looks at the place over and over, but reads something else in between.
+        let read = |place| [(1, LOOK, 0x100), (1, LOOK, place)];
+        let work: Vec<_> = (0..5).flat_map(|round| read(0x1000 + 8 * round)).collect();
+        let (begin, end) = ([(0, INCREMENT, 0x100)], [(1, INCREMENT, 0x100)]);
+        assert_eq!(of(&[&begin[..], &work, &end].concat()), [[], []]);
+        let same: Vec<_> = (0..5).flat_map(|_| read(0x1000)).collect();
+        assert_eq!(of(&[&begin[..], &same, &end].concat())[1], [spin(2, 4, 8, 0, 1)]);
     }
 
     #[test]

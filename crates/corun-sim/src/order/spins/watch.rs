@@ -1,6 +1,7 @@
-//! What a thread does to places that others change, and where it only looks.
+//! What a thread does to the places that several threads change atomically.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{
@@ -9,8 +10,6 @@ use corun_trace::{
 
 /// Instructions from one look to the next, at most.
 const LONGEST_LOOP: u64 = 64;
-/// Looks and changes are of one place within so many bytes.
-const PLACE_SHIFT: u32 = 3;
 
 /// The address of an instruction, which may be in several blocks.
 pub(super) type Code = u64;
@@ -22,18 +21,20 @@ pub(super) struct Watched<'t> {
     addresses: Vec<Vec<Code>>,
     /// Which instructions are atomic, of the blocks that have such.
     atomics: HashMap<BlockId, Vec<Option<Atomic>>>,
-    /// The places that one thread looks at again and again and another one changes.
+    /// The addresses that several threads change by atomic instructions.
     pub(super) shared: HashSet<u64>,
 }
 
 /// What a thread does, as far as it matters here.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum Step<'e> {
     /// A marker of this order; whether the thread goes on behind it as if nothing had been.
     Marker {
         order: u64,
         goes_on: bool,
     },
+    /// A block begins, with these values.
+    Values(&'e [u64]),
     Access(Accessed),
 }
 
@@ -75,43 +76,26 @@ impl<'t> Watched<'t> {
         let addresses = trace.blocks().iter().map(|block| block.addresses().collect());
         let (addresses, atomics) = (addresses.collect(), atomics.collect());
         let mut own = Self { trace, addresses, atomics, shared: HashSet::new() };
-        own.shared = own.find_shared(threads)?;
-        Ok(own)
-    }
-
-    fn find_shared(&self, threads: &[ThreadId]) -> Result<HashSet<u64>, FormatError> {
-        let mut looked_at: HashMap<u64, Vec<ThreadId>> = HashMap::new();
+        let (mut owners, mut shared) = (HashMap::new(), HashSet::new());
         for &thread in threads {
-            let mut recent = Recent::default();
-            self.walk(thread, &mut |step| {
-                if let Some(place) = recent.follow(step).and_then(|looks| looks.seen_again()) {
-                    let own = looked_at.entry(place).or_default();
-                    if own.last() != Some(&thread) {
-                        own.push(thread);
-                    }
-                }
-            })?;
-        }
-        let mut shared = HashSet::new();
-        for &thread in threads {
-            self.walk(thread, &mut |step| {
+            own.walk(thread, &mut |step| {
                 if let Step::Access(access) = step
-                    && access.is_change()
-                    && let Some(lookers) = looked_at.get(&access.place)
-                    && lookers.iter().any(|looker| *looker != thread)
+                    && access.atomic.is_some()
+                    && *owners.entry(access.place).or_insert(thread) != thread
                 {
                     shared.insert(access.place);
                 }
             })?;
         }
-        Ok(shared)
+        own.shared = shared;
+        Ok(own)
     }
 
     /// Tells what a thread does, in its order.
     pub(super) fn walk(
         &self,
         thread: ThreadId,
-        follow: &mut impl FnMut(Step),
+        follow: &mut impl FnMut(Step<'_>),
     ) -> Result<(), FormatError> {
         let mut events = self.trace.events(thread)?;
         let (mut begin, mut order, mut is_announced) = (0, 0, false);
@@ -126,15 +110,17 @@ impl<'t> Watched<'t> {
                 }
                 Event::Block { block, executed, values } => (block, executed, values),
             };
+            follow(Step::Values(values));
             let atomics = self.atomics.get(&id).filter(|_| is_announced);
             let end = begin + u64::from(executed);
             for access in first_accesses(self.trace.block(id), executed, values) {
-                let Access { instruction, address, direction, .. } = access;
+                let Access { instruction, address: place, direction, .. } = access;
+                let index = instruction as usize;
                 follow(Step::Access(Accessed {
-                    place: address >> PLACE_SHIFT,
+                    place,
                     direction,
-                    atomic: atomics.and_then(|all| *all.get(instruction as usize)?),
-                    code: self.addresses[id.0 as usize][instruction as usize],
+                    atomic: atomics.and_then(|all| *all.get(index)?),
+                    code: self.addresses[id.0 as usize][index],
                     at: begin + u64::from(instruction),
                     begin,
                     end,
@@ -147,14 +133,14 @@ impl<'t> Watched<'t> {
     }
 }
 
-/// A thread looks at a place with the same instruction once, or over and over.
+/// A thread looks at a place with the same instruction, once or over and over.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Looks {
     place: u64,
     code: Code,
     /// The blocks of the first, the second, the third and the last one begin here.
     begin: u64,
-    pub(super) again: Option<u64>,
+    again: Option<u64>,
     third: Option<u64>,
     pub(super) last: u64,
     /// The last one, ...
@@ -162,13 +148,22 @@ pub(super) struct Looks {
     /// ... the last marker before it, and before the one before that, which saw nothing new.
     order: u64,
     in_vain: Option<u64>,
-    /// Which deed it is, if it is one.
-    deed: Option<usize>,
+    /// Tells what else was read since the last one, and from the second to the third.
+    read: u64,
+    usually_read: Option<u64>,
+    /// Whether that was something else each time: it does not wait, it works.
+    works: bool,
+    /// Which change it is, if it is one.
+    change: Option<usize>,
     /// Whether the thread changes something in the block of the first one, before it.
     is_behind_change: bool,
 }
 
 impl Looks {
+    pub(super) fn has_spun(&self) -> bool {
+        self.again.is_some() && !self.works
+    }
+
     /// From where to where it looks once: from the second look to the third, since the way to the first may be another one;
     /// with less, from the first on, or nowhere but there. None if it would wait in front of a change that others may wait for.
     pub(super) fn round(&self) -> Option<(u64, u64)> {
@@ -180,8 +175,36 @@ impl Looks {
         }
     }
 
-    fn seen_again(&self) -> Option<u64> {
-        self.again.map(|_| self.place)
+    fn first(access: &Accessed) -> Self {
+        let &Accessed { place, code, at, begin, order, .. } = access;
+        Self {
+            place,
+            code,
+            begin,
+            again: None,
+            third: None,
+            last: begin,
+            at,
+            order,
+            in_vain: None,
+            read: 0,
+            usually_read: None,
+            works: false,
+            change: None,
+            is_behind_change: false,
+        }
+    }
+
+    /// With one more.
+    fn then(&self, access: &Accessed) -> Self {
+        let Accessed { begin, at, order, .. } = *access;
+        let again = self.again.or(Some(begin));
+        let third = self.third.or(self.again.map(|_| begin));
+        let usually_read = self.usually_read.or(self.again.map(|_| self.read));
+        let works = self.works || usually_read.is_some_and(|usually| usually != self.read);
+        let in_vain = Some(self.order);
+        let last = begin;
+        Self { again, third, last, at, order, in_vain, usually_read, works, read: 0, ..*self }
     }
 }
 
@@ -192,73 +215,39 @@ struct Recent {
 }
 
 impl Recent {
-    /// The looks that an access goes on with, or begins.
-    fn follow(&mut self, step: Step) -> Option<Looks> {
-        match step {
-            Step::Marker { goes_on: true, .. } => None,
-            Step::Marker { goes_on: false, .. } => {
-                self.looks.clear();
-                None
-            }
-            Step::Access(access) if access.is_look() => Some(self.look(access)),
-            Step::Access(access) => {
-                if access.is_change() {
-                    self.looks.clear();
-                }
-                None
-            }
-        }
-    }
-
-    /// At a place, not too long ago.
+    /// The looks at a place, if they are not too long ago.
     fn at(&self, access: &Accessed) -> Option<&Looks> {
         let is_recent = |looks: &&Looks| access.at - looks.at <= LONGEST_LOOP;
         self.looks.iter().rfind(|looks| looks.place == access.place).filter(is_recent)
     }
 
-    fn look(&mut self, access: Accessed) -> Looks {
-        let Accessed { place, code, at, begin, order, .. } = access;
-        let before = self.at(&access).filter(|looks| looks.code == code).copied();
-        let looks = match before {
-            Some(before) => {
-                let again = Some(before.again.unwrap_or(begin));
-                let third = before.third.or(before.again.map(|_| begin));
-                let in_vain = Some(before.order);
-                Looks { again, third, last: begin, at, order, in_vain, ..before }
-            }
-            None => {
-                let (again, third, in_vain) = (None, None, None);
-                let (last, deed, is_behind_change) = (begin, None, false);
-                Looks {
-                    place,
-                    code,
-                    begin,
-                    again,
-                    third,
-                    last,
-                    at,
-                    order,
-                    in_vain,
-                    deed,
-                    is_behind_change,
-                }
-            }
-        };
-        self.looks.retain(|it| it.place != place && at - it.at <= LONGEST_LOOP);
+    /// Goes on with the looks that there are, or begins.
+    fn look(&mut self, access: &Accessed) -> Looks {
+        let before = self.at(access).filter(|looks| looks.code == access.code);
+        let looks = before.map_or_else(|| Looks::first(access), |before| before.then(access));
+        let is_recent = |it: &Looks| access.at - it.at <= LONGEST_LOOP;
+        self.looks.retain(|it| it.place != access.place && is_recent(it));
         self.looks.push_back(looks);
         looks
     }
+
+    fn read(&mut self, values: &[u64]) {
+        for looks in self.looks.iter_mut().filter(|_| !values.is_empty()) {
+            let mut hasher = DefaultHasher::new();
+            (looks.read, values).hash(&mut hasher);
+            looks.read = hasher.finish();
+        }
+    }
 }
 
-/// A change of a shared place, or looks at one that somebody else has changed.
+/// A change of a shared place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Deed {
+pub(super) struct Change {
     /// Among the markers of all threads that of its thread before it, and behind it.
     pub(super) order: u64,
     pub(super) next_order: u64,
     pub(super) thread: ThreadId,
     pub(super) place: u64,
-    pub(super) is_change: bool,
     code: Code,
     /// Where its block ends.
     pub(super) until: u64,
@@ -266,15 +255,15 @@ pub(super) struct Deed {
     pub(super) behind: Option<Looks>,
 }
 
-impl Deed {
-    /// Who does it, and where in the program.
+impl Change {
+    /// Who makes it, and where in the program.
     pub(super) fn taker(&self) -> (ThreadId, Code) {
         (self.thread, self.code)
     }
 
-    /// Of a change that was tried before: the marker before it was last tried in vain.
+    /// If it was tried before: the marker before it was last tried in vain.
     pub(super) fn tried_in_vain(&self) -> Option<u64> {
-        self.behind.filter(|looks| self.is_change && looks.code == self.code)?.in_vain
+        self.behind.filter(|looks| looks.code == self.code)?.in_vain
     }
 }
 
@@ -283,101 +272,90 @@ pub(super) struct Watch<'a> {
     thread: ThreadId,
     shared: &'a HashSet<u64>,
     recent: Recent,
-    deeds: Vec<Deed>,
-    /// The deeds from here on lie before the next marker.
+    changes: Vec<Change>,
+    /// The changes from here on lie before the next marker.
     open: usize,
 }
 
 impl<'a> Watch<'a> {
     pub(super) fn new(thread: ThreadId, shared: &'a HashSet<u64>) -> Self {
-        Self { thread, shared, recent: Recent::default(), deeds: Vec::new(), open: 0 }
+        Self { thread, shared, recent: Recent::default(), changes: Vec::new(), open: 0 }
     }
 
-    pub(super) fn follow(&mut self, step: Step) {
+    pub(super) fn follow(&mut self, step: Step<'_>) {
         match step {
-            Step::Marker { order, .. } => {
-                self.recent.follow(step);
+            Step::Marker { order, goes_on } => {
                 self.close(order);
+                if !goes_on {
+                    self.recent.looks.clear();
+                }
             }
-            Step::Access(access) if self.shared.contains(&access.place) => {
-                let before = self.recent.at(&access).copied();
-                let looks = self.recent.follow(step);
-                self.act(access, before, looks);
-            }
+            Step::Values(values) => self.recent.read(values),
+            Step::Access(access) if self.shared.contains(&access.place) => self.act(access),
+            Step::Access(access) if access.is_change() => self.recent.looks.clear(),
             // Other looks are of no interest.
-            Step::Access(access) if access.is_change() => drop(self.recent.follow(step)),
             Step::Access(_) => {}
         }
     }
 
-    /// All that it did.
-    pub(super) fn end(mut self) -> Vec<Deed> {
+    /// All that it changed.
+    pub(super) fn end(mut self) -> Vec<Change> {
         self.close(u64::MAX);
-        self.deeds
+        self.changes.retain(|change| change.place != NOWHERE);
+        self.changes
     }
 
     fn close(&mut self, order: u64) {
-        for deed in &mut self.deeds[self.open..] {
-            deed.next_order = order;
-            // Who only looks saw what it did at some time before.
-            if !deed.is_change {
-                deed.order = order;
-            }
-        }
-        self.open = self.deeds.len();
+        self.changes[self.open..].iter_mut().for_each(|change| change.next_order = order);
+        self.open = self.changes.len();
     }
 
-    /// Something at a shared place, behind these looks, and as part of those.
-    fn act(&mut self, access: Accessed, before: Option<Looks>, looks: Option<Looks>) {
-        let has_spun = |looks: &Looks| looks.again.is_some();
-        let looks = looks.map(|looks| Looks {
-            is_behind_change: match looks.again {
-                Some(_) => looks.is_behind_change,
-                None => self.has_changed_before(&access),
-            },
-            ..looks
-        });
-        // An atomic instruction takes what another one has seen.
-        let by_another = before.filter(|before| access.atomic.is_some() && has_spun(before));
-        let behind = looks.filter(has_spun).or(by_another).or(looks);
-        let deed = match behind.and_then(|behind| behind.deed) {
-            Some(earlier) if access.atomic.is_none() => {
-                self.deeds[earlier].behind = behind;
-                self.open = self.open.min(earlier);
-                earlier
+    /// At a shared place.
+    fn act(&mut self, access: Accessed) {
+        let before = self.recent.at(&access).copied();
+        if !access.is_look() {
+            // An atomic instruction takes what another one has seen.
+            let behind = before.filter(|it| access.atomic.is_some() && it.has_spun());
+            self.add(&access, behind);
+            return self.recent.looks.clear();
+        }
+        let mut looks = self.recent.look(&access);
+        looks.is_behind_change |= !looks.has_spun() && self.has_changed_before(&access);
+        if access.is_change() {
+            let by_another = before.filter(|it| it.has_spun() && it.code != access.code);
+            let behind = if looks.has_spun() { looks } else { by_another.unwrap_or(looks) };
+            // It comes again: it had changed nothing.
+            if let Some(earlier) = behind.change.filter(|_| behind.has_spun()) {
+                self.take_back(earlier);
             }
-            earlier => {
-                // It comes again: it had changed nothing.
-                earlier.into_iter().for_each(|earlier| self.take_back(earlier));
-                self.add(access, behind)
-            }
-        };
-        if let (Some(looks), Some(latest)) = (looks, self.recent.looks.back_mut()) {
-            *latest = Looks { deed: Some(deed), ..looks };
+            looks.change = Some(self.changes.len());
+            self.add(&access, Some(behind));
+        }
+        if let Some(latest) = self.recent.looks.back_mut() {
+            *latest = looks;
         }
     }
 
-    /// In the same block.
+    /// Whether it changes a shared place in the same block.
     fn has_changed_before(&self, access: &Accessed) -> bool {
-        let in_block = self.deeds.iter().rev().take_while(|deed| deed.until == access.end);
-        in_block.clone().any(|deed| deed.is_change)
+        self.changes.last().is_some_and(|change| change.until == access.end)
     }
 
-    fn take_back(&mut self, deed: usize) {
-        if deed + 1 == self.deeds.len() {
-            self.deeds.truncate(deed);
-            self.open = self.open.min(deed);
+    fn take_back(&mut self, change: usize) {
+        if change + 1 == self.changes.len() {
+            self.changes.truncate(change);
+            self.open = self.open.min(change);
         } else {
-            (self.deeds[deed].is_change, self.deeds[deed].behind) = (false, None);
+            self.changes[change].place = NOWHERE;
         }
     }
 
-    /// Returns its number.
-    fn add(&mut self, access: Accessed, behind: Option<Looks>) -> usize {
-        let Accessed { place, code, end: until, order, .. } = access;
-        let (thread, is_change) = (self.thread, access.is_change());
-        let next_order = u64::MAX;
-        self.deeds.push(Deed { order, next_order, thread, place, is_change, code, until, behind });
-        self.deeds.len() - 1
+    fn add(&mut self, access: &Accessed, behind: Option<Looks>) {
+        let &Accessed { place, code, end: until, order, .. } = access;
+        let (thread, next_order) = (self.thread, u64::MAX);
+        self.changes.push(Change { order, next_order, thread, place, code, until, behind });
     }
 }
+
+/// The place of what was taken back.
+const NOWHERE: u64 = u64::MAX;

@@ -241,3 +241,55 @@ impl InStep {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::Trace;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::order::made::{
+        CALL, EXCHANGE, GIVE_AND_TRY, INCREMENT, LOOK, STORE, in_this_order, recorded,
+    };
+
+    /// What each thread has done when all go on by turns on a core that takes no time, up to a time when all have long ended.
+    fn done(trace: &Trace, threads: &[ThreadId], turns: usize) -> Vec<u64> {
+        let order = Rc::new(RefCell::new(Order::of(trace, threads).unwrap()));
+        let begun =
+            |&thread| (InStep::new(thread, order.clone()), trace.events(thread).unwrap(), false);
+        let mut all: Vec<_> = threads.iter().map(begun).collect();
+        for _ in 0..turns {
+            for (own, events, is_at_gate) in &mut all {
+                *is_at_gate = *is_at_gate && !own.pass();
+                if *is_at_gate {
+                    continue;
+                }
+                match own.next(events, &mut Vec::new()).unwrap() {
+                    Taken::Block(_, executed) => own.retire(executed.into()),
+                    Taken::Gate => *is_at_gate = true,
+                    Taken::End => {}
+                }
+            }
+        }
+        all.iter().map(|(own, ..)| own.position).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_recorded_all_threads_come_to_their_end(
+            threads in 2..5_u32,
+            steps in prop::collection::vec((0..4_usize, 0..12_usize, 0..2_u64), 0..120),
+        ) {
+            // More looks than anything else.
+            let codes =
+                [EXCHANGE, EXCHANGE, EXCHANGE, LOOK, LOOK, LOOK, LOOK, STORE, INCREMENT, INCREMENT, GIVE_AND_TRY, CALL];
+            let steps: Vec<_> = steps
+                .into_iter()
+                .map(|(thread, code, place)| (thread % threads as usize, codes[code], 0x100 + 8 * place))
+                .collect();
+            let (trace, threads) = recorded(threads, &in_this_order(&steps));
+            let all: Vec<u64> = trace.threads().iter().map(|thread| thread.instructions).collect();
+            prop_assert_eq!(done(&trace, &threads, 8 * steps.len() + 20), all);
+        }
+    }
+}

@@ -2,6 +2,8 @@
 //! until another has changed what it then changes itself. What they hand to each other by plain loads and stores is not kept.
 
 mod endless;
+#[cfg(test)]
+pub(crate) mod made;
 mod spins;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -13,7 +15,7 @@ use endless::{Turn, drop_endless};
 pub(crate) use spins::Spin;
 
 /// Whose turn it is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Order {
     /// The thread of each system call and signal, in their order.
     threads: Vec<ThreadId>,

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
@@ -33,6 +34,8 @@ pub struct Process<'t> {
     pub workers: Vec<ThreadId>,
     /// Its other threads, which start the workers and wait for them.
     pub others: Vec<ThreadId>,
+    /// Read once, for all copies and phases.
+    order: OnceLock<Order>,
 }
 
 /// Of the busiest thread's instructions, what a thread executes at least that is a worker.
@@ -48,7 +51,18 @@ impl<'t> Process<'t> {
         let ids = |threads: Vec<&corun_trace::format::Thread>| {
             threads.into_iter().map(|thread| thread.id).collect::<Vec<_>>()
         };
-        Self { trace, workers: ids(workers), others: ids(others) }
+        let (workers, others) = (ids(workers), ids(others));
+        Self { trace, workers, others, order: OnceLock::new() }
+    }
+
+    /// The order that its threads keep, none of which has begun.
+    fn order(&self) -> Result<Order, FormatError> {
+        if let Some(known) = self.order.get() {
+            return Ok(known.clone());
+        }
+        let threads = [&self.workers[..], &self.others].concat();
+        let read = Order::of(self.trace, &threads)?;
+        Ok(self.order.get_or_init(|| read).clone())
     }
 
     /// Whether its threads wait for each other, so that it runs from its beginning to its end.
@@ -279,9 +293,7 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
             let order = match orders.entry(instance) {
                 Entry::Occupied(known) => known.get().clone(),
                 Entry::Vacant(place) => {
-                    let threads = [&process.workers[..], &process.others].concat();
-                    let order = Order::of(process.trace, &threads)?;
-                    place.insert(Rc::new(RefCell::new(order))).clone()
+                    place.insert(Rc::new(RefCell::new(process.order()?))).clone()
                 }
             };
             Course::Ordered(InStep::new(place.thread, order))

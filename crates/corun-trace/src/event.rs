@@ -90,11 +90,12 @@ pub fn accesses<'a>(
     executed: u32,
     values: &'a [u64],
 ) -> impl Iterator<Item = Access> + 'a {
-    let instructions = block.instructions.iter().take(executed as usize).zip(0..);
-    let mut rest = Runs { operands: &block.operands, values };
-    instructions.flat_map(move |(instruction, index)| {
-        let own = rest.split_off(instruction.operands.into());
-        Accesses { round: own.clone(), own, iteration: 0, is_last: true, instruction: index }
+    by_instruction(block, executed, values).flat_map(|(instruction, own)| Accesses {
+        round: own.clone(),
+        own,
+        iteration: 0,
+        is_last: true,
+        instruction,
     })
 }
 
@@ -107,11 +108,8 @@ pub fn first_accesses<'a>(
     executed: u32,
     values: &'a [u64],
 ) -> impl Iterator<Item = Access> + 'a {
-    let instructions = block.instructions.iter().take(executed as usize).zip(0..);
-    let mut rest = Runs { operands: &block.operands, values };
-    instructions.flat_map(move |(own, instruction)| {
-        rest.split_off(own.operands.into()).filter_map(move |(operand, run)| {
-            let &MemoryOperand { size, direction, .. } = operand;
+    by_instruction(block, executed, values).flat_map(|(instruction, own)| {
+        own.filter_map(move |(&MemoryOperand { size, direction, .. }, run)| {
             Some(Access { instruction, address: run.get(0)?, size, direction })
         })
     })
@@ -124,6 +122,17 @@ pub fn first_accesses<'a>(
 pub fn access_count(block: &Block, executed: u32, values: &[u64]) -> u64 {
     let runs = Runs { operands: block.operands_of(executed as usize), values };
     runs.fold(0, |sum, (_, run)| sum.saturating_add(run.count()))
+}
+
+/// The operands of each executed instruction, by its index.
+fn by_instruction<'a>(
+    block: &'a Block,
+    executed: u32,
+    values: &'a [u64],
+) -> impl Iterator<Item = (u32, Runs<'a>)> {
+    let instructions = block.instructions.iter().take(executed as usize).zip(0..);
+    let mut rest = Runs { operands: &block.operands, values };
+    instructions.map(move |(own, index)| (index, rest.split_off(own.operands.into())))
 }
 
 /// The accesses of one instruction.

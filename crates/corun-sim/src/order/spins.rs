@@ -135,56 +135,20 @@ fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
 
 #[cfg(test)]
 mod tests {
-    use corun_trace::format::{Options, Writer};
-    use corun_trace::{Marker, OrderedMarker, Sink, decode};
-
     use super::*;
+    use crate::order::made::{
+        Did, EXCHANGE, GIVE_AND_TRY, INCREMENT, LOOK, STORE, in_this_order, recorded,
+    };
 
-    /// A `lock cmpxchg [rax], rcx`, a `cmp qword ptr [rax], 0`, a `mov [rax], rbx` and a `lock inc qword ptr [rax]`.
-    const EXCHANGE: &[u8] = &[0xf0, 0x48, 0x0f, 0xb1, 0x08];
-    const LOOK: &[u8] = &[0x48, 0x83, 0x38, 0x00];
-    const STORE: &[u8] = &[0x48, 0x89, 0x18];
-    const INCREMENT: &[u8] = &[0xf0, 0x48, 0xff, 0x00];
-
-    /// The last one, and behind it the first.
-    const GIVE_AND_TRY: &[u8] = &[0xf0, 0x48, 0xff, 0x00, 0xf0, 0x48, 0x0f, 0xb1, 0x08];
-
-    /// The spins of two threads that do this, in this order: which thread, by which code, where; atomic instructions have a
-    /// place among all from 1 on.
-    fn of(steps: &[(usize, &[u8], u64)]) -> [Vec<Spin>; 2] {
-        let steps = steps.iter().zip(1..).map(|(&(thread, code, place), order)| {
-            (thread, code, place, if code[0] == 0xf0 { order } else { 0 })
-        });
-        in_order(&steps.collect::<Vec<_>>())
+    /// The spins of two threads that do this, in this order.
+    fn of(steps: &[(usize, &'static [u8], u64)]) -> [Vec<Spin>; 2] {
+        in_order(&in_this_order(steps))
     }
 
-    /// The same with places of their own, or 0.
-    fn in_order(steps: &[(usize, &[u8], u64, u64)]) -> [Vec<Spin>; 2] {
-        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
-        // The exchange is also the second instruction of the last one.
-        let blocks = [
-            (0x1004, EXCHANGE),
-            (0x2000, LOOK),
-            (0x3000, STORE),
-            (0x4000, INCREMENT),
-            (0x1000, GIVE_AND_TRY),
-        ];
-        let blocks =
-            blocks.map(|(at, code)| (code, writer.define(decode(at, code).unwrap()).unwrap()));
-        let threads = [writer.thread(7).unwrap(), writer.thread(8).unwrap()];
-        for &(thread, code, place, order) in steps {
-            if order > 0 {
-                let marker = Marker::Atomic;
-                writer.mark(threads[thread], OrderedMarker { order, marker }).unwrap();
-            }
-            let (_, block) = blocks.iter().find(|(own, _)| *own == code).unwrap();
-            let executed = if code == GIVE_AND_TRY { 2 } else { 1 };
-            let values = vec![place; executed as usize];
-            writer.execute(threads[thread], *block, executed, &values).unwrap();
-        }
-        let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
+    fn in_order(steps: &[Did]) -> [Vec<Spin>; 2] {
+        let (trace, threads) = recorded(2, steps);
         let mut spins = spins(&trace, &threads).unwrap();
-        threads.map(|thread| spins.remove(&thread).unwrap_or_default().into())
+        [0, 1].map(|thread| spins.remove(&threads[thread]).unwrap_or_default().into())
     }
 
     fn spin(begin: u64, again: u64, end: u64, from: u32, until: u64) -> Spin {

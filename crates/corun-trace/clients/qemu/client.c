@@ -303,39 +303,47 @@ on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data
     s->next += 2;
 }
 
+/* What stands before the opcode of an instruction: how many bytes, and what of it matters. */
+struct prefixes {
+    size_t size;
+    bool has_rep, has_lock;
+};
+
+static struct prefixes
+prefixes_of(const uint8_t *bytes, size_t size)
+{
+    struct prefixes found = { 0 };
+    for (; found.size < size && found.size < LONGEST_INSTRUCTION; found.size++) {
+        uint8_t byte = bytes[found.size];
+        bool is_rep = byte == 0xf2 || byte == 0xf3, is_lock = byte == 0xf0;
+        bool is_segment = (byte & 0xe7) == 0x26 || byte == 0x64 || byte == 0x65;
+        bool is_size = byte == 0x66 || byte == 0x67, is_rex = (byte & 0xf0) == 0x40;
+        if (!is_rep && !is_lock && !is_segment && !is_size && !is_rex)
+            break;
+        found.has_rep |= is_rep;
+        found.has_lock |= is_lock;
+    }
+    return found;
+}
+
 /* The length of the `rep` string instruction that begins these bytes; 0 if another does. */
 static size_t
 rep_string(const uint8_t *bytes, size_t size)
 {
-    bool has_rep = false;
-    size_t at = 0;
-    for (; at < size; at++) {
-        if (bytes[at] == 0xf2 || bytes[at] == 0xf3)
-            has_rep = true;
-        else if (bytes[at] != 0x66 && bytes[at] != 0x67 && (bytes[at] & 0xf0) != 0x40)
-            break;
-    }
-    uint8_t opcode = at < size ? bytes[at] : 0;
+    struct prefixes before = prefixes_of(bytes, size);
+    uint8_t opcode = before.size < size ? bytes[before.size] : 0;
     bool is_string = (opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf);
-    return has_rep && is_string ? at + 1 : 0;
+    return before.has_rep && is_string ? before.size + 1 : 0;
 }
 
 /* Whether the instruction that begins these bytes is locked, or exchanges with memory. */
 static bool
 is_atomic(const uint8_t *bytes, size_t size)
 {
-    bool is_locked = false;
-    size_t at = 0;
-    for (; at < size && at < LONGEST_INSTRUCTION; at++) {
-        uint8_t byte = bytes[at];
-        bool is_segment = (byte & 0xe7) == 0x26 || byte == 0x64 || byte == 0x65;
-        is_locked |= byte == 0xf0;
-        if (byte != 0xf0 && byte != 0xf2 && byte != 0xf3 && byte != 0x66 && byte != 0x67 && !is_segment &&
-            (byte & 0xf0) != 0x40)
-            break;
-    }
-    bool is_exchange = at + 1 < size && (bytes[at] == 0x86 || bytes[at] == 0x87);
-    return is_locked || (is_exchange && bytes[at + 1] < 0xc0);
+    struct prefixes before = prefixes_of(bytes, size);
+    const uint8_t *rest = bytes + before.size;
+    bool is_exchange = before.size + 1 < size && (rest[0] == 0x86 || rest[0] == 0x87);
+    return before.has_lock || (is_exchange && rest[1] < 0xc0);
 }
 
 /* What can be read of the code from `from` on. */

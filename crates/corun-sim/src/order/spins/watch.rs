@@ -76,6 +76,9 @@ impl<'t> Watched<'t> {
         let addresses = trace.blocks().iter().map(|block| block.addresses().collect());
         let (addresses, atomics) = (addresses.collect(), atomics.collect());
         let mut own = Self { trace, addresses, atomics, shared: HashSet::new() };
+        if own.atomics.is_empty() {
+            return Ok(own);
+        }
         let (mut owners, mut shared) = (HashMap::new(), HashSet::new());
         for &thread in threads {
             own.walk(thread, &mut |step| {

@@ -23,7 +23,7 @@ pub(super) struct Telling<'a> {
     /// Those of them that no block can hold.
     pub left_out: u64,
     last: Option<ThreadId>,
-    /// How many have begun.
+    /// How many there are.
     threads: u32,
 }
 
@@ -127,7 +127,8 @@ impl<'a> Telling<'a> {
     /// Something else happened; it is told if the thread is being recorded.
     pub(super) fn mark(&mut self, story: &mut Story, marker: Marker) -> Result<(), SinkError> {
         self.end_block(story, 0)?;
-        if story.stretch.is_none() && !matches!(marker, Marker::Ended) {
+        self.threads -= u32::from(marker == Marker::Ended);
+        if story.stretch.is_none() && marker != Marker::Ended {
             return Ok(());
         }
         self.order += 1;

@@ -187,7 +187,8 @@ pub enum CacheType {
 /// What restricts this process to some CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllowedBy {
-    /// The affinity mask of this process; `null` in a captured tree, where it means nothing.
+    /// The affinity mask of this process; in a captured tree that of the process which captured it,
+    /// or `null` where the tree does not have it.
     pub affinity: Option<CpuSet>,
     /// The cpuset of its control group; `null` where there is none.
     pub cpuset: Option<Cpuset>,
@@ -206,7 +207,7 @@ pub struct Cpuset {
 
 impl Machine {
     /// Reads the machine below `root`: `/` is this one, any other a captured tree, in which the
-    /// affinity mask of this process has no meaning.
+    /// mask of the process that captured it counts.
     ///
     /// # Errors
     /// If the root cannot be opened, or no CPU is found below it. All else is a finding.

@@ -23,9 +23,10 @@ use source::Source;
 /// Reads everything; `None` if there is no CPU.
 pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
     let mut source = Source::new(files);
-    let known = cpus::read(&mut source)?;
-    let identity = identity::read(&mut source);
     let allowed_by = allowed::read(&mut source);
+    let known = cpus::read(&mut source, allowed_by.affinity.as_ref())?;
+    allowed::report_contradiction(&mut source, &allowed_by, &known.online);
+    let identity = identity::read(&mut source);
     let memory_nodes = allowed_by.cpuset.as_ref().and_then(|set| set.memory_nodes.as_ref());
     let numa_nodes = nodes::read(&mut source, &known.all, memory_nodes);
     let mut core_types = core_types::read(&mut source, &known.online);

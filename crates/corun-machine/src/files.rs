@@ -197,7 +197,10 @@ mod tests {
     #[test]
     fn renumbered_files_are_known_by_their_mounts() {
         let found = |mounts: &str| {
-            replaced(mounts).into_iter().map(|(path, by)| format!("{path} {by}")).collect::<Vec<_>>()
+            replaced(mounts)
+                .into_iter()
+                .map(|(path, by)| format!("{path} {by}"))
+                .collect::<Vec<_>>()
         };
         let both = ["proc/stat lxcfs", "sys/devices/system/cpu/online lxcfs"];
         for point in ["", "/online"] {
@@ -205,10 +208,7 @@ mod tests {
             let stat = "lxcfs /proc/stat fuse.lxcfs rw,nosuid 0 0";
             assert_eq!(found(&format!("proc /proc proc rw 0 0\n{stat}\n{cpus}")), both);
         }
-        assert_eq!(
-            found("x /proc/stat fuse rw 0 0"),
-            ["proc/stat a file system in user space"]
-        );
+        assert_eq!(found("x /proc/stat fuse rw 0 0"), ["proc/stat a file system in user space"]);
         for other in [
             "lxcfs /proc/uptime fuse.lxcfs rw 0 0",
             "lxcfs /var/lib/lxcfs fuse.lxcfs rw 0 0",

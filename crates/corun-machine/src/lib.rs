@@ -13,6 +13,7 @@ mod error;
 pub mod evidence;
 mod files;
 mod finding;
+mod hypervisor;
 mod machine;
 mod memory_policy;
 pub mod probe;

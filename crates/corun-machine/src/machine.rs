@@ -24,7 +24,8 @@ pub struct Machine {
     pub version: u32,
     /// The CPU model's name.
     pub cpu_model: Option<String>,
-    /// The hypervisor's name, `unknown` where only its presence shows; `null` without one.
+    /// The hypervisor's name, `unknown` where only its presence shows; `null` where none shows (the
+    /// doctor's check `virtual-machine` tells whether one could show).
     pub hypervisor: Option<String>,
     /// The state of SMT.
     pub smt: Smt,

@@ -28,31 +28,34 @@ pub(super) fn read<F: SystemFiles>(
     let present = source.list(&format!("{CPU_FOLDER}/present"));
     let listed = source.list(&format!("{CPU_FOLDER}/online"));
     let lists = [&present, &listed].into_iter().flatten();
-    let mut all = lists.fold(folders, |all, more| all.union(more));
+    let all = lists.fold(folders, |all, more| all.union(more));
     let live = source.files.affinity();
-    all = live.iter().fold(all, |all, more| all.union(more));
     if all.is_empty() {
         return None;
     }
     let present = present.unwrap_or_else(|| all.clone());
     let online = match listed {
-        Some(listed) => corrected(source, &listed, &all),
+        Some(listed) => corrected(source, &listed, &present),
         None => by_folder(source, &present),
     };
-    let online = with_granted(source, online, live.as_ref(), granted);
-    Some(KnownCpus { all, present, online })
+    let granted = unknown_yet_granted(source, &online, live.as_ref(), granted);
+    Some(KnownCpus {
+        all: all.union(&granted),
+        present: present.union(&granted),
+        online: online.union(&granted),
+    })
 }
 
 /// The kernel's summary, corrected by what each CPU's own folder says.
 fn corrected<F: SystemFiles>(
     source: &mut Source<'_, F>,
     listed: &CpuSet,
-    all: &CpuSet,
+    present: &CpuSet,
 ) -> CpuSet {
     let mut online = listed.clone();
     let mut by_file = CpuSet::new();
     let mut by_topology = CpuSet::new();
-    for cpu in all.iter() {
+    for cpu in present.union(listed).iter() {
         let is_listed = listed.contains(cpu);
         match source.cpu_number(cpu, "online") {
             Some(own) => {
@@ -73,10 +76,8 @@ fn corrected<F: SystemFiles>(
         if differing.is_empty() {
             continue;
         }
-        let what = format!(
-            "the summary ({listed}) contradicts {}, which is believed",
-            of_each(file)
-        );
+        let what =
+            format!("the summary ({listed}) contradicts {}, which is believed", of_each(file));
         source.findings.add(FindingKind::ContradictoryOnline, &summary, what, differing);
         // Each of them is the other way round.
         online = online.difference(differing).union(&differing.difference(listed));
@@ -84,29 +85,24 @@ fn corrected<F: SystemFiles>(
     online
 }
 
-/// The kernel runs this process on the CPUs of its mask, so they are online: all of them in the mask
-/// that the system call tells, at least one in the list of a captured `status`, which keeps offline
-/// CPUs.
-fn with_granted<F: SystemFiles>(
+/// CPUs that are online although no file says so: the kernel runs this process on the CPUs of its
+/// mask. All of them are online in the mask that the system call returns (`live`), at least one in
+/// the list of a captured `status`, which keeps offline CPUs (`granted`).
+fn unknown_yet_granted<F: SystemFiles>(
     source: &mut Source<'_, F>,
-    online: CpuSet,
+    online: &CpuSet,
     live: Option<&CpuSet>,
     granted: Option<&CpuSet>,
 ) -> CpuSet {
-    let granted = match (live, granted) {
-        (Some(mask), _) => mask,
-        (None, Some(mask)) if mask.is_disjoint(&online) => mask,
-        _ => return online,
-    };
-    let missing = granted.difference(&online);
-    if missing.is_empty() {
-        return online;
+    let listed = granted.filter(|mask| mask.is_disjoint(online));
+    let missing = live.or(listed).map(|mask| mask.difference(online)).unwrap_or_default();
+    if !missing.is_empty() {
+        let what = "they are in the affinity mask that the kernel grants, yet not online by these \
+                    files; the mask is believed";
+        let file = format!("{CPU_FOLDER}/online");
+        source.findings.add(FindingKind::ContradictoryOnline, file, what, &missing);
     }
-    let what = "they are in the affinity mask that the kernel grants, yet not online by these \
-                files; the mask is believed";
-    let file = format!("{CPU_FOLDER}/online");
-    source.findings.add(FindingKind::ContradictoryOnline, file, what, &missing);
-    online.union(&missing)
+    missing
 }
 
 /// Without the kernel's summary: offline is what says so, or what has no topology while others do.

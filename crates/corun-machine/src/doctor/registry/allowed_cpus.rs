@@ -66,7 +66,8 @@ fn evidence(system: &mut System<'_>) -> Result<Vec<Evidence>, CannotTell> {
     if let Some(status) = system.find("proc/self/status")?
         && let Some(line) = status.text.lines().find(|line| line.starts_with("Cpus_allowed_list:"))
     {
-        evidence.push(Evidence::new(status.file.clone(), line));
+        let line: Vec<&str> = line.split_whitespace().collect();
+        evidence.push(Evidence::new(status.file.clone(), line.join(" ")));
     }
     if let Some(cpuset) = &system.machine.allowed_by.cpuset {
         evidence.extend(system.find(&cpuset.file)?);

@@ -20,6 +20,9 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     if boot.zip(state["boot"].as_str()).is_some_and(|(now, then)| now.text != then) {
         return fine();
     }
+    if state["by"]["process"].as_u64() == Some(u64::from(std::process::id())) {
+        return Ok(Answer::fine("This corun switches SMT itself, and brings it back."));
+    }
     // The whole snapshot is no evidence that a person reads.
     let mut seen = found;
     seen.text = "there".to_owned();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 
 use crate::comparison::{Comparison, comparisons};
+use crate::foreign_load::Waited;
 use crate::series::Series;
 use crate::statistics::{drift, median, outliers};
 
@@ -14,6 +15,10 @@ const CLOCK_DIFFERENCE: f64 = 0.01;
 const IDLE_SIBLING_BUSY: f64 = 0.005;
 /// The hypervisor, or other work on the used CPUs, may take this share.
 const TAKEN: f64 = 0.01;
+/// Less stolen time is what a few ticks are.
+const LEAST_STOLEN_S: f64 = 0.05;
+/// Samples of an arm that may be disturbed without a remark, as a share.
+const SOME_SAMPLES: f64 = 0.05;
 /// Shorter makespans are mostly start and end.
 const SHORT_MAKESPAN_S: f64 = 0.005;
 /// More than this share of outliers is worth a remark.
@@ -39,13 +44,8 @@ pub(crate) fn of(
         |sample| sample.evidence.idle_sibling_busy,
         "siblings that ought to be idle were busy",
     ));
-    caveats.extend(share(
-        &by_arm,
-        "steal",
-        TAKEN,
-        |sample| Some(sample.evidence.steal_s? / cpu_seconds(sample)),
-        "the hypervisor took used CPUs away",
-    ));
+    caveats.extend(stolen(&by_arm));
+    caveats.extend(waited_for_cpu(arms, samples));
     caveats.extend(share(
         &by_arm,
         "foreign-work",
@@ -188,6 +188,68 @@ fn share(
     (!above.is_empty()).then(|| {
         Caveat::new(kind, format!("In half of the samples or more, {what}: {}.", above.join(", ")))
     })
+}
+
+/// Time that the hypervisor took, of all time of an arm's samples: the account advances by ticks, so
+/// that single short samples tell nothing.
+fn stolen(by_arm: &ByArm) -> Option<Caveat> {
+    let share = |samples: &[&Sample]| {
+        let stolen = samples.iter().map(|it| it.evidence.steal_s).sum::<Option<f64>>()?;
+        let all: f64 = samples.iter().map(|it| cpu_seconds(it)).sum();
+        (stolen >= LEAST_STOLEN_S && stolen > TAKEN * all).then(|| stolen / all)
+    };
+    let above: Vec<String> = by_arm
+        .0
+        .iter()
+        .filter_map(|(arm, samples)| {
+            Some(format!("{} {}", arm.id, percent(share(samples)?.min(1.0))))
+        })
+        .collect();
+    (!above.is_empty()).then(|| {
+        Caveat::new(
+            "steal",
+            format!(
+                "The hypervisor took used CPUs away for a part of the time: {}.",
+                above.join(", ")
+            ),
+        )
+    })
+}
+
+/// Workers that had a CPU each and waited for it: other work ran there.
+fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
+    let waited = Waited::of(arms, samples);
+    let of_arm = |arm: &Arm| {
+        let (disturbed, known) = waited.disturbed(&arm.id);
+        let is_often = disturbed > 0 && disturbed as f64 > SOME_SAMPLES * known as f64;
+        is_often.then(|| {
+            let worst = samples
+                .iter()
+                .filter(|it| it.arm == arm.id || Some(&*it.arm) == twin_of(arms, arm))
+                .filter_map(|it| it.evidence.cpu_wait)
+                .fold(0.0, f64::max);
+            format!(
+                "{} in {disturbed} of {known} samples, for up to {} of its time",
+                arm.id,
+                percent(worst)
+            )
+        })
+    };
+    let found: Vec<String> =
+        arms.iter().filter(|arm| arm.twin_of.is_none()).filter_map(of_arm).collect();
+    (!found.is_empty()).then(|| {
+        Caveat::new(
+            "foreign-load",
+            format!(
+                "Other work ran on the workers' CPUs, and a worker waited for its CPU: {}.",
+                found.join("; ")
+            ),
+        )
+    })
+}
+
+fn twin_of<'a>(arms: &'a [Arm], arm: &Arm) -> Option<&'a str> {
+    arms.iter().find(|it| it.twin_of.as_ref() == Some(&arm.id)).map(|it| it.id.as_str())
 }
 
 fn cpu_seconds(sample: &Sample) -> f64 {
@@ -353,5 +415,44 @@ mod tests {
         let kinds: Vec<&str> = found.iter().map(|caveat| caveat.kind.as_str()).collect();
         assert_eq!(kinds, ["set-pinned", "idle-sibling-busy", "steal", "foreign-work"]);
         assert!(found[1].sentence.contains("spread 2.0 %"), "{}", found[1].sentence);
+    }
+
+    #[test]
+    fn a_worker_that_waits_for_its_cpu_is_the_finding() {
+        let waited = |share| Evidence { cpu_wait: Some(share), ..Evidence::default() };
+        assert_eq!(kinds(waited(0.0), waited(0.009)), []);
+        assert_eq!(kinds(Evidence::default(), Evidence::default()), [], "not known");
+        let found = kinds(waited(0.6), waited(0.0));
+        assert_eq!(found.len(), 1);
+        insta::assert_snapshot!(
+            found[0].sentence,
+            @"Other work ran on the workers' CPUs, and a worker waited for its CPU: spread in 2 of 2 samples, for up to 60.0 % of its time."
+        );
+    }
+
+    #[test]
+    fn workers_that_share_a_cpu_wait_for_each_other() {
+        let stacked = arm("stacked", &[0, 0]);
+        let evidence = Evidence { cpu_wait: Some(0.5), ..Evidence::default() };
+        let samples = [
+            sample("stacked", evidence.clone()),
+            Sample { block: 1, ..sample("stacked", evidence) },
+        ];
+        assert_eq!(of(&[stacked], &samples, &[], None), []);
+    }
+
+    #[test]
+    fn a_tick_of_stolen_time_in_short_samples_is_nothing() {
+        let arms = [arm("single", &[0])];
+        let stolen = |steal_s| Sample {
+            makespan_s: 0.006,
+            ..sample("single", Evidence { steal_s: Some(steal_s), ..Evidence::default() })
+        };
+        let all = |each: [f64; 3]| {
+            let samples: Vec<Sample> = each.iter().cycle().take(60).map(|it| stolen(*it)).collect();
+            of(&arms, &samples, &[], None).iter().any(|caveat| caveat.kind == "steal")
+        };
+        assert!(!all([0.0, 0.0, 0.0]));
+        assert!(all([0.01, 0.0, 0.0]), "a third of the samples is hit, by half of the time");
     }
 }

@@ -11,6 +11,7 @@ pub mod cores;
 mod evidence;
 pub mod execution;
 pub mod experiment;
+mod foreign_load;
 pub mod layout;
 mod measurement;
 mod request;
@@ -19,7 +20,9 @@ pub mod series;
 pub mod statistics;
 mod stopping;
 pub mod suite;
+mod surroundings;
 
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};
 pub use request::{CommandRequest, Request, RequestError, WorkRequest};
 pub use stopping::PlannedLooks;
+pub use surroundings::Surroundings;

@@ -7,8 +7,8 @@ use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, RootFiles};
 use corun_record::{
-    Actionable, Arm, Design, Document, Estimate, Exit, Look, MachineSummary, Metric, Placement,
-    Run, Sample, Workload,
+    Actionable, Arm, Caveat, Design, Document, Estimate, Exit, Look, MachineSummary, Metric,
+    Placement, Run, Sample, Workload,
 };
 use corun_workload::Row;
 
@@ -21,6 +21,7 @@ use crate::experiment::{
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
 use crate::stopping::PlannedLooks;
+use crate::surroundings::Surroundings;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,8 @@ pub struct Measurement<'a> {
     least_operations: u64,
     /// The row of a published suite that the workload is.
     row: Option<Row>,
+    /// What limits trust before anything has run.
+    caveats: Vec<Caveat>,
     started: SystemTime,
 }
 
@@ -86,7 +89,8 @@ impl<'a> Measurement<'a> {
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let resolved = request.resolve()?;
-        let cores: Vec<Core> = usable_cores(machine);
+        let surroundings = Surroundings::look();
+        let cores: Vec<Core> = surroundings.idlest_first(usable_cores(machine));
         let layout = Layout::new(
             &cores,
             &LayoutRequest {
@@ -99,6 +103,8 @@ impl<'a> Measurement<'a> {
                 no_siblings: why_no_siblings(machine, &cores),
             },
         )?;
+        let mut caveats = surroundings.caveats();
+        caveats.extend(surroundings.choice(&cores, &layout.arms));
         let executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
         Ok(Self {
             request,
@@ -111,6 +117,7 @@ impl<'a> Measurement<'a> {
             workers: resolved.workers,
             least_operations: resolved.least_operations,
             row: resolved.row,
+            caveats,
             started: SystemTime::now(),
         })
     }
@@ -205,7 +212,7 @@ impl<'a> Measurement<'a> {
             impossible: self.layout.impossible,
             observations: analysis.observations,
             verdicts: analysis.verdicts,
-            caveats: analysis.caveats,
+            caveats: [self.caveats, analysis.caveats].concat(),
             samples: conducted.samples,
         };
         Ok((run, conducted.failure))

@@ -94,9 +94,16 @@ pub struct Evidence {
     pub involuntary_switches: u64,
     /// Time in which some task waited for a CPU, machine-wide, in seconds.
     pub cpu_pressure_s: Option<f64>,
-    /// The busiest of the siblings that ought to be idle: busy time as a fraction of the makespan.
+    /// Time for which a worker was ready to run and waited for its CPU, beyond what wake-ups take, as
+    /// a fraction of its time: of the worker that waited most, by the scheduler's own account.
+    /// Workers that share a CPU also wait for each other.
+    #[serde(default)]
+    pub cpu_wait: Option<f64>,
+    /// The busiest of the siblings that ought to be idle: busy time as a fraction of the sample's
+    /// time; absent where the kernel counts too coarsely for a run this short.
     pub idle_sibling_busy: Option<f64>,
-    /// Time that used CPUs spent on other work than the workers', as a fraction of their time.
+    /// Time that used CPUs spent on other work than the workers', as a fraction of their time; absent
+    /// where the kernel counts too coarsely for a run this short.
     pub foreign_busy: Option<f64>,
     /// CPU time of the workers in user mode, in seconds.
     pub user_s: f64,

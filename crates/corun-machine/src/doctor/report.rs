@@ -131,6 +131,11 @@ impl Report {
         })
     }
 
+    /// What would spoil a comparison made now: this is also what every run says of itself.
+    pub fn spoiling(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.diagnoses.iter().filter(|found| found.severity == Severity::Spoils)
+    }
+
     /// What the check of this name found.
     pub fn diagnosis(&self, check: &str) -> Option<&Diagnosis> {
         self.diagnoses.iter().find(|diagnosis| diagnosis.check == check)

@@ -38,6 +38,13 @@ fn a_switch_that_nobody_has_undone_is_told() {
     assert_eq!(left.severity, Severity::Spoils);
     assert_eq!(left.advice.unwrap().commands, ["sudo corun smt restore"]);
     assert_eq!(one(&tree(), "unfinished-switch").severity, Severity::Fine);
+    let by = |process| {
+        let state = format!(r#"{{"by": {{"process": {process}, "command": "corun"}}}}"#);
+        let tree = tree().file("run/corun/smt-unfinished.json", &state);
+        one(&tree, "unfinished-switch").severity
+    };
+    assert_eq!(by(std::process::id()), Severity::Fine, "its own switch");
+    assert_eq!(by(std::process::id() + 1), Severity::Spoils);
     let earlier = tree()
         .file("run/corun/smt-unfinished.json", r#"{"boot": "one"}"#)
         .file("proc/sys/kernel/random/boot_id", "another");

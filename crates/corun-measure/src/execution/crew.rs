@@ -161,7 +161,9 @@ impl<'a> Crew<'a> {
                     usage.add(&ended.usage, ended.migrations);
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
                         Next::Rest => {}
-                        Next::Again => watch.add(ended.process, self.launch(ended.process)?),
+                        Next::Again => {
+                            watch.add_started(ended.process, self.launch(ended.process)?)
+                        }
                         Next::Over => {
                             let unfinished = watch.kill_rest();
                             unfinished.iter().for_each(|used| usage.add(used, None));

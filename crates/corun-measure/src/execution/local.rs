@@ -158,6 +158,7 @@ impl Executor for LocalExecutor {
             true => Pinning::Free,
             false => watch.pinning().unwrap_or(Pinning::Pinned),
         };
+        let cpu_wait = watch.most_waited();
         drop(watch);
         let captures = &self.captures[..self.work.processes(arm)];
         if let (Some(switch), Some(_)) = (&mut self.smt, arm.smt) {
@@ -166,7 +167,8 @@ impl Executor for LocalExecutor {
         let mut account = account(&self.work, arm, &gate, start_ns, &progress, captures)?;
         account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;
-        let mut evidence = self.evidence.after(before, arm, account.makespan, &usage);
+        let mut evidence = self.evidence.after(before, arm, &usage);
+        evidence.cpu_wait = cpu_wait;
         evidence.pinning = pinning;
         let bound = |worker| gate.slot(worker).unbound.load(Ordering::Acquire) == 0;
         evidence.memory_nodes =
@@ -187,8 +189,10 @@ impl Executor for LocalExecutor {
 }
 
 impl Drop for LocalExecutor {
-    /// Workers that had to be killed could not remove their files.
+    /// Workers that had to be killed could not remove their files; and corun goes back to the CPUs
+    /// that it was started on.
     fn drop(&mut self) {
+        self.places.step_back();
         if self.is_kernel() {
             let _ = corun_workload::remove_abandoned_scratch();
         }

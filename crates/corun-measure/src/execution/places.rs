@@ -60,6 +60,11 @@ impl Places {
         let _ = mask.apply(0);
     }
 
+    /// Moves corun back to where it was started.
+    pub(super) fn step_back(&self) {
+        let _ = self.inherited.apply(0);
+    }
+
     /// The CPUs whose clocks matter to an arm, ascending.
     pub(super) fn used_cpus(&self, arm: &Arm) -> Vec<u32> {
         let mut cpus = if arm.cpus.is_empty() {

@@ -17,6 +17,7 @@ use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::process::Process;
 use super::threads::{self, ThreadPinner};
+use crate::evidence::Waits;
 
 /// What ended.
 pub(crate) struct Ended {
@@ -48,6 +49,8 @@ pub(crate) struct Watch<'a> {
     sighting: Option<Sightings>,
     /// Moves between CPUs before the common start, by process id.
     moved_before: BTreeMap<libc::pid_t, Option<u64>>,
+    /// How long workers wait for their CPUs.
+    waits: Waits,
     pinner: Option<ThreadPinner<'a>>,
     deadline_ns: Option<u64>,
     started_ns: u64,
@@ -78,6 +81,7 @@ impl<'a> Watch<'a> {
             threads,
             sighting: None,
             moved_before: BTreeMap::new(),
+            waits: Waits::default(),
             pinner: None,
             deadline_ns: None,
             started_ns: monotonic_ns(),
@@ -94,8 +98,11 @@ impl<'a> Watch<'a> {
         self.pinner = self.live.first().map(|(_, process)| ThreadPinner::new(process.id, cpus));
     }
 
-    /// Takes note of moves that were made before the common start.
+    /// Takes note of moves and waits before the common start.
     pub(crate) fn note_migrations(&mut self) {
+        for (_, process) in &self.live {
+            self.waits.assemble(process.id, &threads::of_process(process.id));
+        }
         if self.threads == 1 {
             self.moved_before = self.ids().map(|id| (id, threads::migrations_of(id))).collect();
         }
@@ -104,6 +111,7 @@ impl<'a> Watch<'a> {
     /// The common start: time runs from here.
     pub(crate) fn start(&mut self, at_ns: u64, timeout: Option<Duration>) {
         self.started_ns = at_ns;
+        self.waits.start(at_ns);
         self.deadline_ns = timeout.map(|timeout| at_ns + timeout.as_nanos() as u64);
     }
 
@@ -113,6 +121,17 @@ impl<'a> Watch<'a> {
             smt.borrow_mut().watch_group(process.id.cast_unsigned());
         }
         self.live.push((number, process));
+    }
+
+    /// Watches a process that starts at once.
+    pub(crate) fn add_started(&mut self, number: usize, process: Process) {
+        self.waits.add(process.id, monotonic_ns());
+        self.add(number, process);
+    }
+
+    /// The share of its time for which the worker waited for its CPU that waited most.
+    pub(crate) fn most_waited(&self) -> Option<f64> {
+        self.waits.most()
     }
 
     /// The ids of the processes.
@@ -228,6 +247,12 @@ impl<'a> Watch<'a> {
         for position in 0..self.live.len() {
             self.sight(position);
         }
+        let now = monotonic_ns();
+        if self.waits.is_due(now) {
+            for (_, process) in &self.live {
+                self.waits.look(process.id, &threads::of_process(process.id), now);
+            }
+        }
     }
 
     /// Notes where the workers of one process are (or, if it has ended, where its last one was).
@@ -263,10 +288,13 @@ impl<'a> Watch<'a> {
                 .zip(threads::migrations_of(process.id))
                 .map(|(before, now)| now.saturating_sub(before));
             let id = process.id;
+            // Only until it is collected can it be asked.
+            self.waits.look(id, &[id], at_ns);
             let collected = process.collect();
             self.forget(id);
             let (status, usage) =
                 collected.map_err(|error| ExecutionError::System("collect a worker", error))?;
+            self.waits.end(id, self.threads, at_ns, &usage);
             let status = ExitStatus::from_raw(status);
             self.ended.push_back(Ended { process: number, at_ns, status, usage, migrations });
         }

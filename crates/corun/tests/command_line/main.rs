@@ -5,6 +5,7 @@ mod bench;
 mod calibrate;
 mod common;
 mod counted_runs;
+mod disturbed;
 mod doctor;
 mod exports;
 mod failing_commands;

@@ -23,6 +23,9 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     if boot.zip(state["boot"].as_str()).is_some_and(|(now, then)| now.text != then) {
         return fine();
     }
+    if state["by"]["process"].as_u64() == Some(u64::from(std::process::id())) {
+        return Ok(Answer::fine("This corun switches SMT itself, and brings it back."));
+    }
     // A person does not read the whole snapshot.
     let mut seen = found;
     let start: String = seen.text.chars().take(SHOWN).collect();

@@ -117,7 +117,8 @@ impl Arguments {
             })?;
         }
         let is_meant = |property: &&Property| {
-            self.only.is_empty() || self.only.iter().any(|name| name == property.name)
+            let is_named = self.only.iter().any(|name| name == property.name);
+            is_named || (self.only.is_empty() && (self.list || !property.is_by_name_only))
         };
         Ok(corun_audit::ALL.iter().filter(is_meant).collect())
     }
@@ -140,7 +141,8 @@ fn list(properties: &[&Property], facts: &Facts) -> String {
     let widest = properties.iter().map(|property| property.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for property in properties {
-        text += &format!("{:widest$}  {}\n", property.name, property.question);
+        let rarely = if property.is_by_name_only { " (with --only alone)" } else { "" };
+        text += &format!("{:widest$}  {}{rarely}\n", property.name, property.question);
         if let Err(why) = (property.plan)(facts) {
             text += &format!("{:widest$}  not possible here: {why}\n", "");
         }

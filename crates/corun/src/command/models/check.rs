@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::Exit;
+use corun_record::{Exit, on_one_line};
 use corun_sim::model::{self, ModelError};
 use corun_sim::timing::TimingTable;
 use serde::Serialize;
@@ -47,7 +47,7 @@ fn check(file: &str) -> Result<Checked<'_>, Problem> {
                 return Ok(Checked { file, is_right: false, sentences: vec![error.to_string()] });
             }
             let validation = corun_report::validation(&model, &super::compared(&model)?);
-            let sentence = format!("{file}: right; {validation}");
+            let sentence = format!("{}: right; {validation}", on_one_line(file));
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })
         }
         Err(ModelError::Wrong { file: name, faults }) => {

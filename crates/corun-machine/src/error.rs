@@ -9,7 +9,10 @@ use rustix::process::{Resource, getrlimit};
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// The root is not a directory that can be opened.
-    #[error("expected a directory that can be read at {}, found: {source}", corun_record::shown(&root))]
+    #[error(
+        "expected a directory that can be read at {}, found: {source}",
+        corun_record::shown(root)
+    )]
     Root {
         /// The root that was asked for.
         root: PathBuf,

@@ -60,10 +60,10 @@ impl MemoryDeaths {
             |now: Option<u64>, begin: Option<u64>| now.zip(begin).is_some_and(|(a, b)| a > b);
         if rose(self.group, begin.group) {
             Some(
-                "meanwhile the kernel ended a process of this control group for lack of memory (its limit is memory.max)",
+                "the kernel ended a process of this control group for lack of memory: raise the group's limit, or use less",
             )
         } else if rose(self.machine, begin.machine) && self.group.is_none() {
-            Some("meanwhile the kernel ended a process of this machine for lack of memory")
+            Some("the kernel ended a process of this machine for lack of memory: use less")
         } else {
             None
         }

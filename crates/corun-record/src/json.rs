@@ -85,6 +85,7 @@ impl Actionable for ReadError {
 ///
 /// # Panics
 /// If a map of the value has keys that are no text.
+#[expect(clippy::disallowed_methods, reason = "this is the writer")]
 pub fn json_text(value: &impl Serialize) -> String {
     let mut json = serde_json::to_string_pretty(value).expect("keys are text");
     json.push('\n');

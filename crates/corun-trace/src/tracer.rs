@@ -145,7 +145,7 @@ pub struct Unavailable {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The program cannot be run.
-    #[error("{} cannot be run: {source}", corun_record::shown(&program))]
+    #[error("{} cannot be run: {source}", corun_record::shown(program))]
     Program {
         /// The file.
         program: PathBuf,

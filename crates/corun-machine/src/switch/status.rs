@@ -193,7 +193,7 @@ pub(super) fn left_by_corun(runtime: &Runtime) -> Option<(LeftByCorun, Option<Sn
         ((Some(found), file), _) => (false, found, file),
         (_, (found, file)) => (true, found?, file),
     };
-    let file = corun_record::shown(&file);
+    let file = corun_record::shown(file);
     let Ok(State { by, taken, before, .. }) = found else {
         let why = LeftBecause::Unreadable;
         return Some((LeftByCorun { why, file, by: None, since: None }, None));

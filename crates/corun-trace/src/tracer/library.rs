@@ -71,7 +71,7 @@ fn private_folder(folder: &Path) -> io::Result<()> {
              {:o} at {}",
             metadata.uid(),
             metadata.mode() & 0o7777,
-            corun_record::shown(&folder)
+            corun_record::shown(folder)
         )));
     }
     Ok(())

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
         Some(json) => json.write(&answer.to_json())?,
         None => terminal::show(&answer.describe(terminal::width()))?,
     }
-    say(&format!("written: {} and {}", corun_record::shown(&file), corun_record::shown(&table)));
+    say(&format!("written: {} and {}", corun_record::shown(file), corun_record::shown(table)));
     Ok(code(Exit::Done))
 }
 
@@ -89,7 +89,7 @@ fn file_in(output: &Path) -> Result<PathBuf, Problem> {
         _ => Err(Problem::usage(
             format!(
                 "expected a file that ends in .toml or a folder, found {}",
-                corun_record::shown(&output)
+                corun_record::shown(output)
             ),
             "For instance: corun calibrate --output host.toml",
         )),

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use crate::{Affinity, CpuSet};
@@ -58,6 +58,10 @@ pub struct RootFiles {
     replaced: Vec<(&'static str, String)>,
 }
 
+/// The most of a file that is read: /proc/interrupts of the largest machines has a few MiB. A captured tree
+/// may hold anything.
+const MOST: usize = 64 << 20;
+
 /// sysfs hands out a page at a time, so that a shorter answer is the end of the file.
 const PAGE: usize = 4096;
 
@@ -97,6 +101,18 @@ impl RootFiles {
         }
     }
 
+    /// In a captured tree, a device or a pipe stands for no file of the system.
+    fn check(&self, file: &OwnedFd) -> Result<(), FileTrouble> {
+        let found = rustix::fs::fstat(file)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile if found.st_size <= MOST as i64 => Ok(()),
+            FileType::RegularFile => {
+                Err(FileTrouble::Unreadable("it is longer than 64 MiB".to_owned()))
+            }
+            _ => Err(FileTrouble::Unreadable("it is no file".to_owned())),
+        }
+    }
+
     fn text(&mut self, path: &str, limit: usize) -> Result<&str, FileTrouble> {
         if let Some((_, by)) = self.replaced.iter().find(|(replaced, _)| *replaced == path) {
             return Err(FileTrouble::Unreadable(format!(
@@ -104,6 +120,9 @@ impl RootFiles {
             )));
         }
         let file = self.open_below(path, OFlags::empty())?;
+        if !self.live {
+            self.check(&file)?;
+        }
         // Sequence files of /proc end a read at a record, long before the end of the file.
         let in_pages = !path.starts_with("proc");
         let mut length = 0;
@@ -113,7 +132,7 @@ impl RootFiles {
             }
             let got = rustix::io::read(&file, &mut self.buffer[length..])?;
             length += got;
-            if got == 0 || length >= limit || (in_pages && got < PAGE) {
+            if got == 0 || length >= limit.min(MOST) || (in_pages && got < PAGE) {
                 break;
             }
         }

@@ -225,9 +225,7 @@ impl Machine {
 
     /// The machine as JSON text, ended by a newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a machine has no map at all");
-        text.push('\n');
-        text
+        corun_record::json_text(self)
     }
 
     /// The logical CPU with this number.

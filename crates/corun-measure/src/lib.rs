@@ -3,6 +3,7 @@
 //! The way of a measurement: a [`Request`] is laid out as arms on this machine ([`layout`]), an
 //! executor runs them in random order ([`experiment`], [`execution`]), and the samples become
 //! observations with a verdict ([`analysis`], [`statistics`]).
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod analysis;
 mod caveats;

@@ -226,7 +226,7 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
     MachineSummary {
         cpu_model: machine.cpu_model.clone(),
         hypervisor: machine.hypervisor.clone(),
-        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        kernel: corun_files::kernel_text("/proc/sys/kernel/osrelease")
             .ok()
             .map(|text| text.trim().to_owned()),
         online_cpus: online.clone().count() as u32,

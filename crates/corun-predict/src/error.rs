@@ -15,7 +15,7 @@ pub enum PredictError {
     #[error(transparent)]
     Trace(TraceError),
     /// The trace has no place to lie.
-    #[error("could not write the trace to {}: {source}", path.display())]
+    #[error("could not write the trace to {}: {source}", corun_record::shown(path))]
     Trail {
         /// The file or folder.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum PredictError {
     #[error("the trace of the program cannot be read: {0}")]
     Format(FormatError),
     /// The program died.
-    #[error("expected a program that ends by itself, found one that was killed by signal {0}")]
+    #[error("expected a program that ends by itself, found one that was {}", killed(.0))]
     Killed(i32),
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
@@ -99,6 +99,10 @@ impl Actionable for PredictError {
             }
         }
     }
+}
+
+fn killed(signal: &i32) -> corun_trace::Ending {
+    corun_trace::Ending::Killed(*signal)
 }
 
 fn no_room() -> String {

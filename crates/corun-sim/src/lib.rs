@@ -2,6 +2,7 @@
 //!
 //! A [`CoreModel`](model::CoreModel) says what the core has, a [`TimingTable`](timing::TimingTable) what
 //! each form of instruction needs, and a trace what the program executes.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod branch;
 mod circle;

@@ -143,9 +143,7 @@ impl Report {
 
     /// The report as JSON text, ended by a newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a report has no map at all");
-        text.push('\n');
-        text
+        corun_record::json_text(self)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! corun starts itself again for this, so that a kernel's sample is one process run like any
 //! command's, with memory of its own, and nothing of the controlling process disturbs it.
+#![expect(clippy::disallowed_macros, reason = "another corun reads it")]
 
 use std::num::NonZeroUsize;
 use std::os::fd::RawFd;

@@ -40,7 +40,7 @@ pub(crate) fn pins(thread: libc::pid_t, cpu: u32) -> bool {
 /// The CPU a thread last ran on.
 pub(crate) fn cpu_of(process: libc::pid_t, thread: libc::pid_t) -> Option<u32> {
     let path = PathBuf::from(format!("/proc/{process}/task/{thread}/stat"));
-    processor(&std::fs::read_to_string(path).ok()?)
+    processor(&corun_files::kernel_text(path).ok()?)
 }
 
 /// Field 39 of a task's `stat`, counted behind the name, which may contain anything.
@@ -51,7 +51,7 @@ fn processor(stat: &str) -> Option<u32> {
 
 /// How often a process's first thread moved between CPUs, also after its end.
 pub(crate) fn migrations_of(process: libc::pid_t) -> Option<u64> {
-    migrations(&std::fs::read_to_string(format!("/proc/{process}/sched")).ok()?)
+    migrations(&corun_files::kernel_text(format!("/proc/{process}/sched")).ok()?)
 }
 
 /// The `se.nr_migrations` of a task's `sched`.
@@ -62,7 +62,7 @@ fn migrations(sched: &str) -> Option<u64> {
 
 /// How long a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
 fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+    let text = corun_files::kernel_text(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 

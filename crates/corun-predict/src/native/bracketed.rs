@@ -2,6 +2,7 @@
 //!
 //! The thread that traces has to be pinned to the program's CPU: it runs only when the program has left it,
 //! and the scheduler has then counted all of the program's time (`ptrace(2)`, `proc_pid_schedstat`).
+#![expect(clippy::disallowed_methods, reason = "a file of the kernel, read anew each time")]
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -305,7 +306,7 @@ fn go_on(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
 
 /// Page faults of a thread that needed no disk, which are in its time.
 fn faults(leader: Pid, thread: Pid) -> io::Result<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{leader}/task/{thread}/stat"))?;
+    let text = corun_files::kernel_text(format!("/proc/{leader}/task/{thread}/stat"))?;
     // Behind the name, which may hold anything: state, ppid, pgrp, session, tty, tpgid, flags, minflt.
     let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
     let field = fields.split_ascii_whitespace().nth(7).and_then(|field| field.parse().ok());

@@ -84,7 +84,7 @@ impl Simulation<'_> {
                 .map(|(form, one)| (form.clone(), Value::from(one.places)))
                 .collect(),
         };
-        serde_json::to_string_pretty(&document).expect("a simulation is JSON") + "\n"
+        corun_record::json_text(&document)
     }
 
     /// For people, `columns` wide.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::slice;
 
@@ -62,12 +61,17 @@ impl Trace {
     /// If it cannot be read, is no trace, or is damaged before its first events.
     pub fn open(path: &Path) -> Result<Self, FormatError> {
         let unreadable = |source| FormatError::Unreadable { at: 0, source };
-        let file = File::open(path).map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
-        if !metadata.is_file() {
-            return Err(unreadable(io::Error::other("expected a file, found something else")));
-        }
-        Self::read(Source::File { file, length: metadata.len() })
+        Self::from_file(corun_files::random(path).map_err(unreadable)?)
+    }
+
+    /// As [`Trace::open`], of a file that is open already.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn from_file(file: File) -> Result<Self, FormatError> {
+        let unreadable = |source| FormatError::Unreadable { at: 0, source };
+        let length = file.metadata().map_err(unreadable)?.len();
+        Self::read(Source::File { file, length })
     }
 
     /// A trace that lies in memory.

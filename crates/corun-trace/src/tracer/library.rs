@@ -2,6 +2,7 @@
 //!
 //! They are executed with the user's rights, so their folder must belong to the user alone, and what lies
 //! there is compared with what this binary holds each time.
+#![expect(clippy::disallowed_methods, reason = "the files are corun's own")]
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
@@ -24,7 +25,10 @@ pub(super) struct Packed {
 pub(super) fn installed(tracer: &str, files: &[Packed]) -> Result<Vec<PathBuf>, Unavailable> {
     let folder = cache();
     install(&folder, tracer, files).map_err(|error| Unavailable {
-        found: format!("the files of {tracer} cannot be unpacked to {}: {error}", folder.display()),
+        found: format!(
+            "the files of {tracer} cannot be unpacked to {}: {error}",
+            corun_record::shown(&folder)
+        ),
         next_step: "Set XDG_CACHE_HOME to a folder that is yours alone and has room, or take \
                     another tracer with --tracer."
             .to_owned(),
@@ -67,7 +71,7 @@ fn private_folder(folder: &Path) -> io::Result<()> {
              {:o} at {}",
             metadata.uid(),
             metadata.mode() & 0o7777,
-            folder.display()
+            corun_record::shown(folder)
         )));
     }
     Ok(())

@@ -81,5 +81,5 @@ impl Tracer for DynamoRio {
 }
 
 fn options(client: &Path, channel: &str) -> String {
-    format!("{OPTIONS} -client_lib \"{};0;{channel}\"", client.display())
+    format!("{OPTIONS} -client_lib \"{};0;{channel}\"", client.to_string_lossy())
 }

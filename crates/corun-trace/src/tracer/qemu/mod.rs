@@ -88,7 +88,7 @@ impl Tracer for Qemu {
 
 /// QEMU's argument that loads the client; commas separate its parts, so that none may be in a path.
 fn plugin(client: &Path, channel: &str) -> String {
-    let file = client.display().to_string().replace(',', ",,");
+    let file = client.to_string_lossy().replace(',', ",,");
     format!("file={file},channel={}", channel.replace(',', ":"))
 }
 

@@ -128,7 +128,7 @@ fn opened(file: &Path) -> Result<Trace, Problem> {
         say(&format!(
             "corun: {}: its {windows} windows and what leads to each are simulated as one stretch, and count alike: \
              `corun predict --sample` counts windows alone, for what they stand for",
-            file.display()
+            corun_record::shown(file)
         ));
     }
     Ok(trace)

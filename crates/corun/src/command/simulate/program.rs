@@ -36,7 +36,7 @@ pub(super) fn run(
         return Err(Problem::failed(
             format!(
                 "{}: expected instructions behind the first {}, found none",
-                file.display(),
+                corun_record::shown(file),
                 arguments.warmup
             ),
             "Ask for a shorter --warmup, or record more.",

@@ -114,7 +114,7 @@ fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {
         let trace = super::opened(file)?;
         if trace.threads().iter().all(|thread| thread.instructions == 0) {
             return Err(Problem::failed(
-                format!("{}: expected instructions, found none", file.display()),
+                format!("{}: expected instructions, found none", corun_record::shown(file)),
                 "Record it again with `corun trace`.",
             ));
         }

@@ -1,8 +1,10 @@
 //! Commands run for real: what leaves its place is seen, and what is left running is ended.
 
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command as Program, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use corun_machine::Machine;
@@ -30,16 +32,16 @@ fn arm(id: &str, cpus: Vec<u32>) -> Arm {
 
 /// Runs a shell script once on the first CPU that corun may use.
 fn run(script: &str, arguments: &[&str]) -> Outcome {
-    let argv = ["/bin/sh", "-c", script, "sh"].iter().chain(arguments);
-    run_command(argv.map(Into::into).collect(), Mode::Copies, vec![first_and_last().0])
+    let argv = [&["/bin/sh", "-c", script, "sh"], arguments].concat();
+    run_command(&argv, Mode::Copies, vec![first_and_last().0])
 }
 
-fn run_command(argv: Vec<std::ffi::OsString>, mode: Mode, cpus: Vec<u32>) -> Outcome {
+fn run_command(argv: &[&str], mode: Mode, cpus: Vec<u32>) -> Outcome {
     let machine = Machine::read(Path::new("/")).unwrap();
     let (interrupt, _raise) = Interrupt::new().unwrap();
     let work = Work {
         task: Task::Command(Command {
-            argv,
+            argv: argv.iter().map(OsString::from).collect(),
             environment: std::env::vars_os().collect(),
             directory: None,
             input: None,
@@ -56,12 +58,16 @@ fn run_command(argv: Vec<std::ffi::OsString>, mode: Mode, cpus: Vec<u32>) -> Out
     executor.run(&arm("single", cpus)).unwrap()
 }
 
-/// The first CPU, where workers are put, and the last, where they go; the test's thread may have been
-/// moved aside, so the process is asked.
+/// The first CPU, where workers are put, and the last, where they go. Read once: an executor moves the
+/// test's thread aside.
 fn first_and_last() -> (u32, u32) {
-    let machine = Machine::read(Path::new("/")).unwrap();
-    let cpus: Vec<u32> = usable_cores(&machine).into_iter().flat_map(|core| core.cpus).collect();
-    (*cpus.iter().min().unwrap(), *cpus.iter().max().unwrap())
+    static CPUS: OnceLock<(u32, u32)> = OnceLock::new();
+    *CPUS.get_or_init(|| {
+        let machine = Machine::read(Path::new("/")).unwrap();
+        let cpus = usable_cores(&machine).into_iter().flat_map(|core| core.cpus);
+        let cpus: Vec<u32> = cpus.collect();
+        (*cpus.iter().min().unwrap(), *cpus.iter().max().unwrap())
+    })
 }
 
 fn has_one_cpu(test: &str) -> bool {
@@ -129,8 +135,8 @@ fn threads_that_leave_are_seen() {
     }
     let (first, last) = first_and_last();
     let script = "taskset -pc $1 $$ > /dev/null; : {workers}";
-    let argv = ["/bin/sh", "-c", script, "sh", &last.to_string()].map(Into::into).into();
-    let evidence = run_command(argv, Mode::WorkersTotal, vec![first]).evidence;
+    let argv = ["/bin/sh", "-c", script, "sh", &last.to_string()];
+    let evidence = run_command(&argv, Mode::WorkersTotal, vec![first]).evidence;
     assert_eq!(evidence.pinning, Pinning::SetByProgram);
     assert_eq!(evidence.displaced[0].outside, [last]);
 }
@@ -148,8 +154,8 @@ fn a_worker_that_stays_is_pinned() {
 #[test]
 fn a_wrapper_is_named_even_where_it_changes_nothing() {
     let (first, _) = first_and_last();
-    let argv = ["taskset", "-c", &first.to_string(), "true"].map(Into::into).into();
-    let evidence = run_command(argv, Mode::Copies, vec![first]).evidence;
+    let argv = ["taskset", "-c", &first.to_string(), "true"];
+    let evidence = run_command(&argv, Mode::Copies, vec![first]).evidence;
     assert_eq!(evidence.pinning, Pinning::Pinned);
     assert_eq!(evidence.binds_itself, ["taskset (leave it out)"]);
 }
@@ -181,13 +187,8 @@ fn an_arm_that_was_left_is_not_compared() {
         (0..3).flat_map(of_block).collect()
     };
     let is_compared = |displaced: &[Displaced]| {
-        let question = Question {
-            practical: 0.01,
-            level: 0.95,
-            seed: 1,
-            workers: Workers::Alike,
-            row: None,
-        };
+        let question =
+            Question { practical: 0.01, level: 0.95, seed: 1, workers: Workers::Alike, row: None };
         let analysis = analyse(&arms, &samples(displaced), &question, None);
         let compares = analysis.observations.iter().any(|it| it.metric == Metric::TimeSlicing);
         assert_eq!(compares, !analysis.verdicts.is_empty());

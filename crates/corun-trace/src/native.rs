@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use corun_machine::descendants::Mark;
+use corun_machine::descendants::{Mark, Orphans};
 use corun_machine::evidence::gigahertz;
 use rustix::process::Pid;
 
@@ -34,7 +34,7 @@ impl Native {
     /// # Errors
     /// If it cannot be run.
     pub fn run(target: &Target, stop: &AtomicBool) -> Result<Self, TraceError> {
-        let mark = Mark::prepare();
+        let mark = Mark::prepare(Orphans::Left);
         let before = clock_ghz();
         let begin = Instant::now();
         let run = run(target, stop, mark);

@@ -1,8 +1,9 @@
 //! Processes that descend from the commands that corun starts, also those that leave their parent,
 //! process group and session: after a command has ended, nothing of it runs beside the next one.
 //!
-//! Each command gets a [`Mark`] that all its descendants inherit. corun is their subreaper, so that
-//! orphans become its children, and a watchdog ends what is marked should corun be killed.
+//! Each command gets a [`Mark`] that all its descendants inherit. Where orphans are adopted (corun is
+//! their subreaper), it is seen at once whether there are any. A watchdog ends what is marked should
+//! corun be killed.
 
 mod mark;
 mod scan;
@@ -13,6 +14,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub use mark::Mark;
@@ -36,14 +38,29 @@ pub struct Leftover {
 /// One spawn at a time carries the mark as a limit of corun itself.
 static SPAWNING: Mutex<()> = Mutex::new(());
 
+/// Who the parent of a command's orphans becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orphans {
+    /// This process: whether there are any costs one small file to read.
+    Adopted,
+    /// init. For a process that waits for all its children, as one that traces does.
+    Left,
+}
+
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+
 impl Mark {
-    /// A mark that no other command has, ready to be given to one: orphans will be adopted, and the
-    /// watchdog is there.
-    pub fn prepare() -> Self {
+    /// A mark that no other command has, ready to be given to one; the watchdog is there from now on.
+    pub fn prepare(orphans: Orphans) -> Self {
+        // First, or the watchdog would be adopted.
+        watchdog::ensure();
+        let adopts = orphans == Orphans::Adopted;
         // SAFETY: sets an attribute of this process. A kernel without it leaves orphans to init,
         // where the mark still finds them.
-        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-        watchdog::ensure();
+        let set = unsafe {
+            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopts), 0, 0, 0)
+        };
+        ADOPTS.store(adopts && set == 0, Ordering::Release);
         Self::next()
     }
 
@@ -66,11 +83,11 @@ impl Mark {
     /// Ends every process with this mark, and collects those that corun has adopted. To be called
     /// when the command itself has been collected.
     ///
-    /// Where the command left nothing, this reads one small file.
+    /// Where orphans are adopted and the command left none, this reads one small file.
     pub fn end_all(self) -> Vec<Leftover> {
         let mut found: Vec<Leftover> = Vec::new();
         let begun = Instant::now();
-        while self.may_be_on_a_child() {
+        while self.may_be_left() {
             let living = self.round(&mut found);
             if living.is_empty() {
                 break;
@@ -124,8 +141,11 @@ impl Mark {
     }
 
     /// Whether a child of corun has the mark: the first ancestor below corun of every process that
-    /// the command left. Where the kernel does not list children, there may be one.
-    fn may_be_on_a_child(self) -> bool {
+    /// the command left. Without adoption, or where the kernel does not list children, there may be.
+    fn may_be_left(self) -> bool {
+        if !ADOPTS.load(Ordering::Acquire) {
+            return true;
+        }
         let own = std::process::id();
         let path = format!("/proc/self/task/{own}/children");
         fs::read_to_string(path).map_or(true, |children| {
@@ -187,7 +207,7 @@ mod tests {
 
     /// Runs a shell script to its end, with a mark; the script's output is what it started.
     fn run(script: &str) -> (Mark, Vec<i32>) {
-        let mark = Mark::prepare();
+        let mark = Mark::prepare(Orphans::Adopted);
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = mark.spawn(&mut command).unwrap();

@@ -14,41 +14,15 @@ use super::{mark, scan};
 const ROUNDS: u32 = 100;
 const PAUSE_NS: libc::c_long = 10_000_000;
 
-/// A running watchdog and the process that it belongs to.
-struct Watchdog {
-    process: libc::pid_t,
-    owner: u32,
-}
-
-static WATCHDOG: OnceLock<Option<Watchdog>> = OnceLock::new();
+static IS_THERE: OnceLock<bool> = OnceLock::new();
 
 /// Starts the watchdog of this process, if it has none. Where that fails, corun ends what is left by
 /// itself, unless it is killed.
 pub(super) fn ensure() {
-    WATCHDOG.get_or_init(|| {
-        let started = start().ok();
-        if started.is_some() {
-            // SAFETY: registers a function without arguments.
-            unsafe { libc::atexit(dismiss) };
-        }
-        started
-    });
+    IS_THERE.get_or_init(|| start().is_ok());
 }
 
-/// At corun's normal end there is nothing to do for it.
-extern "C" fn dismiss() {
-    if let Some(Some(Watchdog { process, owner })) = WATCHDOG.get()
-        && *owner == std::process::id()
-    {
-        // SAFETY: ends and collects a child of this process.
-        unsafe {
-            libc::kill(*process, libc::SIGKILL);
-            libc::waitpid(*process, std::ptr::null_mut(), 0);
-        }
-    }
-}
-
-fn start() -> io::Result<Watchdog> {
+fn start() -> io::Result<()> {
     let session = mark::session();
     let owner = std::process::id();
     // SAFETY: returns a new descriptor or -1.
@@ -58,18 +32,27 @@ fn start() -> io::Result<Watchdog> {
     }
     // SAFETY: a fresh descriptor.
     let corun = unsafe { OwnedFd::from_raw_fd(raw as i32) };
-    // SAFETY: the child makes system calls only, and never returns.
+    // SAFETY: the child makes system calls only, and never returns. Its own child is the watchdog, so
+    // that it is nobody's child here: whoever waits for all children does not wait for it.
     match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => watch(corun.as_raw_fd(), session),
-        process => Ok(Watchdog { process, owner }),
-    }
+        -1 => return Err(io::Error::last_os_error()),
+        0 => match unsafe { libc::fork() } {
+            0 => watch(corun.as_raw_fd(), session),
+            // SAFETY: ends the process in between at once.
+            _ => unsafe { libc::_exit(0) },
+        },
+        // SAFETY: waits for the process in between.
+        between => unsafe { libc::waitpid(between, std::ptr::null_mut(), 0) },
+    };
+    Ok(())
 }
 
 fn watch(corun: libc::c_int, session: u64) -> ! {
     // SAFETY: system calls on this process's own state.
     unsafe {
         libc::setsid();
+        // It may have the mark of a corun around this one, which it is to outlive.
+        mark::set_soft_limit(u64::MAX);
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use corun_machine::Affinity;
 use corun_machine::MemoryPolicy;
-use corun_machine::descendants::{Leftover, Mark};
+use corun_machine::descendants::{Leftover, Mark, Orphans};
 
 use super::error::ExecutionError;
 use super::gate::{Gate, Stage};
@@ -104,7 +104,7 @@ impl Process {
     /// Forks a process that takes its position, waits at the gate and becomes the image.
     pub(crate) fn launch(launch: &Launch) -> Result<Self, ExecutionError> {
         let corun = std::process::id().cast_signed();
-        let mark = Mark::prepare();
+        let mark = Mark::prepare(Orphans::Adopted);
         let shedding =
             if launch.keep_gate { Shedding::default() } else { Shedding::of_this_thread() };
         // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use corun_machine::descendants::Mark;
+use corun_machine::descendants::{Mark, Orphans};
 use corun_trace::{Ending, SystemCall, Target, silence};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Event, Options};
@@ -76,7 +76,7 @@ impl Bracketed {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
-        let mark = Mark::prepare();
+        let mark = Mark::prepare(Orphans::Left);
         // SAFETY: between fork and exec the child makes system calls only.
         unsafe {
             command.pre_exec(move || {

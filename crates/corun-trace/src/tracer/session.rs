@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use corun_machine::descendants::Mark;
+use corun_machine::descendants::{Mark, Orphans};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 
 use super::channel::{Channel, Code, Message};
@@ -74,7 +74,7 @@ pub(super) fn trace<I: Interpreter>(
     if plan.is_silent() {
         silence(&mut command);
     }
-    let mark = Mark::prepare();
+    let mark = Mark::prepare(Orphans::Left);
     // SAFETY: the calls are system calls, which may be made between fork and exec.
     unsafe {
         command.pre_exec(move || {

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 
-use corun_machine::descendants::Mark;
+use corun_machine::descendants::{Mark, Orphans};
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 
@@ -63,7 +63,7 @@ enum Trouble {
 fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
     let (mut identity, tell_identity) = pipe().map_err(Trouble::Ptrace)?;
     let (go, mut tell_go) = pipe().map_err(Trouble::Ptrace)?;
-    let mark = Mark::prepare();
+    let mark = Mark::prepare(Orphans::Left);
     let wait_to_be_seized = move || {
         mark.apply();
         (&tell_identity).write_all(&std::process::id().to_ne_bytes())?;

@@ -8,6 +8,7 @@ mod affinity;
 mod boot_line;
 mod control_groups;
 mod cpu_set;
+pub mod descendants;
 pub mod doctor;
 mod drawing;
 mod error;

@@ -2,7 +2,11 @@
 
 mod details;
 
-use corun_record::{Answer, Arm, Caveat, Estimate, Metric, Observation, Sample, Source, Verdict};
+use std::collections::BTreeSet;
+
+use corun_record::{
+    Answer, Arm, Caveat, Displaced, Estimate, Metric, Observation, Sample, Source, Verdict,
+};
 
 use corun_workload::Row;
 
@@ -83,6 +87,10 @@ pub fn analyse(
         analysis.observations.extend(analyst.noise_floor(&arm.id));
     }
     let mut comparisons = comparisons(arms);
+    // What ran elsewhere is no evidence for the arm that it was to be.
+    let left = arms_left(arms, samples);
+    comparisons
+        .retain(|it| [&it.arm, &it.against].into_iter().all(|arm| !left.contains(arm.as_str())));
     if question.workers == Workers::Together {
         // A worker that waits is not slowed down, and more of them do no more work.
         comparisons.retain(|it| !matches!(it.metric, Metric::SiblingSlowdown | Metric::Scaling));
@@ -101,6 +109,17 @@ pub fn analyse(
         first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
     analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
     analysis
+}
+
+/// Arms of which a worker left its place in some sample, their twins' included.
+fn arms_left<'a>(arms: &'a [Arm], samples: &[Sample]) -> BTreeSet<&'a str> {
+    let was_left = |arm: &Arm| {
+        samples.iter().any(|sample| {
+            sample.arm == arm.id && sample.evidence.displaced.iter().any(Displaced::left_its_place)
+        })
+    };
+    let names = |arm: &'a Arm| arm.twin_of.as_deref().unwrap_or(&arm.id);
+    arms.iter().filter(|arm| was_left(arm)).map(names).collect()
 }
 
 /// An estimate on the log scale as a ratio with its interval.

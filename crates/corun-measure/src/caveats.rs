@@ -1,6 +1,6 @@
 //! What limits trust in a run, read from its samples' evidence: each a kind and a plain sentence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 
@@ -37,6 +37,9 @@ pub(crate) fn of(
     caveats.extend(virtual_machine(hypervisor));
     caveats.extend(different_clocks(arms, &by_arm, observations));
     caveats.extend(set_pinned(&by_arm));
+    caveats.extend(displaced(&by_arm));
+    caveats.extend(binds_itself(samples));
+    caveats.extend(left_running(samples));
     caveats.extend(share(
         &by_arm,
         "idle-sibling-busy",
@@ -168,6 +171,65 @@ fn set_pinned(by_arm: &ByArm) -> Option<Caveat> {
             ),
         )
     })
+}
+
+/// Arms whose workers did not keep their place, and where they were.
+fn displaced(by_arm: &ByArm) -> Option<Caveat> {
+    let of_arm = |(arm, samples): &(&Arm, Vec<&Sample>)| {
+        let all: Vec<_> = samples.iter().flat_map(|sample| &sample.evidence.displaced).collect();
+        let cpus: BTreeSet<u32> = all.iter().flat_map(|it| it.outside.clone()).collect();
+        let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+        let moved = all.iter().any(|it| it.left_its_place());
+        let where_to = match (cpus.is_empty(), moved) {
+            (false, _) => format!(" (CPU {})", cpus.join(", ")),
+            (true, true) => " (it is not known which CPU)".to_owned(),
+            (true, false) => " (within the arm's CPUs)".to_owned(),
+        };
+        (!all.is_empty()).then(|| format!("{}{where_to}", arm.id))
+    };
+    let found: Vec<String> = by_arm.0.iter().filter_map(of_arm).collect();
+    (!found.is_empty()).then(|| {
+        Caveat::new(
+            "set-by-program",
+            format!(
+                "The affinity of workers was changed during the run, by the program or from outside: {}. An arm that was left is not compared with others.",
+                found.join(", ")
+            ),
+        )
+    })
+}
+
+fn binds_itself(samples: &[Sample]) -> Option<Caveat> {
+    let found: BTreeSet<&str> = samples
+        .iter()
+        .flat_map(|sample| sample.evidence.binds_itself.iter().map(String::as_str))
+        .collect();
+    let found: Vec<&str> = found.into_iter().collect();
+    (!found.is_empty()).then(|| {
+        Caveat::new(
+            "binds-itself",
+            format!(
+                "The command can choose its CPUs against the placement by: {}. A short-lived child that does so is not seen.",
+                found.join(", ")
+            ),
+        )
+    })
+}
+
+fn left_running(samples: &[Sample]) -> Vec<Caveat> {
+    let of = |ended: bool, kind: &str, what: &str| {
+        let left = samples.iter().flat_map(|sample| &sample.evidence.left_running);
+        let names: BTreeSet<&str> =
+            left.filter(|it| it.ended == ended).map(|it| it.name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty()).then(|| Caveat::new(kind, format!("{what}: {}.", names.join(", "))))
+    };
+    let ended = "The command left processes running when it ended; they were ended after each run, and what they would still have done is not counted";
+    let still = "The command left processes running that corun could not end; they may disturb what follows";
+    [of(true, "left-running", ended), of(false, "still-running", still)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// A share of the samples' time, remarked on for the arms where its median is above a limit.
@@ -326,7 +388,7 @@ fn unusual_samples(arms: &[Arm], samples: &[Sample]) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corun_record::{ClockProbe, Estimate, Placement, Source};
+    use corun_record::{ClockProbe, Displaced, Estimate, LeftRunning, Placement, Source};
 
     fn arm(id: &str, cpus: &[u32]) -> Arm {
         Arm {
@@ -400,6 +462,30 @@ mod tests {
             kinds(at(4.0), at(3.0))[0].sentence,
             @"Arms ran at different clocks: full at 0.750 times spread (at equal clocks the SMT yield is 1.60)."
         );
+    }
+
+    #[test]
+    fn arms_that_were_left_are_named_with_the_cpus() {
+        let left = Evidence {
+            pinning: Pinning::SetByProgram,
+            displaced: vec![Displaced { worker: 0, outside: vec![7, 3], moved: false }],
+            binds_itself: vec!["taskset (leave it out)".to_owned()],
+            left_running: vec![
+                LeftRunning { name: "daemon".to_owned(), ended: true },
+                LeftRunning { name: "other".to_owned(), ended: false },
+            ],
+            ..Evidence::default()
+        };
+        let sentences: Vec<String> = kinds(Evidence::default(), left)
+            .into_iter()
+            .map(|caveat| format!("{}: {}", caveat.kind, caveat.sentence))
+            .collect();
+        insta::assert_snapshot!(sentences.join("\n"), @r"
+        set-by-program: The affinity of workers was changed during the run, by the program or from outside: full (CPU 3, 7). An arm that was left is not compared with others.
+        binds-itself: The command can choose its CPUs against the placement by: taskset (leave it out). A short-lived child that does so is not seen.
+        left-running: The command left processes running when it ended; they were ended after each run, and what they would still have done is not counted: daemon.
+        still-running: The command left processes running that corun could not end; they may disturb what follows: other.
+        ");
     }
 
     #[test]

@@ -38,7 +38,9 @@ pub use prediction::{
 pub use run::{
     Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,
 };
-pub use sample::{ClockProbe, Evidence, Latency, Pinning, Sample, WorkerSample};
+pub use sample::{
+    ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,
+};
 pub use schedule::{
     Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,
     ScheduledRun, ScheduledTimes,

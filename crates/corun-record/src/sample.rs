@@ -119,6 +119,44 @@ pub struct Evidence {
     pub counters: BTreeMap<String, u64>,
     /// Energy of the processor packages during the run, machine-wide, in joules.
     pub package_joules: Option<f64>,
+    /// Workers that did not keep the place that corun gave them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub displaced: Vec<Displaced>,
+    /// What in the command is known to set the affinity of its processes by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub binds_itself: Vec<String>,
+    /// Processes that a command left running when it ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<LeftRunning>,
+}
+
+/// A worker whose affinity was not the one that corun had set, as read back during and after its run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Displaced {
+    /// The worker, from 0.
+    pub worker: u32,
+    /// The CPUs outside its place that it was allowed to use or seen on. Empty where it set its own
+    /// affinity within the CPUs of the arm.
+    pub outside: Vec<u32>,
+    /// Whether it moved between CPUs and nothing tells which ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
+}
+
+impl Displaced {
+    /// Whether it ran where the arm does not say, so that the arm is not what it is called.
+    pub fn left_its_place(&self) -> bool {
+        self.moved || !self.outside.is_empty()
+    }
+}
+
+/// A process that a command left running when it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftRunning {
+    /// Its name.
+    pub name: String,
+    /// Whether corun ended it.
+    pub ended: bool,
 }
 
 /// How workers were kept in place.
@@ -132,6 +170,8 @@ pub enum Pinning {
     Pinned,
     /// Workers held on the arm's set of logical CPUs, not one by one.
     SetPinned,
+    /// A worker's affinity was changed during the run, by the program or from outside.
+    SetByProgram,
 }
 
 /// The clock of one CPU around a sample, from a chain of dependent multiplications.

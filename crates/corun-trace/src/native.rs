@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use corun_machine::descendants::{Mark, Orphans};
 use corun_machine::evidence::gigahertz;
 use rustix::process::Pid;
 
@@ -33,11 +34,14 @@ impl Native {
     /// # Errors
     /// If it cannot be run.
     pub fn run(target: &Target, stop: &AtomicBool) -> Result<Self, TraceError> {
+        let mark = Mark::prepare(Orphans::Left);
         let before = clock_ghz();
         let begin = Instant::now();
-        let (status, usage, interrupted) = run(target, stop)
-            .map_err(|source| TraceError::Program { program: target.program.clone(), source })?;
+        let run = run(target, stop, mark);
         let wall_s = begin.elapsed().as_secs_f64();
+        mark.end_all();
+        let (status, usage, interrupted) =
+            run.map_err(|source| TraceError::Program { program: target.program.clone(), source })?;
         let ending = match (libc::WIFEXITED(status), interrupted) {
             (true, _) => Ending::Exited(libc::WEXITSTATUS(status)),
             (false, true) => Ending::Interrupted,
@@ -49,11 +53,11 @@ impl Native {
     }
 }
 
-fn run(target: &Target, stop: &AtomicBool) -> io::Result<(i32, libc::rusage, bool)> {
+fn run(target: &Target, stop: &AtomicBool, mark: Mark) -> io::Result<(i32, libc::rusage, bool)> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     silence(&mut command);
-    let child = command.spawn()?;
+    let child = mark.spawn(&mut command)?;
     let id = Pid::from_child(&child);
     let process = Process::of(id)?;
     let (ended, interrupted) = process.until(stop, || collect(id));
@@ -101,6 +105,17 @@ mod tests {
         assert_eq!(native.ending, Ending::Exited(3));
         assert!(native.user_s > 0.0 && native.wall_s > 0.0, "{native:?}");
         assert!(native.clock_ghz.is_none_or(|clock| clock.iter().all(|ghz| *ghz > 0.0)));
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("child");
+        let script = format!("setsid sleep 3600 & echo $! > {}", list.display());
+        Native::run(&shell(&script), &AtomicBool::new(false)).unwrap();
+        let child = std::fs::read_to_string(list).unwrap();
+        let command = std::fs::read_to_string(format!("/proc/{}/cmdline", child.trim()));
+        assert!(!command.is_ok_and(|it| it.contains("3600")), "{child}");
     }
 
     #[test]

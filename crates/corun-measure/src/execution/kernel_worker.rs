@@ -210,6 +210,11 @@ fn work(
         slot.subtracted_ns.store(clock.subtracted_ns(), Ordering::Release);
         slot.end_ns.store(clock.net(end_ns), Ordering::Release);
         slot.check.store(check, Ordering::Release);
+        if let Some(&cpu) = order.cpus.get(index)
+            && !threads::is_on_only(0, cpu)
+        {
+            slot.displaced.store(1 + threads::current_cpu().unwrap_or(cpu), Ordering::Release);
+        }
         slot.runs.fetch_add(1, Ordering::AcqRel);
         if first {
             gate.finish_window();

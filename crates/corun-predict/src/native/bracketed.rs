@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use corun_machine::descendants::{Mark, Orphans};
 use corun_trace::{Ending, SystemCall, Target, silence};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Event, Options};
@@ -76,8 +77,14 @@ impl Bracketed {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
-        // SAFETY: between fork and exec the child makes one system call.
-        unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
+        let mark = Mark::prepare(Orphans::Left);
+        // SAFETY: between fork and exec the child makes system calls only.
+        unsafe {
+            command.pre_exec(move || {
+                mark.apply();
+                Ok(ptrace::traceme()?)
+            })
+        };
         let mut child = command.spawn().map_err(MeasureTrouble::Program)?;
         let leader = Pid::from_raw(child.id() as i32);
         let (watched, probes) = rustix::process::Pid::from_raw(leader.as_raw())
@@ -85,12 +92,18 @@ impl Bracketed {
             .expect("a child has a number")
             .map(|process| beside(&process, stop, || Watch::new(from).follow(leader)))
             .unwrap_or_else(|error| (Err(error.into()), Vec::new()));
-        let (ending, watch) = watched.map_err(|error| {
-            let _ = child.kill();
-            let _ = child.wait();
-            MeasureTrouble::Watching(error)
-        })?;
-        let wall_s = watch.begin.elapsed().as_secs_f64();
+        let watched = watched
+            .map(|(ending, watch)| {
+                let wall_s = watch.begin.elapsed().as_secs_f64();
+                (ending, watch, wall_s)
+            })
+            .map_err(|error| {
+                let _ = child.kill();
+                let _ = child.wait();
+                MeasureTrouble::Watching(error)
+            });
+        mark.end_all();
+        let (ending, watch, wall_s) = watched?;
         match watch.awaited {
             _ if watch.was_replaced => Err(MeasureTrouble::Replaced),
             Some(call) if matches!(ending, Ending::Exited(_)) => Err(MeasureTrouble::NoCall(call)),

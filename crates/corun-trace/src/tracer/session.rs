@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use corun_machine::descendants::{Mark, Orphans};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 
 use super::channel::{Channel, Code, Message};
@@ -73,11 +74,15 @@ pub(super) fn trace<I: Interpreter>(
     if plan.is_silent() {
         silence(&mut command);
     }
-    // SAFETY: the call is one system call, which may be made between fork and exec.
+    let mark = Mark::prepare(Orphans::Left);
+    // SAFETY: the calls are system calls, which may be made between fork and exec.
     unsafe {
-        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+        command.pre_exec(move || {
+            mark.apply();
+            Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+        });
     }
-    let process = Running(command.spawn().map_err(unrunnable)?);
+    let process = Running(command.spawn().map_err(unrunnable)?, mark);
     let threads = HashMap::new();
     let taken = Vec::new();
     let mut session =
@@ -112,8 +117,8 @@ struct Session<'a, I: Interpreter> {
     has_told: bool,
 }
 
-/// Ends the program when it is dropped, whatever the reason.
-struct Running(Child);
+/// Ends the program and what it left running when it is dropped, whatever the reason.
+struct Running(Child, Mark);
 
 impl Running {
     fn handle(&self) -> io::Result<OwnedFd> {
@@ -125,6 +130,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+        self.1.end_all();
     }
 }
 

@@ -12,7 +12,7 @@ use corun_workload::Row;
 
 use crate::caveats;
 use crate::comparison::{Comparison, comparisons, headline};
-use crate::foreign_load::Waited;
+use crate::foreign_load::Disturbed;
 use crate::sentences;
 use crate::series::Series;
 use crate::statistics::{self, BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
@@ -64,9 +64,9 @@ pub fn analyse(
     question: &Question,
     hypervisor: Option<&str>,
 ) -> Analysis {
-    let waited = Waited::of(arms, samples);
+    let disturbed = Disturbed::of(arms, samples);
     let throughput = Series::of_throughput(arms, samples);
-    let analyst = Analyst { throughput, load_seen: waited.is_seen(), waited, arms, question };
+    let analyst = Analyst { throughput, load_seen: disturbed.is_seen(), disturbed, arms, question };
     let makespan = Series::of_makespan(arms, samples);
     let least_share = Series::of_least_share(arms, samples);
     let mut analysis = Analysis::default();
@@ -98,7 +98,7 @@ pub fn analyse(
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
-        let load = analyst.waited.between(comparison);
+        let load = analyst.disturbed.between(comparison);
         let what = (comparison.metric, comparison.arm.as_str(), against, "1");
         let seen = analyst.observation_beside(what, &logs, &load);
         analysis.observations.extend(seen);
@@ -135,7 +135,7 @@ fn is_finite(estimate: &Estimate) -> bool {
 
 struct Analyst<'a> {
     throughput: Series,
-    waited: Waited,
+    disturbed: Disturbed,
     /// Whether load of others was seen in this run.
     load_seen: bool,
     arms: &'a [Arm],
@@ -222,7 +222,7 @@ impl Analyst<'_> {
     /// The verdict on a comparison: does the arm do more work than the other?
     fn verdict(&self, comparison: &Comparison) -> Option<Verdict> {
         let logs = self.throughput.comparison(comparison);
-        let load = self.waited.between(comparison);
+        let load = self.disturbed.between(comparison);
         let estimate = self.estimate(&logs, &load)?;
         let gains: Vec<f64> = logs.iter().map(|log| comparison.sign * log).collect();
         let gain = self.estimate(&gains, &load)?;

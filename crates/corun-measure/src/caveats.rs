@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 
 use crate::comparison::{Comparison, comparisons};
-use crate::foreign_load::Waited;
+use crate::foreign_load::{Disturbed, is_long};
 use crate::series::Series;
 use crate::statistics::{drift, median, outliers};
 
@@ -280,20 +280,16 @@ fn stolen(by_arm: &ByArm) -> Option<Caveat> {
 
 /// Workers that had a CPU each and waited for it: other work ran there.
 fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
-    let waited = Waited::of(arms, samples);
+    let disturbed = Disturbed::of(arms, samples);
     let of_arm = |arm: &Arm| {
-        let (disturbed, known) = waited.disturbed(&arm.id);
-        let is_often = disturbed > 0 && disturbed as f64 > SOME_SAMPLES * known as f64;
-        is_often.then(|| {
-            let worst = samples
-                .iter()
-                .filter(|it| it.arm == arm.id || Some(&*it.arm) == twin_of(arms, arm))
-                .filter_map(|it| it.evidence.cpu_wait)
-                .fold(0.0, f64::max);
+        let waits = disturbed.waits(&arm.id);
+        let (long, known) = (waits.iter().filter(|&&it| is_long(it)).count(), waits.len());
+        let most = waits.iter().copied().fold(0.0, f64::max);
+        (long as f64 > SOME_SAMPLES * known as f64).then(|| {
             format!(
-                "{} in {disturbed} of {known} samples, for up to {} of its time",
+                "{} in {long} of {known} samples, for up to {} of its time",
                 arm.id,
-                percent(worst)
+                percent(most)
             )
         })
     };
@@ -308,10 +304,6 @@ fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
             ),
         )
     })
-}
-
-fn twin_of<'a>(arms: &'a [Arm], arm: &Arm) -> Option<&'a str> {
-    arms.iter().find(|it| it.twin_of.as_ref() == Some(&arm.id)).map(|it| it.id.as_str())
 }
 
 fn cpu_seconds(sample: &Sample) -> f64 {

@@ -86,10 +86,23 @@ impl<'a> Measurement<'a> {
         request: &'a Request,
         machine: &'a Machine,
         interrupt: Interrupt,
+        smt: Option<SmtSwitch>,
+    ) -> Result<Self, MeasureError> {
+        Self::prepare_in(&Surroundings::look(), request, machine, interrupt, smt)
+    }
+
+    /// The same in surroundings that were looked at before corun changed anything itself.
+    ///
+    /// # Errors
+    /// As for [`prepare`](Self::prepare).
+    pub fn prepare_in(
+        surroundings: &Surroundings,
+        request: &'a Request,
+        machine: &'a Machine,
+        interrupt: Interrupt,
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let resolved = request.resolve()?;
-        let surroundings = Surroundings::look();
         let cores: Vec<Core> = surroundings.idlest_first(usable_cores(machine));
         let layout = Layout::new(
             &cores,

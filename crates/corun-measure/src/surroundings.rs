@@ -172,6 +172,8 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     fn core(cpus: &[u32], core_type: Option<&str>) -> Core {
@@ -209,9 +211,9 @@ mod tests {
         assert_eq!(firsts(&sorted), [1, 0, 2]);
     }
 
-    /// A machine of two CPUs in control groups of `version` with these quotas: the group's own, its
-    /// parent's.
-    fn machine(version: u32, own: &str, parent: &str) -> tempfile::TempDir {
+    /// A machine of two CPUs in nested control groups of `version` with these quotas, in CPUs: the
+    /// process's own group first.
+    fn machine(version: u32, quotas: &[Option<f64>]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path: PathBuf = root.path().join(path);
@@ -227,20 +229,29 @@ mod tests {
             write(&format!("{topology}/physical_package_id"), "0");
         }
         write("proc/stat", "cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n");
-        let (mount, groups, file) = match version {
-            1 => ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0", "2:cpu:/outer/inner", "cpu"),
-            _ => ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "0::/outer/inner", ""),
+        let mut group = "/inner".repeat(quotas.len());
+        let (mount, groups, point) = match version {
+            1 => (
+                "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0",
+                format!("2:cpu:{group}"),
+                "sys/fs/cgroup/cpu",
+            ),
+            _ => ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", format!("0::{group}"), "sys/fs/cgroup"),
         };
         write("proc/mounts", mount);
-        write("proc/self/cgroup", groups);
-        for (folder, quota) in [("outer/inner", own), ("outer", parent)] {
-            let folder = format!("sys/fs/cgroup/{file}/{folder}");
+        write("proc/self/cgroup", &groups);
+        for quota in quotas {
+            let folder = format!("{point}{group}");
+            let microseconds = quota.map(|cpus| format!("{:.0}", cpus * 1e5));
             if version == 1 {
-                write(&format!("{folder}/cpu.cfs_quota_us"), quota.replace("max", "-1").as_str());
+                let quota = microseconds.unwrap_or_else(|| "-1".to_owned());
+                write(&format!("{folder}/cpu.cfs_quota_us"), &quota);
                 write(&format!("{folder}/cpu.cfs_period_us"), "100000");
             } else {
+                let quota = microseconds.unwrap_or_else(|| "max".to_owned());
                 write(&format!("{folder}/cpu.max"), &format!("{quota} 100000"));
             }
+            group.truncate(group.len() - "/inner".len());
         }
         root
     }
@@ -253,22 +264,36 @@ mod tests {
         }
     }
 
-    fn quota(version: u32, own: &str, parent: &str) -> Option<String> {
-        let root = machine(version, own, parent);
+    fn quota(version: u32, quotas: &[Option<f64>]) -> Option<String> {
+        let root = machine(version, quotas);
         let caveats = Surroundings::below(root.path(), &mut Moment).caveats();
         caveats.into_iter().find(|it| it.kind == "doctor-quota").map(|it| it.sentence)
     }
 
     #[test]
-    fn a_quota_is_a_caveat_in_both_versions_and_the_tightest_counts() {
+    fn a_quota_of_all_cpus_is_no_caveat() {
         for version in [1, 2] {
-            assert_eq!(quota(version, "max", "max"), None);
-            assert_eq!(quota(version, "200000", "max"), None, "as much as is allowed");
-            for (own, parent) in
-                [("20000", "max"), ("max", "20000"), ("20000", "50000"), ("150000", "20000")]
-            {
-                let said = quota(version, own, parent).unwrap_or_default();
-                assert!(said.contains("the time of 0.20 CPUs"), "{version} {own} {parent}: {said}");
+            assert_eq!(quota(version, &[None, None]), None);
+            assert_eq!(quota(version, &[Some(2.0), None]), None);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn the_tightest_quota_on_the_way_up_is_a_caveat_in_both_versions(
+            version in 1_u32..=2,
+            quotas in prop::collection::vec(prop::option::of(1_u32..=300), 1..5),
+        ) {
+            let quotas: Vec<Option<f64>> =
+                quotas.into_iter().map(|it| it.map(|percent| f64::from(percent) / 100.0)).collect();
+            let tightest = quotas.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+            let said = quota(version, &quotas);
+            prop_assert_eq!(said.is_some(), tightest < 2.0, "{:?}", said);
+            if let Some(said) = said {
+                let expected = format!("the time of {tightest:.2} CPUs");
+                prop_assert!(said.contains(&expected), "{}, not {}", said, expected);
             }
         }
     }
@@ -276,8 +301,8 @@ mod tests {
     /// Whatever the doctor's list holds, now or later: what it calls spoiling, and nothing else.
     #[test]
     fn what_spoils_is_what_the_doctor_says() {
-        for (own, parent) in [("max", "max"), ("20000", "max")] {
-            let root = machine(2, own, parent);
+        for quotas in [[None, None], [Some(0.2), None]] {
+            let root = machine(2, &quotas);
             let mut files = RootFiles::open(root.path()).unwrap();
             let report = Report::from_files(&mut files, Some(&mut Moment)).unwrap();
             let spoiling: Vec<String> =
@@ -299,7 +324,7 @@ mod tests {
 
     #[test]
     fn load_at_the_start_is_said_with_the_choice() {
-        let root = machine(2, "max", "max");
+        let root = machine(2, &[None]);
         let seen = Surroundings::below(root.path(), &mut Busy(root.path().to_owned()));
         assert!(seen.caveats().iter().any(|it| it.kind == "doctor-load"), "{seen:?}");
         let cores = seen.idlest_first(vec![core(&[0], None), core(&[1], None)]);

@@ -27,7 +27,8 @@ pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use placements::{
-    PlacedWorker, PlacementComparison, Placements, SimulatedPlacement, VariedResource,
+    PlacedWorker, PlacementComparison, Placements, RefusedComparison, SimulatedPlacement,
+    VariedResource,
 };
 pub use plain::on_one_line;
 pub use prediction::{

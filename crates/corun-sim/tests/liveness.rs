@@ -21,9 +21,6 @@ use rand_chacha::ChaCha8Rng;
 /// Windows that a usual run tries.
 const RUNS: usize = 240;
 
-/// Where such windows begin.
-const IN_STEP: [u64; 3] = [0, 400_000, 624_000];
-
 /// Buffers, by the end of their path, with sizes that are small for any core.
 const SMALL: [(&str, [u32; 2]); 10] = [
     ("rob.entries", [16, 40]),
@@ -186,33 +183,26 @@ fn whatever_runs_on_a_core_comes_to_its_end() {
 #[test]
 fn copies_in_step_at_the_start_of_a_program_come_to_their_end() {
     let trace = Trace::open(&program_start()).unwrap();
-    let models = models();
-    let is_decoupled = |(model, _): &&(CoreModel, TimingTable)| model.front.predecoder.is_none();
-    let decoupled: Vec<_> = models.iter().filter(is_decoupled).collect();
-    for from in IN_STEP {
-        let window = cut(&trace, from, 8_000);
-        let processes = [Process::of(&window)];
-        for (model, timings) in &decoupled {
-            let seating = vec![vec![vec![0]; model.smt_width as usize]];
-            let setup = Setup {
-                model,
-                timings,
-                processes: &processes,
-                seating: &seating,
-                warm_up: 0,
-                length: None,
-                slice_ms: 1.0,
-                switch_us: 1.0,
-                pages: PageSize::Small,
-                seed: 0,
-                offsets: &[],
-                first_turn: 0,
-                own_code: false,
-            };
-            let found = simulate_together(setup, 0, 1);
-            let found =
-                found.unwrap_or_else(|error| panic!("{} from {from} on: {error}", model.name));
-            assert!(found.workers.iter().all(|one| one.cycles < 1e6), "{}", model.name);
-        }
+    let processes = [Process::of(&trace)];
+    for (model, timings) in models().iter().filter(|(model, _)| model.front.predecoder.is_none()) {
+        let seating = vec![vec![vec![0]; model.smt_width as usize]];
+        let setup = Setup {
+            model,
+            timings,
+            processes: &processes,
+            seating: &seating,
+            warm_up: 500_000,
+            length: Some(200_000),
+            slice_ms: 1.0,
+            switch_us: 1.0,
+            pages: PageSize::Small,
+            seed: 0,
+            offsets: &[],
+            first_turn: 0,
+            own_code: false,
+        };
+        let found = simulate_together(setup, 0, 1);
+        let found = found.unwrap_or_else(|error| panic!("{}: {error}", model.name));
+        assert!(found.workers.iter().all(|one| one.cycles < 1e7), "{}", model.name);
     }
 }

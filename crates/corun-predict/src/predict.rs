@@ -146,8 +146,7 @@ pub fn predict(
         !stop.load(Ordering::Relaxed)
     };
     let before = Usage::now();
-    let simulated = simulate_windows(&model, job.timings, &trace, thread, job.pages, goes_on)
-        .map_err(PredictError::Format)?
+    let simulated = simulate_windows(&model, job.timings, &trace, thread, job.pages, goes_on)?
         .ok_or(PredictError::Interrupted { during: "simulated" })?;
     let recorded_instructions = trace.threads()[thread.0 as usize].instructions;
     let cost = Usage::now().since(before, recorded_instructions);

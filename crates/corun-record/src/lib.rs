@@ -28,7 +28,8 @@ pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use placements::{
-    PlacedWorker, PlacementComparison, Placements, SimulatedPlacement, VariedResource,
+    PlacedWorker, PlacementComparison, Placements, RefusedComparison, SimulatedPlacement,
+    VariedResource,
 };
 pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{

@@ -1,7 +1,7 @@
 //! A recorded thread, as a core takes it: once, over and over, or in step with the others of its process.
 
 use corun_trace::format::{Events, FormatError, Trace};
-use corun_trace::{Event, ThreadId};
+use corun_trace::{BlockId, Event, ThreadId, disassemble};
 
 use crate::code::{CodeBlock, Lowering};
 use crate::core::{Feed, Next, Step};
@@ -58,8 +58,9 @@ impl<'t> Recorded<'t> {
     }
 
     /// The next block and its values.
-    fn take(&mut self, values: &mut Vec<u64>) -> Result<Taken, FormatError> {
-        let mut is_anew = false;
+    ///
+    /// `is_anew` says whether a round has begun since there was anything for the core.
+    fn take(&mut self, values: &mut Vec<u64>, is_anew: &mut bool) -> Result<Taken, FormatError> {
         loop {
             let is_over = match &mut self.course {
                 Course::Ordered(own) => return own.next(&mut self.events, values),
@@ -74,9 +75,9 @@ impl<'t> Recorded<'t> {
                 }
                 Some(Event::Marker(_)) => {}
                 // What holds no instruction is not gone through again.
-                None if is_anew => return Ok(Taken::End),
+                None if *is_anew => return Ok(Taken::End),
                 None => {
-                    is_anew = true;
+                    *is_anew = true;
                     let Course::Around { begin, .. } = self.course else { return Ok(Taken::End) };
                     self.events = self.trace.events_at(self.thread, begin)?;
                 }
@@ -89,8 +90,9 @@ impl<'t> Recorded<'t> {
         code: &mut Vec<CodeBlock>,
         values: &mut Vec<u64>,
     ) -> Result<Next, FormatError> {
+        let mut is_anew = false;
         loop {
-            let (id, executed) = match self.take(values)? {
+            let (id, executed) = match self.take(values, &mut is_anew)? {
                 Taken::Block(id, executed) => (id, executed),
                 Taken::Gate => return Ok(Next::Gate),
                 Taken::End => return Ok(Next::End),
@@ -139,5 +141,12 @@ impl Feed for Recorded<'_> {
 
     fn pages(&self) -> Pages {
         self.pages
+    }
+
+    fn describe(&self, block: u32, instruction: u32) -> Option<String> {
+        let id = self.blocks.iter().position(|known| *known == block)?;
+        let block = self.trace.block(BlockId(id as u32));
+        let (address, text) = disassemble(block).into_iter().nth(instruction as usize)?;
+        Some(format!("`{text}` at {address:#x}"))
     }
 }

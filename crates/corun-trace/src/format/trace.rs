@@ -116,6 +116,16 @@ impl Trace {
         &self.map.contents.blocks
     }
 
+    /// Refuses a trace that lacks the bytes of some instructions, as imported ones do: whoever decodes or simulates
+    /// instructions asks this before any work begins.
+    ///
+    /// # Errors
+    /// If a block has no bytes.
+    pub fn require_code(&self) -> Result<(), FormatError> {
+        let without = self.blocks().iter().find(|block| block.bytes().is_none_or(<[u8]>::is_empty));
+        without.map_or(Ok(()), |block| Err(FormatError::NoCode { address: block.address }))
+    }
+
     /// The block that an event of this trace names.
     ///
     /// # Panics

@@ -76,6 +76,9 @@ impl Arguments {
         };
         let trace = super::open(&self.file)?;
         let of_file = |error| super::of_file(&self.file, error);
+        if let Foreign::Sift = foreign {
+            trace.require_code().map_err(of_file)?;
+        }
         let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;
         let place = Place::open(&self.output)?;
         let output = BufWriter::new(place.writer()?);

@@ -63,6 +63,13 @@ fn describe(trace: &Trace, summary: &Summary) -> String {
     line("branches", branches(summary));
     line("memory", memory(summary));
     line("code", footprint(summary.code));
+    if trace.require_code().is_err() {
+        line(
+            "",
+            "no bytes of instructions: `corun simulate` and the export to sift need them"
+                .to_owned(),
+        );
+    }
     line("data", footprint(summary.data));
     for hot in &summary.hottest {
         text += &format!(

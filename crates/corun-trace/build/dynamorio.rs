@@ -33,7 +33,8 @@ struct Mend {
     sound: &'static str,
 }
 
-const MENDS: [Mend; 4] = [WRITTEN_CODE, FRAGMENT_FIELD, FRAGMENT_TOLD, FRAGMENT_NOTED];
+const MENDS: [Mend; 5] =
+    [WRITTEN_CODE, FRAGMENT_FIELD, FRAGMENT_TOLD, FRAGMENT_NOTED, FRAGMENT_FORGOTTEN];
 
 /// Where a program writes to a page that code was executed from, DynamoRIO goes on with the next block as if
 /// the registers were the program's; those that a client has borrowed are not, and the client must know that
@@ -94,15 +95,24 @@ recreate_app_state_internal(dcontext_t *tdcontext, priv_mcontext_t *mcontext,
 const FRAGMENT_NOTED: Mend = Mend {
     file: "core/translate.c",
     faulty: "
-                ilist = recreate_fragment_ilist(tdcontext, NULL, &f, &new_alloc,
-                                                true /*mangle*/, true /*client*/);
-                ASSERT(owning_f",
+        /* Whether a bb or trace, this routine will recreate the entire ilist. */
+        if (f == NULL) {
+            ilist = recreate_fragment_ilist(tdcontext, mcontext->pc,",
     sound: "
-                tdcontext->client_data->fragment_being_translated = FCACHE_ENTRY_PC(f);
-                ilist = recreate_fragment_ilist(tdcontext, NULL, &f, &new_alloc,
-                                                true /*mangle*/, true /*client*/);
-                tdcontext->client_data->fragment_being_translated = NULL;
-                ASSERT(owning_f",
+        tdcontext->client_data->fragment_being_translated =
+            f == NULL ? NULL : FCACHE_ENTRY_PC(f);
+        if (f == NULL) {
+            ilist = recreate_fragment_ilist(tdcontext, mcontext->pc,",
+};
+const FRAGMENT_FORGOTTEN: Mend = Mend {
+    file: "core/translate.c",
+    faulty: "
+        if (ilist == NULL && (f == NULL || FRAGMENT_TRANSLATION_INFO(f) == NULL)) {
+            /* It is problematic",
+    sound: "
+        tdcontext->client_data->fragment_being_translated = NULL;
+        if (ilist == NULL && (f == NULL || FRAGMENT_TRANSLATION_INFO(f) == NULL)) {
+            /* It is problematic",
 };
 
 pub(super) fn build(out: &Path) {

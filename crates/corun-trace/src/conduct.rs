@@ -158,6 +158,9 @@ pub struct Conducted {
     pub took: Duration,
     /// The run without a tracer.
     pub native: Option<Native>,
+    /// Why the program may have behaved otherwise than without a tracer, a sentence each; they are among the
+    /// remarks, too.
+    pub doubts: Vec<String>,
 }
 
 /// Traces the program to an output.
@@ -209,26 +212,48 @@ pub fn conduct<W: Write + Send + 'static>(
     });
     let is_alike = |native: &Native| native.ending == traced.ending;
     let comparable = native.as_ref().filter(|native| is_alike(native)).map(NativeRun::from);
-    if let Some(native) = native.as_ref().filter(|native| !is_alike(native)) {
-        let otherwise = ended_otherwise(chosen.tracer, &traced, native);
-        traced.remarks.push(otherwise);
+    let doubts: Vec<String> = match &native {
+        Some(native) if is_alike(native) => None,
+        Some(native) => ended_otherwise(chosen.tracer, &traced, native),
+        None => ended_in_doubt(chosen.tracer, &traced),
     }
+    .into_iter()
+    .collect();
+    traced.remarks.extend(doubts.iter().cloned());
     let closing = Closing { native: comparable, ..Closing::from(&traced) };
     let output = writer.finish(closing)?;
-    Ok((Conducted { traced, recorded, threads, took, native }, output))
+    Ok((Conducted { traced, recorded, threads, took, native, doubts }, output))
 }
 
-/// A program that crashes only when it is traced is not the one that is at fault.
-fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> String {
-    let mut text = format!(
-        "Run again without a tracer it ended otherwise ({}), so that its time says nothing.",
-        native.ending
-    );
-    if matches!(traced.ending, Ending::Killed(_)) {
-        let (name, others) = (tracer.name(), others(tracer.name()));
-        text += &format!(" Perhaps {name} does not bear this program: try {others}.");
+/// A program that ends otherwise when it is traced is not the one that is at fault.
+fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> Option<String> {
+    if native.ending == Ending::Interrupted {
+        return None;
     }
-    text
+    Some(format!(
+        "Without a tracer the program ended otherwise ({} instead of {}): its time says nothing, and the trace may \
+         show what the program does not do alone. {}",
+        native.ending,
+        traced.ending,
+        another(tracer)
+    ))
+}
+
+/// Whether a program that nobody has seen alone dies alone, too, cannot be known.
+fn ended_in_doubt(tracer: &dyn Tracer, traced: &Traced) -> Option<String> {
+    matches!(traced.ending, Ending::Killed(_)).then(|| {
+        format!(
+            "The program was {}, and was not run without a tracer: if it does not end so alone, the trace shows \
+             what the tracer did. {}",
+            traced.ending,
+            another(tracer)
+        )
+    })
+}
+
+fn another(tracer: &dyn Tracer) -> String {
+    let (name, others) = (tracer.name(), others(tracer.name()));
+    format!("Perhaps {name} does not bear this program: try {others}.")
 }
 
 impl Wish {

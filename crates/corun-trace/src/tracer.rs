@@ -12,6 +12,7 @@ mod ptrace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod qemu;
 mod session;
+mod trial;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -244,19 +244,26 @@ on_quota(uint is_recorded)
     schedule_ask(stream_of(dr_get_current_drcontext()), is_recorded);
 }
 
-static opnd_t
-left_of_quota(void *drcontext)
+static uint
+left_of_quota(void)
 {
-    return dr_raw_tls_opnd(drcontext, segment, slots_offset + offsetof(struct stream_slots, left));
+    return slots_offset + offsetof(struct stream_slots, left);
 }
 
-/* Whether an instruction is the one with which `count_down` begins. */
+/* Whether an instruction is the one with which `count_down` begins, as it was made or as it is decoded. */
 static bool
-counts_down(void *drcontext, instr_t *instruction)
+counts_down(instr_t *instruction)
 {
     int opcode = instr_get_opcode(instruction);
-    return (opcode == OP_sub || opcode == OP_add) && instr_num_dsts(instruction) == 1 &&
-        opnd_same(instr_get_dst(instruction, 0), left_of_quota(drcontext));
+    if ((opcode != OP_sub && opcode != OP_add) || instr_num_dsts(instruction) != 1)
+        return false;
+    opnd_t to = instr_get_dst(instruction, 0);
+    if (!opnd_is_far_memory_reference(to) || opnd_get_segment(to) != segment)
+        return false;
+    if (opnd_is_far_abs_addr(to))
+        return (ptr_uint_t)opnd_get_addr(to) == left_of_quota();
+    return opnd_is_far_base_disp(to) && opnd_get_base(to) == DR_REG_NULL &&
+        opnd_get_index(to) == DR_REG_NULL && opnd_get_disp(to) == (int)left_of_quota();
 }
 
 /* Code that is recorded subtracts, code that is only counted adds: so it can be told later what it was. */
@@ -264,7 +271,7 @@ static void
 count_down(const struct site *site)
 {
     void *drcontext = site->drcontext;
-    opnd_t left = left_of_quota(drcontext);
+    opnd_t left = dr_raw_tls_opnd(drcontext, segment, left_of_quota());
     int32_t count = site->plan->instructions;
     instr_t *enough = INSTR_CREATE_label(drcontext);
     drreg_reserve_aflags(drcontext, site->list, site->where);
@@ -300,7 +307,7 @@ was_recorded(void *drcontext, app_pc cached, bool instead)
     for (int i = 0; i < FAR_ENOUGH && cached != NULL && !is_found; i++) {
         instr_reset(drcontext, &instruction);
         cached = decode(drcontext, cached, &instruction);
-        if (cached != NULL && counts_down(drcontext, &instruction)) {
+        if (cached != NULL && counts_down(&instruction)) {
             is_found = true;
             is_recorded = instr_get_opcode(&instruction) == OP_sub;
         }
@@ -378,10 +385,10 @@ cut(struct stream *stream, app_pc pc)
 {
     struct stream_slots *slots = stream->slots;
     uint64_t *entry = slots->entry;
-    if (entry == NULL || entry == stream->limit)
+    if (entry == NULL || entry < stream->start || entry >= stream->limit)
         return;
     const struct known_block *block = block_of(entry[0]);
-    if (pc < block->start || pc >= block->start + block->bytes)
+    if (block == NULL || pc < block->start || pc >= block->start + block->bytes)
         return;
     slots->next = entry;
     if (pc != block->start) {
@@ -418,7 +425,7 @@ uncount(void *drcontext, struct stream *stream, app_pc pc, instrlist_t *list, ap
     for (instr_t *instruction = list == NULL ? NULL : instrlist_first(list);
          instruction != NULL && from < cached; instruction = instr_get_next(instruction)) {
         from += instr_length(drcontext, instruction);
-        if (!instr_is_app(instruction) && counts_down(drcontext, instruction)) {
+        if (!instr_is_app(instruction) && counts_down(instruction)) {
             int32_t number = opnd_get_immed_int(instr_get_src(instruction, 0));
             counted = number < 0 ? -number : number;
             block = instr_get_app_pc(instruction);
@@ -479,8 +486,11 @@ on_system_call(void *drcontext, int number)
     struct stream *stream = stream_of(drcontext);
     stream_mark(stream, CHANNEL_SYSTEM_CALL, number);
     stream->makes_process = makes_process(drcontext, number);
-    if (replaces_program(number))
+    if (replaces_program(number)) {
         stream_hand_over(stream, 0);
+        if (!stream->discarded)
+            channel_send(CHANNEL_EXEC, stream->thread, 0, 0);
+    }
     return true;
 }
 

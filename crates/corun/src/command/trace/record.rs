@@ -125,7 +125,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         arguments.say("Not timed without a tracer, since standard input can be read only once.");
     }
     for remark in &conducted.traced.remarks {
-        arguments.say(remark);
+        // That the trace may be wrong is said to everybody.
+        if conducted.doubts.contains(remark) {
+            say(remark);
+        } else {
+            arguments.say(remark);
+        }
     }
     let interrupted = conducted.traced.ending == Ending::Interrupted;
     Ok(code(if interrupted { Exit::Interrupted } else { Exit::Done }))
@@ -156,7 +161,7 @@ impl Arguments {
 
 /// What was done, for people.
 fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
-    let Conducted { traced, recorded, threads, took, native } = conducted;
+    let Conducted { traced, recorded, threads, took, native, .. } = conducted;
     let seconds = took.as_secs_f64();
     let of_all = match traced.instructions {
         all if all == *recorded => String::new(),
@@ -201,7 +206,10 @@ impl Write for Counted {
 
 /// Whether a second run could not read what the first one did.
 pub(in crate::command) fn standard_input_is_used_up() -> bool {
+    use std::os::fd::AsFd;
     use std::os::unix::fs::FileTypeExt;
-    let metadata = std::fs::metadata("/dev/stdin").map(|metadata| metadata.file_type());
-    metadata.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
+    // Without /proc, /dev/stdin is not there.
+    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    let kind = input.and_then(|input| Ok(input.metadata()?.file_type()));
+    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }

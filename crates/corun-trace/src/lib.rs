@@ -14,6 +14,7 @@ pub mod format;
 mod native;
 mod operands;
 mod origin;
+mod output;
 mod plan;
 mod process;
 mod profile;

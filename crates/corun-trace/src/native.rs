@@ -1,6 +1,7 @@
 //! The same run without a tracer: what a prediction from the trace is checked against.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -8,6 +9,7 @@ use std::time::Instant;
 use corun_machine::evidence::gigahertz;
 use rustix::process::Pid;
 
+use crate::output::{Reading, Written};
 use crate::process::{Process, silence};
 use crate::{Ending, Target, TraceError};
 
@@ -33,9 +35,18 @@ impl Native {
     /// # Errors
     /// If it cannot be run.
     pub fn run(target: &Target, stop: &AtomicBool) -> Result<Self, TraceError> {
+        Self::run_and_watch(target, stop, false).map(|(native, _)| native)
+    }
+
+    /// The same, and what the program has written to standard output, if that is wanted.
+    pub(crate) fn run_and_watch(
+        target: &Target,
+        stop: &AtomicBool,
+        is_watched: bool,
+    ) -> Result<(Self, Option<Written>), TraceError> {
         let before = clock_ghz();
         let begin = Instant::now();
-        let (status, usage, interrupted) = run(target, stop)
+        let (status, usage, interrupted, written) = run(target, stop, is_watched)
             .map_err(|source| TraceError::Program { program: target.program.clone(), source })?;
         let wall_s = begin.elapsed().as_secs_f64();
         let ending = match (libc::WIFEXITED(status), interrupted) {
@@ -45,19 +56,32 @@ impl Native {
         };
         let clock_ghz = before.zip(clock_ghz()).map(Into::into);
         let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
-        Ok(Self { ending, wall_s, user_s, system_s, clock_ghz })
+        Ok((Self { ending, wall_s, user_s, system_s, clock_ghz }, written))
     }
 }
 
-fn run(target: &Target, stop: &AtomicBool) -> io::Result<(i32, libc::rusage, bool)> {
+type Run = (i32, libc::rusage, bool, Option<Written>);
+
+fn run(target: &Target, stop: &AtomicBool, is_watched: bool) -> io::Result<Run> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     silence(&mut command);
+    let reader = if is_watched {
+        let (reader, writer) = io::pipe()?;
+        command.stdout(writer);
+        Some(reader)
+    } else {
+        None
+    };
     let child = command.spawn()?;
+    // It holds an end of the pipe.
+    drop(command);
+    let reading = reader.map(|reader| Reading::begin(OwnedFd::from(reader).into(), None));
     let id = Pid::from_child(&child);
     let process = Process::of(id)?;
     let (ended, interrupted) = process.until(stop, || collect(id));
-    ended.map(|(status, usage)| (status, usage, interrupted))
+    let written = reading.and_then(Reading::end).map(|(written, _)| written);
+    ended.map(|(status, usage)| (status, usage, interrupted, written))
 }
 
 fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {

@@ -297,6 +297,7 @@ fn conducted(
         from: None,
         threads: Vec::new(),
         runs_again: false,
+        compares_output: false,
         options: Options::default(),
     };
     let silence = Silence::begin();

@@ -162,8 +162,8 @@ fn mended(source: &Path, folder: &Path) -> PathBuf {
     run(Command::new("cp").args(["-R", "--"]).arg(source).arg(&copy), "cp");
     for Mend { file, faulty, sound } in MENDS {
         let file = copy.join(file);
-        let text = fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let text =
+            fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         assert_eq!(text.matches(faulty).count(), 1, "{}: expected, once:{faulty}", file.display());
         fs::write(&file, text.replace(faulty, sound))
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));

@@ -15,6 +15,7 @@ pub mod format;
 mod native;
 mod operands;
 mod origin;
+mod output;
 mod plan;
 mod process;
 mod profile;

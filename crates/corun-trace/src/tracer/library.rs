@@ -59,8 +59,9 @@ pub(super) fn own_folder() -> Result<PathBuf, Unavailable> {
 fn folder_in(proc: &Path) -> Result<PathBuf, Unavailable> {
     let missing = |found: String| Unavailable {
         found: format!("expected the files of this process in {}, found {found}", proc.display()),
-        next_step: "Mount it (mount -t proc proc /proc), or take --tracer ptrace, which does without."
-            .to_owned(),
+        next_step:
+            "Mount it (mount -t proc proc /proc), or take --tracer ptrace, which does without."
+                .to_owned(),
     };
     // Its number may be another one than getpid(2) says: that of the namespace in which it was mounted.
     let number = fs::read_link(proc.join("self")).map_err(|error| missing(error.to_string()))?;

@@ -91,8 +91,16 @@ pub(super) fn trace<I: Interpreter>(
     let process = Running(command.spawn().map_err(unrunnable)?, mark);
     let threads = HashMap::new();
     let taken = Vec::new();
-    let mut session =
-        Session { process, channel, interpreter, threads, sink, taken, has_told: false, is_replaced: false };
+    let mut session = Session {
+        process,
+        channel,
+        interpreter,
+        threads,
+        sink,
+        taken,
+        has_told: false,
+        is_replaced: false,
+    };
     let was_stopped = session.serve(stop)?;
     session.tell_unfinished()?;
     let is_left_open = !session.is_replaced && session.threads.values().any(I::is_open);

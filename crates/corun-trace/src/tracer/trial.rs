@@ -76,7 +76,8 @@ fn image() -> Vec<u8> {
     let begin = u64::from(HEADER + SEGMENT);
     let size = begin + CODE.len() as u64;
     let mut image = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    let (executable, x86_64, version, loaded, read_and_executed) = (2_u16, 62_u16, 1_u32, 1_u32, 5_u32);
+    let (executable, x86_64, version, loaded, read_and_executed) =
+        (2_u16, 62_u16, 1_u32, 1_u32, 5_u32);
     image.extend([executable, x86_64].iter().flat_map(|field| field.to_le_bytes()));
     image.extend(version.to_le_bytes());
     image.extend([ADDRESS + begin, HEADER.into(), 0].iter().flat_map(|field| field.to_le_bytes()));

@@ -6,6 +6,7 @@
 mod entries;
 mod stretches;
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::image::CommandLine;
-use super::library::Packed;
+use super::library::{Packed, own_folder};
 use super::{session, trial};
 use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use entries::Entries;
@@ -52,6 +53,7 @@ impl Tracer for DynamoRio {
     fn ready(&self) -> Result<(), Unavailable> {
         static PASSED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
         find()?;
+        own_namespace()?;
         trial::passed(self, &PASSED)
     }
 
@@ -76,6 +78,24 @@ impl Tracer for DynamoRio {
         };
         session::trace(Entries::new(plan.clone().into()), command, target, &plan, sink, stop)
     }
+}
+
+/// DynamoRIO looks into `/proc` by the number that getpid(2) gives, and hangs where another process has it.
+fn own_namespace() -> Result<(), Unavailable> {
+    let folder = own_folder()?;
+    let (found, expected) = (folder.file_name().unwrap_or_default(), std::process::id());
+    if found == OsStr::new(&expected.to_string()) {
+        return Ok(());
+    }
+    Err(Unavailable {
+        found: format!(
+            "expected a /proc of this process's own namespace, where it is process {expected}, found one where it \
+             is process {}",
+            found.display()
+        ),
+        next_step: "Mount one (mount -t proc proc /proc), or take another tracer with --tracer."
+            .to_owned(),
+    })
 }
 
 /// DynamoRIO's library and the client.

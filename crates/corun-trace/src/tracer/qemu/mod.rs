@@ -30,8 +30,20 @@ const REMARKS: [&str; 3] = [
 
 /// The client by the version of QEMU's plugin interface that it speaks, newest first.
 static CLIENTS: [(u32, Packed); 2] = [
-    (9, Packed::new("client-2.so", include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-2.so.zst")))),
-    (0, Packed::new("client-1.so", include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-1.so.zst")))),
+    (
+        9,
+        Packed::new(
+            "client-2.so",
+            include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-2.so.zst")),
+        ),
+    ),
+    (
+        0,
+        Packed::new(
+            "client-1.so",
+            include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-1.so.zst")),
+        ),
+    ),
 ];
 
 /// Traces with QEMU.

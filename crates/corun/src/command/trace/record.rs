@@ -102,6 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         from: arguments.from(),
         threads: arguments.threads.clone(),
         runs_again: !arguments.once && !is_pipe,
+        compares_output: arguments.output != Path::new("-"),
         options: Options { level: arguments.level, ..Options::default() },
     };
     let stop = interruption::flag_on_signals()?;

@@ -6,7 +6,7 @@
 //! fails or a signal ends it.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -49,9 +49,9 @@ impl Output {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, MODE);
         let mut name = None;
         let made = builder().make_in(folder_of(&target), |path| {
-            // Before the file is there: a signal between the two would leave it.
-            name = Some(Unfinished::new(path));
-            open_with(&options, path)
+            let (file, unfinished) = Unfinished::made(path, || open_with(&options, path))?;
+            name = Some(unfinished);
+            Ok(file)
         })?;
         let (file, path) = made.into_parts();
         // Who forgets it is `name`.
@@ -90,14 +90,16 @@ impl Output {
             return Ok(());
         }
         match link(&self.file, target) {
+            Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            linked => return linked,
+            Err(_) => return self.copied_to(target),
         }
         // A link replaces nothing; only for these two calls the file has another name.
         let mut name = None;
         let made = builder().make_in(folder_of(target), |path| {
-            name = Some(Unfinished::new(path));
-            link(&self.file, path)
+            let ((), unfinished) = Unfinished::made(path, || link(&self.file, path))?;
+            name = Some(unfinished);
+            Ok(())
         })?;
         made.into_temp_path().keep().map_err(|error| error.error)?;
         if let Some(name) = name {
@@ -105,6 +107,14 @@ impl Output {
             name.forget();
         }
         Ok(())
+    }
+
+    /// Where the file can be given no name although it could be made: a file system in user space, a sandbox.
+    fn copied_to(mut self, target: &Path) -> io::Result<()> {
+        let mut copy = Self::named(target.to_owned())?;
+        self.file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut self.file, &mut copy.file)?;
+        copy.finish()
     }
 }
 
@@ -208,7 +218,9 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("run.json");
             for old in [None, Some("old"), Some("older")] {
-                old.map(|old| std::fs::write(&path, old).unwrap());
+                if let Some(old) = old {
+                    std::fs::write(&path, old).unwrap();
+                }
                 let [output, _] = {
                     let mut ways = ways(&path);
                     ways.rotate_left(way);
@@ -236,6 +248,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = Output::create(&folder.path().join("run.json")).unwrap();
         assert_eq!(names(folder.path()).is_empty(), output.name.is_none());
+    }
+
+    #[test]
+    fn what_can_be_given_no_name_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        std::fs::write(&path, "old").unwrap();
+        let mut output = Output::create(&path).unwrap();
+        output.write_all(b"new").unwrap();
+        output.copied_to(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(folder.path()), ["run.json"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! A signal handler may neither lock nor allocate, so names lie in a table of pointers.
 
 use std::ffi::{CString, c_char};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
@@ -27,7 +28,7 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    pub(crate) fn new(path: &Path) -> Self {
+    fn new(path: &Path) -> Self {
         HANDLERS.call_once(handle_signals);
         let place = CString::new(path.as_os_str().as_bytes()).ok().and_then(|name| {
             let name = name.into_raw();
@@ -42,6 +43,22 @@ impl Unfinished {
             place
         });
         Self { path: path.to_owned(), place }
+    }
+
+    /// What `make` makes at `path`. The name is noted before: a signal between the two would leave the file.
+    pub(crate) fn made<T>(
+        path: &Path,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<(T, Self)> {
+        let unfinished = Self::new(path);
+        match make() {
+            Ok(made) => Ok((made, unfinished)),
+            Err(error) => {
+                // What is there is somebody else's.
+                unfinished.forget();
+                Err(error)
+            }
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {

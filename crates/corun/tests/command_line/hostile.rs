@@ -87,6 +87,8 @@ const LINES: &[&str] = &[
     "schedule --topology 1x1x1 --load tasks:#",
     "schedule --topology 1x1x1 --load perf-sched:#",
     "schedule --topology 1x1x1 --load rt-app:#",
+    "schedule --topology 1x1x1 --policy cfs --load rt-app:# --csv -",
+    "schedule --topology 1x1x1 --policy cfs --load rt-app:# --svg -",
     "schedule --topology 1x1x1 --load rt-app:@",
     "schedule --topology 1x2x2 --pairs # --load batch:jobs=1,work=1s",
     "schedule --topology 1x1x1 --costs # --load batch:jobs=1,work=1s",
@@ -145,6 +147,8 @@ fn contents() -> Vec<Vec<u8>> {
         format!("{{\"format\": \"{text}\", \"version\": 1}}").into_bytes(),
         b"{\"format\": \"\\u001b]0;x\\u0007\\u202e\", \"version\": 1, \"tasks\": {\"\\u001b\": 1}}"
             .to_vec(),
+        br#"{"tasks": {"\u001b]0;\u202e": {"loop": 1, "run": 1000}}, "global": {"duration": 1}}"#
+            .to_vec(),
         format!("{{\"tasks\": {{\"{text}\": {{\"run\": \"{text}\"}}}}}}").into_bytes(),
         format!("{text} 1234 [000] 1.000000: sched:sched_switch: {text}\n").into_bytes(),
         format!("NTCreateX \"{text}\" 0x00000000 0 0 SUCCESS {text}\n").into_bytes(),
@@ -191,8 +195,8 @@ fn nothing_that_a_user_or_a_file_says_steers_a_terminal() {
         .collect();
     let mut all: Vec<Vec<OsString>> = Vec::new();
     for line in LINES {
-        let words = |file: &PathBuf| {
-            line.split(' ').map(|word| {
+        let words = |file: &PathBuf| -> Vec<OsString> {
+            let of_word = |word: &str| {
                 let parts = word.split_inclusive(['@', '#']).map(|part| {
                     let (plain, mark) = part.split_at(part.len() - 1);
                     match mark {
@@ -202,11 +206,12 @@ fn nothing_that_a_user_or_a_file_says_steers_a_terminal() {
                     }
                 });
                 parts.collect::<OsString>()
-            })
+            };
+            line.split(' ').map(of_word).collect()
         };
         match line.contains('#') {
-            true => all.extend(files.iter().map(|file| words(file).collect())),
-            false => all.push(words(&files[0]).collect()),
+            true => all.extend(files.iter().map(words)),
+            false => all.push(words(&files[0])),
         }
     }
     // The other arguments of a user are UTF-8 on most systems, and clap refuses others early.

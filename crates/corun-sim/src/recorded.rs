@@ -150,3 +150,33 @@ impl Feed for Recorded<'_> {
         Some(format!("`{text}` at {address:#x}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::convert::champsim::import;
+    use corun_trace::format::{Options, Writer};
+
+    use super::*;
+    use crate::model;
+    use crate::timing::TimingTable;
+
+    #[test]
+    fn a_thread_without_code_has_ended_however_often_it_goes_round() {
+        let record = |address: u64| {
+            let mut bytes = [0_u8; 64];
+            bytes[..8].copy_from_slice(&address.to_le_bytes());
+            bytes
+        };
+        let file = [record(0x1000), record(0x1004)].concat();
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        import(&file[..], &mut writer).unwrap();
+        let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
+        assert!(matches!(trace.require_code(), Err(FormatError::NoCode { address: 0x1000 })));
+        let model = model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let lowering = Lowering::new(&model, &timings);
+        let course = Course::Around { begin: 0, end: 2, first: 0 };
+        let mut feed = Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), course).unwrap();
+        assert_eq!(feed.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
+    }
+}

@@ -68,7 +68,13 @@ impl<F: Feed> Core<F> {
         let mut moves = self.parameters.moves_a_cycle;
         let count = self.threads.len();
         self.threads[index].copies.begin(self.now);
-        match self.lacks_room(index) {
+        let lacking = self.lacks_room(index);
+        if lacking.as_ref().is_some_and(|full| full.own == 0) {
+            // Siblings alone fill it.
+            let since = self.threads[index].starved.unwrap_or(self.now);
+            self.threads[index].starved = Some(since);
+        }
+        match lacking {
             Some(Full { what, limit, own })
                 if count > 1 && limit.is_taken(own, self.parameters.dispatch) =>
             {

@@ -350,7 +350,7 @@ mod tests {
                     |&left: &u32| Again { code: Some(code.clone()), block: 0, place: 0x8000, left };
                 let feeds = [TIMES].iter().chain(siblings).map(feed).collect();
                 let mut machine = Machine::new(&model, vec![(lowering.stack_update(), feeds)]);
-                machine.run(&[vec![u64::MAX; 1 + siblings.len()]]);
+                machine.run(&[vec![u64::MAX; 1 + siblings.len()]]).unwrap();
                 machine.retired_within(0, 0).1
             };
             assert_eq!(end(&[0]), end(&[]), "{}", model.name);

@@ -95,10 +95,11 @@ impl<F: Feed> Core<F> {
 
     /// Of each thread how far it has come.
     pub(crate) fn progress(&self) -> impl Iterator<Item = Progress> {
-        self.threads.iter().map(|thread| {
+        let is_to_come = |at: u64| at > self.now && !self.never_comes(at - self.now);
+        self.threads.iter().map(move |thread| {
             if thread.is_done() {
                 Progress::Ended
-            } else if thread.paused > self.now || thread.resumes > self.now {
+            } else if is_to_come(thread.paused) || is_to_come(thread.resumes) {
                 Progress::Paused
             } else if thread.fetcher.waits() && thread.is_drained() && thread.stores.len() == 0 {
                 Progress::AtGate

@@ -78,6 +78,67 @@ fn five_tasks_on_four_cpus_share_equally() {
     assert_eq!(run("pinned", &load, &settings("1x4x1", "1")).0.makespan, 20 * SECOND);
 }
 
+/// The lecture's jobs of 9.962 s: five on four CPUs ended after 12.208 to 13.143 s, where equal shares of a
+/// CPU say 12.4525 s. Kernels that balance average loads rotate whoever has no CPU of its own; a pair that
+/// stays on one CPU ends after 1.2 times as long.
+#[test]
+fn jobs_that_have_no_cpu_of_their_own_rotate() {
+    const SEEDS: u64 = 20;
+    for policy in ["cfs", "eevdf", "core"] {
+        for (topology, jobs, cpus) in [("1x4x1", 5, 4), ("1x8x1", 10, 8), ("1x2x1", 3, 2)] {
+            let load = load(&format!("batch:jobs={jobs},work=9.962s"));
+            let equal = 9_962_000_000.0 * f64::from(jobs) / f64::from(cpus);
+            let (mut first, mut last) = (0.0, 0.0);
+            for seed in 0..SEEDS {
+                let settings = Settings { seed, ..settings(topology, "1") };
+                let (outcome, stretches) = run(policy, &load, &settings);
+                let ends: Vec<f64> = (0..jobs as u64)
+                    .map(|job| stretches.iter().filter(move |it| it.task == job).map(|it| it.end))
+                    .map(|ends| ends.max().unwrap() as f64 / equal)
+                    .collect();
+                assert!(outcome.is_finished);
+                let bounds = 0.88..=1.12;
+                let is_within = ends.iter().all(|end| bounds.contains(end));
+                assert!(is_within, "{policy}, {jobs} on {topology}, seed {seed}: {ends:?}");
+                first += ends.iter().copied().fold(f64::MAX, f64::min) / SEEDS as f64;
+                last += ends.iter().copied().fold(0.0, f64::max) / SEEDS as f64;
+            }
+            println!("{policy}, {jobs} on {topology}: {first:.3} to {last:.3} of equal shares");
+            // On average over seeds the last within what the lecture saw once; beside a pair that stays on
+            // one CPU the first would end after 0.8 of the time, or 0.67.
+            assert!(first > 0.9, "{policy}, {jobs} on {topology}: {first}");
+            assert!(last < 13.143 / 12.4525, "{policy}, {jobs} on {topology}: {last}");
+        }
+    }
+}
+
+/// The arithmetic of whole tasks moves none from two to one: `imbalance` of Linux 2.5.31 is (2 - 1) / 2.
+#[test]
+fn linux_2_5_leaves_a_pair_on_one_cpu() {
+    let load = load("batch:jobs=5,work=10s");
+    for policy in ["flat", "ht-2.5"] {
+        let (outcome, _) = run(policy, &load, &settings("1x4x1", "1"));
+        assert!(outcome.makespan > 14 * SECOND, "{policy}: {}", outcome.makespan);
+    }
+}
+
+/// A pair of tasks that may run on one CPU only does not keep the others from rotating.
+#[test]
+fn who_is_bound_keeps_nobody_from_rotating() {
+    let mut load = Load::default();
+    let job = load.program("job", "it", vec![Step::Run(Amount::Fixed(5 * SECOND))]);
+    let first: Arc<CpuSet> = Arc::new([0].into_iter().collect());
+    load.tasks = vec![TaskSpec { affinity: Some(first), ..TaskSpec::of(job) }; 2];
+    load.tasks(job, 4);
+    for policy in ["cfs", "eevdf"] {
+        let (outcome, stretches) = run(policy, &load, &settings("1x4x1", "1"));
+        // The four have three CPUs: 20 s of work in 6.67 s, the bound pair 10 s.
+        let free = stretches.iter().filter(|it| it.task >= 2).map(|it| it.end).max().unwrap();
+        assert!(free < 7_300_000_000, "{policy}: {free}");
+        assert!(outcome.makespan < 10_100_000_000, "{policy}: {}", outcome.makespan);
+    }
+}
+
 /// Two jobs a core at yield y: each has y/2 of the speed.
 #[test]
 fn eight_jobs_on_four_cores_take_two_over_the_yield() {

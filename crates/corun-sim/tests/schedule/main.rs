@@ -3,6 +3,7 @@
 
 mod exact;
 mod properties;
+mod recorded;
 
 use corun_sim::schedule::policy::PolicyEntry;
 use corun_sim::schedule::{

@@ -151,12 +151,15 @@ fn record(text: &str) -> Result<Recording, ScheduleError> {
         if let Some(body) = event.strip_prefix("sched_switch: ") {
             let (from, to) = switch(body).ok_or_else(|| wrong("expected two tasks of a switch"))?;
             recording.switches(cpu, from, to, now);
-        } else if let Some(body) =
+            continue;
+        }
+        // Every event is recorded while its task has the CPU.
+        recording.shows(cpu, pid, now);
+        if let Some(body) =
             event.strip_prefix("sched_wak").and_then(|it| Some(it.split_once(": ")?.1))
         {
             let woken = named(body, "").or_else(|| plain(body));
             let woken = woken.ok_or_else(|| wrong("expected the task that is woken"))?;
-            recording.shows(cpu, pid, now);
             recording.tasks.entry(woken.pid).or_default().wakes(now);
         }
     }

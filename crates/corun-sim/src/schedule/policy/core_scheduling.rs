@@ -1,12 +1,13 @@
 //! Core scheduling: only tasks with the same cookie run on a core at the same time; a sibling that has no
 //! such task stays idle. When a slice is over, the whole core chooses anew.
 //!
-//! Virtual run times and balancing as in CFS, in one queue a core. A task that is moved beside one that
-//! runs has its cookie where there is such a task (`sched_core_cookie_match`).
+//! Virtual run times and balancing as in CFS, in one queue a core. A task is not moved beside those of another
+//! cookie unless balancing has failed before (`sched_core_cookie_match` in `task_hot`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::domains::Waiting;
+use super::load_balance::{self, Domains, Moved};
 use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, around, least};
 use crate::schedule::engine::{State, TaskId};
 use crate::schedule::topology::Topology;
@@ -16,20 +17,22 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry {
     summary: "core scheduling: siblings run tasks of one cookie only, or are idle",
     source: "Linux 5.14, Documentation/admin-guide/hw-vuln/core-scheduling.rst",
     is_without_siblings: false,
-    make: |topology, _| Box::new(CoreScheduling::new(topology)),
+    make: |topology, seed| Box::new(CoreScheduling::new(topology, seed)),
 };
 
 /// A slice, what a woken task may be ahead and a new one is behind, in nanoseconds.
 const SLICE: u64 = 3_000_000;
-/// Balancing by the timer.
-const IDLE_INTERVAL: u64 = 4_000_000;
-const BUSY_INTERVAL: u64 = 64_000_000;
+
+/// The tick, in nanoseconds.
+const TICK: u64 = 4_000_000;
 
 #[derive(Debug, Clone, Default)]
 struct Queue {
     /// By cookie, and then by virtual run time.
     tasks: BTreeMap<u32, BTreeSet<(u64, TaskId)>>,
     length: usize,
+    /// What they weigh.
+    weight: u64,
     /// The cookie of the tasks that run.
     cookie: u32,
     /// The virtual run time of whoever is farthest behind; it goes forward only.
@@ -48,6 +51,7 @@ struct CoreScheduling {
     queues: Vec<Queue>,
     entities: Vec<Entity>,
     waiting: Waiting,
+    domains: Domains,
 }
 
 fn core(state: &State, cpu: usize) -> usize {
@@ -55,11 +59,12 @@ fn core(state: &State, cpu: usize) -> usize {
 }
 
 impl CoreScheduling {
-    fn new(topology: &Topology) -> Self {
+    fn new(topology: &Topology, seed: u64) -> Self {
         Self {
             queues: vec![Queue::default(); topology.cores.len()],
             entities: Vec::new(),
             waiting: Waiting::new(topology),
+            domains: Domains::new(topology, seed, false),
         }
     }
 
@@ -85,16 +90,23 @@ impl CoreScheduling {
 
     /// Takes the first task of a cookie that may run on a CPU.
     fn take(&mut self, state: &State, core: usize, cookie: u32, cpu: usize) -> Option<TaskId> {
-        let queue = &mut self.queues[core];
-        let tasks = queue.tasks.get_mut(&cookie)?;
+        let tasks = self.queues[core].tasks.get(&cookie)?;
         let &entry = tasks.iter().find(|(_, task)| state.may_run(*task, cpu))?;
-        tasks.remove(&entry);
-        if tasks.is_empty() {
-            queue.tasks.remove(&cookie);
+        self.remove(state, core, cookie, entry);
+        Some(entry.1)
+    }
+
+    fn remove(&mut self, state: &State, core: usize, cookie: u32, entry: (u64, TaskId)) {
+        let queue = &mut self.queues[core];
+        if let Some(tasks) = queue.tasks.get_mut(&cookie) {
+            tasks.remove(&entry);
+            if tasks.is_empty() {
+                queue.tasks.remove(&cookie);
+            }
         }
         queue.length -= 1;
+        queue.weight -= state.task(entry.1).weight;
         self.waiting.ends(state, state.topology().cores[core][0]);
-        Some(entry.1)
     }
 
     fn tasks(&self, state: &State, core: usize) -> usize {
@@ -111,61 +123,49 @@ impl CoreScheduling {
             queue.least = queue.least.max(least);
         }
     }
+}
 
-    /// The core behind a cache with most tasks, of those that have one to give away.
-    fn busiest(&self, state: &State, own: usize, cache: usize) -> Option<usize> {
-        let topology = state.topology();
-        let cpus = topology.caches[cache].iter().copied();
-        let cores = cpus.map(|cpu| (cpu, core(state, cpu)));
-        let others = cores.filter(|&(cpu, core)| core != own && topology.cores[core][0] == cpu);
-        let others = others.map(|(_, core)| core).filter(|&core| self.queues[core].length > 0);
-        others.max_by_key(|&core| (self.tasks(state, core), usize::MAX - core))
+/// The tasks that wait at a core are those of its first CPU.
+impl load_balance::Queues for CoreScheduling {
+    fn tasks(&self, state: &State, cpu: usize) -> usize {
+        let core = core(state, cpu);
+        let is_first = state.topology().cores[core][0] == cpu;
+        let waiting = if is_first { self.queues[core].length } else { 0 };
+        waiting + usize::from(state.running(cpu).is_some())
     }
 
-    /// Moves a waiting task of one of these cookies, tried in their order.
-    fn pull(&mut self, state: &State, from: usize, cpu: usize, cookies: &[u32]) -> Balanced {
-        let mut cookies = cookies.iter();
-        match cookies.find_map(|&cookie| self.take(state, from, cookie, cpu)) {
-            Some(task) => {
-                self.enqueue(state, task, cpu, Why::Pushed);
-                Balanced::Pulled
-            }
-            None => Balanced::Nothing,
+    fn load(&self, state: &State, cpu: usize) -> u64 {
+        let core = core(state, cpu);
+        let is_first = state.topology().cores[core][0] == cpu;
+        let waiting = if is_first { self.queues[core].weight } else { 0 };
+        waiting + state.running(cpu).map_or(0, |task| state.task(task).weight)
+    }
+
+    fn has_waiting(&self, state: &State, cpus: &[usize]) -> bool {
+        self.waiting.among(state, cpus)
+    }
+
+    fn candidates(&self, state: &State, cpu: usize) -> Vec<TaskId> {
+        let core = core(state, cpu);
+        if state.topology().cores[core][0] != cpu {
+            return Vec::new();
         }
+        let tasks = self.queues[core].tasks.values().flatten();
+        let mut tasks: Vec<TaskId> = tasks.map(|&(_, task)| task).collect();
+        tasks.sort_by_key(|&task| state.task(task).last_ran);
+        tasks
     }
 
-    /// A busy core takes half of what another has more, an idle CPU a task that it may begin at once.
-    fn relieve(&mut self, state: &State, from: usize, cpu: usize, is_busy: bool) -> Balanced {
-        let own = core(state, cpu);
-        let runs = self.queues[own].cookie;
-        let is_free = state.running_on_core(own) == 0;
-        match (is_busy, is_free) {
-            (true, _) => {
-                let tasks = [from, own].map(|core| self.tasks(state, core));
-                let mut balanced = Balanced::Nothing;
-                for _ in 0..tasks[0].saturating_sub(tasks[1]) / 2 {
-                    let cookies = self.cookies(from, runs, true);
-                    if self.pull(state, from, cpu, &cookies) == Balanced::Nothing {
-                        break;
-                    }
-                    balanced = Balanced::Pulled;
-                }
-                balanced
-            }
-            // Those that cannot run beside what runs there come first.
-            (false, true) => {
-                let cookies = self.cookies(from, self.queues[from].cookie, false);
-                self.pull(state, from, cpu, &cookies)
-            }
-            (false, false) => self.pull(state, from, cpu, &[runs]),
-        }
+    fn is_unfit(&self, state: &State, task: TaskId, to: usize) -> bool {
+        let core = core(state, to);
+        state.running_on_core(core) > 0 && self.queues[core].cookie != state.task(task).cookie
     }
 
-    /// The cookies that wait at a core: the one of this cookie first, or last.
-    fn cookies(&self, core: usize, cookie: u32, is_first: bool) -> Vec<u32> {
-        let mut cookies: Vec<u32> = self.queues[core].tasks.keys().copied().collect();
-        cookies.sort_by_key(|&it| (it == cookie) != is_first);
-        cookies
+    fn transfer(&mut self, state: &State, task: TaskId, from: usize, to: usize) {
+        let home = core(state, from);
+        let virtual_run = self.entity(state, task, home).virtual_run;
+        self.remove(state, home, state.task(task).cookie, (virtual_run, task));
+        self.enqueue(state, task, to, Why::Pushed);
     }
 }
 
@@ -218,6 +218,7 @@ impl Policy for CoreScheduling {
         let queue = &mut self.queues[core];
         queue.tasks.entry(state.task(task).cookie).or_default().insert(entry);
         queue.length += 1;
+        queue.weight += state.task(task).weight;
         self.waiting.begins(state, cpu);
     }
 
@@ -280,27 +281,27 @@ impl Policy for CoreScheduling {
 
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
         let own = core(state, cpu);
-        if state.waiting() == 0 {
-            return Balanced::Nothing;
-        }
-        let is_busy = when == Balance::Busy;
-        if !is_busy && self.queues[own].length > 0 {
+        if when != Balance::Busy && self.queues[own].length > 0 {
             // What may run beside the siblings may have changed since this CPU looked.
             return if when == Balance::Idle { Balanced::Pulled } else { Balanced::Nothing };
         }
-        let caches = self.waiting.looked_behind(state, cpu, when).into_iter().flatten();
-        for cache in caches {
-            if let Some(from) = self.busiest(state, own, cache)
-                && self.relieve(state, from, cpu, is_busy) == Balanced::Pulled
-            {
-                return Balanced::Pulled;
-            }
+        let mut domains = std::mem::take(&mut self.domains);
+        let moved = domains.balance(self, state, cpu, when);
+        self.domains = domains;
+        match moved {
+            Moved::Nothing => Balanced::Nothing,
+            Moved::Waiting => Balanced::Pulled,
+            Moved::Running(from) => Balanced::Push(from),
         }
-        Balanced::Nothing
     }
 
-    fn balance_interval(&self, _state: &State, is_idle: bool) -> Option<u64> {
-        Some(if is_idle { IDLE_INTERVAL } else { BUSY_INTERVAL })
+    fn next_balance(&self, state: &State, cpu: usize, is_idle: bool) -> Option<u64> {
+        // A sibling that has found no task of the cookie looks again by its own tick.
+        self.domains.next(state, cpu, !is_idle).or_else(|| is_idle.then(|| state.now() + TICK))
+    }
+
+    fn moves_running(&self) -> bool {
+        true
     }
 
     fn calls_siblings(&self) -> bool {

@@ -1,10 +1,5 @@
-//! Where balancing looks for waiting tasks: behind the CPU's own last-level cache, then behind the one
-//! that has most of them.
-//!
-//! A busy CPU looks beyond its cache only if it is the first behind it, as one CPU of a group does in the
-//! kernel (`should_we_balance`).
+//! How many tasks wait behind each last-level cache, so that balancing need not look where none does.
 
-use super::Balance;
 use crate::schedule::engine::State;
 use crate::schedule::topology::Topology;
 
@@ -32,22 +27,12 @@ impl Waiting {
         self.0[cache]
     }
 
-    /// The caches behind which a CPU looks for waiting tasks, one after the other.
-    pub(super) fn looked_behind(
-        &self,
-        state: &State,
-        cpu: usize,
-        when: Balance,
-    ) -> [Option<usize>; 2] {
-        let topology = state.topology();
-        let own = topology.cpus[cpu].cache;
-        let looks_further = when != Balance::Busy || topology.caches[own][0] == cpu;
-        let others = (0..self.0.len()).filter(|&cache| cache != own && self.0[cache] > 0);
-        let per_cpu =
-            |&cache: &usize| self.0[cache] * topology.cpus.len() / topology.caches[cache].len();
-        [
-            (self.0[own] > 0).then_some(own),
-            if looks_further { others.max_by_key(per_cpu) } else { None },
-        ]
+    /// Whether a task waits at one of these CPUs, which lie behind one cache or are all there are.
+    pub(super) fn among(&self, state: &State, cpus: &[usize]) -> bool {
+        let own = state.topology().cpus[cpus[0]].cache;
+        match cpus.len() > state.topology().caches[own].len() {
+            true => state.waiting() > 0,
+            false => self.0[own] > 0,
+        }
     }
 }

@@ -35,6 +35,10 @@ pub(super) trait Queues {
     fn has_waiting(&self, state: &State, cpus: &[usize]) -> bool;
     /// The waiting tasks of a CPU, the one that was longest neither run nor enqueued first.
     fn candidates(&self, state: &State, cpu: usize) -> Vec<TaskId>;
+    /// Whether a waiting task had better not go to a CPU, though it may, for more than its cache.
+    fn is_unfit(&self, _state: &State, _task: TaskId, _to: usize) -> bool {
+        false
+    }
     /// Moves a waiting task from the queue of one CPU to that of another.
     fn transfer(&mut self, state: &State, task: TaskId, from: usize, to: usize);
 }
@@ -81,7 +85,7 @@ struct Span {
 }
 
 /// The domains of all CPUs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Domains {
     spans: Vec<Span>,
     /// By CPU, the smallest domain first.
@@ -90,6 +94,7 @@ pub(super) struct Domains {
     phases: Vec<u64>,
     /// The longest time between two balancings, in ticks.
     longest: u64,
+    random: Option<ChaCha8Rng>,
 }
 
 /// `enum group_type`; the later relieves the earlier.
@@ -132,7 +137,8 @@ impl Group {
 }
 
 impl Domains {
-    pub(super) fn new(topology: &Topology, seed: u64) -> Self {
+    /// `balances_siblings`: whether the siblings of a core have queues of their own.
+    pub(super) fn new(topology: &Topology, seed: u64, balances_siblings: bool) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x646f_6d61_696e);
         let all: Vec<usize> = (0..topology.cpus.len()).collect();
         let mut spans = Vec::new();
@@ -151,7 +157,7 @@ impl Domains {
             for cpus in &members {
                 let within = |group: &&Vec<usize>| group.iter().all(|cpu| cpus.contains(cpu));
                 let groups: Vec<Vec<usize>> = below.iter().filter(within).cloned().collect();
-                if groups.len() < 2 {
+                if groups.len() < 2 || (place == 0 && !balances_siblings) {
                     continue;
                 }
                 let prefers_sibling = groups.iter().any(|group| group.len() > 1);
@@ -182,7 +188,7 @@ impl Domains {
         }
         let longest = (TICKS_PER_SECOND * all.len() as u64 / 10).max(1);
         let phases = all.iter().map(|_| random.random_range(0..TICK)).collect();
-        let mut domains = Self { spans, domains, phases, longest };
+        let mut domains = Self { spans, domains, phases, longest, random: None };
         // What went before the load is not known: the first balancing comes at any time of the interval.
         for cpu in all {
             for level in 0..domains.domains[cpu].len() {
@@ -190,6 +196,7 @@ impl Domains {
                 domains.domains[cpu][level].last_balance = LONG_AGO - passed;
             }
         }
+        domains.random = Some(random);
         domains
     }
 
@@ -228,16 +235,19 @@ impl Domains {
         let mut moved = Moved::Nothing;
         for level in 0..self.domains[cpu].len() {
             if when == Balance::NewlyIdle {
-                if self.balance_level(queues, state, cpu, level, when).0 == Moved::Waiting {
-                    return Moved::Waiting;
+                match self.balance_level(queues, state, cpu, level, when).0 {
+                    Moved::Nothing => continue,
+                    moved => return moved,
                 }
-                continue;
             }
             if tick < self.domains[cpu][level].last_balance + self.ticks(cpu, level, is_busy) {
                 continue;
             }
             let (now_moved, goes_on) = self.balance_level(queues, state, cpu, level, when);
-            self.domains[cpu][level].last_balance = tick;
+            // Intervals are of `jiffies`, which one CPU counts at its tick: another CPU's tick sees the new
+            // count or still the old one, so that the interval is a tick longer or not.
+            let is_late = self.random.as_mut().is_some_and(|it| it.random_bool(0.5));
+            self.domains[cpu][level].last_balance = tick + u64::from(is_late);
             if now_moved != Moved::Nothing {
                 moved = now_moved;
             }
@@ -267,15 +277,14 @@ impl Domains {
         let mut excluded = Vec::new();
         let mut found = None;
         let mut detached = Detached::default();
-        while balances && has_work {
+        let mut is_sought = balances && has_work;
+        while is_sought {
             found = span.busiest(queues, state, own, when, &excluded);
             let Some((from, imbalance)) = found else { break };
             detached = span.detach(queues, state, [from, cpu], imbalance, failed, when);
-            if !detached.are_all_bound {
-                break;
-            }
-            // None of its waiting tasks may come here: the next busiest queue.
+            // Where none of its waiting tasks may come here: the next busiest queue.
             excluded.push(from);
+            is_sought = detached.are_all_bound;
         }
         let (weight, nice_tries) = (span.cpus.len() as u64, span.nice_tries);
         if let Some(outer) = self.domains[cpu].get(level + 1) {
@@ -486,6 +495,7 @@ impl Span {
             }
             detached.are_all_bound = false;
             let is_hot = !self.is_core && state.now() - state.task(task).last_ran < MIGRATION_COST;
+            let is_hot = is_hot || queues.is_unfit(state, task, to);
             if is_hot && failed <= self.nice_tries {
                 continue;
             }

@@ -93,12 +93,7 @@ impl<Q: Queues> load_balance::Queues for RunQueues<Q> {
     }
 
     fn has_waiting(&self, state: &State, cpus: &[usize]) -> bool {
-        let caches = &state.topology().caches;
-        let own = state.topology().cpus[cpus[0]].cache;
-        match cpus.len() > caches[own].len() {
-            true => state.waiting() > 0,
-            false => self.waiting.behind(own) > 0,
-        }
+        self.waiting.among(state, cpus)
     }
 
     fn candidates(&self, _state: &State, cpu: usize) -> Vec<TaskId> {
@@ -126,7 +121,7 @@ impl<Q: Queues> Fair<Q> {
     fn new(topology: &Topology, seed: u64, queues: Q) -> Self {
         let waiting = Waiting::new(topology);
         let run = RunQueues { queues, waiting, touched: Vec::new(), touches: 0 };
-        Self { run, domains: Domains::new(topology, seed) }
+        Self { run, domains: Domains::new(topology, seed, true) }
     }
 
     fn tasks(&self, state: &State, cpu: usize) -> usize {

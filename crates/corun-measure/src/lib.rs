@@ -13,6 +13,7 @@ mod evidence;
 pub mod execution;
 pub mod experiment;
 mod foreign_load;
+mod initial_state;
 pub mod layout;
 mod measurement;
 mod request;
@@ -21,9 +22,8 @@ pub mod series;
 pub mod statistics;
 mod stopping;
 pub mod suite;
-mod surroundings;
 
+pub use initial_state::InitialState;
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};
 pub use request::{CommandRequest, Request, RequestError, WorkRequest};
 pub use stopping::PlannedLooks;
-pub use surroundings::Surroundings;

@@ -18,10 +18,10 @@ use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::{
     Conducted, Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, Schedule, conduct,
 };
+use crate::initial_state::InitialState;
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
 use crate::stopping::PlannedLooks;
-use crate::surroundings::Surroundings;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -88,22 +88,22 @@ impl<'a> Measurement<'a> {
         interrupt: Interrupt,
         smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
-        Self::prepare_in(&Surroundings::look(), request, machine, interrupt, smt)
+        Self::prepare_in(&InitialState::observe(), request, machine, interrupt, smt)
     }
 
-    /// The same in surroundings that were looked at before corun changed anything itself.
+    /// The same in a state that was observed before corun changed anything itself.
     ///
     /// # Errors
     /// As for [`prepare`](Self::prepare).
     pub fn prepare_in(
-        surroundings: &Surroundings,
+        initial_state: &InitialState,
         request: &'a Request,
         machine: &'a Machine,
         interrupt: Interrupt,
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let resolved = request.resolve()?;
-        let cores: Vec<Core> = surroundings.idlest_first(usable_cores(machine));
+        let cores: Vec<Core> = initial_state.idlest_first(usable_cores(machine));
         let layout = Layout::new(
             &cores,
             &LayoutRequest {
@@ -116,8 +116,8 @@ impl<'a> Measurement<'a> {
                 no_siblings: why_no_siblings(machine, &cores),
             },
         )?;
-        let mut caveats = surroundings.caveats();
-        caveats.extend(surroundings.choice(&cores, &layout.arms));
+        let mut caveats = initial_state.caveats();
+        caveats.extend(initial_state.choice(&cores, &layout.arms));
         let executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
         Ok(Self {
             request,

@@ -113,7 +113,7 @@ pub fn predict(
     let mut measured = None;
     let mut memory = Vec::new();
     if let Some(budget) = job.measure_for {
-        caveats.extend(corun_measure::Surroundings::look().caveats());
+        caveats.extend(corun_measure::InitialState::observe().caveats());
         let told = |run, runs| progress(Progress::Measuring(run, runs));
         let subject = Subject {
             target: &job.target,

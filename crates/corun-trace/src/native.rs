@@ -47,8 +47,11 @@ impl Native {
     ) -> Result<(Self, Option<Written>), TraceError> {
         let mark = Mark::prepare(Orphans::Left);
         let before = clock_ghz();
-        let Run { status, usage, wall_s, interrupted, written } = run(target, stop, is_watched, mark)
-            .map_err(|source| TraceError::Program { program: target.program.clone(), source })?;
+        let Run { status, usage, wall_s, interrupted, written } =
+            run(target, stop, is_watched, mark).map_err(|source| TraceError::Program {
+                program: target.program.clone(),
+                source,
+            })?;
         let ending = match (libc::WIFEXITED(status), interrupted) {
             (true, _) => Ending::Exited(libc::WEXITSTATUS(status)),
             (false, true) => Ending::Interrupted,

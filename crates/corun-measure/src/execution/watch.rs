@@ -20,8 +20,8 @@ use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::process::Process;
 use super::threads::{self, ThreadPinner};
-use crate::evidence::Waits;
 use super::whereabouts::Whereabouts;
+use crate::evidence::Waits;
 
 /// What ended.
 pub(crate) struct Ended {

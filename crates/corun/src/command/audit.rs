@@ -8,7 +8,7 @@ use clap::Args;
 use corun_audit::native::{Native, facts};
 use corun_audit::{FEWEST_ROUNDS, Facts, Property, Settings, conduct};
 use corun_machine::{CpuSet, Machine};
-use corun_measure::{Surroundings, machine_summary};
+use corun_measure::{InitialState, machine_summary};
 use corun_record::{Audit, AuditRow, AuditVerdict, Caveat, Document, Exit, Witness};
 use corun_report::{audit_to_csv, audit_to_terminal};
 
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let settings =
         Settings { budget: arguments.budget, seed: arguments.seed.unwrap_or_else(seed::fresh) };
     let interrupt = interruption::on_signals()?;
-    let surroundings = Surroundings::look();
+    let initial_state = InitialState::observe();
     let mut native = Native::new(interrupt, facts.cpus(), !arguments.no_events);
     let line = StepProgress::new(arguments.quiet);
     let conducted = conduct(&properties, &facts, &mut native, settings, &mut |round, property| {
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         machine: machine_summary(&machine),
         held_on: facts.held_on,
         witness: native.witness(),
-        caveats: [surroundings.caveats(), caveats(&machine, &native, &conducted.rows)].concat(),
+        caveats: [initial_state.caveats(), caveats(&machine, &native, &conducted.rows)].concat(),
         rows: conducted.rows,
     };
     if audit.interrupted && audit.rounds == 0 {

@@ -21,7 +21,7 @@ const IDLE: f64 = 0.15;
 
 /// The machine just before a run.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct InitialState {
     caveats: Vec<Caveat>,
     /// The share of the time for which each CPU was busy.
     busy: BTreeMap<u32, f64>,
@@ -30,11 +30,11 @@ pub struct Surroundings {
     seconds: f64,
 }
 
-impl Surroundings {
+impl InitialState {
     /// Looks at this machine for a moment, in which corun itself does nothing.
-    pub fn look() -> Self {
-        let surroundings = Self::below(Path::new("/"), &mut Sleep(WATCHED));
-        Self { pinned: pinned_programs(), ..surroundings }
+    pub fn observe() -> Self {
+        let initial_state = Self::below(Path::new("/"), &mut Sleep(WATCHED));
+        Self { pinned: pinned_programs(), ..initial_state }
     }
 
     /// Looks at the machine below a root while `pause` lets time pass; what cannot be read is not
@@ -185,8 +185,8 @@ mod tests {
         }
     }
 
-    fn busy(busy: &[(u32, f64)]) -> Surroundings {
-        Surroundings { busy: busy.iter().copied().collect(), seconds: 0.2, ..Default::default() }
+    fn busy(busy: &[(u32, f64)]) -> InitialState {
+        InitialState { busy: busy.iter().copied().collect(), seconds: 0.2, ..Default::default() }
     }
 
     fn firsts(cores: &[Core]) -> Vec<u32> {
@@ -196,11 +196,11 @@ mod tests {
     #[test]
     fn idle_cores_come_first_and_alike_ones_stay_in_order() {
         let cores = vec![core(&[0, 4], None), core(&[1, 5], None), core(&[2, 6], None)];
-        let firsts_with = |seen: &Surroundings| firsts(&seen.idlest_first(cores.clone()));
+        let firsts_with = |seen: &InitialState| firsts(&seen.idlest_first(cores.clone()));
         assert_eq!(firsts_with(&busy(&[(0, 0.05), (1, 0.1)])), [0, 1, 2]);
         assert_eq!(firsts_with(&busy(&[(0, 1.0)])), [1, 2, 0]);
         assert_eq!(firsts_with(&busy(&[(4, 1.0), (1, 0.4)])), [2, 1, 0]);
-        let pinned = Surroundings { pinned: [(0, 2)].into(), ..busy(&[]) };
+        let pinned = InitialState { pinned: [(0, 2)].into(), ..busy(&[]) };
         assert_eq!(firsts_with(&pinned), [1, 2, 0]);
     }
 
@@ -266,7 +266,7 @@ mod tests {
 
     fn quota(version: u32, quotas: &[Option<f64>]) -> Option<String> {
         let root = machine(version, quotas);
-        let caveats = Surroundings::below(root.path(), &mut Moment).caveats();
+        let caveats = InitialState::below(root.path(), &mut Moment).caveats();
         caveats.into_iter().find(|it| it.kind == "doctor-quota").map(|it| it.sentence)
     }
 
@@ -307,7 +307,7 @@ mod tests {
             let report = Report::from_files(&mut files, Some(&mut Moment)).unwrap();
             let spoiling: Vec<String> =
                 report.spoiling().map(|found| format!("doctor-{}", found.check)).collect();
-            let caveats = Surroundings::below(root.path(), &mut Moment).caveats();
+            let caveats = InitialState::below(root.path(), &mut Moment).caveats();
             assert_eq!(caveats.into_iter().map(|it| it.kind).collect::<Vec<_>>(), spoiling);
         }
     }
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn load_at_the_start_is_said_with_the_choice() {
         let root = machine(2, &[None]);
-        let seen = Surroundings::below(root.path(), &mut Busy(root.path().to_owned()));
+        let seen = InitialState::below(root.path(), &mut Busy(root.path().to_owned()));
         assert!(seen.caveats().iter().any(|it| it.kind == "doctor-load"), "{seen:?}");
         let cores = seen.idlest_first(vec![core(&[0], None), core(&[1], None)]);
         assert_eq!(firsts(&cores), [1, 0]);

@@ -129,6 +129,11 @@ impl Simulation<'_> {
         for (name, mean) in simulated.occupancy.means() {
             text += &format!("  {name:<20}{mean:>6.1}\n");
         }
+        if let Some(assumed) = super::assumed_quotients(&simulated.quotients) {
+            text.push('\n');
+            text += &wrapped(&assumed, columns);
+            text.push('\n');
+        }
         if let Some(unknown) = super::unknown_forms(&simulated.unknown) {
             text.push('\n');
             text += &wrapped(&unknown, columns);

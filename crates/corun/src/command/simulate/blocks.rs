@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, CannotRun, Listed, execute};
+use corun_blocks::{COPIES, CannotRun, Listed, copies_of, execute};
 use corun_record::Exit;
 use corun_report::{BlockPrediction, BlockPredictions};
 use corun_sim::code::Lowering;
@@ -43,6 +43,7 @@ pub(super) fn run(
         rows: &rows,
         predictions: &predictions,
         unknown: lowering.unknown(),
+        quotients: lowering.assumed_quotients(),
     };
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
@@ -52,6 +53,8 @@ pub(super) fn run(
 fn predict(model: &CoreModel, lowering: &mut Lowering<'_>, row: &Listed) -> Result<f64, CannotRun> {
     let executed = execute(&row.code, 2 * (COPIES + 1))?;
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
+    // As many as are timed.
+    let (count, _) = copies_of(&executed.block);
     let copies = Copies { block: &executed.block, values: &values };
-    Ok(steady_state(model, lowering, copies, COPIES as u32).0)
+    Ok(steady_state(model, lowering, copies, count as u32).0)
 }

@@ -16,6 +16,8 @@ pub struct Simulation<'a> {
     pub model: &'a CoreModel,
     /// What must be said of the model.
     pub warning: Option<String>,
+    /// What must be said of the figures.
+    pub caveats: Vec<String>,
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Instructions before those that count.
@@ -33,6 +35,8 @@ struct Document<'a> {
     version: u32,
     model: &'a str,
     warning: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    caveats: &'a [String],
     command: &'a [String],
     warm_up: u64,
     pages: &'static str,
@@ -65,6 +69,7 @@ impl Simulation<'_> {
             version: 1,
             model: &self.model.name,
             warning: self.warning.as_deref(),
+            caveats: &self.caveats,
             command: &self.command,
             warm_up: self.warm_up,
             pages: self.pages.name(),
@@ -84,7 +89,7 @@ impl Simulation<'_> {
                 .map(|(form, one)| (form.clone(), Value::from(one.places)))
                 .collect(),
         };
-        serde_json::to_string_pretty(&document).expect("a simulation is JSON") + "\n"
+        corun_record::json_text(&document)
     }
 
     /// For people, `columns` wide.
@@ -132,6 +137,11 @@ impl Simulation<'_> {
         if let Some(assumed) = super::assumed_quotients(&simulated.quotients) {
             text.push('\n');
             text += &wrapped(&assumed, columns);
+            text.push('\n');
+        }
+        for caveat in &self.caveats {
+            text.push('\n');
+            text += &wrapped(caveat, columns);
             text.push('\n');
         }
         if let Some(unknown) = super::unknown_forms(&simulated.unknown) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::Exit;
+use corun_record::{Exit, on_one_line, shortened};
 use corun_sim::model::{self, ModelError};
 use corun_sim::timing::TimingTable;
 use serde::Serialize;
@@ -44,10 +44,14 @@ fn check(file: &str) -> Result<Checked<'_>, Problem> {
     match model::find(file) {
         Ok(model) => {
             if let Err(error) = TimingTable::of(&model) {
-                return Ok(Checked { file, is_right: false, sentences: vec![error.to_string()] });
+                return Ok(Checked {
+                    file,
+                    is_right: false,
+                    sentences: vec![shortened(&on_one_line(&error.to_string()), 1000).into_owned()],
+                });
             }
             let validation = corun_report::validation(&model, &super::compared(&model)?);
-            let sentence = format!("{file}: right; {validation}");
+            let sentence = format!("{}: right; {validation}", on_one_line(file));
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })
         }
         Err(ModelError::Wrong { file: name, faults }) => {

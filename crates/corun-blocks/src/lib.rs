@@ -31,7 +31,7 @@ pub use cannot_run::{CannotRun, Fault};
 pub use core_name::core_name;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{Timer, execute};
-pub use execution::{COPIES, Cycles, Execution};
+pub use execution::{COPIES, Cycles, Execution, FrontEnd, copies_of};
 pub use layout::{PAGE, PATTERN, STACK_POINTER, address_of};
 pub use list::{ListError, Listed, is_held_out, read_list};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

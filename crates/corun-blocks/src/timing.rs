@@ -12,7 +12,7 @@ use crate::confined::{Confined, Stop};
 use crate::inspection::inspect;
 use crate::layout::{CODE, PAGE, check_size};
 use crate::stepping::execute;
-use crate::{COPIES, CannotRun, Cycles, harness};
+use crate::{COPIES, CannotRun, Cycles, FrontEnd, copies_of, harness};
 
 /// Samples of a part in a group.
 const SAMPLES: usize = harness::MOST_SAMPLES;
@@ -47,9 +47,9 @@ enum Amount {
 impl Part {
     const ALL: [Self; 3] = [Self::Block, Self::Chain, Self::Slots];
 
-    fn copies(self) -> usize {
+    fn copies(self, of_block: usize) -> usize {
         match self {
-            Self::Block => COPIES,
+            Self::Block => of_block,
             Self::Chain => 500,
             Self::Slots => 400,
         }
@@ -87,10 +87,14 @@ impl Timer {
     /// As [`execute`], and if the clock never keeps still for long enough.
     pub fn time(&mut self, code: &[u8]) -> Result<Cycles, CannotRun> {
         // A block that leaves its line is not one to be let go.
-        execute(code, 2 * COPIES)?;
-        let mut bench = Bench::new(code, self.cpu.as_ref())?;
-        let measured = measure(&mut self.least, |part, amount| bench.samples(part, amount))?;
-        measured.ok_or(CannotRun::Unsteady { groups: MOST_GROUPS })
+        let executed = execute(code, 2 * COPIES)?;
+        let (copies, front_end) = copies_of(&executed.block);
+        let mut bench = Bench::new(code, copies, self.cpu.as_ref())?;
+        let samples = |part, amount| bench.samples(part, amount);
+        let measured = measure(&mut self.least, copies, samples)?;
+        measured
+            .map(|cycles| Cycles { front_end, ..cycles })
+            .ok_or(CannotRun::Unsteady { groups: MOST_GROUPS })
     }
 }
 
@@ -113,6 +117,7 @@ struct Group {
 /// Takes groups of samples until enough of them had a steady clock and a core of their own.
 fn measure<E>(
     least: &mut f64,
+    copies: usize,
     mut samples: impl FnMut(Part, Amount) -> Result<Vec<u64>, E>,
 ) -> Result<Option<Cycles>, E> {
     // The first time is for caches and predictors, and tells how the counter goes.
@@ -126,7 +131,7 @@ fn measure<E>(
     let mut ticks = |part: Part| -> Result<Ticks, E> {
         let (twice, once) = (samples(part, Amount::Twice)?, samples(part, Amount::Once)?);
         let all = undisturbed(twice, leap);
-        let each = (all - undisturbed(once, leap)) / part.copies() as f64;
+        let each = (all - undisturbed(once, leap)) / part.copies(copies) as f64;
         Ok(Ticks { each, all })
     };
     // How fast the core is when it is alone is not known from a few moments.
@@ -190,7 +195,8 @@ fn summary(mut found: Vec<f64>, alone: usize) -> Option<Cycles> {
     let last = found.len().checked_sub(1)?;
     let quantile = |tenths: usize| found[(last * tenths + 5) / 10];
     let groups = found.len();
-    Some(Cycles { median: quantile(5), p10: quantile(1), p90: quantile(9), groups, alone })
+    let (p10, median, p90) = (quantile(1), quantile(5), quantile(9));
+    Some(Cycles { median, p10, p90, groups, alone, front_end: FrontEnd::OpCache })
 }
 
 /// The child with the code of all parts.
@@ -200,14 +206,14 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(block: &[u8], cpu: Option<&Affinity>) -> Result<Self, CannotRun> {
-        check_size(3 * COPIES * block.len())?;
+    fn new(block: &[u8], copies: usize, cpu: Option<&Affinity>) -> Result<Self, CannotRun> {
+        check_size(3 * copies * block.len())?;
         let (mut code, mut targets) = (Vec::new(), Vec::new());
         for part in Part::ALL {
             for (amount, times) in [(Amount::Twice, 2), (Amount::Once, 1)] {
                 code.resize(code.len().next_multiple_of(PAGE as usize), 0xcc);
                 targets.push(((part, amount), CODE + code.len() as u64));
-                code.extend(part.code(block).repeat(times * part.copies()));
+                code.extend(part.code(block).repeat(times * part.copies(copies)));
                 code.extend(harness::end());
             }
         }
@@ -253,24 +259,25 @@ mod tests {
         slots: impl Fn(usize) -> f64,
     ) -> Option<Cycles> {
         let (mut group, mut least) = (0, f64::INFINITY);
-        let taken: Result<_, std::convert::Infallible> = measure(&mut least, |part, amount| {
-            group += usize::from((part, amount) == (Part::Block, Amount::Twice));
-            let cycles = match part {
-                Part::Block => block * (1.0 + slots(group)),
-                Part::Chain => CYCLES_OF_LINK,
-                Part::Slots => 0.125 * (1.0 + slots(group)),
-            };
-            let times = if amount == Amount::Twice { 2.0 } else { 1.0 };
-            let ticks = (times * cycles * part.copies() as f64 + 70.0) * tick(group);
-            let sample = |index: usize| {
-                let begin = index as f64 * 7.3;
-                let is_disturbed = amount == Amount::Twice && index.is_multiple_of(10);
-                let disturbed = if is_disturbed { 900.0 } else { 0.0 };
-                let counter = |time: f64| ((time / leap).floor() * leap) as u64;
-                counter(begin + ticks + disturbed) - counter(begin)
-            };
-            Ok((0..SAMPLES).map(sample).collect())
-        });
+        let taken: Result<_, std::convert::Infallible> =
+            measure(&mut least, COPIES, |part, amount| {
+                group += usize::from((part, amount) == (Part::Block, Amount::Twice));
+                let cycles = match part {
+                    Part::Block => block * (1.0 + slots(group)),
+                    Part::Chain => CYCLES_OF_LINK,
+                    Part::Slots => 0.125 * (1.0 + slots(group)),
+                };
+                let times = if amount == Amount::Twice { 2.0 } else { 1.0 };
+                let ticks = (times * cycles * part.copies(COPIES) as f64 + 70.0) * tick(group);
+                let sample = |index: usize| {
+                    let begin = index as f64 * 7.3;
+                    let is_disturbed = amount == Amount::Twice && index.is_multiple_of(10);
+                    let disturbed = if is_disturbed { 900.0 } else { 0.0 };
+                    let counter = |time: f64| ((time / leap).floor() * leap) as u64;
+                    counter(begin + ticks + disturbed) - counter(begin)
+                };
+                Ok((0..SAMPLES).map(sample).collect())
+            });
         taken.unwrap_or_else(|never| match never {})
     }
 

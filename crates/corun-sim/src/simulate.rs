@@ -45,6 +45,8 @@ pub struct Simulated {
     pub requests: Requests,
     /// Forms that the timing table has no row for, by name, as they stand in the code.
     pub unknown: BTreeMap<String, Unknown>,
+    /// For each width of a division in the code, the bits of its quotient that were assumed.
+    pub quotients: BTreeMap<u32, u32>,
 }
 
 impl Simulated {
@@ -57,6 +59,7 @@ impl Simulated {
             mispredicts: state.mispredicts,
             requests: state.requests,
             unknown: lowering.unknown().clone(),
+            quotients: lowering.assumed_quotients().clone(),
         }
     }
 

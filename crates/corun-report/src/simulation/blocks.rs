@@ -31,6 +31,8 @@ pub struct BlockPredictions<'a> {
     pub predictions: &'a [BlockPrediction],
     /// Forms that the timing table has no row for.
     pub unknown: &'a BTreeMap<String, Unknown>,
+    /// For each width of a division in the code, the bits of its quotient that were assumed.
+    pub quotients: &'a BTreeMap<u32, u32>,
 }
 
 #[derive(Serialize)]
@@ -131,6 +133,11 @@ impl BlockPredictions<'_> {
             None => text += &self.all(),
         }
         text += &self.failed(columns);
+        if let Some(assumed) = super::assumed_quotients(self.quotients) {
+            text.push('\n');
+            text += &wrapped(&assumed, columns);
+            text.push('\n');
+        }
         if let Some(unknown) = super::unknown_forms(self.unknown) {
             text.push('\n');
             text += &wrapped(&unknown, columns);

@@ -28,6 +28,18 @@ fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> Option<String> {
     })
 }
 
+/// What is said of divisions, whose operands a trace does not hold.
+fn assumed_quotients(quotients: &BTreeMap<u32, u32>) -> Option<String> {
+    let each =
+        quotients.iter().map(|(width, bits)| format!("{bits} bits for {width}-bit divisors"));
+    (!quotients.is_empty()).then(|| {
+        format!(
+            "The time of a division depends on its quotient, which is not recorded. Assumed: {}.",
+            each.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
 /// A line on what data lie in, if that is not the usual.
 fn of_pages(pages: PageSize) -> &'static str {
     match pages {

@@ -134,6 +134,11 @@ impl Simulation<'_> {
         for (name, mean) in simulated.occupancy.means() {
             text += &format!("  {name:<20}{mean:>6.1}\n");
         }
+        if let Some(assumed) = super::assumed_quotients(&simulated.quotients) {
+            text.push('\n');
+            text += &wrapped(&assumed, columns);
+            text.push('\n');
+        }
         for caveat in &self.caveats {
             text.push('\n');
             text += &wrapped(caveat, columns);

@@ -16,7 +16,7 @@ use super::operation::{
 };
 use super::register::{File, RegisterId};
 use super::slots;
-use crate::model::{CoreModel, Repetition};
+use crate::model::{CoreModel, Division, Repetition};
 use crate::timing::{Class, Lookup, Timing, TimingTable, form};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
@@ -28,6 +28,7 @@ pub struct Lowering<'m> {
     /// Addresses by base, index, scale and displacement.
     names: HashMap<(Register, Register, Register, u32, u64), u32>,
     unknown: BTreeMap<String, Unknown>,
+    quotients: BTreeMap<u32, u32>,
     factory: InstructionInfoFactory,
 }
 
@@ -58,6 +59,7 @@ impl<'m> Lowering<'m> {
             ports,
             names: HashMap::new(),
             unknown: BTreeMap::new(),
+            quotients: BTreeMap::new(),
             factory: InstructionInfoFactory::new(),
         }
     }
@@ -75,6 +77,11 @@ impl<'m> Lowering<'m> {
         &self.unknown
     }
 
+    /// For each width of a division in the code, the bits of its quotient that were assumed.
+    pub fn assumed_quotients(&self) -> &BTreeMap<u32, u32> {
+        &self.quotients
+    }
+
     /// What the block's instructions are on this core. A block whose code is not known has none.
     pub(crate) fn lower(&mut self, block: &Block) -> CodeBlock {
         let bytes = block.bytes().unwrap_or_default();
@@ -82,6 +89,7 @@ impl<'m> Lowering<'m> {
         let mut operands = block.operands.iter().copied();
         let mut instructions: Vec<CodeInstruction> = Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
+        let mut takes_nop = false;
         for told in &block.instructions {
             if !decoder.can_decode() {
                 break;
@@ -94,6 +102,11 @@ impl<'m> Lowering<'m> {
             {
                 fuse(pending, &mut lowered, self.ports(&self.model.front.fusion.ports));
             }
+            if lowered.is_nop && takes_nop && self.model.front.fusion.nop {
+                (lowered.slots, lowered.renamed) = (0, 0);
+            }
+            // One of them at most shares the slot of an instruction.
+            takes_nop = lowered.slots == 1;
             let from = (decoded.ip() - block.address) as usize;
             lowered.constants = slots::constants(&decoded, &decoder.get_constant_offsets(&decoded));
             lowered.opcode_at = slots::opcode_at(bytes.get(from..).unwrap_or_default());
@@ -108,6 +121,7 @@ impl<'m> Lowering<'m> {
             length: decoded.len() as u8,
             constants: 0,
             slots: 1,
+            is_nop: false,
             renamed: 1,
             effect: Effect::Nothing,
             operations: Vec::new(),
@@ -142,8 +156,7 @@ impl<'m> Lowering<'m> {
         }
         match found {
             Some(Idiom::Nop) => {
-                lowered.slots = u8::from(!self.model.front.fusion.nop);
-                lowered.renamed = lowered.slots;
+                lowered.is_nop = true;
                 lowered.memory = own.iter().map(|&operand| unused(operand)).collect();
                 return lowered;
             }
@@ -207,6 +220,18 @@ impl<'m> Lowering<'m> {
     }
 
     fn timing(&mut self, decoded: &Instruction) -> Timing {
+        if matches!(decoded.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
+            let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
+            let width = match decoded.op0_kind() {
+                OpKind::Register => decoded.op0_register().size() as u32 * 8,
+                _ => decoded.memory_size().size() as u32 * 8,
+            };
+            let mut all = self.model.back.divisions.iter();
+            let is_it = |one: &&Division| one.width == width && one.mnemonics.contains(&name);
+            if let Some(division) = all.find(is_it) {
+                self.quotients.insert(width, division.assumed_bits);
+            }
+        }
         match self.timings.lookup(decoded) {
             Lookup::Known(timing) => timing.into_owned(),
             Lookup::Fallback(class, timing) => {

@@ -34,6 +34,8 @@ pub(crate) struct CodeInstruction {
     /// Operations of queue, renaming, reorder buffer and retirement; 0 if it is one with the
     /// instruction before it.
     pub(crate) slots: u8,
+    /// Whether it does nothing. Decoders and op cache have a place for it even if it shares a slot.
+    pub(crate) is_nop: bool,
     /// The same from renaming on, where some of them part again (unlamination).
     pub(crate) renamed: u8,
     /// What becomes of its results.
@@ -78,6 +80,13 @@ pub(crate) struct CodeInstruction {
     pub(crate) uses_stack_pointer: bool,
     /// Whether the stack engine moves the stack pointer.
     pub(crate) moves_stack_pointer: bool,
+}
+
+impl CodeInstruction {
+    /// Decoder slots and op cache entries that it takes.
+    pub(crate) fn entries(&self) -> u32 {
+        u32::from(self.slots).max(u32::from(self.is_nop))
+    }
 }
 
 /// What becomes of an instruction's results when it is renamed.

@@ -38,6 +38,9 @@ pub struct BackEnd {
     /// How long repeated string instructions take; of others nothing but what they touch counts.
     #[serde(default)]
     pub repetitions: Vec<Repetition>,
+    /// Integer divisions whose time depends on their quotient, instead of what their rows say.
+    #[serde(default)]
+    pub divisions: Vec<Division>,
 }
 
 /// A repeated string instruction (`rep stosb`): nothing behind it is renamed until its program is through.
@@ -192,9 +195,71 @@ pub struct CopySlots {
     pub until_all: bool,
 }
 
+/// How long integer divisions of one width take, by the bits of their quotient.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Division {
+    /// Which instructions.
+    pub mnemonics: Vec<String>,
+    /// Bits of the divisor.
+    pub width: u32,
+    /// Cycles of the shortest quotient.
+    pub latency: u32,
+    /// Bits of a quotient that the shortest time is enough for.
+    #[serde(default)]
+    pub free: u32,
+    /// Bits of a quotient that one more cycle gives; none: the quotient does not matter.
+    pub bits_a_cycle: Option<u32>,
+    /// Cycles for which the divider takes no other division, from so many bits of quotient on, in
+    /// rising order; empty: as long as the division takes.
+    #[serde(default)]
+    pub busy: Vec<[u32; 2]>,
+    /// Bits of the quotient that are assumed, since traces hold no operands.
+    pub assumed_bits: u32,
+    /// Where it is from.
+    pub source: String,
+}
+
+impl Division {
+    /// Cycles until the results of a division with a quotient of so many bits.
+    pub fn latency(&self, bits: u32) -> u32 {
+        let more = bits.min(self.width).saturating_sub(self.free);
+        self.latency.saturating_add(self.bits_a_cycle.map_or(0, |each| more / each.max(1)))
+    }
+
+    /// Cycles for which the divider takes no other one then.
+    pub fn busy(&self, bits: u32) -> u32 {
+        let reached = self.busy.iter().rev().find(|[from, _]| *from <= bits);
+        reached.or(self.busy.first()).map_or_else(|| self.latency(bits), |[_, cycles]| *cycles)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn longer_quotients_take_longer() {
+        let source = String::new();
+        let mnemonics = vec!["div".to_owned()];
+        let zen5 = Division {
+            mnemonics,
+            width: 64,
+            latency: 10,
+            free: 1,
+            bits_a_cycle: Some(9),
+            busy: vec![[0, 7], [37, 9]],
+            assumed_bits: 16,
+            source,
+        };
+        let bits = [0, 1, 9, 10, 18, 19, 36, 37, 63];
+        assert_eq!(bits.map(|bits| zen5.latency(bits)), [10, 10, 10, 11, 11, 12, 13, 14, 16]);
+        assert_eq!(bits.map(|bits| zen5.busy(bits)), [7, 7, 7, 7, 7, 7, 7, 9, 9]);
+        let zen2 =
+            Division { latency: 14, free: 0, bits_a_cycle: Some(2), busy: Vec::new(), ..zen5 };
+        assert_eq!([1, 33, 63, 64].map(|bits| zen2.latency(bits)), [14, 30, 45, 46]);
+        assert_eq!(zen2.busy(33), 30, "it is not pipelined");
+    }
 
     #[test]
     fn few_elements_go_one_by_one_and_many_in_bulk() {

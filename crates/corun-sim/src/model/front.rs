@@ -198,7 +198,8 @@ pub struct Fusion {
     /// Whether an instruction with both an immediate and an address relative to itself fuses.
     #[serde(default)]
     pub relative_immediate: bool,
-    /// Whether a no-operation is one operation with the instruction before it.
+    /// Whether a no-operation shares the slot of the instruction before it, which has one slot and no
+    /// other no-operation with it. Decoders and op cache have a place for each all the same.
     #[serde(default)]
     pub nop: bool,
     /// Whether an instruction that loads or stores and computes is one operation until it is issued.

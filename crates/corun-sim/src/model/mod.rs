@@ -23,8 +23,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use back::{
-    BackEnd, Binding, Bulk, CopySlots, Elimination, Registers, Repetition, Scheduler, Share,
-    WaitingQueue,
+    BackEnd, Binding, Bulk, CopySlots, Division, Elimination, Registers, Repetition, Scheduler,
+    Share, WaitingQueue,
 };
 pub(crate) use check::WIDEST;
 pub use error::{Fault, ModelError};

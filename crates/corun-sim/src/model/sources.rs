@@ -73,6 +73,9 @@ impl CoreModel {
                 ("hierarchy.main.source".to_owned(), self.hierarchy.main.source.as_str()),
                 ("hierarchy.coherence.source".to_owned(), self.hierarchy.coherence.source.as_str()),
             ])
+            .chain(self.back.divisions.iter().enumerate().map(|(index, one)| {
+                (format!("back.divisions.{index}.source"), one.source.as_str())
+            }))
             .chain(self.back.repetitions.iter().enumerate().map(|(index, one)| {
                 (format!("back.repetitions.{index}.source"), one.source.as_str())
             }))

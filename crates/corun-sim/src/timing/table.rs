@@ -176,7 +176,28 @@ impl TimingTable {
             table.check_ports(name, model)?;
             all.overlay(table);
         }
+        all.divide(model);
         Ok(all)
+    }
+
+    /// Gives divisions the time that the model says of their quotient.
+    fn divide(&mut self, model: &CoreModel) {
+        for division in &model.back.divisions {
+            let (bits, width) = (division.assumed_bits, division.width);
+            let forms = division
+                .mnemonics
+                .iter()
+                .flat_map(|name| ["r", "m"].map(|kind| format!("{name} {kind}{width}")));
+            for form in forms {
+                let Some(row) = self.rows.get_mut(&form) else { continue };
+                row.latency = division.latency(bits).min(u16::MAX.into()) as u16;
+                for operation in &mut row.operations {
+                    if operation.ports.iter().any(|port| model.back.units.contains(port)) {
+                        operation.busy = division.busy(bits).clamp(1, u16::MAX.into()) as u16;
+                    }
+                }
+            }
+        }
     }
 
     /// An operation none of whose ports were there would take none.

@@ -93,12 +93,12 @@ fn stores_past_the_caches_go_to_memory_each_time() {
 
 #[test]
 fn a_cycle_reads_one_window_of_the_op_cache() {
-    // Windows of 64 bytes, each seven no-operations of 9 bytes and one byte, the last with dec and jnz.
-    let nop = [0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
-    let window = [nop.repeat(7), vec![0x90]].concat();
+    // Windows of 64 bytes, each four no-operations of 15 bytes and one of four, the last three of them with
+    // dec and jnz: so few that neither their slots nor the width of the op cache hold them up.
+    let long = [0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+    let window = [long.repeat(4), vec![0x0f, 0x1f, 0x40, 0]].concat();
     for windows in [2, 3] {
-        let last = nop.repeat(6);
-        let code = [window.repeat(windows - 1), last].concat();
+        let code = [window.repeat(windows - 1), long.repeat(3)].concat();
         let found = cycles_of_a_round(&zen4(), &code, &[]);
         assert_near(found, windows as f64);
         let mut both = zen4();

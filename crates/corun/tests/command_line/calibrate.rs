@@ -18,7 +18,7 @@ fn a_block_that_cannot_be_run_is_left_out_with_its_reason() {
     let (outcome, _scratch) = calibrate("block\n4801c8\nc3\n", &[]);
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
     let rows: Vec<&str> = outcome.output.lines().skip(1).collect();
-    assert_eq!(rows[0], "block,cycles,p10,p90");
+    assert_eq!(rows[0], "block,cycles,p10,p90,front_end");
     assert!(rows[1].starts_with("4801c8,") && rows.len() == 2, "{rows:?}");
     let reason = "left out: c3: expected straight-line code, found that the instruction at byte 0 \
                   goes to 0x2324000 (iteration 0)";

@@ -18,7 +18,7 @@ impl Fetcher {
     ) -> bool {
         let Some(place) = &mut self.path.current else { return false };
         let address = place.address;
-        let operations = u32::from(lowered.slots);
+        let operations = lowered.entries();
         if place.is_looping {
             let used = budget.looped + operations;
             let has_room = used <= front.looping || budget.looped == 0;
@@ -148,12 +148,12 @@ impl Fetcher {
             return false;
         }
         // The second half of what the decoders see as one.
-        if lowered.slots == 0 {
+        if lowered.entries() == 0 {
             predecoder.take(now);
             return true;
         }
         let Decoder { first, others, operations: most, .. } = front.decoder;
-        let slots = u32::from(lowered.slots);
+        let slots = lowered.entries();
         let is_program = lowered.is_microcode && front.from_decoders.is_some();
         let limit = if budget.is_first { first } else { others };
         let is_last = budget.instructions == 1 && front.decoder.width > 1;
@@ -187,7 +187,7 @@ impl Fetcher {
         code: &mut Code<'_>,
     ) -> bool {
         let Decoder { first, others, operations: most, .. } = front.decoder;
-        let slots = u32::from(lowered.slots);
+        let slots = lowered.entries();
         let limit = if budget.is_first { first } else { others };
         if (budget.instructions == 0 && slots > 0)
             || (slots > limit && !budget.is_first)

@@ -38,6 +38,22 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     }
     schedulers(back, faults);
     elimination(&back.elimination, faults);
+    for (index, one) in back.divisions.iter().enumerate() {
+        let path = format!("back.divisions.{index}");
+        mnemonics(&format!("{path}.mnemonics"), &one.mnemonics, faults);
+        faults.within(&format!("{path}.width"), one.width, 8, 64);
+        faults.cycles(&format!("{path}.latency"), one.latency);
+        faults.within(&format!("{path}.free"), one.free, 0, one.width.clamp(8, 64));
+        if let Some(each) = one.bits_a_cycle {
+            faults.within(&format!("{path}.bits_a_cycle"), each, 1, 64);
+        }
+        faults.within(&format!("{path}.assumed_bits"), one.assumed_bits, 0, one.width.clamp(8, 64));
+        for (place, [from, cycles]) in one.busy.iter().enumerate() {
+            let least = if place == 0 { 0 } else { one.busy[place - 1][0].saturating_add(1) };
+            faults.within(&format!("{path}.busy.{place}.0"), *from, least, least.max(64));
+            faults.cycles(&format!("{path}.busy.{place}.1"), *cycles);
+        }
+    }
     for (index, one) in back.repetitions.iter().enumerate() {
         let path = format!("back.repetitions.{index}");
         mnemonics(&format!("{path}.mnemonics"), &one.mnemonics, faults);

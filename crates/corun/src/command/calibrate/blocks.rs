@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use corun_blocks::{Agreement, CannotRun, Cycles, Listed, Timer, agreement, read_list};
+use corun_blocks::{Agreement, CannotRun, Cycles, FrontEnd, Listed, Timer, agreement, read_list};
 use corun_files::InputKind;
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{Exit, shown};
@@ -66,12 +66,16 @@ impl Measured<'_> {
     fn csv(&self, cpu: u32) -> String {
         let mut text = format!(
             "# Core cycles of an iteration in steady state, measured on {} (CPU {cpu}) by `corun \
-             calibrate --blocks`.\nblock,cycles,p10,p90\n",
+             calibrate --blocks`.\nblock,cycles,p10,p90,front_end\n",
             corun_blocks::core_name()
         );
         for (block, cycles) in &self.rows {
-            let Cycles { median, p10, p90, .. } = cycles;
-            text += &format!("{},{median:.3},{p10:.3},{p90:.3}\n", block.hexadecimal);
+            let Cycles { median, p10, p90, front_end, .. } = cycles;
+            let from = match front_end {
+                FrontEnd::OpCache => "op-cache",
+                FrontEnd::Decoders => "decoders",
+            };
+            text += &format!("{},{median:.3},{p10:.3},{p90:.3},{from}\n", block.hexadecimal);
         }
         text
     }
@@ -86,6 +90,14 @@ impl Measured<'_> {
         if shared > 0 {
             text += &format!(
                 "{shared} of them were timed beside a busy sibling, in part at least, and may take less.\n"
+            );
+        }
+        let decoded =
+            self.rows.iter().filter(|(_, cycles)| cycles.front_end == FrontEnd::Decoders).count();
+        if decoded > 0 {
+            text += &format!(
+                "{decoded} of them are too long for an op cache to hold several copies: decoders may have \
+                 a part in their cycles.\n"
             );
         }
         let known = |(block, cycles): &(&Listed, Cycles)| Some((cycles.median, block.cycles?));

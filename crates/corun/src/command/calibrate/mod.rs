@@ -40,7 +40,7 @@ pub struct Arguments {
     /// code in hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
     #[arg(long, value_name = "FILE", requires = "csv")]
     blocks: Option<PathBuf>,
-    /// With --blocks: write block,cycles,p10,p90 to FILE (`-` is standard output)
+    /// With --blocks: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE", requires = "blocks")]
     csv: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, Listed, execute};
+use corun_blocks::{COPIES, Listed, copies_of, execute};
 use corun_record::Exit;
 use corun_report::{BlockPrediction, BlockPredictions};
 use corun_sim::code::Lowering;
@@ -41,6 +41,7 @@ pub(super) fn run(
         rows: &rows,
         predictions: &predictions,
         unknown: lowering.unknown(),
+        quotients: lowering.assumed_quotients(),
     };
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
@@ -57,8 +58,10 @@ fn predict(
         Err(why) => return Ok(Err(why.to_string())),
     };
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
+    // As many as are timed.
+    let (count, _) = copies_of(&executed.block);
     let copies = Copies { block: &executed.block, values: &values };
-    match steady_state(model, lowering, copies, COPIES as u32) {
+    match steady_state(model, lowering, copies, count as u32) {
         Ok((cycles, _)) => Ok(Ok(cycles)),
         Err(SimulationError::Implausible(why)) => Ok(Err(why.to_string())),
         Err(other) => Err(other),

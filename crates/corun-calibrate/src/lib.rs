@@ -3,6 +3,8 @@
 //! Code of known shape runs in a loop; a chain of dependent multiplications beside it tells how long a
 //! cycle is. What cannot be measured stays that of the nearest model, and is said to.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod apart;
 mod assembly;
 mod bench;
 mod calibration;
@@ -26,7 +28,7 @@ mod spread;
 mod surroundings;
 
 pub use bench::{Bench, Routine};
-pub use calibration::{Calibration, calibrate};
+pub use calibration::{Calibration, calibrate, calibrate_forms};
 pub use cannot::Cannot;
 pub use disturbed::Disturbed;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

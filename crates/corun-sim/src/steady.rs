@@ -53,6 +53,7 @@ fn run(
     let fences = corun_trace::decode(0, &[0x0f, 0xae, 0xe8, 0x0f, 0xae, 0xf0]);
     let fences = fences.map(|fences| lowering.lower(&fences));
     let code = lowering.lower(copies.block);
+    lowering.count(&code, code.instructions.len());
     let instructions = code.instructions.len() as u64;
     let feed = Unrolled {
         length: copies.block.end() - copies.block.address,

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use corun_blocks::{Agreement, Listed, agreement};
 use corun_sim::code::Unknown;
 use corun_sim::model::CoreModel;
+use corun_sim::timing::Usage;
 use serde::Serialize;
 
-use super::wrapped;
+use super::{TimingRows, wrapped};
 
 /// What is known of one block.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,8 @@ pub struct BlockPredictions<'a> {
     pub predictions: &'a [BlockPrediction],
     /// Forms that the timing table has no row for.
     pub unknown: &'a BTreeMap<String, Unknown>,
+    /// How well the timings of the executed instructions are known.
+    pub usage: &'a Usage,
 }
 
 #[derive(Serialize)]
@@ -40,6 +43,7 @@ struct Document<'a> {
     model: &'a str,
     warning: Option<&'a str>,
     score: Option<ScoreDocument>,
+    timing_rows: TimingRows,
     blocks: Vec<BlockDocument<'a>>,
 }
 
@@ -98,6 +102,7 @@ impl BlockPredictions<'_> {
                 median_error: found.median,
                 tau_b: found.tau,
             }),
+            timing_rows: TimingRows::of(self.usage),
             blocks: blocks
                 .map(|(row, one)| BlockDocument {
                     block: &row.hexadecimal,
@@ -134,6 +139,10 @@ impl BlockPredictions<'_> {
         if let Some(unknown) = super::unknown_forms(self.unknown) {
             text.push('\n');
             text += &wrapped(&unknown, columns);
+            text.push('\n');
+        }
+        if let Some(sentence) = self.usage.sentence() {
+            text += &wrapped(&sentence, columns);
             text.push('\n');
         }
         text

@@ -6,7 +6,7 @@ use corun_sim::{PageSize, Requests, Simulated};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::wrapped;
+use super::{TimingRows, wrapped};
 use crate::figures::grouped;
 
 /// What a program takes on a core that is not at hand.
@@ -24,6 +24,8 @@ pub struct Simulation<'a> {
     pub pages: PageSize,
     /// What came out.
     pub simulated: &'a Simulated,
+    /// How well the timings of the executed instructions are known.
+    pub usage: &'a corun_sim::timing::Usage,
 }
 
 /// The form of [`Simulation::to_json`].
@@ -45,6 +47,7 @@ struct Document<'a> {
     stack: Map<String, Value>,
     occupancy: Map<String, Value>,
     unknown_forms: Map<String, Value>,
+    timing_rows: TimingRows,
 }
 
 /// Components below this share of all cycles are left out of the text.
@@ -83,6 +86,7 @@ impl Simulation<'_> {
                 .iter()
                 .map(|(form, one)| (form.clone(), Value::from(one.places)))
                 .collect(),
+            timing_rows: TimingRows::of(self.usage),
         };
         serde_json::to_string_pretty(&document).expect("a simulation is JSON") + "\n"
     }
@@ -132,6 +136,10 @@ impl Simulation<'_> {
         if let Some(unknown) = super::unknown_forms(&simulated.unknown) {
             text.push('\n');
             text += &wrapped(&unknown, columns);
+            text.push('\n');
+        }
+        if let Some(sentence) = self.usage.sentence() {
+            text += &wrapped(&sentence, columns);
             text.push('\n');
         }
         text

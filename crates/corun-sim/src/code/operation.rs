@@ -50,6 +50,8 @@ pub(crate) struct CodeInstruction {
     pub(crate) stores: u8,
     /// What kind of branch it is, if it is one.
     pub(crate) branch: Option<corun_trace::BranchKind>,
+    /// How well its timing is known.
+    pub(crate) known: Known,
     /// Whether it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
     /// Whether it may become one with a jump behind it.
@@ -78,6 +80,17 @@ pub(crate) struct CodeInstruction {
     pub(crate) uses_stack_pointer: bool,
     /// Whether the stack engine moves the stack pointer.
     pub(crate) moves_stack_pointer: bool,
+}
+
+/// How well the timing of an instruction is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// A row of the core's own.
+    Own,
+    /// A row that is kept from an older core.
+    Inherited,
+    /// No row: that of its class.
+    ByClass,
 }
 
 /// What becomes of an instruction's results when it is renamed.

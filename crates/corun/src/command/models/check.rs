@@ -43,8 +43,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 fn check(file: &str) -> Result<Checked<'_>, Problem> {
     match model::find(file) {
         Ok(model) => {
-            if let Err(error) = TimingTable::of(&model) {
-                return Ok(Checked { file, is_right: false, sentences: vec![error.to_string()] });
+            let timings = match TimingTable::unchecked(&model) {
+                Ok(timings) => timings,
+                Err(error) => {
+                    let sentences = vec![error.to_string()];
+                    return Ok(Checked { file, is_right: false, sentences });
+                }
+            };
+            let faults = timings.implausible();
+            if !faults.is_empty() {
+                let tell = |fault| timings.refusal(fault).to_string();
+                let sentences = faults.iter().map(tell).collect();
+                return Ok(Checked { file, is_right: false, sentences });
             }
             let validation = corun_report::validation(&model, &super::compared(&model)?);
             let sentence = format!("{file}: right; {validation}");

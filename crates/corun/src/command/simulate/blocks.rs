@@ -37,12 +37,14 @@ pub(super) fn run(
             predicted: predict(model, &mut lowering, row).map_err(|why| why.to_string()),
         })
         .collect();
+    lowering.tell();
     let answer = BlockPredictions {
         model,
         warning: super::warning(model)?,
         rows: &rows,
         predictions: &predictions,
         unknown: lowering.unknown(),
+        usage: timings.usage(),
     };
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))

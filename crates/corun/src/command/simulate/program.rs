@@ -49,6 +49,7 @@ pub(super) fn run(
         warm_up: arguments.warmup,
         pages: part.pages,
         simulated: &simulated,
+        usage: timings.usage(),
     };
     exports.write(&simulation, |simulation| simulation.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))

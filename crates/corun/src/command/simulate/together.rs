@@ -71,6 +71,9 @@ pub(super) fn run(
         workers: &workers,
         outcomes: &outcomes,
     };
+    if let Some(sentence) = timings.usage().sentence() {
+        say(&sentence);
+    }
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
 }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// A millisecond in the nanoseconds that all times here are given in.
 pub const MS: u64 = 1_000_000;
 
+/// Work may take so many times as long as all of it would on one CPU, as others may run there too.
+const PATIENCE: u64 = 8;
+
 /// Processes that run at the same time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Load {
@@ -53,6 +56,8 @@ pub enum Step {
     MayUse(Vec<u32>),
     /// Computes until then, and notes where.
     BusyUntil(u64),
+    /// Computes until it has been given so much CPU time more, and notes where; not beyond the load's end.
+    Work(u64),
     /// Sleeps until then, and notes where it was woken and how late.
     SleepUntil(u64),
     /// Sleeps for so long, and notes the same.
@@ -76,7 +81,13 @@ impl Load {
         self
     }
 
-    /// When the last step ends that has a time, in nanoseconds from the common start.
+    /// Whether it ends when its work is done, and not by the clock.
+    pub fn has_work(&self) -> bool {
+        self.processes.iter().flat_map(|it| &it.tasks).any(|task| task.work_ns() > 0)
+    }
+
+    /// When the last step ends that has a time, in nanoseconds from the common start; of work the latest
+    /// that is waited for.
     pub fn length_ns(&self) -> u64 {
         self.processes.iter().map(Process::length_ns).max().unwrap_or(0)
     }
@@ -87,9 +98,10 @@ impl Process {
     pub fn length_ns(&self) -> u64 {
         let ends = self.tasks.iter().flat_map(|task| &task.steps).filter_map(|step| match step {
             Step::BusyUntil(end) | Step::SleepUntil(end) => Some(*end),
-            Step::MayUse(_) | Step::SleepFor(_) | Step::Begin(_) => None,
+            Step::MayUse(_) | Step::SleepFor(_) | Step::Begin(_) | Step::Work(_) => None,
         });
-        ends.max().unwrap_or(0)
+        let work: u64 = self.tasks.iter().map(Task::work_ns).sum();
+        ends.max().unwrap_or(0) + PATIENCE * work
     }
 }
 
@@ -103,6 +115,16 @@ impl Task {
     pub fn busy(settled_ns: u64, end_ns: u64) -> Self {
         let busy = [settled_ns, end_ns].map(Step::BusyUntil);
         Self::new([Step::SleepUntil(0)].into_iter().chain(busy).collect())
+    }
+
+    /// A task that begins at the common start and ends when it has been given so much CPU time.
+    pub fn working(work_ns: u64) -> Self {
+        Self::new(vec![Step::SleepUntil(0), Step::Work(work_ns)])
+    }
+
+    fn work_ns(&self) -> u64 {
+        let work = |step: &Step| if let Step::Work(work_ns) = step { *work_ns } else { 0 };
+        self.steps.iter().map(work).sum()
     }
 
     /// The same task with a nice value.

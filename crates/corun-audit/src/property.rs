@@ -16,6 +16,8 @@ pub struct Property {
     pub question: &'static str,
     /// Where the expectation is from.
     pub source: &'static str,
+    /// Whether it is audited only where it is named, since it takes long.
+    pub is_by_name_only: bool,
     /// How it is shown on a machine, or why it cannot be, as the end of a sentence.
     pub plan: fn(&Facts) -> Result<Plan, String>,
 }

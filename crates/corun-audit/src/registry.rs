@@ -22,6 +22,7 @@ list![
     repair_cores,
     repair,
     fairness,
+    jobs,
     migrations,
     affinity,
     nice,
@@ -75,6 +76,6 @@ mod tests {
         let facts = machine(&[&[0]]);
         let possible: Vec<&str> =
             ALL.iter().filter(|it| (it.plan)(&facts).is_ok()).map(|it| it.name).collect();
-        assert_eq!(possible, ["fairness", "nice", "autogroup", "quota"]);
+        assert_eq!(possible, ["fairness", "jobs", "nice", "autogroup", "quota"]);
     }
 }

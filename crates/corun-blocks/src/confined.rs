@@ -283,7 +283,7 @@ impl Confined {
     /// What is mapped besides the harness and the code; not the kernel's own pages, which hold nothing
     /// but the time, and of which some kernels let nobody dispose.
     fn foreign_memory(&self) -> io::Result<Vec<(u64, u64)>> {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
+        let maps = corun_files::kernel_text(format!("/proc/{}/maps", self.pid))?;
         let range = |line: &str| {
             let (begin, rest) = line.split_once('-')?;
             let (end, _) = rest.split_once(' ')?;

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use corun_record::{Actionable, Exit};
+use corun_record::{Actionable, Exit, on_one_line};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 /// A block of a list.
@@ -23,6 +23,9 @@ pub fn is_held_out(hexadecimal: &str) -> bool {
     let hash = |hash: u32, digit: u8| hash.wrapping_mul(31).wrapping_add(digit.into());
     hexadecimal.bytes().fold(7, hash).is_multiple_of(3)
 }
+
+/// The most blocks of a list: the largest published ones have some 300,000.
+const MOST: usize = 1_000_000;
 
 /// Why a list cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +66,20 @@ pub fn read_list(list: impl Read) -> Result<Vec<Listed>, ListError> {
         found: quoted(headers.iter().collect::<Vec<_>>().join(",")),
     })?;
     let cycles = column("cycles");
-    reader.records().map(|record| listed(&record.map_err(not_csv)?, block, cycles)).collect()
+    let mut blocks = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(not_csv)?;
+        if blocks.len() == MOST {
+            let line = record.position().map_or(0, csv::Position::line);
+            return Err(ListError {
+                line,
+                expected: "a million blocks at most",
+                found: "more".to_owned(),
+            });
+        }
+        blocks.push(listed(&record, block, cycles)?);
+    }
+    Ok(blocks)
 }
 
 fn listed(record: &StringRecord, block: usize, cycles: Option<usize>) -> Result<Listed, ListError> {
@@ -104,11 +120,7 @@ fn not_csv(error: csv::Error) -> ListError {
 /// As much of it as fits in a sentence, with nothing in it that steers a terminal.
 fn quoted(text: String) -> String {
     const LONGEST: usize = 40;
-    let show = |letter: char| match letter.is_control() {
-        true => letter.escape_default().collect::<String>(),
-        false => letter.to_string(),
-    };
-    let begin: String = text.chars().take(LONGEST).map(show).collect();
+    let begin = on_one_line(&text.chars().take(LONGEST).collect::<String>());
     match text.chars().nth(LONGEST) {
         Some(_) => format!("\"{begin}...\""),
         None => format!("\"{begin}\""),

@@ -9,7 +9,10 @@ use rustix::process::{Resource, getrlimit};
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// The root is not a directory that can be opened.
-    #[error("expected a directory that can be read at {}, found: {source}", root.display())]
+    #[error(
+        "expected a directory that can be read at {}, found: {source}",
+        corun_record::shown(root)
+    )]
     Root {
         /// The root that was asked for.
         root: PathBuf,
@@ -19,7 +22,7 @@ pub enum MachineError {
     /// The tree has no CPU.
     #[error(
         "no CPUs found below {}: expected folders cpu0, cpu1, ... or a list in `present`",
-        root.join("sys/devices/system/cpu").display()
+        corun_record::shown(root.join("sys/devices/system/cpu"))
     )]
     NoCpus {
         /// The root that was asked for.

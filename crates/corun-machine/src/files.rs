@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use crate::{Affinity, CpuSet};
@@ -33,6 +33,10 @@ pub trait SystemFiles {
     fn affinity(&mut self) -> Option<CpuSet>;
 }
 
+/// Files that number CPUs and that LXCFS (and what works like it) shows in its own numbering: a
+/// container of CPU 24 alone reads there of CPU 0.
+const RENUMBERED: [&str; 2] = ["proc/stat", "sys/devices/system/cpu/online"];
+
 /// Why a file gave no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileTrouble {
@@ -50,7 +54,13 @@ pub struct RootFiles {
     root: OwnedFd,
     live: bool,
     buffer: Vec<u8>,
+    /// Files of [`RENUMBERED`] that a file system in user space shows, with the name of that system.
+    replaced: Vec<(&'static str, String)>,
 }
+
+/// The most of a file that is read: /proc/interrupts of the largest machines has a few MiB. A captured tree
+/// may hold anything.
+const MOST: usize = 64 << 20;
 
 /// sysfs hands out a page at a time, so that a shorter answer is the end of the file.
 const PAGE: usize = 4096;
@@ -64,7 +74,14 @@ impl RootFiles {
         let live = root.canonicalize()? == Path::new("/");
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, root, flags, Mode::empty())?;
-        Ok(Self { root, live, buffer: vec![0; PAGE + 1] })
+        let mut files = Self { root, live, buffer: vec![0; PAGE + 1], replaced: Vec::new() };
+        for table in ["proc/self/mounts", "proc/mounts"] {
+            if let Ok(mounts) = files.text(table, usize::MAX) {
+                files.replaced = replaced(mounts);
+                break;
+            }
+        }
+        Ok(files)
     }
 
     /// Whether this is the system that corun runs on.
@@ -84,8 +101,28 @@ impl RootFiles {
         }
     }
 
+    /// In a captured tree, a device or a pipe stands for no file of the system.
+    fn check(&self, file: &OwnedFd) -> Result<(), FileTrouble> {
+        let found = rustix::fs::fstat(file)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile if found.st_size <= MOST as i64 => Ok(()),
+            FileType::RegularFile => {
+                Err(FileTrouble::Unreadable("it is longer than 64 MiB".to_owned()))
+            }
+            _ => Err(FileTrouble::Unreadable("it is no file".to_owned())),
+        }
+    }
+
     fn text(&mut self, path: &str, limit: usize) -> Result<&str, FileTrouble> {
+        if let Some((_, by)) = self.replaced.iter().find(|(replaced, _)| *replaced == path) {
+            return Err(FileTrouble::Unreadable(format!(
+                "{by} is mounted over the kernel's file and numbers CPUs in its own way"
+            )));
+        }
         let file = self.open_below(path, OFlags::empty())?;
+        if !self.live {
+            self.check(&file)?;
+        }
         // Sequence files of /proc end a read at a record, long before the end of the file.
         let in_pages = !path.starts_with("proc");
         let mut length = 0;
@@ -95,7 +132,7 @@ impl RootFiles {
             }
             let got = rustix::io::read(&file, &mut self.buffer[length..])?;
             length += got;
-            if got == 0 || length >= limit || (in_pages && got < PAGE) {
+            if got == 0 || length >= limit.min(MOST) || (in_pages && got < PAGE) {
                 break;
             }
         }
@@ -135,6 +172,30 @@ impl From<Errno> for FileTrouble {
     }
 }
 
+/// Which of [`RENUMBERED`] a file system in user space shows, by the kernel's table of mounts.
+fn replaced(mounts: &str) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for line in mounts.lines() {
+        let mut fields = line.split(' ');
+        let (Some(_), Some(point), Some(kind)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let Some(kind) = kind.strip_prefix("fuse").map(|kind| kind.trim_start_matches('.')) else {
+            continue;
+        };
+        let Some(point) = point.strip_prefix('/').filter(|point| !point.is_empty()) else {
+            continue;
+        };
+        let covered = |path: &&&str| {
+            path.strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let name = if kind.is_empty() { "a file system in user space" } else { kind };
+        found.extend(RENUMBERED.iter().filter(covered).map(|path| (*path, name.to_owned())));
+    }
+    found
+}
+
 /// The text without the NUL bytes and white space that some kernels and capturing tools leave.
 fn text_of(bytes: &[u8]) -> Result<&str, FileTrouble> {
     let text = match std::str::from_utf8(bytes) {
@@ -146,4 +207,37 @@ fn text_of(bytes: &[u8]) -> Result<&str, FileTrouble> {
         Err(_) => return Err(FileTrouble::Unreadable("it is no text".to_owned())),
     };
     Ok(text.trim_matches(|character: char| character == '\0' || character.is_whitespace()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renumbered_files_are_known_by_their_mounts() {
+        let found = |mounts: &str| {
+            replaced(mounts)
+                .into_iter()
+                .map(|(path, by)| format!("{path} {by}"))
+                .collect::<Vec<_>>()
+        };
+        let both = ["proc/stat lxcfs", "sys/devices/system/cpu/online lxcfs"];
+        for point in ["", "/online"] {
+            let cpus = format!("lxcfs /sys/devices/system/cpu{point} fuse.lxcfs rw 0 0");
+            let stat = "lxcfs /proc/stat fuse.lxcfs rw,nosuid 0 0";
+            assert_eq!(found(&format!("proc /proc proc rw 0 0\n{stat}\n{cpus}")), both);
+        }
+        assert_eq!(found("x /proc/stat fuse rw 0 0"), ["proc/stat a file system in user space"]);
+        for other in [
+            "lxcfs /proc/uptime fuse.lxcfs rw 0 0",
+            "lxcfs /var/lib/lxcfs fuse.lxcfs rw 0 0",
+            "fuse / fuse.overlay rw 0 0",
+            "sysfs /sys sysfs rw 0 0",
+            "x /sys/devices/system/cp fuse rw",
+            "",
+            "fuse",
+        ] {
+            assert!(found(other).is_empty(), "{other}");
+        }
+    }
 }

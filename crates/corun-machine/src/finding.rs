@@ -43,6 +43,10 @@ pub enum FindingKind {
     ContradictoryCaches,
     /// A CPU that is said to be in several NUMA nodes.
     ContradictoryNumaNodes,
+    /// A CPU that one file calls online and another offline.
+    ContradictoryOnline,
+    /// An affinity mask that has CPUs which the cpuset does not have.
+    ContradictoryAllowed,
     /// `smt/control`, `smt/active` and the online siblings do not fit together.
     ContradictorySmtState,
 }

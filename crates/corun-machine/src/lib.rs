@@ -2,19 +2,23 @@
 //!
 //! Every reader takes a root path, so that a captured `/sys` and `/proc` can stand in for the live
 //! system, and every parser is a pure function of the text that the kernel gave.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod affinity;
 mod boot_line;
 mod control_groups;
 mod cpu_set;
+pub mod descendants;
 pub mod doctor;
 mod drawing;
 mod error;
 pub mod evidence;
 mod files;
 mod finding;
+mod hypervisor;
 mod machine;
 mod memory_policy;
+mod out_of_memory;
 pub mod probe;
 mod reading;
 mod signature;
@@ -33,5 +37,6 @@ pub use machine::{
     NumaNode, Package, VERSION,
 };
 pub use memory_policy::MemoryPolicy;
+pub use out_of_memory::{count_memory_deaths, memory_death};
 pub use signature::Signature;
 pub use smt::{Smt, SmtControl};

@@ -24,7 +24,8 @@ pub struct Machine {
     pub version: u32,
     /// The CPU model's name.
     pub cpu_model: Option<String>,
-    /// The hypervisor's name, `unknown` where only its presence shows; `null` without one.
+    /// The hypervisor's name, `unknown` where only its presence shows; `null` where none shows (the
+    /// doctor's check `virtual-machine` tells whether one could show).
     pub hypervisor: Option<String>,
     /// The state of SMT.
     pub smt: Smt,
@@ -187,7 +188,8 @@ pub enum CacheType {
 /// What restricts this process to some CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllowedBy {
-    /// The affinity mask of this process; `null` in a captured tree, where it means nothing.
+    /// The affinity mask of this process; in a captured tree that of the process which captured it,
+    /// or `null` where the tree does not have it.
     pub affinity: Option<CpuSet>,
     /// The cpuset of its control group; `null` where there is none.
     pub cpuset: Option<Cpuset>,
@@ -206,7 +208,7 @@ pub struct Cpuset {
 
 impl Machine {
     /// Reads the machine below `root`: `/` is this one, any other a captured tree, in which the
-    /// affinity mask of this process has no meaning.
+    /// mask of the process that captured it counts.
     ///
     /// # Errors
     /// If the root cannot be opened, or no CPU is found below it. All else is a finding.
@@ -223,9 +225,7 @@ impl Machine {
 
     /// The machine as JSON text, ended by a newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a machine has no map at all");
-        text.push('\n');
-        text
+        corun_record::json_text(self)
     }
 
     /// The logical CPU with this number.

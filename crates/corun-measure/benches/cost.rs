@@ -36,14 +36,21 @@ fn main() {
     let mut outside = Vec::new();
     let mut further = Vec::new();
     let mut logs = Vec::new();
-    for _ in 0..ROUNDS {
+    let mut theirs = Vec::new();
+    for round in 0..ROUNDS {
+        // Whoever comes first in a round comes second in the next.
+        let before = (round % 2 == 1).then(hyperfine).flatten();
         let (own, step) = corun(&mut executor, &one);
+        let their = if round % 2 == 1 { before } else { hyperfine() };
         let (_, step_of_all) = corun(&mut executor, &all);
         outside.push(step);
         further.push((step_of_all - step) / (cpus.max(2) - 1) as f64);
         inside.push(own);
-        match hyperfine() {
-            Some(theirs) => logs.push((own / theirs).ln()),
+        match their {
+            Some(their) => {
+                logs.push((own / their).ln());
+                theirs.push(their);
+            }
             None if logs.is_empty() && inside.len() == 1 => {
                 println!("bias: hyperfine is not installed (Debian: apt-get install hyperfine)");
             }
@@ -51,7 +58,14 @@ fn main() {
         }
     }
     let micro = |values: &[f64]| median(values).unwrap_or(f64::NAN) * 1e6;
-    println!("inside the interval, `true` on one CPU: corun {:.0} us", micro(&inside));
+    let least = |values: &[f64]| values.iter().copied().fold(f64::NAN, f64::min) * 1e6;
+    println!(
+        "inside the interval, `true` on one CPU, median of medians and least median of {RUNS} runs: corun {:.0} and {:.0} us, hyperfine -N {:.0} and {:.0} us",
+        micro(&inside),
+        least(&inside),
+        micro(&theirs),
+        least(&theirs)
+    );
     if let Some(estimate) = paired(&logs, 0.95) {
         let [ratio, low, high] = estimate.ratio();
         let verdict = if ratio <= 1.0 { "at most hyperfine's" } else { "MORE than hyperfine's" };

@@ -2,15 +2,20 @@
 
 mod details;
 
-use corun_record::{Answer, Arm, Caveat, Estimate, Metric, Observation, Sample, Source, Verdict};
+use std::collections::BTreeSet;
+
+use corun_record::{
+    Answer, Arm, Caveat, Displaced, Estimate, Metric, Observation, Sample, Source, Verdict,
+};
 
 use corun_workload::Row;
 
 use crate::caveats;
 use crate::comparison::{Comparison, comparisons, headline};
+use crate::foreign_load::Disturbed;
 use crate::sentences;
 use crate::series::Series;
-use crate::statistics::{self, BOOTSTRAP_FROM_BLOCKS, Bounds};
+use crate::statistics::{self, BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
 
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;
@@ -59,7 +64,9 @@ pub fn analyse(
     question: &Question,
     hypervisor: Option<&str>,
 ) -> Analysis {
-    let analyst = Analyst { throughput: Series::of_throughput(arms, samples), arms, question };
+    let disturbed = Disturbed::of(arms, samples);
+    let throughput = Series::of_throughput(arms, samples);
+    let analyst = Analyst { throughput, load_seen: disturbed.is_seen(), disturbed, arms, question };
     let makespan = Series::of_makespan(arms, samples);
     let least_share = Series::of_least_share(arms, samples);
     let mut analysis = Analysis::default();
@@ -80,6 +87,10 @@ pub fn analyse(
         analysis.observations.extend(analyst.noise_floor(&arm.id));
     }
     let mut comparisons = comparisons(arms);
+    // What ran elsewhere is no evidence for the arm that it was to be.
+    let left = arms_left(arms, samples);
+    comparisons
+        .retain(|it| [&it.arm, &it.against].into_iter().all(|arm| !left.contains(arm.as_str())));
     if question.workers == Workers::Together {
         // A worker that waits is not slowed down, and more of them do no more work.
         comparisons.retain(|it| !matches!(it.metric, Metric::SiblingSlowdown | Metric::Scaling));
@@ -87,7 +98,9 @@ pub fn analyse(
     for comparison in &comparisons {
         let logs = analyst.throughput.comparison(comparison);
         let against = Some(comparison.against.as_str());
-        let seen = analyst.observation(comparison.metric, &comparison.arm, against, "1", &logs);
+        let load = analyst.disturbed.between(comparison);
+        let what = (comparison.metric, comparison.arm.as_str(), against, "1");
+        let seen = analyst.observation_beside(what, &logs, &load);
         analysis.observations.extend(seen);
     }
     let first = headline(&comparisons);
@@ -96,6 +109,17 @@ pub fn analyse(
         first.into_iter().chain(others).filter_map(|it| analyst.verdict(it)).collect();
     analysis.caveats = caveats::of(arms, samples, &analysis.observations, hypervisor);
     analysis
+}
+
+/// Arms of which a worker left its place in some sample, their twins' included.
+fn arms_left<'a>(arms: &'a [Arm], samples: &[Sample]) -> BTreeSet<&'a str> {
+    let was_left = |arm: &Arm| {
+        samples.iter().any(|sample| {
+            sample.arm == arm.id && sample.evidence.displaced.iter().any(Displaced::left_its_place)
+        })
+    };
+    let names = |arm: &'a Arm| arm.twin_of.as_deref().unwrap_or(&arm.id);
+    arms.iter().filter(|arm| was_left(arm)).map(names).collect()
 }
 
 /// An estimate on the log scale as a ratio with its interval.
@@ -111,6 +135,9 @@ fn is_finite(estimate: &Estimate) -> bool {
 
 struct Analyst<'a> {
     throughput: Series,
+    disturbed: Disturbed,
+    /// Whether load of others was seen in this run.
+    load_seen: bool,
     arms: &'a [Arm],
     question: &'a Question,
 }
@@ -124,8 +151,24 @@ impl Analyst<'_> {
         unit: &str,
         logs: &[f64],
     ) -> Option<Observation> {
+        self.observation_beside((metric, arm, against, unit), logs, &ForeignLoad::default())
+    }
+
+    /// The mean of one log a block, with an interval that holds what load of others may have done.
+    fn estimate(&self, logs: &[f64], load: &ForeignLoad) -> Option<statistics::Estimate> {
+        let estimate = statistics::steady(logs, self.question.level, self.load_seen)?;
+        Some(estimate.allowing(load.allowance()))
+    }
+
+    /// An observation of a metric of an arm (against another, in a unit).
+    fn observation_beside(
+        &self,
+        (metric, arm, against, unit): (Metric, &str, Option<&str>, &str),
+        logs: &[f64],
+        load: &ForeignLoad,
+    ) -> Option<Observation> {
         let level = self.question.level;
-        let estimate = on_ratio_scale(&statistics::paired(logs, level)?);
+        let estimate = on_ratio_scale(&self.estimate(logs, load)?);
         if !is_finite(&estimate) {
             return None;
         }
@@ -179,11 +222,10 @@ impl Analyst<'_> {
     /// The verdict on a comparison: does the arm do more work than the other?
     fn verdict(&self, comparison: &Comparison) -> Option<Verdict> {
         let logs = self.throughput.comparison(comparison);
-        let estimate = statistics::paired(&logs, self.question.level)?;
-        let gain = statistics::paired(
-            &logs.iter().map(|log| comparison.sign * log).collect::<Vec<_>>(),
-            self.question.level,
-        )?;
+        let load = self.disturbed.between(comparison);
+        let estimate = self.estimate(&logs, &load)?;
+        let gains: Vec<f64> = logs.iter().map(|log| comparison.sign * log).collect();
+        let gain = self.estimate(&gains, &load)?;
         let floors = [&comparison.arm, &comparison.against]
             .map(|arm| statistics::noise_floor(&self.throughput.against_twin(arm)));
         let noise_floor = floors.into_iter().flatten().reduce(f64::max);
@@ -191,7 +233,10 @@ impl Analyst<'_> {
             practical: self.question.practical.ln_1p(),
             noise_floor: noise_floor.unwrap_or(0.0),
         };
-        let judged = statistics::judge(&gain, bounds);
+        let judged = match load.decides() {
+            true => statistics::Verdict::Inconclusive(Unsettled::ForeignLoad),
+            false => statistics::judge(&gain, bounds),
+        };
         let answer = match judged {
             statistics::Verdict::Helps => Answer::Helps,
             statistics::Verdict::Hurts => Answer::Hurts,

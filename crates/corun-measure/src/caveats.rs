@@ -1,10 +1,11 @@
 //! What limits trust in a run, read from its samples' evidence: each a kind and a plain sentence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 
 use crate::comparison::{Comparison, comparisons};
+use crate::foreign_load::{Disturbed, is_long};
 use crate::series::Series;
 use crate::statistics::{drift, median, outliers};
 
@@ -14,6 +15,10 @@ const CLOCK_DIFFERENCE: f64 = 0.01;
 const IDLE_SIBLING_BUSY: f64 = 0.005;
 /// The hypervisor, or other work on the used CPUs, may take this share.
 const TAKEN: f64 = 0.01;
+/// Less stolen time is what a few ticks are.
+const LEAST_STOLEN_S: f64 = 0.05;
+/// Samples of an arm that may be disturbed without a remark, as a share.
+const SOME_SAMPLES: f64 = 0.05;
 /// Shorter makespans are mostly start and end.
 const SHORT_MAKESPAN_S: f64 = 0.005;
 /// More than this share of outliers is worth a remark.
@@ -32,6 +37,9 @@ pub(crate) fn of(
     caveats.extend(virtual_machine(hypervisor));
     caveats.extend(different_clocks(arms, &by_arm, observations));
     caveats.extend(set_pinned(&by_arm));
+    caveats.extend(displaced(&by_arm));
+    caveats.extend(binds_itself(samples));
+    caveats.extend(left_running(samples));
     caveats.extend(share(
         &by_arm,
         "idle-sibling-busy",
@@ -39,13 +47,8 @@ pub(crate) fn of(
         |sample| sample.evidence.idle_sibling_busy,
         "siblings that ought to be idle were busy",
     ));
-    caveats.extend(share(
-        &by_arm,
-        "steal",
-        TAKEN,
-        |sample| Some(sample.evidence.steal_s? / cpu_seconds(sample)),
-        "the hypervisor took used CPUs away",
-    ));
+    caveats.extend(stolen(&by_arm));
+    caveats.extend(waited_for_cpu(arms, samples));
     caveats.extend(share(
         &by_arm,
         "foreign-work",
@@ -170,6 +173,65 @@ fn set_pinned(by_arm: &ByArm) -> Option<Caveat> {
     })
 }
 
+/// Arms whose workers did not keep their place, and where they were.
+fn displaced(by_arm: &ByArm) -> Option<Caveat> {
+    let of_arm = |(arm, samples): &(&Arm, Vec<&Sample>)| {
+        let all: Vec<_> = samples.iter().flat_map(|sample| &sample.evidence.displaced).collect();
+        let cpus: BTreeSet<u32> = all.iter().flat_map(|it| it.outside.clone()).collect();
+        let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+        let moved = all.iter().any(|it| it.left_its_place());
+        let where_to = match (cpus.is_empty(), moved) {
+            (false, _) => format!(" (CPU {})", cpus.join(", ")),
+            (true, true) => " (it is not known which CPU)".to_owned(),
+            (true, false) => " (within the arm's CPUs)".to_owned(),
+        };
+        (!all.is_empty()).then(|| format!("{}{where_to}", arm.id))
+    };
+    let found: Vec<String> = by_arm.0.iter().filter_map(of_arm).collect();
+    (!found.is_empty()).then(|| {
+        Caveat::new(
+            "set-by-program",
+            format!(
+                "The affinity of workers was changed during the run, by the program or from outside: {}. An arm that was left is not compared with others.",
+                found.join(", ")
+            ),
+        )
+    })
+}
+
+fn binds_itself(samples: &[Sample]) -> Option<Caveat> {
+    let found: BTreeSet<&str> = samples
+        .iter()
+        .flat_map(|sample| sample.evidence.binds_itself.iter().map(String::as_str))
+        .collect();
+    let found: Vec<&str> = found.into_iter().collect();
+    (!found.is_empty()).then(|| {
+        Caveat::new(
+            "binds-itself",
+            format!(
+                "The command can choose its CPUs against the placement by: {}. A short-lived child that does so is not seen.",
+                found.join(", ")
+            ),
+        )
+    })
+}
+
+fn left_running(samples: &[Sample]) -> Vec<Caveat> {
+    let of = |ended: bool, kind: &str, what: &str| {
+        let left = samples.iter().flat_map(|sample| &sample.evidence.left_running);
+        let names: BTreeSet<&str> =
+            left.filter(|it| it.ended == ended).map(|it| it.name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty()).then(|| Caveat::new(kind, format!("{what}: {}.", names.join(", "))))
+    };
+    let ended = "The command left processes running when it ended; they were ended after each run, and what they would still have done is not counted";
+    let still = "The command left processes running that corun could not end; they may disturb what follows";
+    [of(true, "left-running", ended), of(false, "still-running", still)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 /// A share of the samples' time, remarked on for the arms where its median is above a limit.
 fn share(
     by_arm: &ByArm,
@@ -187,6 +249,60 @@ fn share(
         .collect();
     (!above.is_empty()).then(|| {
         Caveat::new(kind, format!("In half of the samples or more, {what}: {}.", above.join(", ")))
+    })
+}
+
+/// Time that the hypervisor took, of all time of an arm's samples: the account advances by ticks, so
+/// that single short samples tell nothing.
+fn stolen(by_arm: &ByArm) -> Option<Caveat> {
+    let share = |samples: &[&Sample]| {
+        let stolen = samples.iter().map(|it| it.evidence.steal_s).sum::<Option<f64>>()?;
+        let all: f64 = samples.iter().map(|it| cpu_seconds(it)).sum();
+        (stolen >= LEAST_STOLEN_S && stolen > TAKEN * all).then(|| stolen / all)
+    };
+    let above: Vec<String> = by_arm
+        .0
+        .iter()
+        .filter_map(|(arm, samples)| {
+            Some(format!("{} {}", arm.id, percent(share(samples)?.min(1.0))))
+        })
+        .collect();
+    (!above.is_empty()).then(|| {
+        Caveat::new(
+            "steal",
+            format!(
+                "The hypervisor took used CPUs away for a part of the time: {}.",
+                above.join(", ")
+            ),
+        )
+    })
+}
+
+/// Workers that had a CPU each and waited for it: other work ran there.
+fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
+    let disturbed = Disturbed::of(arms, samples);
+    let of_arm = |arm: &Arm| {
+        let waits = disturbed.waits(&arm.id);
+        let (long, known) = (waits.iter().filter(|&&it| is_long(it)).count(), waits.len());
+        let most = waits.iter().copied().fold(0.0, f64::max);
+        (long as f64 > SOME_SAMPLES * known as f64).then(|| {
+            format!(
+                "{} in {long} of {known} samples, for up to {} of its time",
+                arm.id,
+                percent(most)
+            )
+        })
+    };
+    let found: Vec<String> =
+        arms.iter().filter(|arm| arm.twin_of.is_none()).filter_map(of_arm).collect();
+    (!found.is_empty()).then(|| {
+        Caveat::new(
+            "foreign-load",
+            format!(
+                "Other work ran on the workers' CPUs, and a worker waited for its CPU: {}.",
+                found.join("; ")
+            ),
+        )
     })
 }
 
@@ -264,7 +380,7 @@ fn unusual_samples(arms: &[Arm], samples: &[Sample]) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use corun_record::{ClockProbe, Estimate, Placement, Source};
+    use corun_record::{ClockProbe, Displaced, Estimate, LeftRunning, Placement, Source};
 
     fn arm(id: &str, cpus: &[u32]) -> Arm {
         Arm {
@@ -341,6 +457,30 @@ mod tests {
     }
 
     #[test]
+    fn arms_that_were_left_are_named_with_the_cpus() {
+        let left = Evidence {
+            pinning: Pinning::SetByProgram,
+            displaced: vec![Displaced { worker: 0, outside: vec![7, 3], moved: false }],
+            binds_itself: vec!["taskset (leave it out)".to_owned()],
+            left_running: vec![
+                LeftRunning { name: "daemon".to_owned(), ended: true },
+                LeftRunning { name: "other".to_owned(), ended: false },
+            ],
+            ..Evidence::default()
+        };
+        let sentences: Vec<String> = kinds(Evidence::default(), left)
+            .into_iter()
+            .map(|caveat| format!("{}: {}", caveat.kind, caveat.sentence))
+            .collect();
+        insta::assert_snapshot!(sentences.join("\n"), @r"
+        set-by-program: The affinity of workers was changed during the run, by the program or from outside: full (CPU 3, 7). An arm that was left is not compared with others.
+        binds-itself: The command can choose its CPUs against the placement by: taskset (leave it out). A short-lived child that does so is not seen.
+        left-running: The command left processes running when it ended; they were ended after each run, and what they would still have done is not counted: daemon.
+        still-running: The command left processes running that corun could not end; they may disturb what follows: other.
+        ");
+    }
+
+    #[test]
     fn disturbances_are_named_with_their_share() {
         let disturbed = Evidence {
             idle_sibling_busy: Some(0.02),
@@ -353,5 +493,44 @@ mod tests {
         let kinds: Vec<&str> = found.iter().map(|caveat| caveat.kind.as_str()).collect();
         assert_eq!(kinds, ["set-pinned", "idle-sibling-busy", "steal", "foreign-work"]);
         assert!(found[1].sentence.contains("spread 2.0 %"), "{}", found[1].sentence);
+    }
+
+    #[test]
+    fn a_worker_that_waits_for_its_cpu_is_the_finding() {
+        let waited = |share| Evidence { cpu_wait: Some(share), ..Evidence::default() };
+        assert_eq!(kinds(waited(0.0), waited(0.009)), []);
+        assert_eq!(kinds(Evidence::default(), Evidence::default()), [], "not known");
+        let found = kinds(waited(0.6), waited(0.0));
+        assert_eq!(found.len(), 1);
+        insta::assert_snapshot!(
+            found[0].sentence,
+            @"Other work ran on the workers' CPUs, and a worker waited for its CPU: spread in 2 of 2 samples, for up to 60.0 % of its time."
+        );
+    }
+
+    #[test]
+    fn workers_that_share_a_cpu_wait_for_each_other() {
+        let stacked = arm("stacked", &[0, 0]);
+        let evidence = Evidence { cpu_wait: Some(0.5), ..Evidence::default() };
+        let samples = [
+            sample("stacked", evidence.clone()),
+            Sample { block: 1, ..sample("stacked", evidence) },
+        ];
+        assert_eq!(of(&[stacked], &samples, &[], None), []);
+    }
+
+    #[test]
+    fn a_tick_of_stolen_time_in_short_samples_is_nothing() {
+        let arms = [arm("single", &[0])];
+        let stolen = |steal_s| Sample {
+            makespan_s: 0.006,
+            ..sample("single", Evidence { steal_s: Some(steal_s), ..Evidence::default() })
+        };
+        let all = |each: [f64; 3]| {
+            let samples: Vec<Sample> = each.iter().cycle().take(60).map(|it| stolen(*it)).collect();
+            of(&arms, &samples, &[], None).iter().any(|caveat| caveat.kind == "steal")
+        };
+        assert!(!all([0.0, 0.0, 0.0]));
+        assert!(all([0.01, 0.0, 0.0]), "a third of the samples is hit, by half of the time");
     }
 }

@@ -3,6 +3,7 @@
 //! The way of a measurement: a [`Request`] is laid out as arms on this machine ([`layout`]), an
 //! executor runs them in random order ([`experiment`], [`execution`]), and the samples become
 //! observations with a verdict ([`analysis`], [`statistics`]).
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod analysis;
 mod caveats;
@@ -11,6 +12,7 @@ pub mod cores;
 mod evidence;
 pub mod execution;
 pub mod experiment;
+mod foreign_load;
 pub mod layout;
 mod measurement;
 mod request;
@@ -19,7 +21,9 @@ pub mod series;
 pub mod statistics;
 mod stopping;
 pub mod suite;
+mod surroundings;
 
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};
 pub use request::{CommandRequest, Request, RequestError, WorkRequest};
 pub use stopping::PlannedLooks;
+pub use surroundings::Surroundings;

@@ -7,8 +7,8 @@ use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, RootFiles};
 use corun_record::{
-    Actionable, Arm, Design, Document, Estimate, Exit, Look, MachineSummary, Metric, Placement,
-    Run, Sample, Workload,
+    Actionable, Arm, Caveat, Design, Document, Estimate, Exit, Look, MachineSummary, Metric,
+    Placement, Run, Sample, Workload,
 };
 use corun_workload::Row;
 
@@ -21,6 +21,7 @@ use crate::experiment::{
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
 use crate::stopping::PlannedLooks;
+use crate::surroundings::Surroundings;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,8 @@ pub struct Measurement<'a> {
     least_operations: u64,
     /// The row of a published suite that the workload is.
     row: Option<Row>,
+    /// What limits trust before anything has run.
+    caveats: Vec<Caveat>,
     started: SystemTime,
 }
 
@@ -83,10 +86,24 @@ impl<'a> Measurement<'a> {
         request: &'a Request,
         machine: &'a Machine,
         interrupt: Interrupt,
+        smt: Option<SmtSwitch>,
+    ) -> Result<Self, MeasureError> {
+        Self::prepare_in(&Surroundings::look(), request, machine, interrupt, smt)
+    }
+
+    /// The same in surroundings that were looked at before corun changed anything itself.
+    ///
+    /// # Errors
+    /// As for [`prepare`](Self::prepare).
+    pub fn prepare_in(
+        surroundings: &Surroundings,
+        request: &'a Request,
+        machine: &'a Machine,
+        interrupt: Interrupt,
         mut smt: Option<SmtSwitch>,
     ) -> Result<Self, MeasureError> {
         let resolved = request.resolve()?;
-        let cores: Vec<Core> = usable_cores(machine);
+        let cores: Vec<Core> = surroundings.idlest_first(usable_cores(machine));
         let layout = Layout::new(
             &cores,
             &LayoutRequest {
@@ -99,6 +116,8 @@ impl<'a> Measurement<'a> {
                 no_siblings: why_no_siblings(machine, &cores),
             },
         )?;
+        let mut caveats = surroundings.caveats();
+        caveats.extend(surroundings.choice(&cores, &layout.arms));
         let executor = LocalExecutor::new(resolved.work, cores, interrupt, smt)?;
         Ok(Self {
             request,
@@ -111,6 +130,7 @@ impl<'a> Measurement<'a> {
             workers: resolved.workers,
             least_operations: resolved.least_operations,
             row: resolved.row,
+            caveats,
             started: SystemTime::now(),
         })
     }
@@ -205,7 +225,7 @@ impl<'a> Measurement<'a> {
             impossible: self.layout.impossible,
             observations: analysis.observations,
             verdicts: analysis.verdicts,
-            caveats: analysis.caveats,
+            caveats: [self.caveats, analysis.caveats].concat(),
             samples: conducted.samples,
         };
         Ok((run, conducted.failure))
@@ -219,7 +239,7 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
     MachineSummary {
         cpu_model: machine.cpu_model.clone(),
         hypervisor: machine.hypervisor.clone(),
-        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease")
+        kernel: corun_files::kernel_text("/proc/sys/kernel/osrelease")
             .ok()
             .map(|text| text.trim().to_owned()),
         online_cpus: online.clone().count() as u32,

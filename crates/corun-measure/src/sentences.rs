@@ -42,6 +42,9 @@ pub(crate) fn verdict(
                     "a difference, but perhaps no larger than the practical bound of {}",
                     percent(practical)
                 ),
+                Unsettled::ForeignLoad =>
+                    "while workers waited for their CPUs, on which other work ran: repeat it on an idle machine"
+                        .to_owned(),
                 Unsettled::WithinNoiseFloor => format!(
                     "a difference, but no larger than two identical arms could differ by here ({})",
                     noise_floor.map_or_else(|| "unknown".to_owned(), percent)

@@ -6,6 +6,7 @@ use corun_record::{Arm, Estimate, Look, Metric, Sample};
 
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::experiment::Stopping;
+use crate::foreign_load::Disturbed;
 use crate::request::Request;
 use crate::series::Series;
 use crate::statistics::{self, Plan};
@@ -69,7 +70,8 @@ impl PlannedLooks {
     fn estimate(&self, samples: &[Sample], level: f64) -> Option<statistics::Estimate> {
         let comparison = self.headline.as_ref()?;
         let series = Series::of_throughput(&self.arms, samples);
-        statistics::paired(&series.comparison(comparison), level)
+        let load_seen = Disturbed::of(&self.arms, samples).is_seen();
+        statistics::steady(&series.comparison(comparison), level, load_seen)
     }
 }
 

@@ -7,11 +7,12 @@
 mod simulation;
 
 use corun_measure::statistics::{
-    Bounds, Estimate, Look, Plan, Verdict, bootstrap_t, judge, noise_floor, paired,
+    Bounds, Estimate, ForeignLoad, Look, Plan, Verdict, bootstrap_t, judge, noise_floor, paired,
+    steady,
 };
 use simulation::planned::Variances;
 use simulation::tally::{check, seed, share};
-use simulation::{Drift, Experiment, Machine, Noise, RUN_NOISE};
+use simulation::{Drift, Experiment, Foreign, Machine, Noise, RUN_NOISE};
 
 /// Where the true share is far from the limits.
 const FEW_REPLICATIONS: u64 = 20_000;
@@ -142,6 +143,102 @@ fn the_bootstrap_is_a_diagnostic() {
     check("bootstrap, outliers", covered(Noise::Outliers), 0.93..=0.99).unwrap_err();
 }
 
+/// How many blocks load stays, from "shorter than a block" to "longer than most experiments".
+const STAYS: [f64; 5] = [0.25, 1.0, 3.0, 10.0, 100.0];
+const LOADED_BLOCKS: [u32; 2] = [10, 50];
+
+/// What the next run measures is held too, as long as load changes often enough within a run.
+#[test]
+fn load_that_comes_and_goes_is_covered() {
+    let cases = [(0.25, 10), (0.25, 50), (1.0, 20), (1.0, 50), (3.0, 50), (3.0, 80)];
+    let cover = |stays: f64, blocks, batches: bool| {
+        let foreign = loaded(stays);
+        let truth = EFFECT + foreign.long_run();
+        share(FEW_REPLICATIONS, |replication| {
+            let experiment = loaded_experiment(foreign, EFFECT, blocks, replication);
+            let ratios = &experiment.ratios;
+            let estimate = if batches { steady(ratios, 0.95, true) } else { paired(ratios, 0.95) };
+            estimate.expect("enough finite values").interval().holds(truth)
+        })
+    };
+    assert_all(cases.map(|(stays, blocks)| {
+        let what = format!("load that stays {stays} blocks, {blocks} blocks");
+        check(&what, cover(stays, blocks, true), 0.93..=0.995)
+    }));
+    check("the plain interval", cover(3.0, 50, false), 0.93..=0.995).unwrap_err();
+}
+
+/// Whatever load does, it is not taken for an effect of the placement.
+#[test]
+fn load_is_not_taken_for_an_effect() {
+    assert_all(pairs(&STAYS, &LOADED_BLOCKS).map(|(stays, blocks)| {
+        let claims = share(FEW_REPLICATIONS, |replication| {
+            let experiment = loaded_experiment(loaded(stays), 0.0, blocks, replication);
+            judged(&experiment).is_some_and(is_claim)
+        });
+        check(&format!("claims, load stays {stays} blocks, {blocks}"), claims, 0.0..=0.055)
+    }));
+    let plain = share(FEW_REPLICATIONS, |replication| {
+        let experiment = loaded_experiment(loaded(3.0), 0.0, 20, replication);
+        is_claim(judge(&estimate(&experiment, 0.95), bounds(&experiment)))
+    });
+    check("claims of the plain interval", plain, 0.0..=0.055).unwrap_err();
+}
+
+/// Drift that shows in nothing but the values themselves: as far as they can show it.
+#[test]
+fn drift_that_is_not_seen_otherwise_is_covered_better() {
+    let cover = |batches: bool| {
+        let foreign = loaded(1.5);
+        share(FEW_REPLICATIONS, |replication| {
+            let experiment = loaded_experiment(foreign, EFFECT, 120, replication);
+            let ratios = &experiment.ratios;
+            let estimate = if batches { steady(ratios, 0.95, false) } else { paired(ratios, 0.95) };
+            estimate.expect("values").interval().holds(EFFECT + foreign.long_run())
+        })
+    };
+    check("unseen drift, batches", cover(true), 0.93..=0.99).unwrap();
+    check("unseen drift, plain", cover(false), 0.93..=0.99).unwrap_err();
+}
+
+/// The rules for load change nothing where there is none: intervals, and so power, stay.
+#[test]
+fn a_quiet_machine_keeps_its_intervals() {
+    assert_all(pairs(&DRIFTS, &BLOCKS).map(|(drift, blocks)| {
+        let wider = share(FEW_REPLICATIONS, |replication| {
+            let mut experiment = experiment(Noise::Normal, drift, EFFECT, replication);
+            experiment.run_to(blocks);
+            let seen = ForeignLoad::new(experiment.waits.clone()).is_seen();
+            steady(&experiment.ratios, 0.95, seen) != paired(&experiment.ratios, 0.95)
+        });
+        check(&format!("wider, {drift:?}, {blocks} blocks"), wider, 0.0..=0.02)
+    }));
+}
+
+fn loaded(stays: f64) -> Foreign {
+    Foreign { blocks: stays, takes: [0.5, 0.2] }
+}
+
+fn loaded_experiment(foreign: Foreign, effect: f64, blocks: u32, replication: u64) -> Experiment {
+    let machine = Machine::new(Noise::Normal, Drift::Still, seed(), replication).with(foreign);
+    let mut experiment = Experiment::new(machine, effect);
+    experiment.run_to(blocks);
+    experiment
+}
+
+/// The verdict as the product gives it; `None` where load decides.
+fn judged(experiment: &Experiment) -> Option<Verdict> {
+    let load = ForeignLoad::new(experiment.waits.clone());
+    let estimate = steady(&experiment.ratios, 0.95, load.is_seen()).expect("enough finite values");
+    let estimate = estimate.allowing(load.allowance());
+    (!load.decides()).then(|| judge(&estimate, bounds(experiment)))
+}
+
+fn bounds(experiment: &Experiment) -> Bounds {
+    let noise_floor = noise_floor(&experiment.twins).expect("enough finite values");
+    Bounds { practical: 0.02, noise_floor }
+}
+
 /// The same checks fail for the rules that corun does not use, so they can fail.
 #[test]
 fn impatient_rules_fail_the_checks() {
@@ -168,11 +265,16 @@ fn estimate(experiment: &Experiment, level: f64) -> Estimate {
     paired(&experiment.ratios, level).expect("enough finite values")
 }
 
+/// What the product makes of a machine on which no load of others is seen.
+fn product_estimate(experiment: &Experiment, level: f64) -> Estimate {
+    steady(&experiment.ratios, level, false).expect("enough finite values")
+}
+
 /// After a fixed number of blocks.
 fn fixed(blocks: u32) -> impl Fn(&mut Experiment) -> Estimate {
     move |experiment| {
         experiment.run_to(blocks);
-        estimate(experiment, 0.95)
+        product_estimate(experiment, 0.95)
     }
 }
 
@@ -182,7 +284,7 @@ fn planned(plan: &Plan, target: f64) -> impl Fn(&mut Experiment) -> Estimate {
         let mut seen = None;
         for look in plan.looks() {
             experiment.run_to(look.blocks);
-            let estimate = estimate(experiment, look.level);
+            let estimate = product_estimate(experiment, look.level);
             seen = Some(estimate);
             if estimate.half_width() <= target {
                 break;

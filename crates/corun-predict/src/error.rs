@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use corun_record::{Actionable, Exit};
+use corun_sim::SimulationError;
 use corun_sim::model::ModelError;
 use corun_trace::TraceError;
 use corun_trace::format::FormatError;
@@ -15,7 +16,7 @@ pub enum PredictError {
     #[error(transparent)]
     Trace(TraceError),
     /// The trace has no place to lie.
-    #[error("could not write the trace to {}: {source}", path.display())]
+    #[error("could not write the trace to {}: {source}", corun_record::shown(path))]
     Trail {
         /// The file or folder.
         path: PathBuf,
@@ -25,8 +26,11 @@ pub enum PredictError {
     /// The trace cannot be read back.
     #[error("the trace of the program cannot be read: {0}")]
     Format(FormatError),
+    /// It could not be simulated.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
     /// The program died.
-    #[error("expected a program that ends by itself, found one that was killed by signal {0}")]
+    #[error("expected a program that ends by itself, found one that was {}", killed(.0))]
     Killed(i32),
     /// This machine's memory, as it was found, makes no model.
     #[error("expected memory that a model can have, found: {0}")]
@@ -53,6 +57,7 @@ impl Actionable for PredictError {
                 Exit::NotPermitted
             }
             Self::Interrupted { .. } => Exit::Interrupted,
+            Self::Simulation(error) => error.exit(),
             _ => Exit::Failed,
         }
     }
@@ -80,6 +85,7 @@ impl Actionable for PredictError {
             Self::Format(_) => {
                 "Make sure that nothing else writes to the trace's folder.".to_owned()
             }
+            Self::Simulation(error) => error.next_step(),
             Self::Killed(_) => {
                 "Make the program end by itself first; if it does so without corun, try another \
                  --tracer."
@@ -99,6 +105,10 @@ impl Actionable for PredictError {
             }
         }
     }
+}
+
+fn killed(signal: &i32) -> corun_trace::Ending {
+    corun_trace::Ending::Killed(*signal)
 }
 
 fn no_room() -> String {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use corun_calibrate::{Circles, Surroundings, fitted};
+use corun_files::Output;
 use corun_machine::Machine;
 use corun_measure::machine_summary;
 use corun_record::{
@@ -24,7 +25,6 @@ use corun_trace::{
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
-use tempfile::NamedTempFile;
 
 use crate::estimate::{over, repeated};
 use crate::native::{Subject, measure};
@@ -106,13 +106,14 @@ pub fn predict(
     let started = SystemTime::now();
     let begun = Instant::now();
     let recorded = Recorded::of(job, progress, stop)?;
-    let trace = Trace::open(recorded.file.path()).map_err(PredictError::Format)?;
+    let trace = recorded.trace()?;
     let (thread, instructions) = busiest(&trace, &recorded.plan, recorded.instructions)
         .ok_or(PredictError::TooShort { total: recorded.instructions })?;
     let mut caveats = job.caveats.clone();
     let mut measured = None;
     let mut memory = Vec::new();
     if let Some(budget) = job.measure_for {
+        caveats.extend(corun_measure::Surroundings::look().caveats());
         let told = |run, runs| progress(Progress::Measuring(run, runs));
         let subject = Subject {
             target: &job.target,
@@ -145,8 +146,7 @@ pub fn predict(
         !stop.load(Ordering::Relaxed)
     };
     let before = Usage::now();
-    let simulated = simulate_windows(&model, job.timings, &trace, thread, job.pages, goes_on)
-        .map_err(PredictError::Format)?
+    let simulated = simulate_windows(&model, job.timings, &trace, thread, job.pages, goes_on)?
         .ok_or(PredictError::Interrupted { during: "simulated" })?;
     let recorded_instructions = trace.threads()[thread.0 as usize].instructions;
     let cost = Usage::now().since(before, recorded_instructions);
@@ -215,7 +215,7 @@ fn surroundings(job: &Job<'_>, caveats: &mut Vec<Caveat>) -> Option<Surroundings
 
 /// A program's trace, in a file that goes away unless it is kept.
 struct Recorded {
-    file: NamedTempFile,
+    file: Output,
     plan: Plan,
     ending: Ending,
     /// Of all threads before what counts.
@@ -232,7 +232,7 @@ impl Recorded {
         stop: &AtomicBool,
     ) -> Result<Self, PredictError> {
         let file = place(job.keep.as_deref())?;
-        let output = file.reopen().map_err(|source| trail(file.path(), source))?;
+        let output = file.file().try_clone().map_err(|source| trail(file.target(), source))?;
         let mut found = None;
         let search = job.sampling.search(job.from);
         if search.is_needed() {
@@ -259,12 +259,15 @@ impl Recorded {
 
     fn keep(self, path: Option<&Path>) -> Result<(), PredictError> {
         match path {
-            Some(path) => match self.file.persist(path) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(trail(path, error.error)),
-            },
+            Some(path) => self.file.finish().map_err(|source| trail(path, source)),
             None => Ok(()),
         }
+    }
+
+    fn trace(&self) -> Result<Trace, PredictError> {
+        let file =
+            self.file.file().try_clone().map_err(|source| trail(self.file.target(), source))?;
+        Trace::from_file(file).map_err(PredictError::Format)
     }
 }
 
@@ -294,6 +297,7 @@ fn conducted(
         from: None,
         threads: Vec::new(),
         runs_again: false,
+        compares_output: false,
         options: Options::default(),
     };
     let silence = Silence::begin();
@@ -310,23 +314,11 @@ fn went_well(ending: Ending) -> Result<(), PredictError> {
     }
 }
 
-/// A file beside the one that is to be kept, so that it can take its name, or in the folder for temporary
-/// files.
-fn place(keep: Option<&Path>) -> Result<NamedTempFile, PredictError> {
-    let folder = match keep.map(|path| path.parent().unwrap_or(Path::new(""))) {
-        Some(folder) if folder == Path::new("") => PathBuf::from("."),
-        Some(folder) => folder.to_owned(),
-        None => std::env::temp_dir(),
-    };
-    if let Some(path) = keep.filter(|path| path.is_dir()) {
-        return Err(trail(path, io::ErrorKind::IsADirectory.into()));
-    }
-    let file = tempfile::Builder::new()
-        .prefix(".corun-")
-        .suffix(".trace")
-        // As any program's new file, before the process's mask takes its share.
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-        .tempfile_in(&folder);
+/// The file that is to be kept, or one in the folder for temporary files, which never gets a name.
+fn place(keep: Option<&Path>) -> Result<Output, PredictError> {
+    let folder = std::env::temp_dir();
+    let unnamed = folder.join(format!("corun-{}.trace", std::process::id()));
+    let file = Output::create(keep.unwrap_or(&unnamed));
     file.map_err(|source| trail(keep.unwrap_or(&folder), source))
 }
 

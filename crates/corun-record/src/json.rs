@@ -1,10 +1,12 @@
 //! The model as JSON: written with a version, read with every version up to it.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Actionable, Exit};
+use crate::{Actionable, Exit, steers};
 
 /// A form of the model that stands in a file of its own, with its format's name and version.
 pub trait Document: Serialize + DeserializeOwned + JsonSchema {
@@ -15,7 +17,7 @@ pub trait Document: Serialize + DeserializeOwned + JsonSchema {
 
     /// The document as JSON text, ended by a newline.
     fn to_json(&self) -> String {
-        pretty(self)
+        json_text(self)
     }
 
     /// Reads a document of any version up to [`Self::VERSION`].
@@ -28,7 +30,7 @@ pub trait Document: Serialize + DeserializeOwned + JsonSchema {
 
     /// The JSON Schema of such documents, as pretty-printed JSON ended by a newline.
     fn schema() -> String {
-        pretty(&schemars::schema_for!(Self))
+        json_text(&schemars::schema_for!(Self))
     }
 }
 
@@ -78,10 +80,31 @@ impl Actionable for ReadError {
     }
 }
 
-/// Indented JSON, ended by a newline.
-fn pretty(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(value).expect("the model has no odd keys");
-    text.push('\n');
+/// Indented JSON, ended by a newline. Characters that steer a terminal are written as JSON's escapes, which
+/// every reader turns back: text from elsewhere may be looked at as it is.
+///
+/// # Panics
+/// If a map of the value has keys that are no text.
+#[expect(clippy::disallowed_methods, reason = "this is the writer")]
+pub fn json_text(value: &impl Serialize) -> String {
+    let mut json = serde_json::to_string_pretty(value).expect("keys are text");
+    json.push('\n');
+    let is_hidden = |character: char| character != '\n' && steers(character);
+    if !json.contains(is_hidden) {
+        return json;
+    }
+    // Outside of texts JSON has no such character but the line end.
+    let mut text = String::with_capacity(json.len() + 64);
+    for character in json.chars() {
+        match is_hidden(character) {
+            true => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            }
+            false => text.push(character),
+        }
+    }
     text
 }
 
@@ -105,4 +128,19 @@ fn read<T: DeserializeOwned>(
         return Err(ReadError::Version { newest, found: head.version });
     }
     serde_json::from_str(text).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json_text;
+
+    #[test]
+    fn what_steers_a_terminal_is_kept_as_an_escape() {
+        let texts =
+            ["plain \"x\" \u{e9}", "\u{1b}]0;title\u{7}\r\n\u{7f}\u{9b}", "\u{202e}\u{e0041}"];
+        let json = json_text(&texts);
+        assert!(json.chars().all(|it| it == '\n' || !crate::steers(it)), "{json:?}");
+        assert!(json.contains("\\u202e\\udb40\\udc41"), "{json}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), texts);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Everything that corun knows is an observation. Measuring, predicting and published studies write
 //! this model; tables, exports and comparisons read it and nothing else.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod actionable;
 mod audit;
@@ -22,14 +23,15 @@ mod study;
 pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, Witness};
 pub use bench::{Bench, Missing};
-pub use json::{Document, ReadError};
+pub use json::{Document, ReadError, json_text};
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
 pub use placements::{
-    PlacedWorker, PlacementComparison, Placements, SimulatedPlacement, VariedResource,
+    PlacedWorker, PlacementComparison, Placements, RefusedComparison, SimulatedPlacement,
+    VariedResource,
 };
-pub use plain::on_one_line;
+pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{
     Before, ClockSource, FoundField, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, SimulationCost, StackShare, TracedPart,
@@ -37,7 +39,9 @@ pub use prediction::{
 pub use run::{
     Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,
 };
-pub use sample::{ClockProbe, Evidence, Latency, Pinning, Sample, WorkerSample};
+pub use sample::{
+    ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,
+};
 pub use schedule::{
     Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,
     ScheduledRun, ScheduledTimes,

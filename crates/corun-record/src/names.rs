@@ -5,6 +5,8 @@
 
 /// Names in an answer that does not list all of them.
 const SHOWN: usize = 8;
+/// The longest text that is compared, in bytes: no name comes near, and the time grows with the square.
+const LONGEST: usize = 256;
 
 /// The names in the order of the typing mistakes that lie between them and `found`, fewest first;
 /// where they are as many, in the order given.
@@ -19,13 +21,21 @@ pub fn nearest_first_by<N>(
     compared: impl Fn(&N) -> &str,
 ) -> Vec<N> {
     let mut names: Vec<N> = names.into_iter().collect();
-    names.sort_by_cached_key(|name| strsim::osa_distance(found, compared(name)));
+    names.sort_by_cached_key(|name| distance(found, compared(name)));
     names
 }
 
 /// Whether a person who typed `found` may have meant `name`: one mistake, more in long names.
 pub fn may_mean(found: &str, name: &str) -> bool {
-    strsim::osa_distance(found, name) <= 1 + name.len() / 4
+    distance(found, name) <= 1 + name.len() / 4
+}
+
+/// Typing mistakes between two texts; what is too long for any name is equally far from all of them.
+fn distance(found: &str, name: &str) -> usize {
+    match found.len().max(name.len()) > LONGEST {
+        true => usize::MAX,
+        false => strsim::osa_distance(found, name),
+    }
 }
 
 /// The nearest names with commas between, and `...` behind them if there are more.
@@ -47,6 +57,15 @@ mod tests {
         assert_eq!(nearest_first("ivybridge", names), ["ivy-bridge", "zen2", "zen3"]);
         assert!(may_mean("zen33", "zen3") && may_mean("ivybirdge", "ivy-bridge"));
         assert!(!may_mean("skylake", "zen3") && !may_mean("x", "zen3"));
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_for_a_name_takes_no_time() {
+        // Compared letter by letter, each of these takes hundreds of millions of steps.
+        let long = "y".repeat(20_000);
+        let names: Vec<String> = (0..2_000).map(|number| format!("{number}{long}")).collect();
+        assert_eq!(nearest_first(&long, &names).len(), names.len());
+        assert!(names.iter().all(|name| !may_mean(&long, name)));
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub struct Placements {
     pub placements: Vec<SimulatedPlacement>,
     /// Each against another where that has a name.
     pub comparisons: Vec<PlacementComparison>,
+    /// Comparisons whose figure cannot be and is therefore not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedComparison>,
+    /// What must be said of all figures, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
     /// What the SMT yield would be if siblings shared each resource otherwise, if that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<VariedResource>,
@@ -69,7 +75,21 @@ pub struct PlacedWorker {
     pub stack: BTreeMap<String, f64>,
 }
 
-/// A placement against another one, over all phases.
+/// A comparison without a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedComparison {
+    /// What the ratio is called.
+    pub metric: String,
+    /// The placement.
+    pub placement: String,
+    /// What it is compared with.
+    pub reference: String,
+    /// What the figure should have been, what it was, and what differs.
+    pub reason: String,
+}
+
+/// A placement against another one, over all phases. Each phase counts the same window, begun at other offsets: the
+/// least and the most say how much hangs on which parts meet, and nothing of other parts of the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementComparison {
     /// What the ratio is called.

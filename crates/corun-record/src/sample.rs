@@ -94,9 +94,16 @@ pub struct Evidence {
     pub involuntary_switches: u64,
     /// Time in which some task waited for a CPU, machine-wide, in seconds.
     pub cpu_pressure_s: Option<f64>,
-    /// The busiest of the siblings that ought to be idle: busy time as a fraction of the makespan.
+    /// Time for which a worker was ready to run and waited for its CPU, beyond what wake-ups take, as
+    /// a fraction of its time: of the worker that waited most, by the scheduler's own account.
+    /// Workers that share a CPU also wait for each other.
+    #[serde(default)]
+    pub cpu_wait: Option<f64>,
+    /// The busiest of the siblings that ought to be idle: busy time as a fraction of the sample's
+    /// time; absent where the kernel counts too coarsely for a run this short.
     pub idle_sibling_busy: Option<f64>,
-    /// Time that used CPUs spent on other work than the workers', as a fraction of their time.
+    /// Time that used CPUs spent on other work than the workers', as a fraction of their time; absent
+    /// where the kernel counts too coarsely for a run this short.
     pub foreign_busy: Option<f64>,
     /// CPU time of the workers in user mode, in seconds.
     pub user_s: f64,
@@ -112,6 +119,44 @@ pub struct Evidence {
     pub counters: BTreeMap<String, u64>,
     /// Energy of the processor packages during the run, machine-wide, in joules.
     pub package_joules: Option<f64>,
+    /// Workers that did not keep the place that corun gave them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub displaced: Vec<Displaced>,
+    /// What in the command is known to set the affinity of its processes by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub binds_itself: Vec<String>,
+    /// Processes that a command left running when it ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<LeftRunning>,
+}
+
+/// A worker whose affinity was not the one that corun had set, as read back during and after its run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Displaced {
+    /// The worker, from 0.
+    pub worker: u32,
+    /// The CPUs outside its place that it was allowed to use or seen on. Empty where it set its own
+    /// affinity within the CPUs of the arm.
+    pub outside: Vec<u32>,
+    /// Whether it moved between CPUs and nothing tells which ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
+}
+
+impl Displaced {
+    /// Whether it ran where the arm does not say, so that the arm is not what it is called.
+    pub fn left_its_place(&self) -> bool {
+        self.moved || !self.outside.is_empty()
+    }
+}
+
+/// A process that a command left running when it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftRunning {
+    /// Its name.
+    pub name: String,
+    /// Whether corun ended it.
+    pub ended: bool,
 }
 
 /// How workers were kept in place.
@@ -125,6 +170,8 @@ pub enum Pinning {
     Pinned,
     /// Workers held on the arm's set of logical CPUs, not one by one.
     SetPinned,
+    /// A worker's affinity was changed during the run, by the program or from outside.
+    SetByProgram,
 }
 
 /// The clock of one CPU around a sample, from a chain of dependent multiplications.

@@ -66,7 +66,7 @@ impl MeasuredCore<'_> {
             not_measured: &self.measured.kept,
             disturbed: self.disturbed,
         };
-        serde_json::to_string_pretty(&document).expect("a measured core is JSON") + "\n"
+        corun_record::json_text(&document)
     }
 
     /// As text for a terminal of this many columns.

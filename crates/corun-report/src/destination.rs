@@ -7,8 +7,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use corun_record::{Actionable, Exit};
-use tempfile::NamedTempFile;
+use corun_files::{Output, is_descriptor};
+use corun_record::{Actionable, Exit, on_lines};
 
 /// An export that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,10 @@ impl Actionable for ExportError {
 
     fn next_step(&self) -> String {
         match self.error.kind() {
-            io::ErrorKind::StorageFull => "Free some room there, or name another place.",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "Free some room there, or name another place."
+            }
+            io::ErrorKind::FileTooLarge => "Allow longer files (ulimit -f), or name another place.",
             io::ErrorKind::NotFound => "Make the folder first, or name another place.",
             _ => "Name a file in a folder that you may write to, or `-` for standard output.",
         }
@@ -50,10 +53,10 @@ pub struct Destination {
 #[derive(Debug)]
 enum Kind {
     StandardOutput,
-    /// A pipe, a device: written as it is.
+    /// A pipe, a device, or what the shell has opened: written as it is.
     Direct(File),
     /// A regular file: replaced when complete.
-    Replace(NamedTempFile),
+    Whole(Output),
 }
 
 impl Destination {
@@ -65,22 +68,10 @@ impl Destination {
         let failed = |error| ExportError { path: path.to_owned(), error };
         let kind = if path == Path::new("-") {
             Kind::StandardOutput
-        } else if path.exists() && !path.is_file() {
-            Kind::Direct(OpenOptions::new().write(true).open(path).map_err(failed)?)
+        } else if is_descriptor(path) || (path.exists() && !path.is_file()) {
+            Kind::Direct(as_it_is(path).map_err(failed)?)
         } else {
-            if path.exists() {
-                OpenOptions::new().append(true).open(path).map_err(failed)?;
-            }
-            let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            let folder = match target.parent() {
-                Some(folder) if folder != Path::new("") => folder,
-                _ => Path::new("."),
-            };
-            let mut builder = tempfile::Builder::new();
-            builder.prefix(".corun-").permissions(world_readable());
-            Kind::Replace(
-                builder.tempfile_in(folder).map_err(|error| failed(of_folder(folder, error)))?,
-            )
+            Kind::Whole(Output::create(path).map_err(failed)?)
         };
         Ok(Self { path: path.to_owned(), kind })
     }
@@ -90,24 +81,18 @@ impl Destination {
         matches!(self.kind, Kind::StandardOutput)
     }
 
-    /// Writes `text` and nothing else there.
+    /// Writes `text` and nothing else there. Whatever it says of names and texts from elsewhere, nothing in it
+    /// steers a terminal: what the JSON of [`json_text`](corun_record::json_text) has not escaped is.
     ///
     /// # Errors
     /// If the system refuses; an older file is then untouched.
     pub fn write(self, text: &str) -> Result<(), ExportError> {
         let Self { path, kind } = self;
+        let text = on_lines(text);
         let written = match kind {
-            Kind::StandardOutput => {
-                let mut output = io::stdout().lock();
-                output.write_all(text.as_bytes()).and_then(|()| output.flush())
-            }
+            Kind::StandardOutput => to_standard_output(text.as_bytes()),
             Kind::Direct(mut file) => file.write_all(text.as_bytes()).and_then(|()| file.flush()),
-            Kind::Replace(mut file) => {
-                let target = path.canonicalize().unwrap_or_else(|_| path.clone());
-                file.write_all(text.as_bytes())
-                    .and_then(|()| file.as_file().sync_all())
-                    .and_then(|()| file.persist(target).map(drop).map_err(|error| error.error))
-            }
+            Kind::Whole(mut file) => file.write_all(text.as_bytes()).and_then(|()| file.finish()),
         };
         written.map_err(|error| ExportError { path, error })
     }
@@ -119,24 +104,29 @@ impl Destination {
 /// # Errors
 /// If that folder cannot be written to either.
 pub fn rescue(text: &str) -> io::Result<PathBuf> {
-    let mut file = tempfile::Builder::new().prefix("corun-").suffix(".json").tempfile()?;
+    let name = format!("corun-{}-{:08x}.json", std::process::id(), rand_name());
+    let path = std::env::temp_dir().join(name);
+    let mut file = Output::create(&path)?;
     file.write_all(text.as_bytes())?;
-    Ok(file.keep().map_err(|error| error.error)?.1)
+    file.finish()?;
+    Ok(path)
 }
 
-/// What the system says of the folder itself, where that is why no file can be made there: of a temporary
-/// file the user knows nothing.
-fn of_folder(folder: &Path, error: io::Error) -> io::Error {
-    match std::fs::metadata(folder) {
-        Err(error) => error,
-        Ok(_) if error.kind() == io::ErrorKind::PermissionDenied => error.kind().into(),
-        Ok(_) => error,
-    }
+/// Differs from call to call, for names.
+fn rand_name() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0) as u32
 }
 
-/// As any program's new file, before the process's mask takes its share.
-fn world_readable() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+#[expect(clippy::disallowed_methods, reason = "this is the way to what is open already")]
+fn as_it_is(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the text has passed `on_lines`")]
+fn to_standard_output(text: &[u8]) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(text).and_then(|()| output.flush())
 }
 
 #[cfg(test)]
@@ -168,6 +158,15 @@ mod tests {
         assert_eq!(error.error.kind(), io::ErrorKind::NotFound);
         assert!(!error.to_string().contains(".corun-"), "{error}");
         assert_eq!(error.exit(), Exit::Failed);
+    }
+
+    #[test]
+    fn nothing_that_is_written_steers_a_terminal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.csv");
+        Destination::open(&path).unwrap().write("a,\u{1b}]0;x\u{7},\u{202e}b\r\n").unwrap();
+        let written = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(written, "a,\\u{1b}]0;x\\u{7},\\u{202e}b\\r\n");
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub(crate) fn literal(text: &str) -> String {
 }
 
 pub(crate) fn grid(table: &Table) -> String {
+    let table = table.plain();
     let cell = |text: &String| text.replace('|', "\\|");
     let mut grid = Grid::new();
     grid.load_style(presets::ASCII_MARKDOWN)

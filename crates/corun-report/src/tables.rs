@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use corun_record::{Arm, Latency, Metric, Observation, Run};
+use corun_record::{Arm, Latency, Metric, Observation, Run, on_one_line};
 
 use crate::figures::{interval, percent, ratio, seconds, three_digits, unit};
 
@@ -13,6 +13,14 @@ pub(crate) struct Table {
     pub header: Vec<String>,
     /// As many texts a row as there are columns.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// With cells that neither steer a terminal nor break their line.
+    pub fn plain(&self) -> Self {
+        let plain = |row: &Vec<String>| row.iter().map(|cell| on_one_line(cell)).collect();
+        Self { header: plain(&self.header), rows: self.rows.iter().map(plain).collect() }
+    }
 }
 
 /// The arms: where they ran, how long they took, what they did per second.

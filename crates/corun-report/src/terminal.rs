@@ -67,6 +67,7 @@ pub(crate) fn named_grid(table: &Table, columns: u16) -> String {
 
 /// A grid that breaks lines at spaces only: rather than cut a name or a number it is wider.
 fn lines(table: &Table, columns: u16) -> Grid {
+    let table = &table.plain();
     let mut grid = Grid::new();
     let lines = presets::UTF8_HORIZONTAL_ONLY
         .top_border(LineStyle::none())

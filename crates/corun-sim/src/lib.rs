@@ -2,12 +2,14 @@
 //!
 //! A [`CoreModel`](model::CoreModel) says what the core has, a [`TimingTable`](timing::TimingTable) what
 //! each form of instruction needs, and a trace what the program executes.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod branch;
 mod circle;
 pub mod code;
 mod core;
 mod divided;
+mod error;
 mod in_step;
 mod machine;
 mod memory;
@@ -15,6 +17,7 @@ pub mod model;
 mod order;
 mod outcome;
 mod parallel;
+pub mod plausible;
 mod recorded;
 pub mod schedule;
 pub mod seating;
@@ -24,10 +27,12 @@ mod steady;
 pub mod timing;
 mod together;
 mod variants;
+mod watch;
 mod windows;
 
 pub use circle::Circle;
-pub use core::{CycleStack, Occupancy};
+pub use core::{CycleStack, Occupancy, Stuck, StuckThread};
+pub use error::SimulationError;
 pub use memory::{PageSize, Requests};
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;

@@ -1,13 +1,16 @@
 //! Cores that share memory, in step with each other.
 
 use crate::code::CodeInstruction;
-use crate::core::{Core, Feed, Pause, State};
+use crate::core::{Core, Feed, Pause, State, Stuck};
 use crate::memory::Memory;
 use crate::model::CoreModel;
+use crate::watch::Watch;
 
 /// Cycles that a core may be ahead of the others: fewer than anything takes from one to another in the
 /// models that there are.
 const AHEAD: u64 = 8;
+/// Cycles that a core goes on by itself where there is no other.
+const ALONE: u64 = 1 << 16;
 /// Instructions at the end of a warm-up that go through the pipeline, so that it is filled as it would be;
 /// what lies before them only warms caches and predictors.
 const DETAILED: u64 = 1 << 13;
@@ -18,6 +21,7 @@ pub(crate) struct Machine<F> {
     /// Whether each core's program has ended.
     ended: Vec<bool>,
     memory: Memory,
+    watch: Watch,
 }
 
 impl<F: Feed> Machine<F> {
@@ -26,10 +30,11 @@ impl<F: Feed> Machine<F> {
         let threads: Vec<usize> = cores.iter().map(|(_, feeds)| feeds.len()).collect();
         let memory = Memory::new(model, &threads);
         let ended = vec![false; cores.len()];
+        let watch = Watch::new(model, &threads);
         let cores = (0..)
             .zip(cores)
             .map(|(number, (stack_update, feeds))| Core::new(number, model, stack_update, feeds));
-        Self { cores: cores.collect(), ended, memory }
+        Self { cores: cores.collect(), ended, memory, watch }
     }
 
     /// What a thread of a core has done up to now.
@@ -65,30 +70,49 @@ impl<F: Feed> Machine<F> {
 
     /// Takes the only thread of the first core on until so many of its instructions are done, of a warm-up
     /// that ends at `end`.
-    pub(crate) fn warm_up(&mut self, until: u64, end: u64) {
-        self.cores[0].warm(0, until.min(end.saturating_sub(DETAILED)), &mut self.memory);
-        self.run(&[vec![until]]);
+    ///
+    /// # Errors
+    /// If the core makes no progress.
+    pub(crate) fn warm_up(&mut self, until: u64, end: u64) -> Result<(), Box<Stuck>> {
+        let warmed =
+            self.cores[0].warm(0, until.min(end.saturating_sub(DETAILED)), &mut self.memory);
+        if warmed.is_none() {
+            return Err(self.watch.lost(0, &self.cores));
+        }
+        self.run(&[vec![until]]).map(drop)
     }
 
     /// Goes on until some thread has retired as many instructions as its target says, of each thread of
     /// each core, or a core's programs have all ended. Returns which core, and which thread if it was one;
     /// none, if all have ended before.
-    pub(crate) fn run(&mut self, targets: &[Vec<u64>]) -> Option<(usize, Option<usize>)> {
+    ///
+    /// # Errors
+    /// If a thread makes no progress although nothing keeps it back that will end.
+    pub(crate) fn run(
+        &mut self,
+        targets: &[Vec<u64>],
+    ) -> Result<Option<(usize, Option<usize>)>, Box<Stuck>> {
         loop {
             let at_work = |core: &usize| !self.ended[*core];
             let behind =
-                (0..self.cores.len()).filter(at_work).min_by_key(|&core| self.cores[core].now())?;
+                (0..self.cores.len()).filter(at_work).min_by_key(|&core| self.cores[core].now());
+            let Some(behind) = behind else { return Ok(None) };
             let others = (0..self.cores.len()).filter(at_work).filter(|core| *core != behind);
             let next = others.map(|core| self.cores[core].now()).min();
-            let until = next.map_or(u64::MAX, |next| next + AHEAD);
+            let until = match next {
+                Some(next) => next + AHEAD,
+                None => self.cores[behind].now() + ALONE,
+            };
             match self.cores[behind].run_until(&targets[behind], until, &mut self.memory) {
-                Pause::Reached(thread) => return Some((behind, Some(thread))),
+                Pause::Reached(thread) => return Ok(Some((behind, Some(thread)))),
                 Pause::Ended => {
                     self.ended[behind] = true;
-                    return Some((behind, None));
+                    return Ok(Some((behind, None)));
                 }
+                Pause::Stuck => return Err(self.watch.lost(behind, &self.cores)),
                 Pause::Time => {}
             }
+            self.watch.look(behind, &self.cores)?;
         }
     }
 }
@@ -165,7 +189,7 @@ mod tests {
         let cores = cores.collect();
         let mut machine = Machine::new(model, cores);
         let mut ends = vec![(0, 0); work.len()];
-        while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]) {
+        while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]).unwrap() {
             let state = machine.state(core, 0);
             assert_eq!(state.retired, u64::from(TIMES));
             let told: f64 = state.stack.cycles().map(|(_, cycles)| cycles).sum();
@@ -173,6 +197,47 @@ mod tests {
             ends[core] = (state.cycles, state.requests.transfers);
         }
         ends
+    }
+
+    /// A thread that waits at a gate which opens in some cycle, or never.
+    struct Gated(Option<u64>);
+
+    impl Feed for Gated {
+        fn next(&mut self, _: u64, _: &mut Vec<CodeBlock>, _: &mut Vec<u64>) -> Next {
+            Next::Gate
+        }
+
+        fn pass(&mut self, _: u64) -> Option<u64> {
+            self.0
+        }
+
+        fn pages(&self) -> Pages {
+            Pages::of(0, 1, PageSize::Small)
+        }
+    }
+
+    #[test]
+    fn threads_that_all_wait_for_ever_are_an_error_with_what_each_waits_for() {
+        let model = model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let stuck = |gates: &[&[Option<u64>]]| {
+            let update = || Lowering::new(&model, &timings).stack_update();
+            let cores =
+                gates.iter().map(|core| (update(), core.iter().copied().map(Gated).collect()));
+            let mut machine = Machine::new(&model, cores.collect());
+            let targets: Vec<Vec<u64>> =
+                gates.iter().map(|core| vec![u64::MAX; core.len()]).collect();
+            machine.run(&targets).expect_err("nobody goes on")
+        };
+        for gates in [&[&[None, None][..]][..], &[&[None], &[None, None]], &[&[Some(1 << 60)]]] {
+            let stuck = stuck(gates);
+            let threads: usize = gates.iter().map(|core| core.len()).sum();
+            assert_eq!(stuck.threads.len(), threads);
+            assert!(stuck.threads.iter().any(|thread| thread.is_stuck), "{stuck}");
+            let told = stuck.to_string();
+            assert!(told.contains("core 0, thread 0: stuck, 0 instructions retired"), "{told}");
+            assert!(told.contains("waits for") && told.contains("reorder buffer 0"), "{told}");
+        }
     }
 
     #[test]
@@ -260,7 +325,7 @@ mod tests {
             let update = lowering.stack_update();
             let cores = feeds.into_iter().map(|feeds| (update.clone(), feeds)).collect();
             let mut machine = Machine::new(&model, cores);
-            while machine.run(&vec![vec![u64::MAX; width]; 2]).is_some() {}
+            while machine.run(&vec![vec![u64::MAX; width]; 2]).unwrap().is_some() {}
             assert!(machine.cores.iter().any(Core::has_begun_again), "{}", model.name);
             for core in 0..2 {
                 assert_eq!(machine.cores[core].occupied(), 0, "{}", model.name);
@@ -323,13 +388,13 @@ mod tests {
                 let mut machine =
                     alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
                 // In two parts, between which the pipeline is full.
-                machine.cores[0].warm(0, warmed / 2, &mut machine.memory);
-                machine.run(&[vec![warmed / 2 + 500]]);
-                machine.cores[0].warm(0, warmed, &mut machine.memory);
+                machine.cores[0].warm(0, warmed / 2, &mut machine.memory).unwrap();
+                machine.run(&[vec![warmed / 2 + 500]]).unwrap();
+                machine.cores[0].warm(0, warmed, &mut machine.memory).unwrap();
                 let before = machine.state(0, 0);
-                machine.run(&[vec![before.retired + 900]]);
+                machine.run(&[vec![before.retired + 900]]).unwrap();
                 let state = machine.state(0, 0).since(&before);
-                machine.run(&[vec![u64::MAX]]);
+                machine.run(&[vec![u64::MAX]]).unwrap();
                 assert_eq!(machine.state(0, 0).retired, 3 * ROUNDS, "{}", model.name);
                 let Requests { l1d_misses, l1i_misses, .. } = state.requests;
                 [l1d_misses, l1i_misses, state.mispredicts]
@@ -338,7 +403,7 @@ mod tests {
             let cold = {
                 let mut machine =
                     alone(&model, &timings, &trace, ThreadId(0), PageSize::Small).unwrap();
-                machine.run(&[vec![900]]);
+                machine.run(&[vec![900]]).unwrap();
                 let Requests { l1d_misses, l1i_misses, .. } = machine.state(0, 0).requests;
                 [l1d_misses, l1i_misses, machine.state(0, 0).mispredicts]
             };

@@ -1,7 +1,7 @@
 //! A recorded thread, as a core takes it: once, over and over, or in step with the others of its process.
 
 use corun_trace::format::{Events, FormatError, Trace};
-use corun_trace::{Event, ThreadId};
+use corun_trace::{BlockId, Event, ThreadId, disassemble};
 
 use crate::code::{CodeBlock, Lowering};
 use crate::core::{Feed, Next, Step};
@@ -58,8 +58,9 @@ impl<'t> Recorded<'t> {
     }
 
     /// The next block and its values.
-    fn take(&mut self, values: &mut Vec<u64>) -> Result<Taken, FormatError> {
-        let mut is_anew = false;
+    ///
+    /// `is_anew` says whether a round has begun since there was anything for the core.
+    fn take(&mut self, values: &mut Vec<u64>, is_anew: &mut bool) -> Result<Taken, FormatError> {
         loop {
             let is_over = match &mut self.course {
                 Course::Ordered(own) => return own.next(&mut self.events, values),
@@ -74,9 +75,9 @@ impl<'t> Recorded<'t> {
                 }
                 Some(Event::Marker(_)) => {}
                 // What holds no instruction is not gone through again.
-                None if is_anew => return Ok(Taken::End),
+                None if *is_anew => return Ok(Taken::End),
                 None => {
-                    is_anew = true;
+                    *is_anew = true;
                     let Course::Around { begin, .. } = self.course else { return Ok(Taken::End) };
                     self.events = self.trace.events_at(self.thread, begin)?;
                 }
@@ -89,8 +90,9 @@ impl<'t> Recorded<'t> {
         code: &mut Vec<CodeBlock>,
         values: &mut Vec<u64>,
     ) -> Result<Next, FormatError> {
+        let mut is_anew = false;
         loop {
-            let (id, executed) = match self.take(values)? {
+            let (id, executed) = match self.take(values, &mut is_anew)? {
                 Taken::Block(id, executed) => (id, executed),
                 Taken::Gate => return Ok(Next::Gate),
                 Taken::End => return Ok(Next::End),
@@ -140,5 +142,42 @@ impl Feed for Recorded<'_> {
 
     fn pages(&self) -> Pages {
         self.pages
+    }
+
+    fn describe(&self, block: u32, instruction: u32) -> Option<String> {
+        let id = self.blocks.iter().position(|known| *known == block)?;
+        let block = self.trace.block(BlockId(id as u32));
+        let (address, text) = disassemble(block).into_iter().nth(instruction as usize)?;
+        Some(format!("`{text}` at {address:#x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::convert::champsim::import;
+    use corun_trace::format::{Options, Writer};
+
+    use super::*;
+    use crate::model;
+    use crate::timing::TimingTable;
+
+    #[test]
+    fn a_thread_without_code_has_ended_however_often_it_goes_round() {
+        let record = |address: u64| {
+            let mut bytes = [0_u8; 64];
+            bytes[..8].copy_from_slice(&address.to_le_bytes());
+            bytes
+        };
+        let file = [record(0x1000), record(0x1004)].concat();
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        import(&file[..], &mut writer).unwrap();
+        let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
+        assert!(matches!(trace.require_code(), Err(FormatError::NoCode { address: 0x1000 })));
+        let model = model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let lowering = Lowering::new(&model, &timings);
+        let course = Course::Around { begin: 0, end: 2, first: 0 };
+        let mut feed = Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), course).unwrap();
+        assert_eq!(feed.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
     }
 }

@@ -7,9 +7,11 @@ use corun_trace::format::{FormatError, Trace};
 
 use crate::code::{Lowering, Unknown};
 use crate::core::{CycleStack, Occupancy, State};
+use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages, Requests};
 use crate::model::CoreModel;
+use crate::plausible;
 use crate::recorded::{Course, Recorded};
 use crate::timing::TimingTable;
 
@@ -67,21 +69,24 @@ impl Simulated {
 /// Runs a thread of a trace alone on a core.
 ///
 /// # Errors
-/// If the trace is damaged where it is read, or has no such thread.
+/// If the trace is damaged where it is read, or has no such thread, or the core makes no progress.
 pub fn simulate(
     model: &CoreModel,
     timings: &TimingTable,
     trace: &Trace,
     part: Part,
-) -> Result<Simulated, FormatError> {
+) -> Result<Simulated, SimulationError> {
+    trace.require_code()?;
     let mut machine = alone(model, timings, trace, part.thread, part.pages)?;
-    machine.warm_up(part.warm_up, part.warm_up);
+    machine.warm_up(part.warm_up, part.warm_up)?;
     let begin = machine.state(0, 0);
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
-    machine.run(&[vec![end]]);
+    machine.run(&[vec![end]])?;
     let state = machine.state(0, 0).since(&begin);
     let feed = the_feed(machine)?;
-    Ok(Simulated::of(state, &feed.lowering))
+    let simulated = Simulated::of(state, &feed.lowering);
+    plausible::of_thread(&simulated, model)?;
+    Ok(simulated)
 }
 
 /// A core at rest that will run a thread of a trace, and nothing else.

@@ -136,6 +136,10 @@ impl<F: Feed> Feed for Sliced<F> {
     fn pages(&self) -> Pages {
         self.programs[self.running].pages()
     }
+
+    fn describe(&self, block: u32, instruction: u32) -> Option<String> {
+        self.programs[self.running].describe(block, instruction)
+    }
 }
 
 #[cfg(test)]

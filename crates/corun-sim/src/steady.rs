@@ -4,10 +4,12 @@
 use corun_trace::Block;
 
 use crate::code::{CodeBlock, Lowering};
-use crate::core::{CycleStack, Feed, Next, Step};
+use crate::core::{CycleStack, Feed, Next, Step, Stuck};
+use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::Pages;
 use crate::model::CoreModel;
+use crate::plausible;
 
 /// A block, and what each of its copies touches.
 #[derive(Debug, Clone, Copy)]
@@ -21,12 +23,15 @@ pub struct Copies<'b> {
 
 /// Core cycles of one copy in steady state, and where they go. `k` copies, at least 2, are compared with
 /// 2k; one fewer and one more too, and the mean of the three is taken, so that whole cycles do not show.
+///
+/// # Errors
+/// If the simulated core makes no progress, or its cycles cannot be.
 pub fn steady_state(
     model: &CoreModel,
     lowering: &mut Lowering<'_>,
     copies: Copies<'_>,
     k: u32,
-) -> (f64, CycleStack) {
+) -> Result<(f64, CycleStack), SimulationError> {
     let mut model = model.clone();
     model.front.op_cache = model.front.op_cache.filter(|cache| cache.unrolled);
     // Each copy is code of its own: together they have more loads than are remembered.
@@ -34,11 +39,15 @@ pub fn steady_state(
     let model = &model;
     let mut sum = 0.0;
     for k in k - 1..=k + 1 {
-        let (less, _) = run(model, lowering, copies, k);
-        let (more, _) = run(model, lowering, copies, 2 * k);
+        let (less, _) = run(model, lowering, copies, k)?;
+        let (more, _) = run(model, lowering, copies, 2 * k)?;
         sum += (more as f64 - less as f64) / f64::from(k);
     }
-    (sum / 3.0, run(model, lowering, copies, 2 * k).1)
+    let (cycles, stack) = (sum / 3.0, run(model, lowering, copies, 2 * k)?.1);
+    // As many copies as take whole cycles.
+    let all = |of_one: f64| of_one * f64::from(k.max(1000));
+    plausible::of_rate(all(copies.block.instructions.len() as f64), all(cycles), model)?;
+    Ok((cycles, stack))
 }
 
 /// Cycles of `count` copies between two fences, the second time that they are executed, when what they
@@ -48,7 +57,7 @@ fn run(
     lowering: &mut Lowering<'_>,
     copies: Copies<'_>,
     count: u32,
-) -> (u64, CycleStack) {
+) -> Result<(u64, CycleStack), Box<Stuck>> {
     // lfence; mfence
     let fences = corun_trace::decode(0, &[0x0f, 0xae, 0xe8, 0x0f, 0xae, 0xf0]);
     let fences = fences.map(|fences| lowering.lower(&fences));
@@ -68,11 +77,11 @@ fn run(
     };
     let mut machine = Machine::new(model, vec![(lowering.stack_update(), vec![feed])]);
     let copies = instructions * u64::from(count);
-    machine.run(&[vec![copies + 2]]);
+    machine.run(&[vec![copies + 2]])?;
     let begin = machine.state(0, 0);
-    machine.run(&[vec![copies + 2 + copies + 1]]);
+    machine.run(&[vec![copies + 2 + copies + 1]])?;
     let measured = machine.state(0, 0).since(&begin);
-    (measured.cycles, measured.stack)
+    Ok((measured.cycles, measured.stack))
 }
 
 /// Copies of a block behind each other, then fences; and all of that again.

@@ -15,11 +15,13 @@ use corun_trace::format::{FormatError, Trace};
 use crate::Simulated;
 use crate::code::Lowering;
 use crate::core::State;
+use crate::error::SimulationError;
 use crate::in_step::InStep;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages};
 use crate::model::CoreModel;
 use crate::order::Order;
+use crate::plausible;
 use crate::recorded::{Course, Recorded};
 use crate::seating::Seating;
 use crate::sliced::{Sliced, Slices};
@@ -94,6 +96,9 @@ pub struct Setup<'a, 't> {
     pub pages: PageSize,
     /// Chooses where pages lie in memory.
     pub seed: u64,
+    /// Where each worker of the seating begins, in its order, as a part of its counted instructions; those that a
+    /// phase has, if none.
+    pub offsets: &'a [f64],
     /// The logical CPU of each core that has the first turn.
     pub first_turn: usize,
     /// Whether each copy of a program has pages of its own for its code, too, as two programs have that
@@ -117,6 +122,9 @@ pub struct Seated {
     pub core: usize,
     /// The logical CPU of the core.
     pub cpu: usize,
+    /// Where it began, as a part of its counted instructions: workers that begin at one place count the same
+    /// instructions in the same order, behind the same warm-up. None of those that take turns.
+    pub offset: Option<f64>,
     /// Counted instructions of its program.
     pub instructions: u64,
     /// Cycles in which it executes them; of an ordered process, from the beginning of its first worker
@@ -153,6 +161,8 @@ struct Place {
     thread: ThreadId,
     /// Which copy of the process.
     copy: usize,
+    /// Where it begins, as a part of its counted instructions.
+    offset: f64,
     /// Counted instructions, and where its region lies.
     begin: u64,
     length: u64,
@@ -161,21 +171,22 @@ struct Place {
 /// Simulates the `phase`-th of so many phases.
 ///
 /// # Errors
-/// If a trace is damaged where it is read.
+/// If a trace is damaged where it is read, or a core makes no progress.
 pub fn simulate_together(
     setup: Setup<'_, '_>,
     phase: usize,
     phases: usize,
-) -> Result<Phase, FormatError> {
-    let mut cpus = cpus(setup);
-    let mut machine = machine(setup, &cpus, phase as f64 / phases.max(1) as f64)?;
+) -> Result<Phase, SimulationError> {
+    setup.processes.iter().try_for_each(|process| process.trace.require_code())?;
+    let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);
+    let mut machine = machine(setup, &cpus)?;
     let mut targets: Vec<Vec<u64>> = setup.seating.iter().map(|core| vec![0; core.len()]).collect();
     targets.resize(machine.cores(), vec![u64::MAX]);
     for cpu in &cpus {
         targets[cpu.core][cpu.cpu] = cpu.begin;
     }
     while cpus.iter().any(|cpu| !cpu.is_finished) {
-        let Some((core, thread)) = machine.run(&targets) else { break };
+        let Some((core, thread)) = machine.run(&targets)? else { break };
         for cpu in cpus.iter_mut().filter(|cpu| cpu.core == core) {
             match thread {
                 Some(thread) if thread == cpu.cpu => {
@@ -187,6 +198,10 @@ pub fn simulate_together(
         }
     }
     let seated = seated(setup, &cpus, &machine);
+    for one in &seated {
+        plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
+        plausible::of_thread(&one.simulated, setup.model)?;
+    }
     for feed in machine.into_feeds().into_iter().flatten() {
         feed.into_programs().into_iter().try_for_each(|mut program| program.error())?;
     }
@@ -227,14 +242,26 @@ impl Cpu {
     }
 }
 
+/// Where the worker with this number in the seating begins in a phase (0 to 1).
+fn offset(number: usize, phase: f64) -> f64 {
+    match number {
+        0 => 0.0,
+        _ => (phase + (number - 1) as f64 * APART).fract(),
+    }
+}
+
 /// The logical CPUs of the seating, with their workers.
-fn cpus(setup: Setup<'_, '_>) -> Vec<Cpu> {
+fn cpus(setup: Setup<'_, '_>, phase: f64) -> Vec<Cpu> {
     let all: Vec<(usize, ThreadId)> = (0..)
         .zip(setup.processes)
         .flat_map(|(process, it)| it.workers.iter().map(move |thread| (process, *thread)))
         .collect();
     let mut copies: HashMap<usize, usize> = HashMap::new();
+    let mut number = 0;
     let mut place = |worker: usize| {
+        let own = offset(number, phase);
+        let offset = setup.offsets.get(number).copied().unwrap_or(own);
+        number += 1;
         let (process, thread) = all[worker];
         let count = copies.entry(worker).or_insert(0);
         let copy = *count;
@@ -244,7 +271,7 @@ fn cpus(setup: Setup<'_, '_>) -> Vec<Cpu> {
         let (begin, end) = own.map_or((0, 0), |it| (it.begin(), it.end()));
         let begin = begin.saturating_add(setup.warm_up).min(end);
         let length = setup.length.unwrap_or(u64::MAX).min(end - begin);
-        Place { worker, process, thread, copy, begin, length }
+        Place { worker, process, thread, copy, offset, begin, length }
     };
     let mut cpus = Vec::new();
     for (core, siblings) in setup.seating.iter().enumerate() {
@@ -272,12 +299,12 @@ fn recorded(setup: Setup<'_, '_>, place: Place) -> u64 {
     place.length.min(recorded)
 }
 
-/// The cores at rest, each worker's program at the offset of the phase (0 to 1).
-fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running<'a>, FormatError> {
+/// The cores at rest, each worker's program where it begins.
+fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, FormatError> {
     let mut orders: HashMap<(usize, usize), Rc<RefCell<Order>>> = HashMap::new();
     let mut numbers: HashMap<(usize, usize), u32> = HashMap::new();
     let lowering = || Lowering::new(setup.model, setup.timings);
-    let mut recorded = |place: Place, number: usize| {
+    let mut recorded = |place: Place| {
         let process = &setup.processes[place.process];
         let instance = (place.process, place.copy);
         let next = numbers.len() as u32;
@@ -298,12 +325,8 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
             };
             Course::Ordered(InStep::new(place.thread, order))
         } else {
-            let offset = match number {
-                0 => 0.0,
-                _ => (phase + (number - 1) as f64 * APART).fract(),
-            };
             let (begin, end) = (place.begin, place.begin + place.length);
-            let first = begin + (offset * place.length as f64) as u64;
+            let first = begin + (place.offset * place.length as f64) as u64;
             // What lies before it warms up, as it does where nothing goes round.
             Course::Around { begin, end, first: first.saturating_sub(setup.warm_up) }
         };
@@ -314,12 +337,10 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
         switch: (setup.switch_us * setup.model.gigahertz * 1e3) as u64,
     };
     let mut cores: Vec<Vec<Sliced<Recorded<'_>>>> = Vec::new();
-    let mut number = 0;
     for cpu in cpus {
         let mut programs = Vec::new();
         for &place in &cpu.workers {
-            programs.push(recorded(place, number)?);
-            number += 1;
+            programs.push(recorded(place)?);
         }
         cores.resize_with(cores.len().max(cpu.core + 1), Vec::new);
         cores[cpu.core].push(Sliced::new(programs, slices));
@@ -331,7 +352,7 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu], phase: f64) -> Result<Running
             !firsts[..index].iter().any(|it| (it.process, it.copy) == (place.process, place.copy));
         let process = &setup.processes[place.process];
         for &thread in process.others.iter().filter(|_| is_new && process.is_ordered()) {
-            cores.push(vec![Sliced::new(vec![recorded(Place { thread, ..*place }, 0)?], slices)]);
+            cores.push(vec![Sliced::new(vec![recorded(Place { thread, ..*place })?], slices)]);
         }
     }
     let cores = cores.into_iter().map(|feeds| (lowering().stack_update(), feeds));
@@ -378,6 +399,8 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seat
                 worker: place.worker,
                 core: cpu.core,
                 cpu: cpu.cpu,
+                offset: (cpu.workers.len() == 1 && !setup.processes[place.process].is_ordered())
+                    .then_some(place.offset),
                 instructions,
                 cycles,
                 simulated: Simulated::of(state.clone(), lowering),

@@ -8,8 +8,10 @@ use corun_trace::{Event, Marker, Phase, Plan, StandIn, ThreadId};
 
 use crate::Simulated;
 use crate::core::State;
+use crate::error::SimulationError;
 use crate::memory::{PageSize, Requests};
 use crate::model::CoreModel;
+use crate::plausible;
 use crate::simulate::{alone, the_feed};
 use crate::timing::TimingTable;
 
@@ -105,7 +107,7 @@ const PIECE: u64 = 25_000;
 /// instructions are done, warm-ups included; when it says no, there is no result.
 ///
 /// # Errors
-/// If the trace is damaged where it is read, or has no such thread.
+/// If the trace is damaged where it is read, or has no such thread, or the core makes no progress.
 pub fn simulate_windows(
     model: &CoreModel,
     timings: &TimingTable,
@@ -113,7 +115,8 @@ pub fn simulate_windows(
     thread: ThreadId,
     pages: PageSize,
     mut goes_on: impl FnMut(u64, u64) -> bool,
-) -> Result<Option<SimulatedWindows>, FormatError> {
+) -> Result<Option<SimulatedWindows>, SimulationError> {
+    trace.require_code()?;
     let stretches = stretches(trace, thread)?;
     let all = stretches.last().map_or(0, |stretch| stretch.end);
     let not_counted = before(trace);
@@ -132,12 +135,12 @@ pub fn simulate_windows(
             match stretch.phase {
                 Phase::WarmUp => {
                     next = (next + STRIDE).min(stretch.end);
-                    machine.warm_up(next, stretch.end);
+                    machine.warm_up(next, stretch.end)?;
                 }
                 Phase::Counted => {
                     let begin = machine.state(0, 0);
                     next = (next + PIECE).min(stretch.end);
-                    machine.run(&[vec![next]]);
+                    machine.run(&[vec![next]])?;
                     pieces.push(Piece::of(&machine.state(0, 0).since(&begin)));
                 }
             }
@@ -160,7 +163,12 @@ pub fn simulate_windows(
         }
     }
     let feed = the_feed(machine)?;
-    Ok(Some(SimulatedWindows { windows, together: Simulated::of(together, &feed.lowering) }))
+    let together = Simulated::of(together, &feed.lowering);
+    plausible::of_thread(&together, model)?;
+    for window in &windows {
+        plausible::of_rate(window.noticed.instructions as f64, window.cycles as f64, model)?;
+    }
+    Ok(Some(SimulatedWindows { windows, together }))
 }
 
 /// Instructions before what counts, of which nothing is told with the first window. They are those of all threads: of

@@ -16,7 +16,7 @@ pub enum StudyError {
         known: Vec<&'static str>,
     },
     /// The file cannot be read.
-    #[error("could not read the study {}: {source}", path.display())]
+    #[error("could not read the study {}: {source}", corun_record::shown(path))]
     Unreadable {
         /// The file.
         path: PathBuf,

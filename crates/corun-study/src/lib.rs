@@ -3,6 +3,7 @@
 //! A study file holds what a publication measured and how to measure it again ([`Study`]); it is laid
 //! out on this machine as steps, with a reason for each that is not possible ([`Study::plans`]); running
 //! them gives every published figure its counterpart ([`conduct`]).
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod arm;
 mod computation;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use corun_record::nearest_first;
+use corun_files::InputKind;
+use corun_record::{nearest_first, shown};
 
 use crate::error::StudyError;
 use crate::study::Study;
@@ -31,7 +32,7 @@ pub fn all() -> Result<Vec<Study>, StudyError> {
 pub fn find(name: &str) -> Result<Study, StudyError> {
     if name.ends_with(".toml") {
         let path = Path::new(name);
-        let text = std::fs::read_to_string(path)
+        let text = corun_files::text(path, InputKind::STUDY)
             .map_err(|source| StudyError::Unreadable { path: path.to_owned(), source })?;
         let study = read(name, &text)?;
         let stem = path.file_stem().unwrap_or_default();
@@ -42,7 +43,7 @@ pub fn find(name: &str) -> Result<Study, StudyError> {
                 line: 1 + text.lines().position(|line| line.starts_with("name")).unwrap_or(0),
                 sentence: format!(
                     "`name`: expected \"{}\" as the file, found \"{}\"",
-                    stem.display(),
+                    shown(stem),
                     study.name
                 ),
             }),

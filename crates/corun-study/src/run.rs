@@ -8,7 +8,7 @@ use corun_machine::switch::{SmtSwitch, SwitchError, SwitchOptions};
 use corun_machine::{Machine, MachineError};
 use corun_measure::execution::{ExecutionError, Interrupt};
 use corun_measure::experiment::Observer;
-use corun_measure::{MeasureError, Measurement};
+use corun_measure::{MeasureError, Measurement, Surroundings};
 use corun_record::{Actionable, Document, Exit, Run, SmtState, StopReason, StudyResult};
 
 use crate::confinement::{Confinement, confined};
@@ -237,22 +237,24 @@ impl Conductor<'_> {
         step: &Step,
         share: Duration,
     ) -> Result<(Run, Vec<PlannedArm>), RunError> {
+        // Before corun itself switches SMT or keeps to a part of the machine.
+        let surroundings = Surroundings::look();
         let (Some(options), true) = (&self.settings.switch, step.setting != Setting::AsFound)
         else {
-            return self.measured(rerun, step, share, self.machine, None);
+            return self.measured(rerun, step, share, self.machine, None, &surroundings);
         };
         let mut switch = SmtSwitch::begin(options)?;
         let Setting::Whole(state) = step.setting else {
             switch.set(SmtState::On)?;
             let machine = Machine::read(Path::new("/"))?;
-            return self.measured(rerun, step, share, &machine, Some(switch));
+            return self.measured(rerun, step, share, &machine, Some(switch), &surroundings);
         };
         switch.set(state)?;
         let machine = Machine::read(Path::new("/"))?;
         let host = Host { machine: &machine, with_smt_on: None };
         // In that state nothing needs switching any more, and there may be fewer CPUs.
         let measured = match plan(rerun, &host) {
-            Ok(step) => self.measured(rerun, &step, share, &machine, None),
+            Ok(step) => self.measured(rerun, &step, share, &machine, None, &surroundings),
             Err(reason) => Err(RunError::NotPlanned(reason)),
         };
         let undisturbed = switch.verify();
@@ -269,6 +271,7 @@ impl Conductor<'_> {
         share: Duration,
         machine: &Machine,
         switch: Option<SmtSwitch>,
+        surroundings: &Surroundings,
     ) -> Result<(Run, Vec<PlannedArm>), RunError> {
         let system = |what| move |error| MeasureError::from(ExecutionError::System(what, error));
         let part = step.confine.as_ref().map(|cpus| confined(machine, cpus));
@@ -282,8 +285,9 @@ impl Conductor<'_> {
         let request =
             step.request(rerun, &Sizes::within(share, step, rerun.least_run), self.settings.seed);
         let machine = part.as_ref().unwrap_or(machine);
-        let (run, failure) = Measurement::prepare(&request, machine, interrupt, switch)?
-            .conduct(&mut Forwarding(&mut *self.observer))?;
+        let (run, failure) =
+            Measurement::prepare_in(surroundings, &request, machine, interrupt, switch)?
+                .conduct(&mut Forwarding(&mut *self.observer))?;
         if let Some(failure) = failure {
             self.keep(MeasureError::from(failure).into());
         }

@@ -56,6 +56,7 @@ enum channel_kind {
     CHANNEL_FULL = 2,   /* a buffer to read, up to `bytes` */
     CHANNEL_IMAGE = 3,  /* a program begins: block numbers start at 1 again; `thread` is its process */
     CHANNEL_TAKEN = 4,  /* a thread begins to fill a buffer */
+    CHANNEL_EXEC = 5,   /* a thread is about to make its process another program, if the kernel lets it */
 };
 
 struct channel_message {

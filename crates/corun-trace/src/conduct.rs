@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
+use crate::output::{Watch, Written};
 use crate::{
     Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Profile, Sink, SinkError,
     SystemCall, Target, ThreadId, TraceError, Traced, Tracer, origin, others,
@@ -28,6 +29,9 @@ pub struct Wish {
     pub threads: Vec<u32>,
     /// Whether the program may be run again, to count its instructions or to time it.
     pub runs_again: bool,
+    /// Whether what it writes to standard output is compared with that of a run without a tracer; nothing else may
+    /// be written there meanwhile.
+    pub compares_output: bool,
     /// How the trace is written.
     pub options: Options,
 }
@@ -158,6 +162,9 @@ pub struct Conducted {
     pub took: Duration,
     /// The run without a tracer.
     pub native: Option<Native>,
+    /// Why the program may have behaved otherwise than without a tracer, a sentence each; they are among the
+    /// remarks, too.
+    pub doubts: Vec<String>,
 }
 
 /// Traces the program to an output.
@@ -190,8 +197,10 @@ pub fn conduct<W: Write + Send + 'static>(
     let begun = Instant::now();
     let mut sink =
         Filter { inner: &mut writer, wanted: &wish.threads, threads: Vec::new(), recorded: 0 };
+    let watch = (wish.runs_again && wish.compares_output).then(Watch::begin).flatten();
     let traced = chosen.tracer.trace(&wish.target, plan, &mut sink, stop);
     let took = begun.elapsed();
+    let written = watch.and_then(Watch::end);
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
     let begun_threads = sink.threads.len();
     let mut traced = match traced {
@@ -203,32 +212,71 @@ pub fn conduct<W: Write + Send + 'static>(
         }
     };
     traced.remarks.extend(wish.missing_threads(begun_threads));
-    let native = wish.native(&traced, stop).unwrap_or_else(|error| {
+    let run = wish.native(&traced, stop, written.is_some()).unwrap_or_else(|error| {
         traced.remarks.push(format!("Not timed without a tracer: {error}."));
         None
     });
+    let (native, written_alone) =
+        run.map_or((None, None), |(native, written)| (Some(native), written));
     let is_alike = |native: &Native| native.ending == traced.ending;
     let comparable = native.as_ref().filter(|native| is_alike(native)).map(NativeRun::from);
-    if let Some(native) = native.as_ref().filter(|native| !is_alike(native)) {
-        let otherwise = ended_otherwise(chosen.tracer, &traced, native);
-        traced.remarks.push(otherwise);
+    let outputs = written.zip(written_alone).filter(|(traced, alone)| traced != alone);
+    let doubts: Vec<String> = match &native {
+        Some(native) if is_alike(native) => {
+            outputs.map(|(traced, alone)| wrote_otherwise(chosen.tracer, traced, alone))
+        }
+        Some(native) => ended_otherwise(chosen.tracer, &traced, native),
+        None => ended_in_doubt(chosen.tracer, &traced),
     }
+    .into_iter()
+    .collect();
+    traced.remarks.extend(doubts.iter().cloned());
     let closing = Closing { native: comparable, ..Closing::from(&traced) };
     let output = writer.finish(closing)?;
-    Ok((Conducted { traced, recorded, threads, took, native }, output))
+    Ok((Conducted { traced, recorded, threads, took, native, doubts }, output))
 }
 
-/// A program that crashes only when it is traced is not the one that is at fault.
-fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> String {
-    let mut text = format!(
-        "Run again without a tracer it ended otherwise ({}), so that its time says nothing.",
-        native.ending
-    );
-    if matches!(traced.ending, Ending::Killed(_)) {
-        let (name, others) = (tracer.name(), others(tracer.name()));
-        text += &format!(" Perhaps {name} does not bear this program: try {others}.");
+/// A program that ends otherwise when it is traced is not the one that is at fault.
+fn ended_otherwise(tracer: &dyn Tracer, traced: &Traced, native: &Native) -> Option<String> {
+    if native.ending == Ending::Interrupted {
+        return None;
     }
-    text
+    Some(format!(
+        "Without a tracer the program ended otherwise ({} instead of {}): its time says nothing, and the trace may \
+         show what the program does not do alone. {}",
+        native.ending,
+        traced.ending,
+        another(tracer)
+    ))
+}
+
+/// Programs that write what time it is do so, too.
+fn wrote_otherwise(tracer: &dyn Tracer, traced: Written, alone: Written) -> String {
+    format!(
+        "Without a tracer the program wrote something else to standard output ({} bytes instead of {}). That is as \
+         it should be if its output depends on time, addresses, chance or what a run before left; if not, the trace \
+         shows what the program does not do alone. {}",
+        alone.bytes,
+        traced.bytes,
+        another(tracer)
+    )
+}
+
+/// Whether a program that nobody has seen alone dies alone, too, cannot be known.
+fn ended_in_doubt(tracer: &dyn Tracer, traced: &Traced) -> Option<String> {
+    matches!(traced.ending, Ending::Killed(_)).then(|| {
+        format!(
+            "The program was {}, and was not run without a tracer: if it does not end so alone, the trace shows \
+             what the tracer did. {}",
+            traced.ending,
+            another(tracer)
+        )
+    })
+}
+
+fn another(tracer: &dyn Tracer) -> String {
+    let (name, others) = (tracer.name(), others(tracer.name()));
+    format!("Perhaps {name} does not bear this program: try {others}.")
 }
 
 impl Wish {
@@ -263,11 +311,16 @@ impl Wish {
         })
     }
 
-    fn native(&self, traced: &Traced, stop: &AtomicBool) -> Result<Option<Native>, TraceError> {
+    fn native(
+        &self,
+        traced: &Traced,
+        stop: &AtomicBool,
+        is_watched: bool,
+    ) -> Result<Option<(Native, Option<Written>)>, TraceError> {
         let is_wanted = self.runs_again
             && traced.ending != Ending::Interrupted
             && !stop.load(Ordering::Relaxed);
-        is_wanted.then(|| Native::run(&self.target, stop)).transpose()
+        is_wanted.then(|| Native::run_and_watch(&self.target, stop, is_watched)).transpose()
     }
 }
 

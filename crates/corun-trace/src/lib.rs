@@ -3,6 +3,7 @@
 //! A [`Tracer`] runs an unmodified program and hands what it does to a [`Sink`]: the code as [`Block`]s,
 //! each told once, and for each thread the blocks it executes with the addresses they touch. The words
 //! are the same whatever the tracer, so traces of different tracers compare access by access.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod block;
 mod branch;
@@ -14,6 +15,7 @@ pub mod format;
 mod native;
 mod operands;
 mod origin;
+mod output;
 mod plan;
 mod process;
 mod profile;

@@ -1,13 +1,16 @@
 //! The same run without a tracer: what a prediction from the trace is checked against.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use corun_machine::descendants::{Mark, Orphans};
 use corun_machine::evidence::gigahertz;
 use rustix::process::Pid;
 
+use crate::output::{Reading, Written};
 use crate::process::{Process, silence};
 use crate::{Ending, Target, TraceError};
 
@@ -33,11 +36,19 @@ impl Native {
     /// # Errors
     /// If it cannot be run.
     pub fn run(target: &Target, stop: &AtomicBool) -> Result<Self, TraceError> {
+        Self::run_and_watch(target, stop, false).map(|(native, _)| native)
+    }
+
+    /// The same, and what the program has written to standard output, if that is wanted.
+    pub(crate) fn run_and_watch(
+        target: &Target,
+        stop: &AtomicBool,
+        is_watched: bool,
+    ) -> Result<(Self, Option<Written>), TraceError> {
+        let mark = Mark::prepare(Orphans::Left);
         let before = clock_ghz();
-        let begin = Instant::now();
-        let (status, usage, interrupted) = run(target, stop)
+        let Run { status, usage, wall_s, interrupted, written } = run(target, stop, is_watched, mark)
             .map_err(|source| TraceError::Program { program: target.program.clone(), source })?;
-        let wall_s = begin.elapsed().as_secs_f64();
         let ending = match (libc::WIFEXITED(status), interrupted) {
             (true, _) => Ending::Exited(libc::WEXITSTATUS(status)),
             (false, true) => Ending::Interrupted,
@@ -45,19 +56,42 @@ impl Native {
         };
         let clock_ghz = before.zip(clock_ghz()).map(Into::into);
         let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
-        Ok(Self { ending, wall_s, user_s, system_s, clock_ghz })
+        Ok((Self { ending, wall_s, user_s, system_s, clock_ghz }, written))
     }
 }
 
-fn run(target: &Target, stop: &AtomicBool) -> io::Result<(i32, libc::rusage, bool)> {
+struct Run {
+    status: i32,
+    usage: libc::rusage,
+    wall_s: f64,
+    interrupted: bool,
+    written: Option<Written>,
+}
+
+fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::Result<Run> {
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     silence(&mut command);
-    let child = command.spawn()?;
+    let reader = if is_watched {
+        let (reader, writer) = io::pipe()?;
+        command.stdout(writer);
+        Some(reader)
+    } else {
+        None
+    };
+    let begin = Instant::now();
+    let child = mark.spawn(&mut command)?;
+    // It holds an end of the pipe.
+    drop(command);
+    let reading = reader.map(|reader| Reading::begin(OwnedFd::from(reader).into(), None));
     let id = Pid::from_child(&child);
     let process = Process::of(id)?;
     let (ended, interrupted) = process.until(stop, || collect(id));
-    ended.map(|(status, usage)| (status, usage, interrupted))
+    let wall_s = begin.elapsed().as_secs_f64();
+    // What it left running may hold the other end of the pipe.
+    mark.end_all();
+    let written = reading.and_then(Reading::end).map(|(written, _)| written);
+    ended.map(|(status, usage)| Run { status, usage, wall_s, interrupted, written })
 }
 
 fn collect(child: Pid) -> io::Result<(i32, libc::rusage)> {
@@ -101,6 +135,17 @@ mod tests {
         assert_eq!(native.ending, Ending::Exited(3));
         assert!(native.user_s > 0.0 && native.wall_s > 0.0, "{native:?}");
         assert!(native.clock_ghz.is_none_or(|clock| clock.iter().all(|ghz| *ghz > 0.0)));
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("child");
+        let script = format!("setsid sleep 3600 & echo $! > {}", list.display());
+        Native::run(&shell(&script), &AtomicBool::new(false)).unwrap();
+        let child = std::fs::read_to_string(list).unwrap();
+        let command = std::fs::read_to_string(format!("/proc/{}/cmdline", child.trim()));
+        assert!(!command.is_ok_and(|it| it.contains("3600")), "{child}");
     }
 
     #[test]

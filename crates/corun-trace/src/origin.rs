@@ -1,7 +1,6 @@
 //! Where a trace comes from: the machine, the kernel and the environment it was made in.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::time::SystemTime;
 
@@ -45,7 +44,7 @@ pub(crate) fn now() -> String {
 
 /// The first CPU's value of a key.
 fn cpuinfo(key: &str) -> Option<String> {
-    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let text = corun_files::kernel_text("/proc/cpuinfo").ok()?;
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     let mut values = pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim());
     values.next().map(str::to_owned)

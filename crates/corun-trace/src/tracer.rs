@@ -12,6 +12,7 @@ mod ptrace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod qemu;
 mod session;
+mod trial;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -19,6 +20,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use corun_machine::memory_death;
 use corun_record::{Actionable, Exit};
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +92,7 @@ impl Target {
     /// Program and arguments as text.
     pub(crate) fn command(&self) -> Vec<String> {
         let arguments = self.arguments.iter().map(|text| text.to_string_lossy().into_owned());
-        std::iter::once(self.program.display().to_string()).chain(arguments).collect()
+        std::iter::once(self.program.to_string_lossy().into_owned()).chain(arguments).collect()
     }
 }
 
@@ -121,7 +123,10 @@ impl fmt::Display for Ending {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(formatter, "exit code {code}"),
-            Self::Killed(signal) => write!(formatter, "killed by signal {signal}"),
+            Self::Killed(signal) => {
+                write!(formatter, "killed by signal {signal}")?;
+                memory_death(*signal).map_or(Ok(()), |why| write!(formatter, " ({why})"))
+            }
             Self::Interrupted => write!(formatter, "interrupted"),
         }
     }
@@ -141,7 +146,7 @@ pub struct Unavailable {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The program cannot be run.
-    #[error("{} cannot be run: {source}", program.display())]
+    #[error("{} cannot be run: {source}", corun_record::shown(program))]
     Program {
         /// The file.
         program: PathBuf,
@@ -198,15 +203,14 @@ impl Actionable for TraceError {
                     .to_owned()
             }
             Self::Sink(_) => {
-                "Make room, or give another file with -o; what was written up to then can be read."
-                    .to_owned()
+                "Make room, or give another file with -o.".to_owned()
             }
             Self::NoTracer { .. } => {
                 "Give one of these names, or none: the best one is chosen.".to_owned()
             }
             Self::Unavailable(unavailable) => unavailable.next_step.clone(),
             Self::Failed { tracer, .. } => {
-                format!("Try {}; what was recorded up to then can be read.", others(tracer))
+                format!("Try {}.", others(tracer))
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The memory and the threads that a process can still get here, so that asking for too much ends in
 //! an error and not in the kernel's killing of some process.
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fs, io};
 
 use rustix::process::{Resource, geteuid, getrlimit};
 
@@ -31,13 +31,13 @@ pub(crate) fn share(root: &Path) -> Option<u64> {
 /// Source: the kernel's documents proc(5) (`MemAvailable`), cgroup-v2 (`memory.max`) and cgroup-v1
 /// memory (`memory.limit_in_bytes`).
 pub(crate) fn memory(root: &Path) -> Option<u64> {
-    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let groups = corun_files::kernel_text(root.join("proc/self/cgroup")).unwrap_or_default();
     let limits = groups.lines().filter_map(|line| limit(line, root));
     limits.chain(free(root)).min()
 }
 
 fn free(root: &Path) -> Option<u64> {
-    let told = fs::read_to_string(root.join("proc/meminfo")).ok()?;
+    let told = corun_files::kernel_text(root.join("proc/meminfo")).ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -97,7 +97,7 @@ pub(crate) fn no_processes(
 ///
 /// Source: the kernel's documents proc(5) (`loadavg`, `sys/kernel`) and cgroup-v2 (`pids.max`).
 fn threads(root: &Path) -> Option<u64> {
-    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let groups = corun_files::kernel_text(root.join("proc/self/cgroup")).unwrap_or_default();
     let of_groups = groups.lines().flat_map(|line| {
         let (mount, path) = match line.splitn(3, ':').collect::<Vec<_>>()[..] {
             ["0", "", path] => ("sys/fs/cgroup", path),
@@ -123,17 +123,19 @@ fn threads(root: &Path) -> Option<u64> {
 
 /// The threads that there are: the number behind the slash.
 fn running(root: &Path) -> Option<u64> {
-    let load = fs::read_to_string(root.join("proc/loadavg")).ok()?;
+    let load = corun_files::kernel_text(root.join("proc/loadavg")).ok()?;
     load.split_once('/')?.1.split(' ').next()?.parse().ok()
 }
 
 /// The number in a file; `None` where there is another word, such as `max`.
 fn number(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
+    corun_files::kernel_text(file).ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const MEMINFO: &str =

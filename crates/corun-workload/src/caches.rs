@@ -1,7 +1,6 @@
 //! Sizes told in caches, `4xL3`: a workload that is to miss a cache, or to fit it, must do so on
 //! every machine. What is recorded is the number of bytes that it came to here.
 
-use std::fs;
 use std::path::Path;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -33,7 +32,8 @@ pub(crate) fn last_level(root: &Path) -> u64 {
 fn size(level: usize, root: &Path) -> u64 {
     let indices = (0..10).map(|index| {
         let folder = format!("sys/devices/system/cpu/cpu{}/cache/index{index}", first_cpu());
-        let read = |name| fs::read_to_string(root.join(&folder).join(name)).unwrap_or_default();
+        let read =
+            |name| corun_files::kernel_text(root.join(&folder).join(name)).unwrap_or_default();
         [read("level"), read("type"), read("size")]
     });
     let data = indices.filter_map(|[level, kind, size]| {
@@ -53,6 +53,8 @@ fn first_cpu() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn machine(caches: &[[&str; 3]]) -> tempfile::TempDir {

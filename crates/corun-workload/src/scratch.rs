@@ -2,6 +2,7 @@
 //! and removed when it is dropped; what a killed owner left is removed before the next is made.
 //!
 //! A file that needs no name should have none (`O_TMPFILE`), since the kernel then cleans up.
+#![expect(clippy::disallowed_methods, reason = "the files are corun's own, and private")]
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};

@@ -1,7 +1,6 @@
 //! A System V semaphore: unlike a segment of shared memory, it cannot be removed while it is still in
 //! use, so what a killed owner left is recognised by its key and removed by the next.
 
-use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -82,7 +81,7 @@ impl Drop for Semaphore {
 ///
 /// Source: proc(5), `/proc/sysvipc/sem`.
 pub(crate) fn remove_abandoned() {
-    let table = fs::read_to_string("/proc/sysvipc/sem").unwrap_or_default();
+    let table = corun_files::kernel_text("/proc/sysvipc/sem").unwrap_or_default();
     let user = rustix::process::geteuid().as_raw();
     for id in table.lines().filter_map(|line| own(line, user)) {
         // SAFETY: this command takes no argument.

@@ -11,6 +11,7 @@ use crate::problem::Problem;
 ///
 /// # Errors
 /// If the answer is no.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn to_switch(wanted: SmtState, has_consented: bool) -> Result<(), Problem> {
     if has_consented || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(());

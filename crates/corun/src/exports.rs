@@ -67,7 +67,7 @@ impl<T> Exports<T> {
         }
         let Some(failure) = first_failure else { return Ok(()) };
         if let Ok(rescue) = corun_report::rescue(&whole(result)) {
-            say(&format!("corun: the whole result is kept in {}", rescue.display()));
+            say(&format!("corun: the whole result is kept in {}", corun_record::shown(rescue)));
         }
         Err(failure.into())
     }

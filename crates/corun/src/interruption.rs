@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use corun_measure::execution::Interrupt;
 use corun_record::Exit;
@@ -24,7 +24,7 @@ pub fn on_signals() -> Result<Interrupt, Problem> {
 /// If the system refuses the handlers.
 pub fn flag_on_signals() -> Result<Arc<AtomicBool>, Problem> {
     let flag = Arc::new(AtomicBool::new(false));
-    end_at_the_second(&flag).and_then(|()| outlive_large_files()).map_err(refused)?;
+    end_at_the_second(&flag).map_err(refused)?;
     Ok(flag)
 }
 
@@ -33,7 +33,6 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 fn handlers() -> io::Result<Interrupt> {
     let (interrupt, raise) = Interrupt::new()?;
     end_at_the_second(&Arc::default())?;
-    outlive_large_files()?;
     for signal in SIGNALS {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
     }
@@ -42,15 +41,26 @@ fn handlers() -> io::Result<Interrupt> {
 
 /// A file at the size that the user set as the limit (ulimit -f) is an error of writing, as is a full disk,
 /// and no reason to die. Programs that corun starts do not inherit a handler.
-fn outlive_large_files() -> io::Result<()> {
-    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+pub fn outlive_large_files() {
+    // Where it is refused, such a file ends corun, as it ends any program.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 /// The first signal raises the flag; one that comes when it is raised ends corun.
 fn end_at_the_second(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    // From here on programs run that the kernel may end.
+    corun_machine::count_memory_deaths();
+    corun_files::are_handled_elsewhere();
     for signal in SIGNALS {
-        let end = Exit::Interrupted as i32;
-        signal_hook::flag::register_conditional_shutdown(signal, end, Arc::clone(flag))?;
+        let is_raised = Arc::clone(flag);
+        let end = move || {
+            if is_raised.load(Ordering::SeqCst) {
+                corun_files::remove_unfinished();
+                signal_hook::low_level::exit(Exit::Interrupted as i32);
+            }
+        };
+        // SAFETY: what it calls is async-signal-safe.
+        unsafe { signal_hook::low_level::register(signal, end)? };
         signal_hook::flag::register(signal, Arc::clone(flag))?;
     }
     Ok(())

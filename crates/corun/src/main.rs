@@ -1,13 +1,14 @@
 //! What sharing a core does to a program.
 //!
 //! The story: parse the command line, let one subcommand do its work, and end with its exit code.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod command;
 mod consent;
 mod exports;
 mod foreground;
-mod input;
 mod interruption;
+mod parse;
 mod problem;
 mod progress;
 mod seed;
@@ -23,13 +24,20 @@ use command::Command;
 /// Measures what sharing a core (SMT, hyper-threading) does to a program.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100, arg_required_else_help = true)]
+// Not what somebody may have called the file.
+#[command(bin_name = "corun")]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
 
 fn main() -> ExitCode {
-    match CommandLine::parse().command.run() {
+    interruption::outlive_large_files();
+    let line: CommandLine = match parse::command_line() {
+        Ok(line) => line,
+        Err(exit) => return exit,
+    };
+    match line.command.run() {
         Ok(exit) => exit,
         Err(problem) => problem.tell(),
     }

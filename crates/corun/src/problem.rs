@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_record::{Actionable, Exit};
+use corun_record::{Actionable, Exit, on_lines, shortened, shown};
 
 /// Anything that ends a subcommand before its work is done.
 #[derive(Debug)]
@@ -46,12 +46,17 @@ impl Problem {
 
     /// The same problem, of this file.
     pub fn about(self, file: &Path) -> Self {
-        Self { sentence: format!("{}: {}", file.display(), self.sentence), ..self }
+        Self { sentence: format!("{}: {}", shown(file), self.sentence), ..self }
+    }
+
+    /// The same problem with another way out.
+    pub fn with_next_step(self, next_step: impl Into<String>) -> Self {
+        Self { next_step: next_step.into(), ..self }
     }
 
     /// Says it on standard error and gives the exit code.
     pub fn tell(&self) -> ExitCode {
-        say(&format!("corun: {}\n  {}", self.sentence, self.next_step));
+        complain(&format!("corun: {}\n  {}", below(&self.sentence), self.next_step));
         code(self.exit)
     }
 }
@@ -62,9 +67,31 @@ impl<E: Actionable> From<E> for Problem {
     }
 }
 
-/// Says something on standard error if anybody listens; the exit code is told in any case.
+/// The most characters of a line of an error.
+const MOST: usize = 2000;
+
+/// Says something on standard error if anybody listens; the exit code is told in any case. Nothing in it
+/// steers a terminal, whoever wrote it.
+#[expect(clippy::disallowed_methods, reason = "this is the writer")]
 pub fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", on_lines(text));
+}
+
+/// As [`say`], with lines that do not fill a screen each.
+pub fn complain(text: &str) {
+    let lines: Vec<_> = text.split('\n').map(|line| shortened(line, MOST)).collect();
+    say(&lines.join("\n"));
+}
+
+/// Lines that cannot be taken for corun's own: all but the first are indented, as what it quotes.
+fn below(text: &str) -> String {
+    let indented = |line: &str| match line.is_empty() || line.starts_with("    ") {
+        true => line.to_owned(),
+        false => format!("    {}", line.trim_start()),
+    };
+    let mut lines = text.split('\n');
+    let first = lines.next().unwrap_or_default().to_owned();
+    std::iter::once(first).chain(lines.map(indented)).collect::<Vec<_>>().join("\n")
 }
 
 /// The process's exit code for an end.

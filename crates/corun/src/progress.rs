@@ -5,7 +5,7 @@ use std::time::Duration;
 use corun_measure::experiment::Observer;
 use corun_measure::suite::{Item, SuiteObserver};
 use corun_measure::{Forecast, Forecaster};
-use corun_record::{Arm, Sample};
+use corun_record::{Arm, Sample, on_one_line};
 use corun_study::StudyObserver;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
@@ -31,7 +31,7 @@ impl ProgressLine {
 
 impl Observer for ProgressLine {
     fn arm_starts(&mut self, block: Option<u32>, arm: &Arm, _elapsed: Duration) {
-        self.bar.set_message(format!("{}{}: {}", self.forecast, phase(block), arm.id));
+        show(&self.bar, &format!("{}{}: {}", self.forecast, phase(block), arm.id));
     }
 
     fn block_ends(&mut self, blocks: u32, samples: &[Sample], elapsed: Duration) {
@@ -69,7 +69,7 @@ impl SuiteProgress {
 
 impl Observer for SuiteProgress {
     fn arm_starts(&mut self, block: Option<u32>, arm: &Arm, _elapsed: Duration) {
-        self.bar.set_message(format!("{}{}: {}", self.item, phase(block), arm.id));
+        show(&self.bar, &format!("{}{}: {}", self.item, phase(block), arm.id));
     }
 }
 
@@ -77,14 +77,14 @@ impl SuiteObserver for SuiteProgress {
     fn item_starts(&mut self, index: usize, item: &Item) {
         let name = item.workload.about().name;
         self.item = format!("{} of {}: {name}, ", index + 1, self.items);
-        self.bar.set_message(self.item.clone());
+        show(&self.bar, &self.item);
     }
 }
 
 impl StudyObserver for SuiteProgress {
     fn experiment_starts(&mut self, number: usize, count: usize, id: &str) {
         self.item = format!("{number} of {count}: {id}, ");
-        self.bar.set_message(self.item.clone());
+        show(&self.bar, &self.item);
     }
 }
 
@@ -99,13 +99,19 @@ impl StepProgress {
 
     /// Shows what is going on.
     pub fn show(&self, text: String) {
-        self.0.set_message(text);
+        show(&self.0, &text);
     }
 
     /// Takes the line away.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }
+}
+
+/// Shows a line in which nothing steers a terminal.
+#[expect(clippy::disallowed_methods, reason = "this is the writer")]
+fn show(bar: &ProgressBar, line: &str) {
+    bar.set_message(on_one_line(line));
 }
 
 fn bar(quiet: bool) -> ProgressBar {

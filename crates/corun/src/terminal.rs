@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use corun_record::on_lines;
 use corun_report::ExportError;
 
 /// Columns of the terminal, or 100 where there is none.
@@ -15,20 +16,71 @@ pub fn width() -> u16 {
 }
 
 /// Whether standard output wants colour (<https://no-color.org>).
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn has_colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
 }
 
-/// Shows text on standard output; a reader who has gone away (a pager) has seen enough.
+/// Shows text on standard output, where nothing in it steers a terminal, whoever wrote it; a reader who has
+/// gone away (a pager) has seen enough.
 ///
 /// # Errors
 /// If the text cannot be written, for instance on a full disk.
 pub fn show(text: &str) -> Result<(), ExportError> {
+    write(&on_lines(text))
+}
+
+/// As [`show`] of a text in corun's own colours, where the terminal wants them.
+///
+/// # Errors
+/// As [`show`].
+pub fn show_coloured(text: &str) -> Result<(), ExportError> {
+    write(&with_colours(text))
+}
+
+/// The text with only such control sequences as set bold type and colours (SGR, ECMA-48).
+fn with_colours(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for (index, piece) in text.split('\u{1b}').enumerate() {
+        let parameters = piece.strip_prefix('[').and_then(|rest| rest.split_once('m')).filter(
+            |(parameters, _)| {
+                parameters.len() <= 8
+                    && parameters.bytes().all(|it| it.is_ascii_digit() || it == b';')
+            },
+        );
+        match (index, parameters) {
+            (0, _) => plain += &on_lines(piece),
+            (_, Some((parameters, rest))) => {
+                plain += &format!("\u{1b}[{parameters}m{}", on_lines(rest));
+            }
+            (_, None) => plain += &format!("{}{}", on_lines("\u{1b}"), on_lines(piece)),
+        }
+    }
+    plain
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the writer")]
+fn write(text: &str) -> Result<(), ExportError> {
     let mut output = std::io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(ExportError { path: "standard output".into(), error })
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_colours;
+
+    #[test]
+    fn colours_are_all_that_reaches_a_terminal() {
+        let colours = "\u{1b}[1mbold\u{1b}[0m and \u{1b}[1;31mred\u{1b}[0m\n";
+        assert_eq!(with_colours(colours), colours);
+        assert_eq!(
+            with_colours("a\u{1b}]0;title\u{7}\u{1b}[2Jb\u{1b}c\u{1b}"),
+            "a\\u{1b}]0;title\\u{7}\\u{1b}[2Jb\\u{1b}c\\u{1b}"
+        );
     }
 }

@@ -55,6 +55,7 @@ impl Simulated {
                             log.stretches.push(Stretch { cpu, from_ns: at_ns, to_ns: *end });
                             at_ns = *end;
                         }
+                        Step::Work(work) => at_ns += work,
                         Step::SleepUntil(due) => {
                             let (from_cpu, to_cpu) = (0, cpu);
                             log.wakes.push(Wake { from_cpu, to_cpu, due_ns: *due, ran_ns: *due });

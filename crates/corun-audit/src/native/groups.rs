@@ -1,4 +1,5 @@
 //! A control group with a quota, for as long as a process of a load runs in it.
+#![expect(clippy::disallowed_methods, reason = "what is written are control groups of the kernel")]
 
 use std::fs;
 use std::io;
@@ -56,7 +57,7 @@ fn move_into(group: &Path) -> io::Result<()> {
 /// The group of version 2 that this process is in, as a folder: it lies at or below the parent of
 /// `folder`, and its path ends as the kernel says.
 fn home_of(folder: &Path) -> Option<PathBuf> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let groups = corun_files::kernel_text("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/');
     let parent = folder.parent()?;
     let candidates = parent.ancestors().map(|above| above.join(own));

@@ -106,7 +106,7 @@ impl System for Native {
         if self.interrupt.is_raised() {
             return Err(Trouble::Interrupted);
         }
-        let length_ns = load.length_ns();
+        let mut length_ns = load.length_ns();
         let mut processes = load
             .processes
             .iter()
@@ -124,14 +124,23 @@ impl System for Native {
         for process in &mut processes {
             process.go(start_ns)?;
         }
-        clock::sleep_until(start_ns + length_ns);
+        let mut tasks = Vec::new();
+        if load.has_work() {
+            for process in &mut processes {
+                tasks.extend(process.logs(Duration::from_nanos(length_ns))?);
+            }
+            length_ns = clock::now_ns().saturating_sub(start_ns);
+        } else {
+            clock::sleep_until(start_ns + length_ns);
+        }
         let after = Accounts::now();
         if let Ok(switches) = &mut self.switches {
             switches.end();
         }
-        let mut tasks = Vec::new();
-        for process in &mut processes {
-            tasks.extend(process.logs(Duration::from_secs_f64(seconds(length_ns)))?);
+        if !load.has_work() {
+            for process in &mut processes {
+                tasks.extend(process.logs(Duration::from_nanos(length_ns))?);
+            }
         }
         drop(processes);
         let seen = Seen { before, after, tasks: &tasks, length_ns };

@@ -9,6 +9,9 @@ use super::clock::{cpu_time_ns, now_ns, sleep_until, this_cpu};
 use crate::load::{Process, Step, Task};
 use crate::schedule::{TaskLog, Wake};
 
+/// How often a working task notes where it is for each time that it asks the kernel how much it has done.
+const LOOKS: u32 = 100;
+
 /// The tasks of a process while they run.
 pub(super) struct Troupe<'a> {
     tasks: &'a [Task],
@@ -91,6 +94,14 @@ impl<'a> Troupe<'a> {
                         break;
                     }
                 },
+                Step::Work(work_ns) => {
+                    let done_ns = cpu_time_ns() + work_ns;
+                    while cpu_time_ns() < done_ns && self.now_ns() < self.length_ns {
+                        for _ in 0..LOOKS {
+                            log.see(self.now_ns(), this_cpu());
+                        }
+                    }
+                }
                 Step::SleepUntil(due_ns) => self.sleep(*due_ns, &mut log),
                 Step::SleepFor(length_ns) => self.sleep(self.now_ns() + length_ns, &mut log),
                 Step::Begin(place) => self.begin(scope, *place),

@@ -5,7 +5,6 @@
 //! stays: opening makes the kernel patch its own code.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 
 use perf_event::events::Software;
@@ -45,7 +44,7 @@ impl Switches {
     /// Why they cannot be opened, or would not tell idle CPUs from busy ones.
     pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
         // In a process namespace of its own every stranger looks like the idle task.
-        let kernel_thread = fs::read_to_string("/proc/2/comm").unwrap_or_default();
+        let kernel_thread = corun_files::kernel_text("/proc/2/comm").unwrap_or_default();
         if kernel_thread.trim() != "kthreadd" {
             return Err("this process sees only some of the machine's processes".to_owned());
         }

@@ -11,6 +11,7 @@ pub(super) const PROPERTY: Property = Property {
     name: "affinity",
     question: "do tasks keep to their mask, also when it changes, while other CPUs are idle?",
     source: "sched_setaffinity(2)",
+    is_by_name_only: false,
     plan,
 };
 

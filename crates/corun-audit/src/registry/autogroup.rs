@@ -8,6 +8,7 @@ pub(super) const PROPERTY: Property = Property {
     question: "what does one task get on a logical CPU beside a session of three?",
     source: "sched(7), the autogroup feature: sessions are groups of equal weight, in the root group of the \
              CPU controller only",
+    is_by_name_only: false,
     plan: |facts| {
         let (share, why) = match facts.autogroup {
             Some(true) if facts.is_in_root_group => (0.5, "autogroups on"),

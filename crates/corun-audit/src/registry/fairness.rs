@@ -14,6 +14,7 @@ pub(super) const PROPERTY: Property = Property {
     question: "do N busy tasks on M logical CPUs get equal shares, for N from 1 to 3 M?",
     source: "Documentation/scheduler/sched-design-CFS.rst and sched-eevdf.rst: an ideal processor runs \
              all tasks at once, at equal speed",
+    is_by_name_only: false,
     plan,
 };
 
@@ -50,7 +51,7 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
 
 /// The numbers of tasks for so many CPUs: those at which something changes, and the lecture's five on
 /// four and ten on eight.
-fn counts(cpus: usize) -> Vec<usize> {
+pub(super) fn counts(cpus: usize) -> Vec<usize> {
     if cpus <= ALL_UP_TO {
         return (1..=3 * cpus).collect();
     }
@@ -65,7 +66,7 @@ fn three_halves(cpus: usize) -> usize {
 }
 
 /// What each of `tasks` gets of a CPU when all share `cpus` equally.
-fn each(cpus: usize, tasks: usize) -> f64 {
+pub(super) fn each(cpus: usize, tasks: usize) -> f64 {
     (cpus as f64 / tasks.max(1) as f64).min(1.0)
 }
 

@@ -13,6 +13,7 @@ pub(super) const PROPERTY: Property = Property {
     name: "idle-core",
     question: "does a new thread go to a whole idle core while one exists?",
     source: "select_idle_core and find_idlest_cpu of kernel/sched/fair.c; Molnar 2002, passive balancing",
+    is_by_name_only: false,
     plan,
 };
 

@@ -11,6 +11,7 @@ pub(super) const PROPERTY: Property = Property {
     name: "migrations",
     question: "do busy tasks that have a logical CPU each stay where they are?",
     source: "a balanced load leaves a balancer nothing to do; Molnar 2002, affinity",
+    is_by_name_only: false,
     plan,
 };
 

@@ -11,6 +11,7 @@ pub(super) const PROPERTY: Property = Property {
     name: "quota",
     question: "do two busy tasks in a control group with a quota of half a CPU get just that?",
     source: "Documentation/admin-guide/cgroup-v2.rst, cpu.max; Documentation/scheduler/sched-bwc.rst",
+    is_by_name_only: false,
     plan,
 };
 

@@ -8,6 +8,7 @@ pub(super) const PROPERTY: Property = Property {
     name: "repair-cores",
     question: "how soon does one of two tasks on siblings go to an idle core?",
     source: "active balancing, need_active_balance of kernel/sched/fair.c; Molnar 2002, active balancing",
+    is_by_name_only: false,
     plan: |facts| {
         let siblings = &facts.cores[facts.core_beside_another()?];
         let cpus = [siblings[0], siblings[1]];

@@ -8,5 +8,6 @@ pub(super) const PROPERTY: Property = Property {
     name: "wake-idle",
     question: "does a task woken on a busy logical CPU begin on an idle one?",
     source: "select_idle_sibling and select_idle_cpu of kernel/sched/fair.c, which look behind one last-level cache",
+    is_by_name_only: false,
     plan: |facts| Ok(waking::plan(facts, facts.two_cpus_of_a_cache()?, "CPU")),
 };

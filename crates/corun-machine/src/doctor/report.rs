@@ -131,6 +131,11 @@ impl Report {
         })
     }
 
+    /// What would spoil a comparison made now: this is also what every run says of itself.
+    pub fn spoiling(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.diagnoses.iter().filter(|found| found.severity == Severity::Spoils)
+    }
+
     /// What the check of this name found.
     pub fn diagnosis(&self, check: &str) -> Option<&Diagnosis> {
         self.diagnoses.iter().find(|diagnosis| diagnosis.check == check)
@@ -138,9 +143,7 @@ impl Report {
 
     /// The report as JSON text, ended by a newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a report has no map at all");
-        text.push('\n');
-        text
+        corun_record::json_text(self)
     }
 }
 

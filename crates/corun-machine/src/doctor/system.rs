@@ -7,6 +7,7 @@ use super::report::Evidence;
 use super::watch::Watch;
 use crate::boot_line::{self, BootLine};
 use crate::control_groups::{Mount, mounts};
+use crate::hypervisor::{self, Hypervisor};
 use crate::{CpuSet, FileTrouble, Machine, SystemFiles};
 
 /// The folder of the CPUs, below the root.
@@ -47,6 +48,11 @@ impl<'a> System<'a> {
             Err(FileTrouble::Missing) => Ok(None),
             Ok(_) | Err(FileTrouble::Unreadable(_)) => self.read(file).map(Some),
         }
+    }
+
+    /// The hypervisor below the kernel.
+    pub(super) fn hypervisor(&mut self) -> Hypervisor {
+        hypervisor::find(self.files)
     }
 
     /// The names in a directory, sorted; none if it cannot be listed.
@@ -94,8 +100,13 @@ impl<'a> System<'a> {
     /// The texts of a file that every CPU has, each with the CPUs (of those that a measurement may
     /// use) that have it; none where no CPU has the file.
     pub(super) fn of_each_cpu(&mut self, name: &str) -> Result<OfEachCpu, CannotTell> {
+        self.of_cpus(&self.cpus(), name)
+    }
+
+    /// As [`Self::of_each_cpu`], of these CPUs.
+    pub(super) fn of_cpus(&mut self, cpus: &CpuSet, name: &str) -> Result<OfEachCpu, CannotTell> {
         let mut values: Vec<(String, CpuSet)> = Vec::new();
-        for cpu in self.cpus().iter() {
+        for cpu in cpus.iter() {
             let Some(found) = self.find(&format!("{CPUS}/cpu{cpu}/{name}"))? else { continue };
             match values.iter_mut().find(|(text, _)| *text == found.text) {
                 Some((_, cpus)) => cpus.insert(cpu),

@@ -80,6 +80,11 @@ fn cpu_lines(text: &str) -> impl Iterator<Item = (u32, Vec<u64>)> + '_ {
     })
 }
 
+/// The step in which `/proc/stat` advances, in seconds.
+pub fn tick_s() -> f64 {
+    1.0 / ticks_per_second()
+}
+
 fn ticks_per_second() -> f64 {
     // SAFETY: sysconf has no preconditions.
     match unsafe { libc::sysconf(libc::_SC_CLK_TCK) } {

@@ -2,6 +2,7 @@
 //!
 //! While a CPU is not halted, APERF counts at its clock and MPERF at the rate of the time stamp
 //! counter (Intel SDM volume 3, "Hardware Coordination Feedback"; AMD APM volume 2 likewise).
+#![expect(clippy::disallowed_methods, reason = "a device of the kernel")]
 
 use std::fs::File;
 use std::io;

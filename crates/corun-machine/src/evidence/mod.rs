@@ -11,7 +11,7 @@ mod frequency;
 mod pressure;
 mod slots;
 
-pub use busy::{CpuTime, CpuTimes, run_times_ns};
+pub use busy::{CpuTime, CpuTimes, run_times_ns, tick_s};
 pub use clock::{gigahertz, multiplication_rate};
 pub use cycles::{CycleCounters, Cycles};
 pub use energy::{EnergyCounter, EnergyReading, PackageEnergy};

@@ -127,9 +127,7 @@ pub struct ProbedMachine<'a> {
 impl ProbedMachine<'_> {
     /// As JSON text, ended by a newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("text keys and finite numbers");
-        text.push('\n');
-        text
+        corun_record::json_text(self)
     }
 }
 

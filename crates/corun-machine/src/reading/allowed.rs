@@ -6,18 +6,50 @@
 use super::source::Source;
 use crate::control_groups::{self, Mount, group_of};
 use crate::machine::AllowedBy;
-use crate::{Cpuset, SystemFiles};
+use crate::{CpuSet, Cpuset, FindingKind, SystemFiles};
 
-/// Reads both.
+/// Where the kernel lists the mask of a process; offline CPUs stay in that list.
+const STATUS: &str = "proc/self/status";
+
+/// Reads both. Below a captured root the mask is that of the process that captured it.
 pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>) -> AllowedBy {
-    AllowedBy { affinity: source.files.affinity(), cpuset: cpuset(source) }
+    let affinity = source.files.affinity().or_else(|| listed_mask(source));
+    AllowedBy { affinity, cpuset: cpuset(source) }
 }
 
-/// Whether neither forbids `cpu`.
+/// Whether this process may run on `cpu`. The kernel keeps each mask inside the cpuset, so that a
+/// known mask is the whole answer.
 pub(super) fn allows(allowed: &AllowedBy, cpu: u32) -> bool {
-    let AllowedBy { affinity, cpuset } = allowed;
-    affinity.as_ref().is_none_or(|mask| mask.contains(cpu))
-        && cpuset.as_ref().is_none_or(|cpuset| cpuset.cpus.contains(cpu))
+    match (&allowed.affinity, &allowed.cpuset) {
+        (Some(mask), _) => mask.contains(cpu),
+        (None, Some(cpuset)) => cpuset.cpus.contains(cpu),
+        (None, None) => true,
+    }
+}
+
+/// A mask with CPUs outside the cpuset: one of the two was read in the wrong place.
+pub(super) fn report_contradiction<F: SystemFiles>(
+    source: &mut Source<'_, F>,
+    allowed: &AllowedBy,
+    online: &CpuSet,
+) {
+    let (Some(mask), Some(cpuset)) = (&allowed.affinity, &allowed.cpuset) else { return };
+    let outside = mask.intersection(online).difference(&cpuset.cpus);
+    if !outside.is_empty() {
+        let what = format!(
+            "this cpuset ({}) lacks CPUs of the affinity mask that the kernel grants ({mask}); the \
+             mask is believed",
+            cpuset.cpus
+        );
+        source.findings.add(FindingKind::ContradictoryAllowed, &cpuset.file, what, &outside);
+    }
+}
+
+fn listed_mask<F: SystemFiles>(source: &mut Source<'_, F>) -> Option<CpuSet> {
+    let text = source.text(STATUS)?;
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
+    let set = CpuSet::from_list(list);
+    set.map_err(|error| source.malformed(STATUS, &error.to_string(), &CpuSet::new())).ok()
 }
 
 fn cpuset<F: SystemFiles>(source: &mut Source<'_, F>) -> Option<Cpuset> {

@@ -1,106 +1,92 @@
-//! The names of the CPU model and of the hypervisor.
+//! The name of the CPU model.
 //!
-//! Below a root only files count, so a hypervisor is known by the traces that it leaves in them:
-//! the CPU flag, the firmware's tables, the clock it offers.
+//! `/proc/cpuinfo` has a form for each architecture; where it holds numbers only, the name is looked
+//! up by them.
 
 use super::arm_parts::part_name;
 use super::source::Source;
-use crate::{FileTrouble, SystemFiles};
+use crate::SystemFiles;
 
-/// The names.
-pub(super) struct Identity {
-    pub(super) cpu_model: Option<String>,
-    pub(super) hypervisor: Option<String>,
+/// Reads the name of the first CPU's model: it is enough, and asking for all of them wakes all of them.
+pub(super) fn cpu_model<F: SystemFiles>(source: &mut Source<'_, F>) -> Option<String> {
+    model(source.files.read_start("proc/cpuinfo").ok()?)
 }
 
-/// Reads the names.
-pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>) -> Identity {
-    // The first CPU is enough, and asking for all of them wakes all of them.
-    let cpuinfo = match source.files.read_start("proc/cpuinfo") {
-        Ok(text) => text.to_owned(),
-        Err(FileTrouble::Missing | FileTrouble::Unreadable(_)) => String::new(),
+/// The keys that name a model, the surest first, in any mixture of capitals: x86 and others say
+/// `model name`, MIPS and Alpha `cpu model`, RISC-V `uarch`, POWER and SPARC `cpu`, Itanium `family`.
+const KEYS: [&str; 6] = ["model name", "cpu model", "uarch", "cpu", "Processor", "family"];
+
+fn model(cpuinfo: &str) -> Option<String> {
+    // On Arm a name, where there is one, is that of the architecture ("ARMv7 Processor rev 4").
+    arm(cpuinfo)
+        .or_else(|| z(cpuinfo))
+        .or_else(|| KEYS.iter().find_map(|key| value(cpuinfo, key)).map(str::to_owned))
+        .or_else(|| risc_v(cpuinfo))
+}
+
+fn arm(cpuinfo: &str) -> Option<String> {
+    let [implementer, part] = ["CPU implementer", "CPU part"].map(|key| number(cpuinfo, key));
+    Some(part_name(implementer?, part?))
+}
+
+/// RISC-V's numbers, where there is no name: those of JEDEC for the vendor, the vendor's own for the
+/// design.
+fn risc_v(cpuinfo: &str) -> Option<String> {
+    let [vendor, design] = ["mvendorid", "marchid"].map(|key| number(cpuinfo, key));
+    Some(format!("RISC-V, vendor {:#x}, architecture {:#x}", vendor?, design?))
+}
+
+/// IBM Z gives the number of the machine type, as in `processor 0: version = FF, identification =
+/// 29AA14, machine = 2817`.
+fn z(cpuinfo: &str) -> Option<String> {
+    value(cpuinfo, "vendor_id").filter(|vendor| *vendor == "IBM/S390")?;
+    let (_, after) = cpuinfo.split_once("machine = ")?;
+    let digits = after.split(|character: char| !character.is_ascii_alphanumeric()).next()?;
+    let name = match digits {
+        "2064" => "z900",
+        "2066" => "z800",
+        "2084" => "z990",
+        "2086" => "z890",
+        "2094" => "z9 EC",
+        "2096" => "z9 BC",
+        "2097" => "z10 EC",
+        "2098" => "z10 BC",
+        "2817" => "z196",
+        "2818" => "z114",
+        "2827" => "zEC12",
+        "2828" => "zBC12",
+        "2964" => "z13",
+        "2965" => "z13s",
+        "3906" => "z14",
+        "3907" => "z14 ZR1",
+        "8561" => "z15",
+        "8562" => "z15 T02",
+        "3931" => "z16",
+        "3932" => "z16 A02",
+        "9175" => "z17",
+        _ => return Some(format!("IBM Z, machine type {digits}")),
     };
-    Identity { cpu_model: cpu_model(&cpuinfo), hypervisor: hypervisor(source, &cpuinfo) }
+    Some(format!("IBM {name} (machine type {digits})"))
 }
 
-/// The first value that names a model: x86 and others call it `model name`, powerpc `cpu`, Itanium
-/// `family`, old Arm kernels `Processor`; newer ones give numbers only.
-fn cpu_model(cpuinfo: &str) -> Option<String> {
-    let keys = ["model name", "cpu model", "Processor", "cpu", "family"];
-    let named = keys.iter().find_map(|key| value(cpuinfo, key)).map(str::to_owned);
-    named.or_else(|| {
-        let number = |key| u64::from_str_radix(value(cpuinfo, key)?.strip_prefix("0x")?, 16).ok();
-        Some(part_name(number("CPU implementer")?, number("CPU part")?))
-    })
+fn number(cpuinfo: &str, key: &str) -> Option<u64> {
+    u64::from_str_radix(value(cpuinfo, key)?.strip_prefix("0x")?, 16).ok()
 }
 
+/// The first value of a key that says something.
 fn value<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-    let mut values = pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim());
-    values.find(|value| !value.is_empty())
-}
-
-fn hypervisor<F: SystemFiles>(source: &mut Source<'_, F>, cpuinfo: &str) -> Option<String> {
-    let flags = value(cpuinfo, "flags");
-    let flagged = flags.is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
-    if let Some(kind) = source.text("sys/hypervisor/type") {
-        // A Xen host's own control domain has this folder too, and runs under Xen as well.
-        return Some(if kind == "xen" { "Xen".to_owned() } else { kind.to_owned() });
-    }
-    // An x86 processor would show the flag.
-    if flags.is_some() && !flagged {
-        return None;
-    }
-    for file in ["sys_vendor", "product_name", "bios_vendor"] {
-        let text = source.text(&format!("sys/class/dmi/id/{file}"));
-        if let Some(name) = text.and_then(by_firmware) {
-            return Some(name.to_owned());
-        }
-    }
-    let clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource";
-    if let Some(name) = source.text(clocks).and_then(by_clock) {
-        return Some(name.to_owned());
-    }
-    if let Some(kind) =
-        source.text("proc/device-tree/hypervisor/compatible").and_then(by_device_tree)
-    {
-        return Some(kind.to_owned());
-    }
-    flagged.then(|| "unknown".to_owned())
-}
-
-/// What virtual firmware calls itself. Cloud vendors put their names into real machines too.
-fn by_firmware(text: &str) -> Option<&'static str> {
-    let names = [
-        ("KVM", "KVM"),
-        ("QEMU", "QEMU"),
-        ("Bochs", "QEMU"),
-        ("VMware", "VMware"),
-        ("VirtualBox", "VirtualBox"),
-        ("innotek", "VirtualBox"),
-        ("Virtual Machine", "Hyper-V"),
-        ("Xen", "Xen"),
-        ("Parallels", "Parallels"),
-        ("BHYVE", "bhyve"),
-    ];
-    names.iter().find(|(trace, _)| text.contains(trace)).map(|(_, name)| *name)
-}
-
-/// The clock that a hypervisor offers its guests.
-fn by_clock(clocks: &str) -> Option<&'static str> {
-    clocks.split_whitespace().find_map(|clock| match clock {
-        "kvm-clock" => Some("KVM"),
-        "xen" => Some("Xen"),
-        clock if clock.starts_with("hyperv") => Some("Hyper-V"),
-        _ => None,
+    let mut values = pairs
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case(key))
+        .map(|(_, value)| value.trim());
+    values.find(|value| {
+        !value.is_empty() && !value.eq_ignore_ascii_case("unknown") && !is_number(value)
     })
 }
 
-fn by_device_tree(compatible: &str) -> Option<&'static str> {
-    [("kvm", "KVM"), ("xen", "Xen")]
-        .iter()
-        .find(|(trace, _)| compatible.contains(trace))
-        .map(|(_, name)| *name)
+/// Old Arm kernels and others number CPUs under the key that elsewhere names them.
+fn is_number(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -111,16 +97,47 @@ mod tests {
     fn models_are_named_on_each_architecture() {
         for (cpuinfo, name) in [
             ("processor\t: 0\nmodel name\t: Some CPU @ 2GHz\n", Some("Some CPU @ 2GHz")),
+            ("processor\t: 0\nvendor_id : x\nmodel name\t: unknown\n", None),
             (
                 "processor\t: 0\ncpu\t\t: POWER9, altivec supported\n",
                 Some("POWER9, altivec supported"),
             ),
             ("processor  : 0\narch : IA-64\nfamily     : Itanium 2\n", Some("Itanium 2")),
+            (
+                "system type\t: generic\n\nprocessor\t: 0\nCPU Family\t: Loongson-64bit\n\
+                 Model Name\t: Loongson-3A5000-HV\n",
+                Some("Loongson-3A5000-HV"),
+            ),
+            ("processor\t: 0\nhart\t: 0\nuarch\t: sifive,u74-mc\n", Some("sifive,u74-mc")),
+            (
+                "processor\t: 0\nhart\t: 1\nmvendorid\t: 0x5b7\nmarchid\t: 0x0\n",
+                Some("RISC-V, vendor 0x5b7, architecture 0x0"),
+            ),
+            ("cpu\t\t: TI UltraSparc II  (BlackBird)\n", Some("TI UltraSparc II  (BlackBird)")),
+            (
+                "vendor_id       : IBM/S390\n# processors    : 3\n\
+                 processor 0: version = FF,  identification = 29AA14,  machine = 2817\n",
+                Some("IBM z196 (machine type 2817)"),
+            ),
+            (
+                "vendor_id : IBM/S390\nprocessor 0: version = FF, machine = 9999\n",
+                Some("IBM Z, machine type 9999"),
+            ),
             ("processor : 0\nCPU implementer : 0x41\nCPU part : 0xd0c\n", Some("Neoverse-N1")),
+            (
+                "Processor\t: ARMv7 Processor rev 4 (v7l)\nprocessor\t: 0\nBogoMIPS : 1\n\
+                 CPU implementer\t: 0x41\nCPU part\t: 0xc0f\n",
+                Some("Cortex-A15"),
+            ),
+            (
+                "processor : 0\nmodel name : ARMv8 Processor rev 1 (v8l)\n\
+                 CPU implementer : 0x61\nCPU part : 0x022\n",
+                Some("Icestorm-M1"),
+            ),
             ("processor : 0\nCPU implementer : 0x41\n", None),
             ("", None),
         ] {
-            assert_eq!(cpu_model(cpuinfo).as_deref(), name);
+            assert_eq!(model(cpuinfo).as_deref(), name, "{cpuinfo}");
         }
     }
 }

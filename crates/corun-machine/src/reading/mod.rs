@@ -16,6 +16,7 @@ mod source;
 
 use std::collections::HashMap;
 
+use crate::hypervisor::{self, Hypervisor};
 use crate::machine::{FORMAT, VERSION};
 use crate::{CpuSet, LogicalCpu, Machine, SystemFiles};
 use source::Source;
@@ -23,9 +24,14 @@ use source::Source;
 /// Reads everything; `None` if there is no CPU.
 pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
     let mut source = Source::new(files);
-    let known = cpus::read(&mut source)?;
-    let identity = identity::read(&mut source);
     let allowed_by = allowed::read(&mut source);
+    let known = cpus::read(&mut source, allowed_by.affinity.as_ref())?;
+    allowed::report_contradiction(&mut source, &allowed_by, &known.online);
+    let cpu_model = identity::cpu_model(&mut source);
+    let hypervisor = match hypervisor::find(source.files) {
+        Hypervisor::Found { name, .. } => Some(name),
+        Hypervisor::Absent { .. } | Hypervisor::Unknown => None,
+    };
     let memory_nodes = allowed_by.cpuset.as_ref().and_then(|set| set.memory_nodes.as_ref());
     let numa_nodes = nodes::read(&mut source, &known.all, memory_nodes);
     let mut core_types = core_types::read(&mut source, &known.online);
@@ -64,8 +70,8 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
     Some(Machine {
         format: FORMAT.to_owned(),
         version: VERSION,
-        cpu_model: identity.cpu_model,
-        hypervisor: identity.hypervisor,
+        cpu_model,
+        hypervisor,
         smt,
         packages: places::packages(&logical_cpus),
         dies: places.dies(),

@@ -61,7 +61,7 @@ pub enum SwitchError {
     /// A state file cannot be read.
     #[error(
         "expected in {} how everything was before corun switched SMT, found a file that cannot be read: {source}",
-        file.display()
+        corun_record::shown(file)
     )]
     Unreadable {
         /// The file.
@@ -80,7 +80,7 @@ pub enum SwitchError {
     /// Everything came back, and it cannot be written down that it did.
     #[error(
         "everything is as it was, but the state files in {} cannot be removed: {source}",
-        folder.display()
+        corun_record::shown(folder)
     )]
     NotForgotten {
         /// The folder.
@@ -181,7 +181,7 @@ impl Actionable for SwitchError {
             Self::Unreadable { file, .. } => format!(
                 "Nothing was changed. Look at `corun smt status`; once SMT is as it should be, \
                  remove {}.",
-                file.display()
+                corun_record::shown(file)
             ),
             Self::Disturbed { .. } => {
                 "Let nothing else switch SMT or take CPUs offline meanwhile.".to_owned()

@@ -2,6 +2,7 @@
 //!
 //! A state file is complete or not there at all: written beside, flushed, renamed, and the folder
 //! flushed too. It lives in `/run`, which a reboot empties, as a reboot brings SMT back.
+#![expect(clippy::disallowed_methods, reason = "the files are corun's own, for the next corun")]
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -261,7 +262,7 @@ fn load(path: &Path) -> io::Result<Option<State>> {
 
 /// The kernel's name for this boot.
 pub(super) fn boot() -> String {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let text = corun_files::kernel_text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_owned()
 }
 

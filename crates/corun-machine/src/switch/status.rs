@@ -181,9 +181,7 @@ impl SmtStatus {
 
     /// The status as JSON text, ended by a newline.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a status has no map at all");
-        text.push('\n');
-        text
+        corun_record::json_text(self)
     }
 }
 
@@ -195,7 +193,7 @@ pub(super) fn left_by_corun(runtime: &Runtime) -> Option<(LeftByCorun, Option<Sn
         ((Some(found), file), _) => (false, found, file),
         (_, (found, file)) => (true, found?, file),
     };
-    let file = file.display().to_string();
+    let file = corun_record::shown(file);
     let Ok(State { by, taken, before, .. }) = found else {
         let why = LeftBecause::Unreadable;
         return Some((LeftByCorun { why, file, by: None, since: None }, None));

@@ -72,7 +72,7 @@ pub(super) fn is_alive(
 /// Whether this process runs, directly or not, on behalf of that corun.
 pub(super) fn is_ancestor(holder: &Holder) -> bool {
     let parent = |process: u32| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let stat = corun_files::kernel_text(format!("/proc/{process}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
     };
     let mut process = std::process::id();

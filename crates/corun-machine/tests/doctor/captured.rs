@@ -31,7 +31,9 @@ fn every_captured_machine_is_examined() {
             continue;
         }
         // Archives of something else than a machine's files have no CPUs.
-        let Some(report) = Report::from_files(&mut unpack(&path), None) else { continue };
+        let mut files = unpack(&path);
+        let Some(report) = Report::from_files(&mut files, None) else { continue };
+        crate::evidence::assert_it_was_read(&report, &mut files);
         machines += 1;
         let at = path.display();
         assert!(!draw(&report, 80, false).is_empty());

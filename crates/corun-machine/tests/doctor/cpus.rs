@@ -38,6 +38,13 @@ fn a_switch_that_nobody_has_undone_is_told() {
     assert_eq!(left.severity, Severity::Spoils);
     assert_eq!(left.advice.unwrap().commands, ["sudo corun smt restore"]);
     assert_eq!(one(&tree(), "unfinished-switch").severity, Severity::Fine);
+    let by = |process| {
+        let state = format!(r#"{{"by": {{"process": {process}, "command": "corun"}}}}"#);
+        let tree = tree().file("run/corun/smt-unfinished.json", &state);
+        one(&tree, "unfinished-switch").severity
+    };
+    assert_eq!(by(std::process::id()), Severity::Fine, "its own switch");
+    assert_eq!(by(std::process::id() + 1), Severity::Spoils);
     let earlier = tree()
         .file("run/corun/smt-unfinished.json", r#"{"boot": "one"}"#)
         .file("proc/sys/kernel/random/boot_id", "another");
@@ -70,10 +77,11 @@ fn a_cpuset_that_splits_cores_is_worse_than_one_that_takes_them_whole() {
         tree()
             .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu")
             .file(&format!("{GROUP}/cpuset.cpus.effective"), cpus)
+            .file("proc/self/status", format!("Cpus_allowed_list:\t{cpus}"))
     };
     let split = only(&allowed("0-1"), "allowed-cpus", Severity::Spoils);
     insta::assert_snapshot!(split.sentence, @"No core has all its siblings allowed: CPUs 2-3 are missing.");
-    assert_eq!(split.evidence[0].file, format!("{GROUP}/cpuset.cpus.effective"));
+    assert_eq!(split.evidence[1].file, format!("{GROUP}/cpuset.cpus.effective"));
     let partly = only(&allowed("0-2"), "allowed-cpus", Severity::Disturbs);
     assert!(partly.sentence.ends_with("not allowed: CPU 3."), "{}", partly.sentence);
     only(&allowed("0,2"), "allowed-cpus", Severity::Note);
@@ -127,7 +135,8 @@ fn isolated_cpus_are_good_news_where_they_may_be_used_alone() {
     assert_eq!(mixed.advice.unwrap().commands, ["taskset --cpu-list 1,3 corun measure -- COMMAND"]);
     let elsewhere = isolated("1,3")
         .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu")
-        .file(&format!("{GROUP}/cpuset.cpus.effective"), "0,2");
+        .file(&format!("{GROUP}/cpuset.cpus.effective"), "0,2")
+        .file("proc/self/status", "Cpus_allowed_list:\t0,2");
     assert_eq!(one(&elsewhere, "isolation").severity, Severity::Note);
     // A CPU that is isolated and offline is no place to measure on.
     assert_eq!(one(&isolated("7"), "isolation").severity, Severity::Fine);

@@ -16,6 +16,7 @@ pub fn tree() -> Tree {
         .smt("on", "1")
         .file("proc/cmdline", "quiet")
         .file("proc/cpuinfo", "model name : Some CPU\nflags : fpu tsc")
+        .file("proc/self/status", "Name:\tcorun\nCpus_allowed_list:\t0-3")
         .file("proc/self/cgroup", "0::/user.slice")
         .file("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
         .file(&format!("{GROUP}/cpu.max"), "max 100000")
@@ -98,7 +99,9 @@ pub fn watched(tree: &Tree, happens: impl FnMut()) -> Report {
 /// As [`watched`], for another time.
 pub fn watched_for(time: Duration, tree: &Tree, happens: impl FnMut()) -> Report {
     let mut files = RootFiles::open(tree.root()).unwrap();
-    Report::from_files(&mut files, Some(&mut Meanwhile(time, happens))).unwrap()
+    let report = Report::from_files(&mut files, Some(&mut Meanwhile(time, happens))).unwrap();
+    crate::evidence::assert_it_was_read(&report, &mut files);
+    report
 }
 
 /// Writes a file of a tree while it is watched.

@@ -64,7 +64,7 @@ fn counters_may_be_missing_or_forbidden() {
     let paranoid = |capabilities: &str| {
         tree()
             .file("proc/sys/kernel/perf_event_paranoid", 3)
-            .file("proc/self/status", format!("Name:\tcorun\nCapEff:\t{capabilities}"))
+            .file("proc/self/status", format!("Cpus_allowed_list:\t0-3\nCapEff:\t{capabilities}"))
     };
     let forbidden = only(&paranoid("0000000000000000"), "counters", Severity::Note);
     assert_eq!(forbidden.advice.unwrap().commands, ["sudo sysctl kernel.perf_event_paranoid=2"]);
@@ -105,4 +105,16 @@ fn a_hypervisor_is_told_with_its_traces() {
     );
     let texts: Vec<&str> = guest.evidence.iter().map(|it| it.text.as_str()).collect();
     assert_eq!(texts, ["flags: ... hypervisor ...", "QEMU"]);
+}
+
+#[test]
+fn where_no_file_can_show_a_hypervisor_nobody_knows() {
+    let tell = |cpuinfo: &str| one(&tree().file("proc/cpuinfo", cpuinfo), "virtual-machine");
+    let arm = "processor : 0\nFeatures : fp\nCPU implementer : 0x41\nCPU part : 0xd0c";
+    assert_eq!(tell(arm).severity, Severity::CannotTell);
+    let real = tree().file("proc/cpuinfo", arm).file("sys/class/dmi/id/sys_vendor", "HPE");
+    assert_eq!(one(&real, "virtual-machine").severity, Severity::Fine);
+    assert_eq!(tell("model name : x\nflags : fpu tsc").severity, Severity::Fine);
+    assert_eq!(tell("cpu : POWER9\nplatform : PowerNV").severity, Severity::Fine);
+    assert_eq!(tell("cpu : 740/750\nplatform : PowerMac").severity, Severity::CannotTell);
 }

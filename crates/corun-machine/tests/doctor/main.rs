@@ -8,6 +8,7 @@ mod captured;
 mod clocks;
 mod cpus;
 mod drawing;
+mod evidence;
 mod healthy;
 mod kernel;
 mod live;

@@ -54,7 +54,8 @@ fn a_glance_is_too_short_to_see_load() {
 fn load_on_a_cpu_that_is_neither_allowed_nor_a_sibling_is_none_of_our_business() {
     let tree = tree()
         .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu")
-        .file("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0");
+        .file("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0")
+        .file("proc/self/status", "Cpus_allowed_list:\t0");
     let busy = |cpu: usize| {
         rewrite(&tree, "proc/stat", &stat([1000; 4], [0; 4]));
         let mut user = [1000; 4];
@@ -101,7 +102,8 @@ fn a_few_interrupts_in_a_moment_are_no_rate() {
 fn interrupts_go_to_cpus_that_are_not_measured_if_there_are_any() {
     let tree = tree()
         .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu")
-        .file("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "1,3");
+        .file("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "1,3")
+        .file("proc/self/status", "Cpus_allowed_list:\t1,3");
     let report = watched(&tree, || rewrite(&tree, "proc/interrupts", &interrupts(5100)));
     let busy = report.diagnosis("interrupts").unwrap().clone();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! What the cpuset of the control group allows, in both versions, and what identifies a guest.
 
-use corun_machine::{CpuSet, Machine};
+use corun_machine::{CpuSet, FindingKind, Machine};
 
 use crate::builder::Tree;
 
@@ -15,7 +15,7 @@ fn four_cpus() -> Tree {
 }
 
 #[test]
-fn the_mask_of_this_process_means_nothing_in_a_captured_tree() {
+fn the_mask_of_this_process_does_not_count_in_a_captured_tree() {
     let machine = four_cpus().machine();
     assert_eq!(allowed(&machine), [0, 1, 2, 3]);
     assert_eq!(machine.allowed_by.affinity, None);
@@ -115,10 +115,83 @@ fn hypervisors_are_named_by_their_traces() {
     let vendor = "sys/class/dmi/id/sys_vendor";
     let vmware = tree().file("proc/cpuinfo", guest).file(vendor, "VMware, Inc.");
     assert_eq!(name(vmware).as_deref(), Some("VMware"));
-    // Without the flag an x86 machine is real, whatever its firmware claims.
-    let real = tree().file("proc/cpuinfo", "model name : A\nflags : fpu").file(vendor, "QEMU");
-    assert_eq!(name(real), None);
+    // Old hypervisors do not set the flag; cloud vendors put their names into real machines, too.
+    let x86 = || tree().file("proc/cpuinfo", "model name : A\nflags : fpu");
+    for (file, text, expected) in [
+        (vendor, "innotek GmbH", Some("VirtualBox")),
+        ("sys/class/dmi/id/product_name", "VirtualBox", Some("VirtualBox")),
+        ("proc/bus/pci/devices", "0000\t80861237\t0\n0010\t80eebeef\t12", Some("VirtualBox")),
+        (vendor, "QEMU", Some("QEMU")),
+        ("sys/class/dmi/id/product_name", "Google Compute Engine", None),
+        (vendor, "Amazon EC2", None),
+        (vendor, "KVM Switches Ltd.", None),
+        ("proc/bus/pci/devices", "0000\t1af41000\t0", None),
+        ("proc/bus/pci/devices", "0000\t10025a10\t0", None),
+    ] {
+        assert_eq!(name(x86().file(file, text)).as_deref(), expected, "{text}");
+    }
     let arm = tree().file("proc/cpuinfo", "processor : 0\nFeatures : fp").file(vendor, "QEMU");
     assert_eq!(name(arm).as_deref(), Some("QEMU"));
     assert_eq!(name(tree().file("sys/hypervisor/type", "xen")).as_deref(), Some("Xen"));
+}
+
+#[test]
+fn each_architecture_has_its_own_account_of_a_hypervisor() {
+    let s390 = "vendor_id : IBM/S390\nprocessor 0: version = FF, machine = 2817";
+    let power = |lines: &str| format!("processor : 0\ncpu : POWER7\n\n{lines}");
+    let arm = "processor : 0\nFeatures : fp";
+    for (cpuinfo, file, text, expected) in [
+        (
+            s390,
+            "proc/sysinfo",
+            "Manufacturer: IBM\nVM00 Control Program: z/VM    6.1.0",
+            "z/VM 6.1.0",
+        ),
+        (s390, "proc/sysinfo", "LPAR Number: 1\nVM00 Control Program: KVM/Linux", "KVM"),
+        (s390, "proc/sysinfo", "Manufacturer: IBM\nLPAR Number:          12", "PR/SM"),
+        (&power("platform : pSeries\nmachine : CHRP IBM,8233-E8B"), "x", "", "pHyp"),
+        (
+            &power("platform : pSeries\nmachine : CHRP IBM pSeries (emulated by qemu)"),
+            "x",
+            "",
+            "QEMU",
+        ),
+        (
+            &power("platform : pSeries"),
+            "proc/device-tree/hypervisor/compatible",
+            "linux,kvm",
+            "KVM",
+        ),
+        (&power("platform : PS3"), "x", "", "PS3 hypervisor"),
+        (arm, "sys/firmware/devicetree/base/hypervisor/compatible", "xen,xen-4.11\0xen,xen", "Xen"),
+        (arm, "proc/device-tree/compatible", "linux,dummy-virt", "unknown"),
+        (arm, "sys/class/dmi/id/sys_vendor", "Google Compute Engine", "KVM"),
+        (arm, "sys/bus/virtio/devices/virtio0", "", "unknown"),
+        ("vendor_id : User Mode Linux", "x", "", "User Mode Linux"),
+        ("model name : QEMU Virtual CPU version 2.5+\nflags : fpu", "x", "", "QEMU"),
+    ] {
+        let tree = Tree::of_cores(&[&[0]]).file("proc/cpuinfo", cpuinfo).file(file, text);
+        assert_eq!(tree.machine().hypervisor.as_deref(), Some(expected), "{cpuinfo} {text}");
+    }
+    let metal = |product: &str| {
+        let tree = Tree::of_cores(&[&[0]]).file("proc/cpuinfo", arm);
+        let tree = tree.file("sys/class/dmi/id/sys_vendor", "Amazon EC2");
+        tree.file("sys/class/dmi/id/product_name", product).machine().hypervisor
+    };
+    assert_eq!(metal("m6g.large").as_deref(), Some("Amazon EC2 (Nitro)"));
+    assert_eq!(metal("m6g.metal"), None);
+}
+
+#[test]
+fn the_mask_of_the_process_that_captured_a_tree_counts() {
+    let tree = || Tree::of_cores(&[&[0, 2], &[1, 3]]);
+    let status = "proc/self/status";
+    let masked = tree().file(status, "Name:\tx\nCpus_allowed_list:\t1,3").machine();
+    assert_eq!(masked.allowed(), CpuSet::from([1, 3]));
+    assert_eq!(masked.findings, []);
+    // Offline CPUs stay in that list.
+    let wide = tree().offline(3).file(status, "Cpus_allowed_list:\t0-127").machine();
+    assert_eq!(wide.allowed(), CpuSet::from([0, 1, 2]));
+    let odd = tree().file(status, "Cpus_allowed_list:\tzebra").machine();
+    assert_eq!(odd.findings[0].kind, FindingKind::MalformedFile);
 }

@@ -110,3 +110,56 @@ fn a_cpu_in_two_numa_nodes_counts_for_the_lower() {
     assert_eq!(machine.cpu(1).unwrap().numa_node, Some(0));
     assert_eq!(finding(&machine), (FindingKind::ContradictoryNumaNodes, CpuSet::from([1])));
 }
+
+#[test]
+fn a_summary_that_the_cpus_contradict_is_not_believed() {
+    let tree = || Tree::of_cores(&[&[0, 2], &[1, 3]]);
+    let online = format!("{CPUS}/online");
+    // LXCFS numbers the CPUs of a container from 0.
+    let renumbered =
+        tree().file(&online, "0").file("proc/self/status", "Cpus_allowed_list:\t3").machine();
+    assert_eq!(renumbered.online(), CpuSet::from([0, 1, 2, 3]));
+    assert_eq!(renumbered.allowed(), CpuSet::from([3]));
+    assert_eq!(finding(&renumbered), (FindingKind::ContradictoryOnline, CpuSet::from([1, 2, 3])));
+    // The file of each CPU is surer than its folder.
+    let own = |cpu: u32, text: &str| tree().file(&format!("{CPUS}/cpu{cpu}/online"), text);
+    let machine = own(2, "1").file(&online, "0-1,3").machine();
+    assert_eq!(machine.online(), CpuSet::from([0, 1, 2, 3]));
+    assert_eq!(finding(&machine), (FindingKind::ContradictoryOnline, CpuSet::from([2])));
+    let machine = own(2, "0").machine();
+    assert_eq!(machine.online(), CpuSet::from([0, 1, 3]));
+    assert_eq!(machine.findings[0].kind, FindingKind::ContradictoryOnline);
+}
+
+#[test]
+fn the_mask_that_the_kernel_grants_is_believed() {
+    // Nothing but the mask knows of CPU 24.
+    let machine = Tree::empty()
+        .file(&format!("{CPUS}/online"), "0")
+        .file("proc/self/status", "Cpus_allowed_list:\t24")
+        .machine();
+    assert_eq!(machine.allowed(), CpuSet::from([24]));
+    assert_eq!(machine.findings[0].kind, FindingKind::ContradictoryOnline);
+    // A cpuset that lacks CPUs of the mask is that of another group.
+    let group = "sys/fs/cgroup/user.slice";
+    let machine = Tree::of_cores(&[&[0, 2], &[1, 3]])
+        .file("proc/self/cgroup", "0::/user.slice")
+        .file("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        .file("sys/fs/cgroup/cgroup.controllers", "cpuset cpu")
+        .file(&format!("{group}/cpuset.cpus.effective"), "0-1")
+        .file("proc/self/status", "Cpus_allowed_list:\t0,2")
+        .machine();
+    assert_eq!(machine.allowed(), CpuSet::from([0, 2]));
+    assert_eq!(finding(&machine), (FindingKind::ContradictoryAllowed, CpuSet::from([2])));
+}
+
+#[test]
+fn a_file_that_lxcfs_shows_is_not_read() {
+    let machine = Tree::of_cores(&[&[0, 2], &[1, 3]])
+        .file(&format!("{CPUS}/online"), "0")
+        .file("proc/self/mounts", "lxcfs /sys/devices/system/cpu/online fuse.lxcfs rw 0 0")
+        .machine();
+    assert_eq!(machine.online(), CpuSet::from([0, 1, 2, 3]));
+    assert_eq!(finding(&machine).0, FindingKind::UnreadableFile);
+    assert!(machine.findings[0].sentence.contains("lxcfs is mounted over the kernel's file"));
+}

@@ -3,6 +3,7 @@
 mod clock_probe;
 mod counters;
 mod processors;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use corun_record::{Arm, ClockProbe, Evidence};
 
 use clock_probe::ClockProbes;
 use counters::{Counters, EventCatalogue};
-use processors::{Activity, Processors, Reading};
+use processors::{Activity, Busy, Processors, Reading};
+pub(crate) use waits::Waits;
 
 /// What the workers of one sample used, as the kernel accounts it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -60,6 +62,8 @@ pub(crate) struct Before {
     clocks: BTreeMap<u32, f64>,
     counters: Counters,
     reading: Option<Reading>,
+    /// CPU time that corun itself has used.
+    own_s: f64,
     at: Instant,
 }
 
@@ -87,7 +91,7 @@ impl EvidenceReader {
         let clocks = self.fresh_rates(&cpus);
         let reading = self.processors.read(&cpus);
         counters.start();
-        Before { cpus, clocks, counters, reading, at: Instant::now() }
+        Before { cpus, clocks, counters, reading, own_s: own_cpu_s(), at: Instant::now() }
     }
 
     /// The rates of these CPUs, from the last sample's end if that is but a moment ago.
@@ -99,16 +103,11 @@ impl EvidenceReader {
     }
 
     /// What changed since.
-    pub(crate) fn after(
-        &mut self,
-        before: Before,
-        arm: &Arm,
-        makespan: Duration,
-        usage: &Usage,
-    ) -> Evidence {
+    pub(crate) fn after(&mut self, before: Before, arm: &Arm, usage: &Usage) -> Evidence {
         let counts = before.counters.read();
         let elapsed_s = before.at.elapsed().as_secs_f64();
         let reading = self.processors.read(&before.cpus);
+        let own_s = own_cpu_s() - before.own_s;
         let activity = before
             .reading
             .as_ref()
@@ -124,7 +123,6 @@ impl EvidenceReader {
                 Some(ClockProbe { cpu: *cpu, before_per_ns: *rate, after_per_ns: *rates.get(cpu)? })
             })
             .collect();
-        let makespan_s = makespan.as_secs_f64();
         Evidence {
             clocks,
             aperf_ghz: activity.ghz,
@@ -133,8 +131,13 @@ impl EvidenceReader {
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
             cpu_pressure_s: activity.pressure_s,
-            idle_sibling_busy: idle_sibling_busy(&activity, arm, makespan_s),
-            foreign_busy: foreign_busy(&activity, &before.cpus, usage, makespan_s),
+            idle_sibling_busy: idle_sibling_busy(&activity, arm, elapsed_s),
+            foreign_busy: foreign_busy(
+                &activity,
+                &before.cpus,
+                usage.user_s + usage.system_s + own_s,
+                elapsed_s,
+            ),
             user_s: usage.user_s,
             system_s: usage.system_s,
             max_resident_bytes: usage.max_resident_bytes,
@@ -146,20 +149,40 @@ impl EvidenceReader {
     }
 }
 
-/// The busiest of the siblings that ought to be idle, as a share of the makespan.
-fn idle_sibling_busy(activity: &Activity, arm: &Arm, makespan_s: f64) -> Option<f64> {
+/// A share of a sample's time is told only if the account that it comes from advances by less than
+/// half of this share: a tick says nothing about a run of a few.
+const RESOLVED: f64 = 0.005;
+
+/// The share of `seconds` in which a CPU was busy, if the account is fine enough to say so.
+fn share(busy: Busy, seconds: f64) -> Option<f64> {
+    (busy.step_s <= RESOLVED / 2.0 * seconds).then(|| busy.seconds / seconds)
+}
+
+/// The busiest of the siblings that ought to be idle, as a share of the time between the readings.
+fn idle_sibling_busy(activity: &Activity, arm: &Arm, elapsed_s: f64) -> Option<f64> {
     arm.idle_siblings
         .iter()
-        .filter_map(|cpu| activity.busy_s.get(cpu))
-        .map(|busy| busy / makespan_s)
+        .filter_map(|cpu| share(*activity.busy.get(cpu)?, elapsed_s))
         .reduce(f64::max)
 }
 
-/// What the used CPUs did beside the workers' own user and system time, as a share of their time.
-fn foreign_busy(activity: &Activity, cpus: &[u32], usage: &Usage, makespan_s: f64) -> Option<f64> {
-    let busy: f64 = cpus.iter().map(|cpu| activity.busy_s.get(cpu)).sum::<Option<f64>>()?;
-    let foreign = (busy - usage.user_s - usage.system_s).max(0.0);
-    Some(foreign / (makespan_s * cpus.len() as f64))
+/// CPU time that this process has used, in seconds.
+fn own_cpu_s() -> f64 {
+    // SAFETY: rusage is plain data, which the call fills.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut used);
+        used
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(used.ru_utime) + seconds(used.ru_stime)
+}
+
+/// What the used CPUs did beside the workers' and corun's own work, as a share of their time.
+fn foreign_busy(activity: &Activity, cpus: &[u32], own_s: f64, elapsed_s: f64) -> Option<f64> {
+    let shares = cpus.iter().map(|cpu| share(*activity.busy.get(cpu)?, elapsed_s));
+    let busy: f64 = shares.sum::<Option<f64>>()?;
+    Some((busy - own_s / elapsed_s).max(0.0) / cpus.len() as f64)
 }
 
 #[cfg(test)]
@@ -168,12 +191,31 @@ mod tests {
     use corun_record::Placement;
 
     fn activity() -> Activity {
-        Activity { busy_s: BTreeMap::from([(0, 1.0), (1, 1.5), (4, 0.02)]), ..Activity::default() }
+        counted(1e-9)
+    }
+
+    /// What CPUs did, by an account that advances by so much.
+    fn counted(step_s: f64) -> Activity {
+        let busy = [(0, 1.0), (1, 1.5), (4, 0.02)];
+        let busy = busy.map(|(cpu, seconds)| (cpu, Busy { seconds, step_s }));
+        Activity { busy: busy.into(), ..Activity::default() }
     }
 
     #[test]
-    fn a_busy_sibling_shows() {
-        let arm = Arm {
+    fn ticks_say_nothing_about_a_run_of_a_few() {
+        assert_eq!(foreign_busy(&counted(0.01), &[0, 1], 2.0, 2.0), None);
+        assert!(foreign_busy(&counted(0.01), &[0, 1], 2.0, 4.0).is_some());
+        // Recorded: a loop of 6 ms that nothing disturbed, of which a tick made 10 ms.
+        let activity = Activity {
+            busy: BTreeMap::from([(0, Busy { seconds: 0.01, step_s: 0.01 })]),
+            ..Activity::default()
+        };
+        assert_eq!(foreign_busy(&activity, &[0], 0.006, 0.0065), None);
+        assert_eq!(idle_sibling_busy(&activity, &arm(), 0.0065), None);
+    }
+
+    fn arm() -> Arm {
+        Arm {
             id: "spread".into(),
             placement: Placement::Spread(None),
             core_type: None,
@@ -184,14 +226,17 @@ mod tests {
             cpus: vec![0, 1],
             idle_siblings: vec![4, 5],
             smt: None,
-        };
-        assert_eq!(idle_sibling_busy(&activity(), &arm, 2.0), Some(0.01));
+        }
+    }
+
+    #[test]
+    fn a_busy_sibling_shows() {
+        assert_eq!(idle_sibling_busy(&activity(), &arm(), 2.0), Some(0.01));
     }
 
     #[test]
     fn work_that_is_not_the_workers_shows() {
-        let usage = Usage { user_s: 1.5, system_s: 0.5, ..Usage::default() };
-        assert_eq!(foreign_busy(&activity(), &[0, 1], &usage, 2.0), Some(0.125));
-        assert_eq!(foreign_busy(&activity(), &[0, 9], &usage, 2.0), None);
+        assert_eq!(foreign_busy(&activity(), &[0, 1], 2.0, 2.0), Some(0.125));
+        assert_eq!(foreign_busy(&activity(), &[0, 9], 2.0, 2.0), None);
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use corun_machine::RootFiles;
 use corun_machine::evidence::{
     CpuPressure, CpuTimes, CycleCounters, Cycles, EnergyReading, PackageEnergy, run_times_ns,
+    tick_s,
 };
 
 /// The readers, found once.
@@ -28,8 +29,8 @@ pub(super) struct Reading {
 /// What happened between two readings.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Activity {
-    /// Busy seconds of each CPU.
-    pub busy_s: BTreeMap<u32, f64>,
+    /// How long each CPU was busy.
+    pub busy: BTreeMap<u32, Busy>,
     /// Seconds that the hypervisor took from the CPUs asked for.
     pub steal_s: Option<f64>,
     /// Seconds in which some task waited for a CPU.
@@ -38,6 +39,13 @@ pub(super) struct Activity {
     pub joules: Option<f64>,
     /// The mean clock of the CPUs asked for while not halted, in GHz.
     pub ghz: Option<f64>,
+}
+
+/// How long a CPU was busy, by an account that advances in steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Busy {
+    pub seconds: f64,
+    pub step_s: f64,
 }
 
 impl Processors {
@@ -91,7 +99,7 @@ impl Processors {
             self.energy.as_ref()?.joules(before, after)
         };
         Activity {
-            busy_s: busy(before, after),
+            busy: busy(before, after),
             steal_s: cpus.iter().map(steal).sum(),
             pressure_s: before.pressure.zip(after.pressure).map(|(was, is)| is.since(was)),
             joules: joules(),
@@ -101,13 +109,18 @@ impl Processors {
 }
 
 /// Busy seconds by CPU: in nanoseconds where the kernel keeps them, else in ticks.
-fn busy(before: &Reading, after: &Reading) -> BTreeMap<u32, f64> {
+fn busy(before: &Reading, after: &Reading) -> BTreeMap<u32, Busy> {
     if let (Some(was), Some(is)) = (&before.run_times_ns, &after.run_times_ns) {
         return is
             .iter()
-            .filter_map(|(cpu, now)| Some((*cpu, now.checked_sub(*was.get(cpu)?)? as f64 / 1e9)))
+            .filter_map(|(cpu, now)| {
+                let seconds = now.checked_sub(*was.get(cpu)?)? as f64 / 1e9;
+                Some((*cpu, Busy { seconds, step_s: 1e-9 }))
+            })
             .collect();
     }
     let (Some(was), Some(is)) = (&before.times, &after.times) else { return BTreeMap::new() };
-    is.0.keys().filter_map(|cpu| Some((*cpu, is.since(was, *cpu)?.busy_s))).collect()
+    let step_s = tick_s();
+    let of_cpu = |cpu: &u32| Some((*cpu, Busy { seconds: is.since(was, *cpu)?.busy_s, step_s }));
+    is.0.keys().filter_map(of_cpu).collect()
 }

@@ -43,6 +43,8 @@ impl Account {
     ) {
         for (worker, sample) in self.workers.iter_mut().enumerate() {
             sample.cpus = match (pinning, &sightings) {
+                // Where it was is told apart from where it was to be.
+                (Pinning::SetByProgram, _) => BTreeMap::new(),
                 (Pinning::Pinned, _) => {
                     arm.cpus.get(worker).map(|&cpu| (cpu, 1)).into_iter().collect()
                 }

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -161,7 +160,9 @@ impl<'a> Crew<'a> {
                     usage.add(&ended.usage, ended.migrations);
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
                         Next::Rest => {}
-                        Next::Again => watch.add(ended.process, self.launch(ended.process)?),
+                        Next::Again => {
+                            watch.add_started(ended.process, self.launch(ended.process)?)
+                        }
                         Next::Over => {
                             let unfinished = watch.kill_rest();
                             unfinished.iter().for_each(|used| usage.add(used, None));
@@ -196,9 +197,5 @@ pub(super) fn open_input(task: &Task) -> Result<File, ExecutionError> {
         Task::Command(Command { input: Some(path), .. }) => path.clone(),
         _ => PathBuf::from("/dev/null"),
     };
-    let opened = File::open(&path).and_then(|file| match file.metadata()?.is_dir() {
-        true => Err(io::ErrorKind::IsADirectory.into()),
-        false => Ok(file),
-    });
-    opened.map_err(|error| ExecutionError::Input { path, error })
+    corun_files::input(&path).map_err(|error| ExecutionError::Input { path, error })
 }

@@ -1,15 +1,16 @@
 //! The common start: a page shared with every worker, where all wait until one word opens it.
 //!
 //! Commands wait at the gate between fork and exec, built-in kernels after their preparation; both
-//! sleep in a futex, so that waiting costs no CPU and the makespan begins for all at once. Each
-//! worker has a slot of its own, a cache line apart from the others', in which it reports.
+//! sleep in a futex, so that waiting costs no CPU and the makespan begins for all at once. Just
+//! before that they can be woken to spin, so that waking them is no part of the makespan. Each worker
+//! has a slot of its own, a cache line apart from the others', in which it reports.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use corun_workload::MOST_TALLIES;
 
@@ -18,12 +19,19 @@ use corun_workload::MOST_TALLIES;
 struct Head {
     ready: AtomicU32,
     finished: AtomicU32,
+    /// Workers that spin.
+    awake: AtomicU32,
     /// On a line of its own: every worker sleeps on it.
     open: Line<AtomicU32>,
 }
 
 #[repr(C, align(64))]
 struct Line<T>(T);
+
+/// The states of the gate: workers sleep, spin, or go on.
+const CLOSED: u32 = 0;
+const ALERT: u32 = 1;
+const OPEN: u32 = 2;
 
 /// What one worker reports.
 #[repr(C, align(64))]
@@ -34,6 +42,9 @@ pub(crate) struct Slot {
     pub errno: AtomicI32,
     /// Not 0 if the kernel of the system refused to bind its memory.
     pub unbound: AtomicU32,
+    /// Kernels: not 0 if the worker's affinity was not its own CPU after its work; 1 more than the
+    /// CPU that it was on.
+    pub displaced: AtomicU32,
     /// Kernels: finished windows of work.
     pub runs: AtomicU32,
     /// Kernels: when the last window ended, in nanoseconds of the monotonic clock.
@@ -67,10 +78,16 @@ impl Stage {
 
 /// The shared page(s): a head and a slot for each worker.
 pub(crate) struct Gate {
-    memory: NonNull<u8>,
+    view: View,
     length: usize,
-    workers: usize,
     file: OwnedFd,
+}
+
+/// The shared memory of a gate that outlives this: all that a process between fork and exec needs.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    memory: NonNull<u8>,
+    workers: usize,
 }
 
 // SAFETY: the mapping is plain shared memory, accessed through atomics only.
@@ -126,7 +143,7 @@ impl Gate {
             return Err(io::Error::last_os_error());
         }
         let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
-        Ok(Self { memory, length, workers, file })
+        Ok(Self { view: View { memory, workers }, length, file })
     }
 
     /// The descriptor to hand down to a child process.
@@ -134,25 +151,34 @@ impl Gate {
         self.file.as_raw_fd()
     }
 
+    /// Its shared memory, for as long as the gate is there.
+    pub(crate) fn view(&self) -> View {
+        self.view
+    }
+
     fn head(&self) -> &Head {
-        // SAFETY: the mapping begins with a Head, zeroed at creation, and lives as long as self.
-        unsafe { self.memory.cast().as_ref() }
+        self.view.head()
     }
 
     /// The slot of worker `index`.
     pub(crate) fn slot(&self, index: usize) -> &Slot {
-        assert!(index < self.workers, "worker {index} of {}", self.workers);
-        // SAFETY: the index is in range, and the mapping holds `workers` zeroed slots after the head.
-        unsafe { self.memory.byte_add(size_of::<Head>()).cast::<Slot>().add(index).as_ref() }
+        self.view.slot(index)
     }
 
-    /// Says that this worker is ready and sleeps until the gate opens. Usable between fork and exec.
+    /// Says that this worker is ready and waits until the gate opens.
     pub(crate) fn arrive_and_wait(&self) {
+        self.view.arrive_and_wait();
+    }
+
+    /// Wakes the workers, which spin until the gate opens, and waits until `count` of them are awake,
+    /// at most about `patience`. Only for workers that have a CPU each, apart from the caller's.
+    pub(crate) fn alert(&self, count: u32, patience: Duration) {
         let head = self.head();
-        head.ready.fetch_add(1, Ordering::AcqRel);
-        futex_wake(&head.ready);
-        while head.open.0.load(Ordering::Acquire) == 0 {
-            futex_wait(&head.open.0, 0, None);
+        head.open.0.store(ALERT, Ordering::Release);
+        futex_wake(&head.open.0);
+        let begun = Instant::now();
+        while head.awake.load(Ordering::Acquire) < count && begun.elapsed() < patience {
+            std::hint::spin_loop();
         }
     }
 
@@ -169,7 +195,7 @@ impl Gate {
     /// Lets every worker go.
     pub(crate) fn open(&self) {
         let open = &self.head().open.0;
-        open.store(1, Ordering::Release);
+        open.store(OPEN, Ordering::Release);
         futex_wake(open);
     }
 
@@ -180,14 +206,60 @@ impl Gate {
 
     /// Whether all workers have finished a counted window.
     pub(crate) fn all_finished(&self) -> bool {
-        self.head().finished.load(Ordering::Acquire) as usize >= self.workers
+        self.head().finished.load(Ordering::Acquire) as usize >= self.view.workers
+    }
+}
+
+impl View {
+    fn head<'a>(self) -> &'a Head {
+        // SAFETY: the mapping begins with a Head, zeroed at creation, and the gate outlives its views.
+        unsafe { self.memory.cast().as_ref() }
+    }
+
+    fn slot<'a>(self, index: usize) -> &'a Slot {
+        assert!(index < self.workers, "worker {index} of {}", self.workers);
+        // SAFETY: the index is in range, and the mapping holds `workers` zeroed slots after the head.
+        unsafe { self.memory.byte_add(size_of::<Head>()).cast::<Slot>().add(index).as_ref() }
+    }
+
+    /// As [`Gate::arrive_and_wait`]; usable between fork and exec.
+    pub(crate) fn arrive_and_wait(self) {
+        let head = self.head();
+        head.ready.fetch_add(1, Ordering::AcqRel);
+        futex_wake(&head.ready);
+        let mut is_awake = false;
+        loop {
+            match head.open.0.load(Ordering::Acquire) {
+                CLOSED => futex_wait(&head.open.0, CLOSED, None),
+                ALERT => {
+                    if !is_awake {
+                        is_awake = true;
+                        head.awake.fetch_add(1, Ordering::AcqRel);
+                    }
+                    std::hint::spin_loop();
+                }
+                _ => break,
+            }
+        }
+    }
+
+    /// Reports what failed with the calling thread's `errno`, and ends the process. Usable between
+    /// fork and exec.
+    pub(crate) fn fail(self, slot: usize, stage: Stage) -> ! {
+        let slot = self.slot(slot);
+        // SAFETY: reads this thread's errno and ends the process without running destructors.
+        unsafe {
+            slot.errno.store(*libc::__errno_location(), Ordering::Release);
+            slot.failed_stage.store(stage as u32, Ordering::Release);
+            libc::_exit(127)
+        }
     }
 }
 
 impl Drop for Gate {
     fn drop(&mut self) {
         // SAFETY: unmaps what `map` mapped; no reference outlives self.
-        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.length) };
+        unsafe { libc::munmap(self.view.memory.as_ptr().cast(), self.length) };
     }
 }
 
@@ -214,6 +286,12 @@ mod tests {
 
     #[test]
     fn nobody_passes_before_the_gate_opens() {
+        for is_alerted in [false, true] {
+            open_for_three(is_alerted);
+        }
+    }
+
+    fn open_for_three(is_alerted: bool) {
         let gate = Arc::new(Gate::new(3).unwrap());
         let threads: Vec<_> = (0..3)
             .map(|worker| {
@@ -225,6 +303,10 @@ mod tests {
             })
             .collect();
         while !gate.wait_ready(3, Duration::from_millis(50)) {}
+        if is_alerted {
+            gate.alert(3, Duration::from_secs(60));
+            assert_eq!(gate.head().awake.load(Ordering::Acquire), 3);
+        }
         assert!((0..3).all(|worker| gate.slot(worker).runs.load(Ordering::Acquire) == 0));
         gate.open();
         for thread in threads {

@@ -3,6 +3,7 @@
 //!
 //! corun starts itself again for this, so that a kernel's sample is one process run like any
 //! command's, with memory of its own, and nothing of the controlling process disturbs it.
+#![expect(clippy::disallowed_macros, reason = "another corun reads it")]
 
 use std::num::NonZeroUsize;
 use std::os::fd::RawFd;
@@ -209,6 +210,11 @@ fn work(
         slot.subtracted_ns.store(clock.subtracted_ns(), Ordering::Release);
         slot.end_ns.store(clock.net(end_ns), Ordering::Release);
         slot.check.store(check, Ordering::Release);
+        if let Some(&cpu) = order.cpus.get(index)
+            && !threads::is_on_only(0, cpu)
+        {
+            slot.displaced.store(1 + threads::current_cpu().unwrap_or(cpu), Ordering::Release);
+        }
         slot.runs.fetch_add(1, Ordering::AcqRel);
         if first {
             gate.finish_window();

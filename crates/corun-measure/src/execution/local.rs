@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use corun_machine::Affinity;
 use corun_machine::switch::SmtSwitch;
-use corun_record::{Arm, Mode, Pinning};
+use corun_record::{Arm, Displaced, Mode, Pinning};
 
 use super::accounting::account;
+use super::binders::Binders;
 use super::clock::monotonic_ns;
 use super::crew::{Crew, open_input};
 use super::error::ExecutionError;
@@ -31,6 +32,8 @@ pub struct LocalExecutor {
     /// What is executed, found once.
     program: PathBuf,
     places: Places,
+    /// What in the command sets the affinity of its processes.
+    binders: Binders,
     interrupt: Interrupt,
     /// The switch of SMT, where arms say in which state they run.
     smt: Option<RefCell<SmtSwitch>>,
@@ -57,8 +60,13 @@ impl LocalExecutor {
         let inherited = Affinity::of(0)
             .map_err(|error| ExecutionError::System("read corun's own affinity", error))?;
         let program = work.task.program()?;
+        let binders = match &work.task {
+            Task::Command(command) => Binders::of(command, &program),
+            Task::Kernel(_) => Binders::default(),
+        };
         Ok(Self {
             work,
+            binders,
             program,
             places: Places::new(cores, inherited),
             interrupt,
@@ -144,20 +152,36 @@ impl Executor for LocalExecutor {
         } else if !self.is_kernel() && self.work.mode != Mode::Copies {
             watch.pin_threads(&arm.cpus);
         }
+        if !self.is_kernel() {
+            watch.note_leftovers();
+            if self.work.mode == Mode::Copies {
+                watch.expect_places(arm.cpus.iter().map(|&cpu| [cpu].into()));
+            }
+        }
         watch.note_migrations();
         let tasks = || watch.ids().flat_map(threads::of_process).collect();
         let before = self.evidence.before(self.places.used_cpus(arm), tasks);
 
+        if self.places.has_cpu_apart(arm) {
+            gate.alert(arm.workers, ALERT_PATIENCE);
+        }
         let start_ns = monotonic_ns();
         watch.start(start_ns, self.work.timeout);
         gate.open();
         let (progress, usage) = crew.see_through(&mut watch, start_ns)?;
 
         let sightings = watch.sightings();
+        let displaced = match arm.cpus.is_empty() {
+            true => Vec::new(),
+            false => watch.displaced().into_iter().chain(displaced_kernels(arm, &gate)).collect(),
+        };
         let pinning = match arm.cpus.is_empty() {
             true => Pinning::Free,
+            false if !displaced.is_empty() => Pinning::SetByProgram,
             false => watch.pinning().unwrap_or(Pinning::Pinned),
         };
+        let cpu_wait = watch.most_waited();
+        let left_running = watch.left_running();
         drop(watch);
         let captures = &self.captures[..self.work.processes(arm)];
         if let (Some(switch), Some(_)) = (&mut self.smt, arm.smt) {
@@ -166,8 +190,14 @@ impl Executor for LocalExecutor {
         let mut account = account(&self.work, arm, &gate, start_ns, &progress, captures)?;
         account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;
-        let mut evidence = self.evidence.after(before, arm, account.makespan, &usage);
+        let mut evidence = self.evidence.after(before, arm, &usage);
+        evidence.cpu_wait = cpu_wait;
         evidence.pinning = pinning;
+        evidence.displaced = displaced;
+        evidence.left_running = left_running;
+        if !arm.cpus.is_empty() {
+            evidence.binds_itself = self.binders.to_tell(!evidence.displaced.is_empty());
+        }
         let bound = |worker| gate.slot(worker).unbound.load(Ordering::Acquire) == 0;
         evidence.memory_nodes =
             self.places.memory_nodes(&arm.cpus).filter(|_| (0..arm.workers as usize).all(bound));
@@ -186,9 +216,23 @@ impl Executor for LocalExecutor {
     }
 }
 
+/// How long workers may take to wake up before a sample.
+const ALERT_PATIENCE: Duration = Duration::from_millis(2);
+
+/// The kernels' workers that found themselves elsewhere after their work.
+fn displaced_kernels<'a>(arm: &'a Arm, gate: &'a Gate) -> impl Iterator<Item = Displaced> + 'a {
+    (0..arm.workers as usize).zip(&arm.cpus).filter_map(|(worker, &place)| {
+        let at = gate.slot(worker).displaced.load(Ordering::Acquire).checked_sub(1)?;
+        let outside = Some(at).filter(|&cpu| cpu != place).into_iter().collect();
+        Some(Displaced { worker: worker as u32, outside, moved: at == place })
+    })
+}
+
 impl Drop for LocalExecutor {
-    /// Workers that had to be killed could not remove their files.
+    /// Workers that had to be killed could not remove their files; and corun goes back to the CPUs
+    /// that it was started on.
     fn drop(&mut self) {
+        self.places.step_back();
         if self.is_kernel() {
             let _ = corun_workload::remove_abandoned_scratch();
         }

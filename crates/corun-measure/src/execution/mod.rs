@@ -2,6 +2,7 @@
 //! evidence taken on both sides of the timed interval and as little as possible inside it.
 
 mod accounting;
+mod binders;
 mod calibration;
 mod clock;
 mod crew;
@@ -15,10 +16,13 @@ mod net_clock;
 mod output;
 mod places;
 mod process;
+mod process_maps;
+mod shedding;
 mod steady;
 mod threads;
 mod trouble;
 mod watch;
+mod whereabouts;
 mod work;
 
 pub use calibration::calibrate;

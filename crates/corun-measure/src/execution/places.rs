@@ -60,6 +60,22 @@ impl Places {
         let _ = mask.apply(0);
     }
 
+    /// Moves corun back to where it was started.
+    pub(super) fn step_back(&self) {
+        let _ = self.inherited.apply(0);
+    }
+
+    /// Whether each worker of an arm has a CPU of its own and corun another one, so that workers may
+    /// spin for a moment. The same answer for every placement of as many workers on as many CPUs.
+    pub(super) fn has_cpu_apart(&self, arm: &Arm) -> bool {
+        let mut used = arm.cpus.clone();
+        used.sort_unstable();
+        used.dedup();
+        let is_own = arm.cpus.is_empty() || used.len() == arm.workers as usize;
+        let allowed = self.inherited.cpus();
+        is_own && allowed.iter().filter(|cpu| self.is_online(cpu)).count() > arm.workers as usize
+    }
+
     /// The CPUs whose clocks matter to an arm, ascending.
     pub(super) fn used_cpus(&self, arm: &Arm) -> Vec<u32> {
         let mut cpus = if arm.cpus.is_empty() {

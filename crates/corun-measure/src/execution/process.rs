@@ -1,7 +1,8 @@
 //! A worker process: forked, put in its place, held at the gate, then turned into the program.
 //!
 //! The pin is set before exec, so not one instruction of the program runs elsewhere; memory is bound
-//! to the worker's NUMA node the same way. A worker dies with corun.
+//! to the worker's NUMA node the same way. A worker dies with corun, and what it leaves running is
+//! ended when it is collected.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -13,18 +14,15 @@ use std::sync::OnceLock;
 
 use corun_machine::Affinity;
 use corun_machine::MemoryPolicy;
+use corun_machine::descendants::{Leftover, Mark, Orphans};
 
 use super::error::ExecutionError;
 use super::gate::{Gate, Stage};
+use super::shedding::{Execution, Shedding};
 
 /// Everything that exec needs, made before fork: nothing may be allocated in between.
 pub(crate) struct Image {
-    path: CString,
-    /// Owns the strings that `argv_pointers` points into.
-    _arguments: Vec<CString>,
-    argv: Vec<*const libc::c_char>,
-    _environment: Vec<CString>,
-    envp: Vec<*const libc::c_char>,
+    execution: Execution,
     directory: Option<CString>,
 }
 
@@ -50,17 +48,11 @@ impl Image {
             .iter()
             .map(|(name, value)| text(&[name.as_bytes(), b"=", value.as_bytes()].concat()))
             .collect::<Result<_, _>>()?;
-        let pointers = |texts: &[CString]| {
-            texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
-        };
-        Ok(Self {
-            path: text(path.as_os_str().as_bytes())?,
-            argv: pointers(&arguments),
-            envp: pointers(&variables),
-            _arguments: arguments,
-            _environment: variables,
-            directory: directory.map(|path| text(path.as_os_str().as_bytes())).transpose()?,
-        })
+        let path = text(path.as_os_str().as_bytes())?;
+        let execution = Execution::new(&path, &arguments, &variables)
+            .map_err(|error| ExecutionError::System("keep a command's arguments", error))?;
+        let directory = directory.map(|path| text(path.as_os_str().as_bytes())).transpose()?;
+        Ok(Self { execution, directory })
     }
 }
 
@@ -95,18 +87,32 @@ pub(crate) struct Process {
     pub id: libc::pid_t,
     /// Becomes readable when the process ends.
     pub handle: OwnedFd,
+    mark: Mark,
+}
+
+/// A worker process that has ended and was collected.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    /// As waitpid(2) gives it.
+    pub status: i32,
+    pub usage: libc::rusage,
+    /// What it left running.
+    pub left: Vec<Leftover>,
 }
 
 impl Process {
     /// Forks a process that takes its position, waits at the gate and becomes the image.
     pub(crate) fn launch(launch: &Launch) -> Result<Self, ExecutionError> {
         let corun = std::process::id().cast_signed();
+        let mark = Mark::prepare(Orphans::Adopted);
+        let shedding =
+            if launch.keep_gate { Shedding::default() } else { Shedding::of_this_thread() };
         // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe
         // calls on data made before the fork, and never returns.
         let id = unsafe { libc::fork() };
         match id {
             -1 => Err(ExecutionError::System("start a worker", io::Error::last_os_error())),
-            0 => become_image(launch, corun),
+            0 => become_image(launch, corun, mark, &shedding),
             _ => {
                 let handle = open_handle(id).map_err(|error| {
                     // SAFETY: ends and collects the child just made.
@@ -116,21 +122,21 @@ impl Process {
                     }
                     ExecutionError::System("watch a worker (pidfd_open, Linux 5.3 or newer)", error)
                 })?;
-                Ok(Self { id, handle })
+                Ok(Self { id, handle, mark })
             }
         }
     }
 
-    /// Kills the process and everything in its process group, and collects it.
-    pub(crate) fn kill(self) -> io::Result<(i32, libc::rusage)> {
+    /// Kills the process and everything that descends from it, and collects it.
+    pub(crate) fn kill(self) -> io::Result<Collected> {
         // SAFETY: signals a child that has not been collected yet.
         unsafe { libc::kill(self.id, libc::SIGKILL) };
         self.collect()
     }
 
-    /// Collects the ended process, its wait status and what it used, and ends what it left behind
-    /// in its process group: nothing may run beside the next sample.
-    pub(crate) fn collect(self) -> io::Result<(i32, libc::rusage)> {
+    /// Collects the ended process, its wait status and what it used, and ends what it left running,
+    /// also outside its process group: nothing may run beside the next sample.
+    pub(crate) fn collect(self) -> io::Result<Collected> {
         // SAFETY: the group's number cannot be another's while its leader is not collected.
         unsafe { libc::kill(-self.id, libc::SIGKILL) };
         let mut status = 0;
@@ -138,7 +144,10 @@ impl Process {
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
         let id = unsafe { libc::wait4(self.id, &mut status, 0, &mut usage) };
-        if id < 0 { Err(io::Error::last_os_error()) } else { Ok((status, usage)) }
+        if id < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Collected { status, usage, left: self.mark.end_all() })
     }
 }
 
@@ -171,17 +180,10 @@ fn open_handle(id: libc::pid_t) -> io::Result<OwnedFd> {
 }
 
 /// The child's side. Only async-signal-safe calls; every failure is reported through the slot.
-fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
+fn become_image(launch: &Launch, corun: libc::pid_t, mark: Mark, shedding: &Shedding) -> ! {
     let Launch { image, streams, position, gate, slot, keep_gate } = launch;
-    let fail = |stage: Stage| -> ! {
-        let slot = gate.slot(*slot);
-        // SAFETY: reads this thread's errno and ends the process without running destructors.
-        unsafe {
-            slot.errno.store(*libc::__errno_location(), std::sync::atomic::Ordering::Release);
-            slot.failed_stage.store(stage as u32, std::sync::atomic::Ordering::Release);
-            libc::_exit(127)
-        }
-    };
+    let (slot, keep_gate) = (*slot, *keep_gate);
+    let fail = |stage: Stage| -> ! { gate.view().fail(slot, stage) };
     // SAFETY: plain system calls on descriptors and C strings that the parent made.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -202,7 +204,7 @@ fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
                 fail(Stage::Redirect);
             }
         }
-        if *keep_gate && libc::fcntl(gate.descriptor(), libc::F_SETFD, 0) < 0 {
+        if keep_gate && libc::fcntl(gate.descriptor(), libc::F_SETFD, 0) < 0 {
             fail(Stage::Redirect);
         }
         if let Some(directory) = &image.directory
@@ -211,6 +213,7 @@ fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
             fail(Stage::Directory);
         }
     }
+    mark.apply();
     if position.affinity.apply(0).is_err() {
         fail(Stage::Affinity);
     }
@@ -218,14 +221,17 @@ fn become_image(launch: &Launch, corun: libc::pid_t) -> ! {
         && memory.apply_to_self().is_err()
     {
         // A container may forbid it; the sample then says that memory was not bound.
-        gate.slot(*slot).unbound.store(1, std::sync::atomic::Ordering::Release);
+        gate.slot(slot).unbound.store(1, std::sync::atomic::Ordering::Release);
     }
-    if !*keep_gate {
+    // What is used from here on: the stack, shared memory, and the code.
+    let (gate, execution) = (gate.view(), image.execution.view());
+    // SAFETY: as said above; nothing returns to what had other memory.
+    unsafe { shedding.apply() };
+    if !keep_gate {
         gate.arrive_and_wait();
     }
-    // SAFETY: the pointers end with null and point into strings owned by the image.
-    unsafe { libc::execve(image.path.as_ptr(), image.argv.as_ptr(), image.envp.as_ptr()) };
-    fail(Stage::Exec)
+    execution.execute();
+    gate.fail(slot, Stage::Exec)
 }
 
 /// The file that a command's name stands for, by the search path where it has no slash; relative

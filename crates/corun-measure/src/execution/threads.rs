@@ -5,11 +5,11 @@
 //! number, or where the first of N + 1 works, the threads stay on the arm's set of CPUs and the arm
 //! says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use corun_machine::Affinity;
-use corun_record::Pinning;
+use corun_machine::{Affinity, CpuSet};
+use corun_record::{Displaced, Pinning};
 
 /// The threads of a process, ascending by id (the order of creation).
 pub(crate) fn of_process(process: libc::pid_t) -> Vec<libc::pid_t> {
@@ -37,10 +37,41 @@ pub(crate) fn pins(thread: libc::pid_t, cpu: u32) -> bool {
     Affinity::new(&only).apply_and_verify(thread).is_ok_and(|cpus| cpus == only)
 }
 
+/// Whether a thread (0 is the calling one) may run on this CPU alone.
+pub(crate) fn is_on_only(thread: libc::pid_t, cpu: u32) -> bool {
+    Affinity::of(thread).is_ok_and(|affinity| affinity.cpus() == [cpu].into())
+}
+
+/// The CPU that the calling thread is on.
+pub(crate) fn current_cpu() -> Option<u32> {
+    // SAFETY: asks for a number.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// The processes that descend from a process and still run, where the kernel lists children.
+pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
+    let mut found = vec![process];
+    let mut looked_at = 0;
+    while let Some(&parent) = found.get(looked_at) {
+        looked_at += 1;
+        for thread in of_process(parent) {
+            let path = format!("/proc/{parent}/task/{thread}/children");
+            let children = std::fs::read_to_string(path).unwrap_or_default();
+            let more = MOST_DESCENDANTS.saturating_sub(found.len());
+            let children = children.split_ascii_whitespace().take(more);
+            found.extend(children.filter_map(|number| number.parse::<libc::pid_t>().ok()));
+        }
+    }
+    found.split_off(1)
+}
+
+/// A program that starts more processes than this is not looked at as a whole.
+const MOST_DESCENDANTS: usize = 256;
+
 /// The CPU a thread last ran on.
 pub(crate) fn cpu_of(process: libc::pid_t, thread: libc::pid_t) -> Option<u32> {
     let path = PathBuf::from(format!("/proc/{process}/task/{thread}/stat"));
-    processor(&std::fs::read_to_string(path).ok()?)
+    processor(&corun_files::kernel_text(path).ok()?)
 }
 
 /// Field 39 of a task's `stat`, counted behind the name, which may contain anything.
@@ -51,7 +82,7 @@ fn processor(stat: &str) -> Option<u32> {
 
 /// How often a process's first thread moved between CPUs, also after its end.
 pub(crate) fn migrations_of(process: libc::pid_t) -> Option<u64> {
-    migrations(&std::fs::read_to_string(format!("/proc/{process}/sched")).ok()?)
+    migrations(&corun_files::kernel_text(format!("/proc/{process}/sched")).ok()?)
 }
 
 /// The `se.nr_migrations` of a task's `sched`.
@@ -62,7 +93,7 @@ fn migrations(sched: &str) -> Option<u64> {
 
 /// How long a thread has been on a CPU, in nanoseconds: the first field of its `schedstat`.
 fn on_cpu_ns(process: libc::pid_t, thread: libc::pid_t) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+    let text = corun_files::kernel_text(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
     text.split_ascii_whitespace().next()?.parse().ok()
 }
 
@@ -88,6 +119,11 @@ pub(crate) struct ThreadPinner<'a> {
     looks: u32,
     /// The CPU time of every thread at the first of these, in nanoseconds.
     on_cpu_ns: Vec<u64>,
+    /// The place that each thread was given last.
+    given: BTreeMap<libc::pid_t, CpuSet>,
+    /// Threads whose affinity was changed by others, with the CPUs outside their place. They are not
+    /// pinned again: corun does not fight the program.
+    changed: BTreeMap<libc::pid_t, BTreeSet<u32>>,
 }
 
 impl<'a> ThreadPinner<'a> {
@@ -100,32 +136,91 @@ impl<'a> ThreadPinner<'a> {
             pinned: false,
             looks: 0,
             on_cpu_ns: Vec::new(),
+            given: BTreeMap::new(),
+            changed: BTreeMap::new(),
         }
+    }
+
+    /// Compares each thread's affinity with the one that corun gave it; a thread that has just begun
+    /// may be anywhere on the arm's CPUs.
+    fn read_back(&mut self) {
+        let whole_set: CpuSet = self.cpus.iter().copied().collect();
+        for thread in self.seen.clone() {
+            let Ok(affinity) = Affinity::of(thread) else { continue };
+            self.changed_from(&whole_set, thread, &affinity.cpus());
+        }
+    }
+
+    fn changed_from(&mut self, whole_set: &CpuSet, thread: libc::pid_t, found: &CpuSet) {
+        let given = self.given.get(&thread);
+        let outside = |cpu: &u32| !given.unwrap_or(whole_set).contains(*cpu);
+        let outside: BTreeSet<u32> = found.iter().filter(outside).collect();
+        if !outside.is_empty() || given.is_some_and(|given| given != found) {
+            self.changed.entry(thread).or_default().extend(outside);
+        }
+    }
+
+    /// Reads the first thread's affinity once more, when the process has ended.
+    pub(crate) fn look_at_end(&mut self) {
+        if let Ok(affinity) = Affinity::of(self.process) {
+            let whole_set = self.cpus.iter().copied().collect();
+            self.changed_from(&whole_set, self.process, &affinity.cpus());
+        }
+    }
+
+    /// The workers whose threads did not keep their affinity.
+    pub(crate) fn displaced(&self) -> Vec<Displaced> {
+        let threads: Vec<_> = self.seen.iter().copied().collect();
+        let workers = workers_among(&threads, self.cpus.len()).unwrap_or_default();
+        let of_thread = |(thread, outside): (&libc::pid_t, &BTreeSet<u32>)| Displaced {
+            worker: workers.iter().position(|worker| worker == thread).unwrap_or(0) as u32,
+            outside: outside.iter().copied().collect(),
+            moved: false,
+        };
+        self.changed.iter().map(of_thread).collect()
+    }
+
+    fn give(&mut self, thread: libc::pid_t, cpus: &CpuSet) -> bool {
+        if self.changed.contains_key(&thread) {
+            return false;
+        }
+        let verified = Affinity::new(cpus).apply_and_verify(thread);
+        if verified.is_ok() {
+            self.given.insert(thread, cpus.clone());
+        }
+        verified.is_ok_and(|found| found == *cpus)
     }
 
     /// Looks for new threads and pins again when the workers can be told from the others.
     pub(crate) fn tick(&mut self) {
         let before = self.seen.len();
         self.seen.extend(of_process(self.process));
+        self.read_back();
         if self.seen.len() == before {
             self.look_at_the_first();
             return;
         }
         let threads: Vec<_> = self.seen.iter().copied().collect();
-        let whole_set = Affinity::new(&self.cpus.iter().copied().collect());
+        let whole_set: CpuSet = self.cpus.iter().copied().collect();
         match workers_among(&threads, self.cpus.len()) {
             None => {
                 for &thread in &threads {
-                    let _ = whole_set.apply(thread);
+                    self.give(thread, &whole_set);
                 }
                 self.pinned = false;
             }
             Some(workers) => {
                 if workers.len() < threads.len() {
-                    let _ = whole_set.apply(threads[0]);
+                    self.give(threads[0], &whole_set);
                 }
-                self.pinned =
-                    workers.iter().zip(self.cpus).all(|(&worker, &cpu)| pins(worker, cpu));
+                let cpus = self.cpus;
+                // Every one of them, even if one is refused.
+                let refused = workers
+                    .iter()
+                    .zip(cpus)
+                    .filter(|&(&worker, &cpu)| !self.give(worker, &[cpu].into()))
+                    .count();
+                self.pinned = refused == 0;
             }
         }
     }
@@ -141,9 +236,9 @@ impl<'a> ThreadPinner<'a> {
         }
         self.looks += 1;
         if self.looks > LOOKS && first_works(&self.on_cpu_ns, &self.on_cpu_now()) {
-            let whole_set = Affinity::new(&self.cpus.iter().copied().collect());
-            for &thread in &self.seen {
-                let _ = whole_set.apply(thread);
+            let whole_set: CpuSet = self.cpus.iter().copied().collect();
+            for thread in self.seen.clone() {
+                self.give(thread, &whole_set);
             }
             self.pinned = false;
         }

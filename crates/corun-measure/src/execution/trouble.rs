@@ -76,7 +76,10 @@ pub(super) fn of_end(
         expected: format!("exit status {}", expected_exit(work)),
         found: match (status.code(), status.signal()) {
             (Some(code), _) => format!("exit status {code}"),
-            (None, Some(signal)) => format!("death by signal {signal}"),
+            (None, Some(signal)) => match corun_machine::memory_death(signal) {
+                Some(why) => format!("death by signal {signal} ({why})"),
+                None => format!("death by signal {signal}"),
+            },
             (None, None) => "an unknown end".to_owned(),
         },
         output: capture.tail(TAIL),

@@ -10,13 +10,18 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use corun_machine::CpuSet;
+use corun_machine::descendants::Leftover;
 use corun_machine::switch::SmtSwitch;
+use corun_record::{Displaced, LeftRunning};
 
 use super::clock::monotonic_ns;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
 use super::process::Process;
 use super::threads::{self, ThreadPinner};
+use crate::evidence::Waits;
+use super::whereabouts::Whereabouts;
 
 /// What ended.
 pub(crate) struct Ended {
@@ -48,9 +53,15 @@ pub(crate) struct Watch<'a> {
     sighting: Option<Sightings>,
     /// Moves between CPUs before the common start, by process id.
     moved_before: BTreeMap<libc::pid_t, Option<u64>>,
+    /// How long workers wait for their CPUs.
+    waits: Waits,
     pinner: Option<ThreadPinner<'a>>,
     deadline_ns: Option<u64>,
     started_ns: u64,
+    /// Of each process of the sample that has a place of its own.
+    whereabouts: Vec<Whereabouts>,
+    /// What processes left running, of commands only.
+    left: Option<Vec<Leftover>>,
 }
 
 /// What woke the watch.
@@ -78,10 +89,36 @@ impl<'a> Watch<'a> {
             threads,
             sighting: None,
             moved_before: BTreeMap::new(),
+            waits: Waits::default(),
             pinner: None,
             deadline_ns: None,
             started_ns: monotonic_ns(),
+            whereabouts: Vec::new(),
+            left: None,
         }
+    }
+
+    /// Takes note of what commands leave running.
+    pub(crate) fn note_leftovers(&mut self) {
+        self.left = Some(Vec::new());
+    }
+
+    /// Looks whether the processes stay on these CPUs, one set for each.
+    pub(crate) fn expect_places(&mut self, places: impl Iterator<Item = CpuSet>) {
+        self.whereabouts = places.map(Whereabouts::new).collect();
+    }
+
+    /// The workers that did not keep their place.
+    pub(crate) fn displaced(&self) -> Vec<Displaced> {
+        let of_pinner = self.pinner.iter().flat_map(ThreadPinner::displaced);
+        let of_processes = self.whereabouts.iter().enumerate();
+        of_processes.filter_map(|(worker, it)| it.displaced(worker)).chain(of_pinner).collect()
+    }
+
+    /// What the processes left running when they ended.
+    pub(crate) fn left_running(&mut self) -> Vec<LeftRunning> {
+        let left = self.left.take().unwrap_or_default().into_iter();
+        left.map(|it| LeftRunning { name: it.name, ended: it.ended }).collect()
     }
 
     /// Notes where workers run, for an arm that does not pin them.
@@ -94,8 +131,11 @@ impl<'a> Watch<'a> {
         self.pinner = self.live.first().map(|(_, process)| ThreadPinner::new(process.id, cpus));
     }
 
-    /// Takes note of moves that were made before the common start.
+    /// Takes note of moves and waits before the common start.
     pub(crate) fn note_migrations(&mut self) {
+        for (_, process) in &self.live {
+            self.waits.assemble(process.id, &threads::of_process(process.id));
+        }
         if self.threads == 1 {
             self.moved_before = self.ids().map(|id| (id, threads::migrations_of(id))).collect();
         }
@@ -104,6 +144,7 @@ impl<'a> Watch<'a> {
     /// The common start: time runs from here.
     pub(crate) fn start(&mut self, at_ns: u64, timeout: Option<Duration>) {
         self.started_ns = at_ns;
+        self.waits.start(at_ns);
         self.deadline_ns = timeout.map(|timeout| at_ns + timeout.as_nanos() as u64);
     }
 
@@ -113,6 +154,17 @@ impl<'a> Watch<'a> {
             smt.borrow_mut().watch_group(process.id.cast_unsigned());
         }
         self.live.push((number, process));
+    }
+
+    /// Watches a process that starts at once.
+    pub(crate) fn add_started(&mut self, number: usize, process: Process) {
+        self.waits.add(process.id, monotonic_ns());
+        self.add(number, process);
+    }
+
+    /// The share of its time for which the worker waited for its CPU that waited most.
+    pub(crate) fn most_waited(&self) -> Option<f64> {
+        self.waits.most()
     }
 
     /// The ids of the processes.
@@ -147,9 +199,9 @@ impl<'a> Watch<'a> {
         let rest = std::mem::take(&mut self.live);
         let end = |(_, process): (usize, Process)| {
             let id = process.id;
-            let used = process.kill();
+            let collected = process.kill();
             self.forget(id);
-            Some(used.ok()?.1)
+            Some(collected.ok()?.usage)
         };
         rest.into_iter().filter_map(end).collect()
     }
@@ -208,12 +260,14 @@ impl<'a> Watch<'a> {
     /// Frequent looks while a process is young and its threads appear, rare ones later.
     fn timeout_ms(&self) -> i32 {
         let age_ms = (monotonic_ns() - self.started_ns) / 1_000_000;
+        // A change of place can only be seen while the child or thread that made it lives.
+        let young = if self.whereabouts.is_empty() { 100 } else { age_ms.clamp(10, 100) };
         let tick = match (&self.pinner, &self.sighting) {
             (Some(_), _) if age_ms < 50 => 1,
             (Some(_), _) if age_ms < 1000 => 5,
             (Some(_), _) => 50,
             (None, Some(_)) => 20,
-            (None, None) => 100,
+            (None, None) => young,
         };
         let left = self.deadline_ns.map_or(u64::MAX, |deadline| {
             deadline.saturating_sub(monotonic_ns()).div_ceil(1_000_000)
@@ -227,6 +281,16 @@ impl<'a> Watch<'a> {
         }
         for position in 0..self.live.len() {
             self.sight(position);
+            let (number, process) = &self.live[position];
+            if let Some(whereabouts) = self.whereabouts.get_mut(*number) {
+                whereabouts.look(process.id);
+            }
+        }
+        let now = monotonic_ns();
+        if self.waits.is_due(now) {
+            for (_, process) in &self.live {
+                self.waits.look(process.id, &threads::of_process(process.id), now);
+            }
         }
     }
 
@@ -263,11 +327,24 @@ impl<'a> Watch<'a> {
                 .zip(threads::migrations_of(process.id))
                 .map(|(before, now)| now.saturating_sub(before));
             let id = process.id;
+            // Only until it is collected can it be asked.
+            self.waits.look(id, &[id], at_ns);
+            if let Some(whereabouts) = self.whereabouts.get_mut(number) {
+                whereabouts.look_at_end(id, migrations);
+            }
+            if let Some(pinner) = &mut self.pinner {
+                pinner.look_at_end();
+            }
             let collected = process.collect();
             self.forget(id);
-            let (status, usage) =
+            let collected =
                 collected.map_err(|error| ExecutionError::System("collect a worker", error))?;
-            let status = ExitStatus::from_raw(status);
+            if let Some(left) = &mut self.left {
+                left.extend(collected.left);
+            }
+            let status = ExitStatus::from_raw(collected.status);
+            let usage = collected.usage;
+            self.waits.end(id, self.threads, at_ns, &usage);
             self.ended.push_back(Ended { process: number, at_ns, status, usage, migrations });
         }
         Ok(())

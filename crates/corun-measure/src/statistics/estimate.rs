@@ -48,9 +48,29 @@ pub struct Estimate {
     pub blocks: u32,
     /// The standard error of [`log`](Self::log).
     pub standard_error: f64,
+    /// How many independent values the interval rests on: the blocks, or batches of them.
+    pub batches: u32,
+    /// What the limits reach further than chance does, on the log scale.
+    pub allowance: f64,
 }
 
 impl Estimate {
+    /// A mean without an interval yet.
+    pub(super) fn of(log: f64, standard_error: f64, blocks: u32, batches: u32) -> Self {
+        let (low, high, level, allowance) = (log, log, 0.0, 0.0);
+        Self { log, low, high, level, blocks, standard_error, batches, allowance }
+    }
+
+    /// The same with limits that reach further by `allowance`, at every level.
+    pub fn allowing(&self, allowance: f64) -> Self {
+        Self {
+            low: self.low - allowance,
+            high: self.high + allowance,
+            allowance: self.allowance + allowance,
+            ..*self
+        }
+    }
+
     /// The geometric mean ratio and its limits: `[ratio, low, high]`.
     pub fn ratio(&self) -> [f64; 3] {
         [self.log.exp(), self.low.exp(), self.high.exp()]
@@ -73,7 +93,7 @@ impl Estimate {
 
     /// The same data at another confidence; `None` unless 0 < `level` < 1.
     pub fn at_level(&self, level: f64) -> Option<Self> {
-        let reach = student_t(level, self.blocks)? * self.standard_error;
+        let reach = student_t(level, self.batches)? * self.standard_error + self.allowance;
         Some(Self { low: self.log - reach, high: self.log + reach, level, ..*self })
     }
 }
@@ -89,7 +109,7 @@ pub fn paired(log_ratios: &[f64], level: f64) -> Option<Estimate> {
     let blocks = u32::try_from(log_ratios.len()).ok().filter(|&blocks| blocks >= 2)?;
     let log = log_ratios.mean();
     let standard_error = log_ratios.std_dev() / f64::from(blocks).sqrt();
-    Estimate { log, low: log, high: log, level, blocks, standard_error }
+    Estimate::of(log, standard_error, blocks, blocks)
         .at_level(level)
         .filter(|estimate| estimate.half_width().is_finite())
 }

@@ -21,6 +21,7 @@
 
 mod bootstrap;
 mod estimate;
+mod foreign_load;
 mod looks;
 mod sizing;
 mod unusual;
@@ -28,6 +29,7 @@ mod verdict;
 
 pub use bootstrap::{BOOTSTRAP_FROM_BLOCKS, bootstrap_t};
 pub use estimate::{Estimate, Interval, paired, student_t};
+pub use foreign_load::{ForeignLoad, WAITED, steady};
 pub use looks::{Look, Plan};
 pub use sizing::blocks_needed;
 pub use unusual::{Drift, drift, median, outliers, quantile};

@@ -25,6 +25,8 @@ pub enum Unsettled {
     IntervalHoldsZero,
     /// There is a difference, but it may be too small to matter.
     WithinPracticalBound,
+    /// Load of others took so much from the arms that nothing can be said of the arms themselves.
+    ForeignLoad,
     /// There is a difference, but one that two identical arms could feign here.
     WithinNoiseFloor,
 }

@@ -43,6 +43,32 @@ pub enum Drift {
     RandomWalk,
 }
 
+/// Load of others that comes and goes, and takes more from the first half of the arms of a block
+/// than from the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Foreign {
+    /// How many blocks it stays, or stays away, in the mean.
+    pub blocks: f64,
+    /// The share of the time that it takes from each half where it is heaviest.
+    pub takes: [f64; 2],
+}
+
+impl Foreign {
+    /// What it adds to the log ratio of the halves in the long run.
+    pub fn long_run(self) -> f64 {
+        let steps = 1000;
+        let mean = (0..steps).map(|step| {
+            let weight = LIGHTEST + (1.0 - LIGHTEST) * (f64::from(step) + 0.5) / f64::from(steps);
+            let [first, second] = self.takes.map(|takes| (1.0 - takes * weight).ln());
+            first - second
+        });
+        0.5 * mean.sum::<f64>() / f64::from(steps)
+    }
+}
+
+/// How light the load may be, as a share of the heaviest.
+const LIGHTEST: f64 = 0.2;
+
 /// A machine that runs blocks of arms.
 #[derive(Debug)]
 pub struct Machine {
@@ -51,6 +77,9 @@ pub struct Machine {
     noise: Noise,
     drift: Drift,
     level: f64,
+    foreign: Option<Foreign>,
+    /// How heavy the load of others is now.
+    weight: f64,
     random: ChaCha8Rng,
 }
 
@@ -59,22 +88,52 @@ impl Machine {
     pub fn new(noise: Noise, drift: Drift, seed: u64, replication: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(replication);
-        Self { run_noise: RUN_NOISE, noise, drift, level: 0.0, random }
+        let (level, foreign, weight) = (0.0, None, 0.0);
+        Self { run_noise: RUN_NOISE, noise, drift, level, foreign, weight, random }
+    }
+
+    /// The same machine with load of others.
+    pub fn with(mut self, foreign: Foreign) -> Self {
+        self.foreign = Some(foreign);
+        self.weight = if self.random.random_bool(0.5) { self.fresh_weight() } else { 0.0 };
+        self
+    }
+
+    fn fresh_weight(&mut self) -> f64 {
+        self.random.random_range(LIGHTEST..1.0)
     }
 
     /// Runs each arm once, in random order; takes true log throughputs, returns measured ones.
     pub fn block<const ARMS: usize>(&mut self, arms: [f64; ARMS]) -> [f64; ARMS] {
+        self.block_and_waits(arms).0
+    }
+
+    /// As [`block`](Self::block), with the share of its time that each run waited for its CPU.
+    pub fn block_and_waits<const ARMS: usize>(
+        &mut self,
+        arms: [f64; ARMS],
+    ) -> ([f64; ARMS], [f64; ARMS]) {
         let mut order: [usize; ARMS] = std::array::from_fn(|arm| arm);
         order.shuffle(&mut self.random);
         let clock = match self.noise {
             Noise::ClockPerBlock => self.clock(),
             _ => 0.0,
         };
-        let mut measured = [0.0; ARMS];
+        let (mut measured, mut waits) = ([0.0; ARMS], [0.0; ARMS]);
         for arm in order {
-            measured[arm] = arms[arm] + clock + self.run();
+            waits[arm] = self.waited(ARMS, arm * 2 / ARMS);
+            measured[arm] = arms[arm] + clock + self.run() + (1.0 - waits[arm]).ln();
         }
-        measured
+        (measured, waits)
+    }
+
+    /// What others take from a run of this half of the arms.
+    fn waited(&mut self, runs_a_block: usize, half: usize) -> f64 {
+        let Some(foreign) = self.foreign else { return 0.0 };
+        if self.random.random_bool((1.0 / (foreign.blocks * runs_a_block as f64)).min(1.0)) {
+            self.weight = if self.weight > 0.0 { 0.0 } else { self.fresh_weight() };
+        }
+        foreign.takes[half] * self.weight
     }
 
     /// What one run measures beside its arm's true value.
@@ -115,19 +174,23 @@ pub struct Experiment {
     pub ratios: Vec<f64>,
     /// Second arm over its twin.
     pub twins: Vec<f64>,
+    /// What the workers of both arms waited, each the mean of the arm and its twin.
+    pub waits: Vec<[Option<f64>; 2]>,
 }
 
 impl Experiment {
     /// An experiment without blocks, in which the true log ratio of the arms is `effect`.
     pub fn new(machine: Machine, effect: f64) -> Self {
-        Self { machine, effect, ratios: Vec::new(), twins: Vec::new() }
+        Self { machine, effect, ratios: Vec::new(), twins: Vec::new(), waits: Vec::new() }
     }
 
     /// The same experiment with as many further blocks as make `blocks`.
     pub fn run_to(&mut self, blocks: u32) {
         while self.ratios.len() < blocks as usize {
-            let [first, first_twin, second, second_twin] =
-                self.machine.block([self.effect, self.effect, 0.0, 0.0]);
+            let ([first, first_twin, second, second_twin], waits) =
+                self.machine.block_and_waits([self.effect, self.effect, 0.0, 0.0]);
+            let pair = [waits[0] + waits[1], waits[2] + waits[3]];
+            self.waits.push(pair.map(|both| Some(both / 2.0)));
             self.ratios.push((first + first_twin - second - second_twin) / 2.0);
             self.twins.push(second - second_twin);
         }

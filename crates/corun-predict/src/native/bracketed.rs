@@ -2,6 +2,7 @@
 //!
 //! The thread that traces has to be pinned to the program's CPU: it runs only when the program has left it,
 //! and the scheduler has then counted all of the program's time (`ptrace(2)`, `proc_pid_schedstat`).
+#![expect(clippy::disallowed_methods, reason = "a file of the kernel, read anew each time")]
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,6 +13,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use corun_machine::descendants::{Mark, Orphans};
 use corun_trace::{Ending, SystemCall, Target, silence};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Event, Options};
@@ -75,8 +77,14 @@ impl Bracketed {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
-        // SAFETY: between fork and exec the child makes one system call.
-        unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
+        let mark = Mark::prepare(Orphans::Left);
+        // SAFETY: between fork and exec the child makes system calls only.
+        unsafe {
+            command.pre_exec(move || {
+                mark.apply();
+                Ok(ptrace::traceme()?)
+            })
+        };
         let mut child = command.spawn().map_err(MeasureTrouble::Program)?;
         let leader = Pid::from_raw(child.id() as i32);
         let (watched, probes) = rustix::process::Pid::from_raw(leader.as_raw())
@@ -84,12 +92,18 @@ impl Bracketed {
             .expect("a child has a number")
             .map(|process| beside(&process, stop, || Watch::new(from).follow(leader)))
             .unwrap_or_else(|error| (Err(error.into()), Vec::new()));
-        let (ending, watch) = watched.map_err(|error| {
-            let _ = child.kill();
-            let _ = child.wait();
-            MeasureTrouble::Watching(error)
-        })?;
-        let wall_s = watch.begin.elapsed().as_secs_f64();
+        let watched = watched
+            .map(|(ending, watch)| {
+                let wall_s = watch.begin.elapsed().as_secs_f64();
+                (ending, watch, wall_s)
+            })
+            .map_err(|error| {
+                let _ = child.kill();
+                let _ = child.wait();
+                MeasureTrouble::Watching(error)
+            });
+        mark.end_all();
+        let (ending, watch, wall_s) = watched?;
         match watch.awaited {
             _ if watch.was_replaced => Err(MeasureTrouble::Replaced),
             Some(call) if matches!(ending, Ending::Exited(_)) => Err(MeasureTrouble::NoCall(call)),
@@ -305,7 +319,7 @@ fn go_on(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
 
 /// Page faults of a thread that needed no disk, which are in its time.
 fn faults(leader: Pid, thread: Pid) -> io::Result<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{leader}/task/{thread}/stat"))?;
+    let text = corun_files::kernel_text(format!("/proc/{leader}/task/{thread}/stat"))?;
     // Behind the name, which may hold anything: state, ppid, pgrp, session, tty, tpgid, flags, minflt.
     let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
     let field = fields.split_ascii_whitespace().nth(7).and_then(|field| field.parse().ok());

@@ -5,7 +5,7 @@ mod gantt;
 mod tests;
 
 use corun_record::{
-    Document, Schedule, ScheduledCost, ScheduledMachine, ScheduledRun, ScheduledTimes,
+    Document, Schedule, ScheduledCost, ScheduledMachine, ScheduledRun, ScheduledTimes, on_one_line,
 };
 use corun_sim::schedule::Settings;
 use corun_sim::schedule::load::{ALL as LOADS, Make};
@@ -83,6 +83,7 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
     }
     for load in loads {
         let of_load: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.load == load).collect();
+        let load = on_one_line(load);
         text += &format!("\n{load}\n\n{}\n", grid(&details(&of_load), columns));
     }
     if schedule.runs.iter().any(|run| !run.finished) {
@@ -93,7 +94,8 @@ pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
         let stuck = format!(
             "{}, {}: not all was done, since all tasks that were left wait for each other, or for what \
              never comes.",
-            cell.load, cell.policy
+            on_one_line(cell.load),
+            cell.policy
         );
         text += &wrap(&stuck, "  ", columns);
     }

@@ -112,7 +112,7 @@ impl BlockPredictions<'_> {
                 })
                 .collect(),
         };
-        serde_json::to_string_pretty(&document).expect("predictions are JSON") + "\n"
+        corun_record::json_text(&document)
     }
 
     /// For people, `columns` wide.

@@ -16,6 +16,8 @@ pub struct Simulation<'a> {
     pub model: &'a CoreModel,
     /// What must be said of the model.
     pub warning: Option<String>,
+    /// What must be said of the figures.
+    pub caveats: Vec<String>,
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Instructions before those that count.
@@ -35,6 +37,8 @@ struct Document<'a> {
     version: u32,
     model: &'a str,
     warning: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    caveats: &'a [String],
     command: &'a [String],
     warm_up: u64,
     pages: &'static str,
@@ -68,6 +72,7 @@ impl Simulation<'_> {
             version: 1,
             model: &self.model.name,
             warning: self.warning.as_deref(),
+            caveats: &self.caveats,
             command: &self.command,
             warm_up: self.warm_up,
             pages: self.pages.name(),
@@ -88,7 +93,7 @@ impl Simulation<'_> {
                 .collect(),
             timing_rows: TimingRows::of(self.usage),
         };
-        serde_json::to_string_pretty(&document).expect("a simulation is JSON") + "\n"
+        corun_record::json_text(&document)
     }
 
     /// For people, `columns` wide.
@@ -132,6 +137,11 @@ impl Simulation<'_> {
         text += "\nEntries taken on average:\n";
         for (name, mean) in simulated.occupancy.means() {
             text += &format!("  {name:<20}{mean:>6.1}\n");
+        }
+        for caveat in &self.caveats {
+            text.push('\n');
+            text += &wrapped(caveat, columns);
+            text.push('\n');
         }
         if let Some(unknown) = super::unknown_forms(&simulated.unknown) {
             text.push('\n');

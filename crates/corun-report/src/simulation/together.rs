@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use corun_record::{
-    Document, PlacedWorker, Placement, PlacementComparison, Placements, SimulatedPlacement,
-    VariedResource,
+    Document, PlacedWorker, Placement, PlacementComparison, Placements, RefusedComparison,
+    SimulatedPlacement, VariedResource,
 };
 use corun_sim::model::{CoreModel, Policy};
+use corun_sim::plausible::{Implausible, of_time, of_yield};
 use corun_sim::{Outcome, PageSize, Resource, Spread};
 
 use super::wrapped;
@@ -24,6 +25,8 @@ pub struct Together<'a> {
     pub pages: PageSize,
     /// What must be said of the model.
     pub warning: Option<String>,
+    /// What must be said of all figures.
+    pub caveats: &'a [String],
     /// The name of each worker.
     pub workers: &'a [String],
     /// What came out, in the order asked for.
@@ -37,7 +40,7 @@ pub struct Together<'a> {
 pub struct Varied {
     /// Which, and as it is in the model.
     pub resource: Resource,
-    /// The SMT yield by other policies.
+    /// The SMT yield by other policies; those that cannot be are not among them.
     pub yields: Vec<(Policy, Spread)>,
 }
 
@@ -46,7 +49,7 @@ struct Comparison<'a> {
     metric: &'static str,
     placement: &'a Outcome,
     reference: &'a Outcome,
-    value: Spread,
+    value: Result<Spread, Implausible>,
 }
 
 /// Components below this share of a worker's slots are left out of the text.
@@ -64,7 +67,9 @@ impl Together<'_> {
             warning: self.warning.clone(),
             workers: self.workers.to_vec(),
             placements: self.outcomes.iter().map(placement).collect(),
-            comparisons: self.comparisons().iter().map(Comparison::document).collect(),
+            comparisons: self.comparisons().iter().filter_map(Comparison::document).collect(),
+            refused: self.comparisons().iter().filter_map(Comparison::refused).collect(),
+            caveats: self.caveats.to_vec(),
             resources: self.resources.iter().map(Varied::document).collect(),
         };
         document.to_json()
@@ -95,12 +100,28 @@ impl Together<'_> {
             text.push('\n');
         }
         for one in comparisons {
-            let Spread { mean, least, most } = one.value;
             let (placement, reference) = (one.placement.placement, one.reference.placement);
-            let _ = write!(text, "{} ({placement} against {reference}): {mean:.3}", one.metric);
-            if least < most {
-                let _ = write!(text, ", by phase {least:.3} to {most:.3}");
-            }
+            let name = format!("{} ({placement} against {reference})", one.metric);
+            text += &match one.value {
+                Ok(Spread { mean, least, most }) if least < most => {
+                    let phases = one.placement.phases.len();
+                    wrapped(
+                        &format!(
+                            "{name}: {mean:.3}, {least:.3} to {most:.3} by where in this window the workers begin \
+                             ({phases} phases); other parts of the programs may lie outside"
+                        ),
+                        columns,
+                    )
+                }
+                Ok(Spread { mean, .. }) => format!("{name}: {mean:.3}"),
+                Err(why) => {
+                    wrapped(&format!("{name}: no figure, since it is implausible: {why}"), columns)
+                }
+            };
+            text.push('\n');
+        }
+        for caveat in self.caveats {
+            text += &wrapped(&format!("\n{caveat}"), columns);
             text.push('\n');
         }
         if !self.resources.is_empty() {
@@ -114,7 +135,7 @@ impl Together<'_> {
     fn varied(&self) -> Table {
         let policies = [Policy::Replicated, Policy::Partitioned, Policy::Shared];
         let base = self.comparisons().into_iter().find(|one| one.metric == "SMT yield");
-        let base = base.map_or(1.0, |one| one.value.mean);
+        let base = base.and_then(|one| one.value.ok()).map_or(1.0, |value| value.mean);
         let mut resources: Vec<&Varied> = self.resources.iter().collect();
         resources.sort_by(|one, other| other.change(base).total_cmp(&one.change(base)));
         let rows = resources.into_iter().map(|one| {
@@ -164,7 +185,7 @@ impl Together<'_> {
             "core.CPU",
             "M instructions",
             "M cycles",
-            "by phase",
+            "by start in window",
             "a cycle",
             "where cycles went",
         ];
@@ -252,19 +273,41 @@ fn compared<'a>(placement: &'a Outcome, reference: &'a Outcome) -> Option<Compar
         }
         _ => return None,
     };
-    Some(Comparison { metric, placement, reference, value: value? })
+    let value = value?;
+    let checked = match metric {
+        "SMT yield" => of_yield("an SMT yield of", value, placement.most_at_once()),
+        "multitasking gain" => of_yield("a multitasking gain of", value, placement.most_at_once()),
+        "core equivalence" => of_time("a core equivalence of", value, placement.most_at_once()),
+        // On cores of their own workers meet in what cores share alone.
+        _ => of_time("times those alone of", value, placement.most_on_a_core()),
+    };
+    let value = match checked {
+        Ok(()) => Ok(value),
+        Err(why) => Err(why.with(placement.differs(reference))),
+    };
+    Some(Comparison { metric, placement, reference, value })
 }
 
 impl Comparison<'_> {
-    fn document(&self) -> PlacementComparison {
-        let Spread { mean, least, most } = self.value;
-        PlacementComparison {
+    fn document(&self) -> Option<PlacementComparison> {
+        let &Spread { mean, least, most } = self.value.as_ref().ok()?;
+        Some(PlacementComparison {
             metric: self.metric.to_owned(),
             placement: self.placement.placement.to_string(),
             reference: self.reference.placement.to_string(),
             mean,
             least,
             most,
-        }
+        })
+    }
+
+    fn refused(&self) -> Option<RefusedComparison> {
+        let why = self.value.as_ref().err()?;
+        Some(RefusedComparison {
+            metric: self.metric.to_owned(),
+            placement: self.placement.placement.to_string(),
+            reference: self.reference.placement.to_string(),
+            reason: why.to_string(),
+        })
     }
 }

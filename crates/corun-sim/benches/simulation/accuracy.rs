@@ -48,5 +48,6 @@ fn predict(
     let executed = execute(&block.code, 2 * (COPIES + 1))?;
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
     let copies = Copies { block: &executed.block, values: &values };
-    Ok(steady_state(model, lowering, copies, COPIES as u32).0)
+    let steady = steady_state(model, lowering, copies, COPIES as u32);
+    Ok(steady.expect("the core makes progress").0)
 }

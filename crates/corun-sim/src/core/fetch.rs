@@ -112,6 +112,23 @@ impl Fetcher {
         self.awaits_branch || now < self.refilled
     }
 
+    /// What it waits for, for people.
+    pub(super) fn waits_for(&self, now: u64) -> String {
+        if self.waits() {
+            "other threads of its process, at a gate".to_owned()
+        } else if self.awaits_branch {
+            match self.branch {
+                Some(branch) => format!("its mispredicted branch, micro-op {branch}"),
+                None => "its mispredicted branch to be renamed".to_owned(),
+            }
+        } else if self.resume > now {
+            format!("cycle {}, when fetch goes on", self.resume)
+        } else {
+            let from = if self.is_decoding { "the decoders" } else { "the op cache" };
+            format!("its turn to fetch from {from}")
+        }
+    }
+
     /// The operation that decides where to go on.
     pub(super) fn await_branch(&mut self, sequence: u64) {
         self.branch = Some(sequence);
@@ -234,6 +251,8 @@ impl<F: Feed> Core<F> {
                 break;
             }
             if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
+                // What was done towards it, such as a fetch of its first bytes, goes on in the next cycle.
+                self.is_active |= thread.fetcher.resume <= self.now;
                 break;
             }
             is_used |= !is_looping;
@@ -275,6 +294,7 @@ impl<F: Feed> Core<F> {
             let Some(from) = is_done.then(|| thread.feed.pass(self.now)).flatten() else {
                 return false;
             };
+            thread.resumes = from;
             thread.pages = thread.feed.pages();
             self.predictor.enter(index, thread.pages.space());
             let fetcher = &mut thread.fetcher;

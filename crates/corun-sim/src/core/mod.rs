@@ -26,6 +26,7 @@ mod retire;
 mod seats;
 mod stack;
 mod store_queue;
+mod stuck;
 mod thread;
 mod turn;
 mod unasked;
@@ -34,6 +35,8 @@ mod wheel;
 pub(crate) use flight::CAPACITY;
 pub use occupancy::Occupancy;
 pub use stack::CycleStack;
+pub(crate) use stuck::Progress;
+pub use stuck::{Stuck, StuckThread};
 
 use begins::Begins;
 use fetch::{Front, Pace};
@@ -67,6 +70,11 @@ pub(crate) trait Feed {
 
     /// Where its addresses lie in memory, from the last gate to the next.
     fn pages(&self) -> Pages;
+
+    /// An instruction of a block that it gave, for people, if that is known.
+    fn describe(&self, _block: u32, _instruction: u32) -> Option<String> {
+        None
+    }
 }
 
 /// What comes next in a program.
@@ -137,6 +145,8 @@ pub(crate) enum Pause {
     Ended,
     /// The time is over.
     Time,
+    /// What comes next never comes.
+    Stuck,
 }
 
 /// A core at work.
@@ -172,6 +182,10 @@ pub(crate) struct Core<F> {
     next_ask: Option<u64>,
     /// Whether anything happened in this cycle.
     is_active: bool,
+    /// Cycles that were simulated one by one.
+    steps: u64,
+    /// Whether what comes next never comes.
+    is_stuck: bool,
     due: Vec<Handle>,
     seats: seats::Seats,
     /// Of all threads together, or of each.
@@ -221,6 +235,8 @@ impl<F: Feed> Core<F> {
             next_taken: None,
             next_ask: None,
             is_active: false,
+            steps: 0,
+            is_stuck: false,
             due: Vec::new(),
             seats: seats::Seats::new(),
             begins: vec![Begins::of(model); count],
@@ -289,6 +305,9 @@ impl<F: Feed> Core<F> {
                 return Pause::Ended;
             }
             self.cycle(memory, Self::fetch);
+            if self.is_stuck {
+                return Pause::Stuck;
+            }
         }
         Pause::Time
     }
@@ -304,7 +323,11 @@ impl<F: Feed> Core<F> {
         self.execute(memory);
         self.rename();
         fetch(self, memory);
-        let passed = if self.is_active { 1 } else { self.next_event() - self.now };
+        let mut passed = if self.is_active { 1 } else { self.next_event() - self.now };
+        if self.never_comes(passed) {
+            (self.is_stuck, passed) = (true, 1);
+        }
+        self.steps += 1;
         for thread in &mut self.threads {
             thread.stack.pass(passed);
             thread.occupancy.pass(

@@ -68,7 +68,13 @@ impl<F: Feed> Core<F> {
         let mut moves = self.parameters.moves_a_cycle;
         let count = self.threads.len();
         self.threads[index].copies.begin(self.now);
-        match self.lacks_room(index) {
+        let lacking = self.lacks_room(index);
+        if lacking.as_ref().is_some_and(|full| full.own == 0) {
+            // Siblings alone fill it.
+            let since = self.threads[index].starved.unwrap_or(self.now);
+            self.threads[index].starved = Some(since);
+        }
+        match lacking {
             Some(Full { what, limit, own })
                 if count > 1 && limit.is_taken(own, self.parameters.dispatch) =>
             {
@@ -236,12 +242,17 @@ impl<F: Feed> Core<F> {
         let (now, thread) = (self.now, &mut self.threads[index]);
         let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
         if thread.lent.to.is_none_or(|head| is_miss && head != thread.head) {
+            let done = thread.flights.at(thread.head).done;
+            if is_miss && done == NEVER {
+                // It waits for a buffer, and nobody knows yet for how long.
+                return Component::Sibling(shared);
+            }
             let in_flight = thread.rob_used.max(1);
             let room = rob.alone.saturating_sub(in_flight);
             let cycles = if is_miss {
                 let growth = |more: u32, own: u32| f64::from(more) / f64::from(own.max(1));
                 let growth = growth(more, own).min(growth(room, in_flight));
-                let left = thread.flights.at(thread.head).done.saturating_sub(now);
+                let left = done.saturating_sub(now);
                 (left as f64 * growth / (1.0 + growth)) as u64
             } else {
                 more.min(room).div_ceil(dispatch).into()

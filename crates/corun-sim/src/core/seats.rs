@@ -73,7 +73,8 @@ impl<F: Feed> Core<F> {
             return Ok(());
         }
         let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
-        self.seats.is_crowded = own + wanted <= limit.own;
+        // What never fits waits until its siblings hold nothing, too.
+        self.seats.is_crowded = own + wanted <= limit.own || (never_fits && own == 0);
         Err(match is_taken {
             true => Ok(self.lost(index, (buffer, shared), own, limit.alone - own)),
             false => Err(buffer),
@@ -211,8 +212,9 @@ impl<F: Feed> Core<F> {
         let limit = self.parameters.schedulers[scheduler];
         let taken = u32::from(self.seats.taken[scheduler]);
         let own = self.threads[index].scheduler_used[scheduler] + taken;
+        // An instruction that needs more than its part waits until its siblings hold nothing.
+        self.seats.is_crowded = own < limit.own || own == taken;
         if self.threads.len() > 1 && limit.is_taken(own, 1) {
-            self.seats.is_crowded = own < limit.own;
             let what = (Component::Scheduler, Shared::Scheduler);
             return Ok(self.lost(index, what, own, limit.alone - own));
         }

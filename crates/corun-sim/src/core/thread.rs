@@ -63,6 +63,8 @@ pub(super) struct Thread<F> {
     pub(super) is_held: bool,
     /// From when on it renames again, after an instruction that says that it waits.
     pub(super) paused: u64,
+    /// From when on it goes on behind the last gate.
+    pub(super) resumes: u64,
     /// From when on it renames again, after it had to begin anew.
     pub(super) cleared: u64,
     /// The oldest load that it has to begin anew with, once that is the oldest instruction.
@@ -162,6 +164,7 @@ impl<F: Feed> Thread<F> {
             stack_moved: false,
             is_held: false,
             paused: 0,
+            resumes: 0,
             cleared: 0,
             too_early: None,
             is_anew: false,

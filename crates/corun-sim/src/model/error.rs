@@ -17,7 +17,7 @@ pub enum ModelError {
         known: Vec<&'static str>,
     },
     /// The file cannot be read.
-    #[error("could not read the core model {}: {source}", path.display())]
+    #[error("could not read the core model {}: {source}", corun_record::shown(path))]
     Unreadable {
         /// The file.
         path: PathBuf,

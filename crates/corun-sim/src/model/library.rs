@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use corun_record::{nearest_first, on_one_line};
+use corun_files::InputKind;
+use corun_record::{nearest_first, on_one_line, shortened};
 
 use super::error::{Fault, ModelError};
 use super::places::Places;
@@ -15,6 +16,10 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 pub const FORMAT: &str = "corun-model";
 /// The newest `version` of a model file that can be read.
 pub const VERSION: u32 = 1;
+/// Mistakes of a file that are told.
+const MOST_FAULTS: usize = 100;
+/// Characters of a sentence about one.
+const MOST_LETTERS: usize = 1000;
 
 /// The names of the models that come with corun.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -36,7 +41,7 @@ pub fn all() -> Result<Vec<CoreModel>, ModelError> {
 pub fn find(name: &str) -> Result<CoreModel, ModelError> {
     if name.ends_with(".toml") {
         let path = Path::new(name);
-        let text = std::fs::read_to_string(path)
+        let text = corun_files::text(path, InputKind::MODEL)
             .map_err(|source| ModelError::Unreadable { path: path.to_owned(), source })?;
         let model = CoreModel::from_toml(name, &text)?;
         return Ok(CoreModel { folder: path.parent().map(Path::to_owned), ..model });
@@ -58,11 +63,18 @@ impl CoreModel {
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ModelError> {
         let wrong = |mut faults: Vec<(usize, String)>| {
             faults.sort();
-            let line = |place: usize| 1 + text[..place.min(text.len())].matches('\n').count();
-            let faults = faults
-                .into_iter()
-                .map(|(place, sentence)| Fault { line: line(place), sentence })
-                .collect();
+            let (mut line, mut counted) = (1, 0);
+            let told = faults.iter().take(MOST_FAULTS).map(|(place, sentence)| {
+                let place = (*place).min(text.len());
+                line += text.as_bytes()[counted..place].iter().filter(|&&it| it == b'\n').count();
+                counted = place;
+                Fault { line, sentence: shortened(sentence, MOST_LETTERS).into_owned() }
+            });
+            let mut told: Vec<Fault> = told.collect();
+            if let Some(more) = faults.len().checked_sub(MOST_FAULTS).filter(|&more| more > 0) {
+                told.push(Fault { line, sentence: format!("and {more} more mistakes behind it") });
+            }
+            let faults = told;
             ModelError::Wrong { file: on_one_line(file), faults }
         };
         let unreadable = |error: toml::de::Error| {

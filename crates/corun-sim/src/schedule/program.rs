@@ -37,6 +37,8 @@ pub enum Step {
     Suspend(usize),
     /// Gives a signal: all that wait for it go on.
     Resume(usize),
+    /// Gives a signal to the one that has waited longest for it.
+    Notify(usize),
     /// Puts a message into a queue; waits while the queue is full.
     Send(usize),
     /// Takes a message from a queue; waits while it is empty.
@@ -354,7 +356,9 @@ impl Load {
                 Step::Send(place) | Step::Receive(place) => (place, self.queues.len(), "queue"),
                 Step::Fork(place) => (place, self.programs.len(), "program"),
                 Step::Disk(place, _) => (place, self.disks, "disk"),
-                Step::Suspend(place) | Step::Resume(place) => (place, self.signals, "signal"),
+                Step::Suspend(place) | Step::Resume(place) | Step::Notify(place) => {
+                    (place, self.signals, "signal")
+                }
                 _ => (0, 1, ""),
             };
             if place >= count {

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use corun_files::InputKind;
+use corun_record::shown;
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess};
 
 use super::Class;
@@ -267,8 +269,8 @@ impl TimingTable {
             return Self::named(name);
         };
         let file = folder.join(format!("{name}.csv"));
-        let text = std::fs::read_to_string(&file).map_err(|error| TableError {
-            table: file.display().to_string(),
+        let text = corun_files::text(&file, InputKind::TIMINGS).map_err(|error| TableError {
+            table: shown(&file),
             line: 1,
             expected: "a timing table beside the model that names it".to_owned(),
             found: error.to_string(),

@@ -29,5 +29,5 @@ pub fn steady(model: &CoreModel, code: &[u8]) -> (f64, CycleStack) {
     let block = corun_trace::decode(0x10_0000, code).unwrap();
     let values = vec![PATTERN; block.operands.len()];
     let copies = Copies { block: &block, values: &[values] };
-    steady_state(model, &mut Lowering::new(model, &timings), copies, 100)
+    steady_state(model, &mut Lowering::new(model, &timings), copies, 100).unwrap()
 }

@@ -66,7 +66,7 @@ pub fn simulated(model: &CoreModel, traces: &[&Trace], placement: &str, phases: 
     let first = traces[0].threads()[0].instructions;
     let phases =
         (0..phases).map(|phase| phase_of(model, &processes, &seating, first / 4, (phase, phases)));
-    Outcome { placement, phases: phases.collect() }
+    Outcome { placement, phases: phases.collect(), matched: Vec::new() }
 }
 
 fn phase_of(
@@ -107,6 +107,7 @@ fn setup<'a, 't>(
         switch_us: 1.0,
         pages: PageSize::Small,
         seed: 1,
+        offsets: &[],
         first_turn: 0,
         own_code: false,
     }
@@ -126,7 +127,7 @@ pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 
     let run = |placement: &str, seating: Seating| {
         let setup = Setup { own_code, ..setup(model, &timings, &processes, &seating, warm_up) };
         let phases = (0..2).map(|phase| simulate_together(setup, phase, 2).unwrap()).collect();
-        Outcome { placement: placement.parse().unwrap(), phases }
+        Outcome { placement: placement.parse().unwrap(), phases, matched: Vec::new() }
     };
     let spread = run("spread", vec![vec![vec![0]]]);
     run("full@2", vec![vec![vec![0], vec![0]]]).per_core(&spread).unwrap().mean
@@ -140,7 +141,8 @@ pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     let timings = timings(model);
     let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &seating, first / 4) };
     let phase = simulate_together(setup, 0, 1).unwrap();
-    Outcome { placement: corun_record::Placement::Full(Some(2)), phases: vec![phase] }
+    let placement = corun_record::Placement::Full(Some(2));
+    Outcome { placement, phases: vec![phase], matched: Vec::new() }
 }
 
 /// A branch that goes either way by chance, and nothing that takes time.

@@ -45,8 +45,10 @@ blocks_begin(void)
 }
 
 const struct known_block *
-block_of(uint32_t number)
+block_of(uint64_t number)
 {
+    if (number == 0 || number > blocks.count)
+        return NULL;
     return &blocks.chunks[number / CHUNK][number % CHUNK];
 }
 

@@ -59,6 +59,7 @@ struct plan *plan_create(void *drcontext, instrlist_t *instructions);
 
 void plan_free(void *drcontext, struct plan *plan);
 
-const struct known_block *block_of(uint32_t number);
+/* NULL if no block has this number. */
+const struct known_block *block_of(uint64_t number);
 
 #endif

@@ -23,6 +23,9 @@ static bool is_traced = true; /* false in a child that fork has copied */
 static void *first_block;     /* where the program begins */
 static uint32_t threads;      /* that are traced */
 
+/* Of DynamoRIO as build/dynamorio.rs mends it: where the code lies that is instrumented again, if it is. */
+app_pc corun_fragment_being_translated(void *drcontext);
+
 static struct stream *
 stream_of(void *drcontext)
 {
@@ -241,14 +244,39 @@ on_quota(uint is_recorded)
     schedule_ask(stream_of(dr_get_current_drcontext()), is_recorded);
 }
 
+static uint
+left_of_quota(void)
+{
+    return slots_offset + offsetof(struct stream_slots, left);
+}
+
+/* Whether an instruction is the one with which `count_down` begins, as it was made or as it is decoded. */
+static bool
+counts_down(instr_t *instruction)
+{
+    int opcode = instr_get_opcode(instruction);
+    if ((opcode != OP_sub && opcode != OP_add) || instr_num_dsts(instruction) != 1)
+        return false;
+    opnd_t to = instr_get_dst(instruction, 0);
+    if (!opnd_is_far_memory_reference(to) || opnd_get_segment(to) != segment)
+        return false;
+    if (opnd_is_far_abs_addr(to))
+        return (ptr_uint_t)opnd_get_addr(to) == left_of_quota();
+    return opnd_is_far_base_disp(to) && opnd_get_base(to) == DR_REG_NULL &&
+        opnd_get_index(to) == DR_REG_NULL && opnd_get_disp(to) == (int)left_of_quota();
+}
+
+/* Code that is recorded subtracts, code that is only counted adds: so it can be told later what it was. */
 static void
 count_down(const struct site *site)
 {
     void *drcontext = site->drcontext;
-    opnd_t left = dr_raw_tls_opnd(drcontext, segment, slots_offset + offsetof(struct stream_slots, left));
+    opnd_t left = dr_raw_tls_opnd(drcontext, segment, left_of_quota());
+    int32_t count = site->plan->instructions;
     instr_t *enough = INSTR_CREATE_label(drcontext);
     drreg_reserve_aflags(drcontext, site->list, site->where);
-    insert(site, INSTR_CREATE_sub(drcontext, left, OPND_CREATE_INT32(site->plan->instructions)));
+    insert(site, site->plan->is_recorded ? INSTR_CREATE_sub(drcontext, left, OPND_CREATE_INT32(count))
+                                         : INSTR_CREATE_add(drcontext, left, OPND_CREATE_INT32(-count)));
     insert(site, INSTR_CREATE_jcc(drcontext, OP_jns, opnd_create_instr(enough)));
     dr_insert_clean_call_ex(drcontext, site->list, site->where, on_quota, DR_CLEANCALL_MULTIPATH, 1,
                             OPND_CREATE_INT32(site->plan->is_recorded));
@@ -268,6 +296,37 @@ on_start(void)
     hide_environment((uint64_t *)context.xsp);
 }
 
+/* Whether code in the cache that counts down is recorded: as `instead` says if it does not count. */
+static bool
+was_recorded(void *drcontext, app_pc cached, bool instead)
+{
+    enum { FAR_ENOUGH = 32 };
+    instr_t instruction;
+    bool is_recorded = instead, is_found = false;
+    instr_init(drcontext, &instruction);
+    for (int i = 0; i < FAR_ENOUGH && cached != NULL && !is_found; i++) {
+        instr_reset(drcontext, &instruction);
+        cached = decode(drcontext, cached, &instruction);
+        if (cached != NULL && counts_down(&instruction)) {
+            is_found = true;
+            is_recorded = instr_get_opcode(&instruction) == OP_sub;
+        }
+    }
+    instr_free(drcontext, &instruction);
+    return is_recorded;
+}
+
+/* Whether a block is to be recorded that is instrumented now, or as it was if its code is made again because it
+ * faulted: since then, the schedule may have come further. */
+static bool
+is_to_be_recorded(void *drcontext, bool translating)
+{
+    bool now = schedule_instruments();
+    app_pc cached = translating ? corun_fragment_being_translated(drcontext) : NULL;
+    bool may_change = !schedule_is_whole() && !schedule_keeps_code();
+    return cached != NULL && may_change ? was_recorded(drcontext, cached, now) : now;
+}
+
 static dr_emit_flags_t
 on_block(void *drcontext, void *tag, instrlist_t *list, bool for_trace, bool translating,
          void **user_data)
@@ -276,9 +335,8 @@ on_block(void *drcontext, void *tag, instrlist_t *list, bool for_trace, bool tra
         first_block = tag;
     *user_data = is_traced ? plan_create(drcontext, list) : NULL;
     if (*user_data != NULL)
-        ((struct plan *)*user_data)->is_recorded = schedule_instruments();
-    /* Code that the schedule made obsolete cannot be instrumented a second time as it was. */
-    return schedule_is_whole() || schedule_keeps_code() ? DR_EMIT_DEFAULT : DR_EMIT_STORE_TRANSLATIONS;
+        ((struct plan *)*user_data)->is_recorded = is_to_be_recorded(drcontext, translating);
+    return DR_EMIT_DEFAULT;
 }
 
 static dr_emit_flags_t
@@ -327,10 +385,10 @@ cut(struct stream *stream, app_pc pc)
 {
     struct stream_slots *slots = stream->slots;
     uint64_t *entry = slots->entry;
-    if (entry == NULL)
+    if (entry == NULL || entry < stream->start || entry >= stream->limit)
         return;
     const struct known_block *block = block_of(entry[0]);
-    if (pc < block->start || pc >= block->start + block->bytes)
+    if (block == NULL || pc < block->start || pc >= block->start + block->bytes)
         return;
     slots->next = entry;
     if (pc != block->start) {
@@ -345,14 +403,53 @@ cut(struct stream *stream, app_pc pc)
     slots->entry = NULL;
 }
 
+/* How many instructions begin between two addresses. */
+static int32_t
+instructions_between(void *drcontext, app_pc from, app_pc to)
+{
+    int32_t count = 0;
+    while (from != NULL && from < to) {
+        from = decode_next_pc(drcontext, from);
+        count++;
+    }
+    return count;
+}
+
+/* The thread leaves a block before the instruction at `pc`, whose code in the cache has come to `cached`: what
+ * was counted of the block and is not executed is taken back. */
+static void
+uncount(void *drcontext, struct stream *stream, app_pc pc, instrlist_t *list, app_pc from, app_pc cached)
+{
+    app_pc block = NULL;
+    int32_t counted = 0;
+    for (instr_t *instruction = list == NULL ? NULL : instrlist_first(list);
+         instruction != NULL && from < cached; instruction = instr_get_next(instruction)) {
+        from += instr_length(drcontext, instruction);
+        if (!instr_is_app(instruction) && counts_down(instruction)) {
+            int32_t number = opnd_get_immed_int(instr_get_src(instruction, 0));
+            counted = number < 0 ? -number : number;
+            block = instr_get_app_pc(instruction);
+        }
+    }
+    if (block == NULL || pc < block)
+        return;
+    int32_t executed = instructions_between(drcontext, block, pc);
+    if (executed < counted)
+        stream->slots->left += counted - executed;
+}
+
 static bool
 on_restore_state(void *drcontext, bool restore_memory, dr_restore_state_info_t *info)
 {
     struct stream *stream = stream_of(drcontext);
     if (restore_memory && stream != NULL && info->raw_mcontext_valid &&
         info->fragment_info.cache_start_pc != NULL &&
-        register_at_guard(drcontext, stream, info->raw_mcontext) == DR_REG_NULL)
+        register_at_guard(drcontext, stream, info->raw_mcontext) == DR_REG_NULL) {
         cut(stream, info->mcontext->pc);
+        if (!schedule_is_whole())
+            uncount(drcontext, stream, info->mcontext->pc, info->fragment_info.ilist,
+                    info->fragment_info.cache_start_pc, info->raw_mcontext->pc);
+    }
     return true;
 }
 
@@ -389,8 +486,11 @@ on_system_call(void *drcontext, int number)
     struct stream *stream = stream_of(drcontext);
     stream_mark(stream, CHANNEL_SYSTEM_CALL, number);
     stream->makes_process = makes_process(drcontext, number);
-    if (replaces_program(number))
+    if (replaces_program(number)) {
         stream_hand_over(stream, 0);
+        if (!stream->discarded)
+            channel_send(CHANNEL_EXEC, stream->thread, 0, 0);
+    }
     return true;
 }
 

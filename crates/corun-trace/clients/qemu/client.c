@@ -417,11 +417,14 @@ on_system_call(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, u
                uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
     struct stream *s = &stream;
+    bool is_exec = number == SYS_execve || number == SYS_execveat;
+    if (is_exec && s->has_begun && !channel.is_detached)
+        send_message(CHANNEL_EXEC, s->thread, 0, 0);
     if (!s->is_recording)
         return;
     mark(s, CHANNEL_SYSTEM_CALL, (uint64_t)number);
     /* What comes after may be another program, or nothing. */
-    if (number == SYS_execve || number == SYS_execveat) {
+    if (is_exec) {
         hand_over(s);
         take_buffer(s);
     }

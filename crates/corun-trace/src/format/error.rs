@@ -52,6 +52,15 @@ pub enum FormatError {
         /// The number asked for.
         found: u32,
     },
+    /// What reads the trace needs code, and the trace has none.
+    #[error(
+        "expected the bytes of every instruction, found none of the block at {address:#x}: this trace was \
+         imported from records that hold no code"
+    )]
+    NoCode {
+        /// Where the first block without bytes lies.
+        address: u64,
+    },
 }
 
 impl FormatError {
@@ -82,6 +91,10 @@ impl Actionable for FormatError {
                  is good."
             }
             Self::NoThread { .. } => "Name a thread that `corun trace info` lists.",
+            Self::NoCode { .. } => {
+                "Record the program itself with `corun trace -o FILE -- COMMAND`; a trace without code can only be \
+                 shown (`corun trace info`), checked, and written for ChampSim (`corun trace convert --to champsim`)."
+            }
         }
         .to_owned()
     }

@@ -91,7 +91,7 @@ impl Opening {
     /// Of a trace that another tracer's `file` was converted to.
     pub(crate) fn imported(file: &Path, format: &str) -> Self {
         Self {
-            command: vec![file.display().to_string()],
+            command: vec![file.to_string_lossy().into_owned()],
             tracer: TracerName { name: format.to_owned(), version: String::new() },
             remarks: vec!["Converted: the machine it was traced on is not known.".to_owned()],
             ..Self::default()

@@ -61,6 +61,8 @@ pub(super) struct Map {
     pub has_end: bool,
     /// Up to where whole and sound frames lie.
     pub until: u64,
+    /// Bytes behind these that make no whole frame: of one that was cut off, or of nothing at all.
+    pub left: u64,
 }
 
 /// Checks the first bytes of a trace.
@@ -125,7 +127,14 @@ pub(super) fn by_index(source: &Source) -> Result<Option<Map>, FormatError> {
         frame(offset, kind, &mut content)?;
         contents.take(kind, &content, offset)?;
     }
-    Ok(Some(Map { contents, entries, damage: None, has_end: true, until: source.length() }))
+    Ok(Some(Map {
+        contents,
+        entries,
+        damage: None,
+        has_end: true,
+        until: source.length(),
+        left: 0,
+    }))
 }
 
 /// What lies where, by reading every frame up to the last whole and sound one.
@@ -139,6 +148,7 @@ pub(super) fn by_scan(source: &Source) -> Result<Map, FormatError> {
         damage: None,
         has_end: false,
         until: PREAMBLE_LENGTH as u64,
+        left: 0,
     };
     let (mut payload, mut content) = (Vec::new(), Vec::new());
     while !map.has_end {
@@ -155,7 +165,9 @@ pub(super) fn by_scan(source: &Source) -> Result<Map, FormatError> {
         let found = format!("{} bytes more", source.length() - map.until);
         map.damage = Some(FormatError::damaged(map.until, "the end of the file", found));
     }
+    let is_cut = map.damage.is_none() && !map.has_end && map.until < source.length();
     if map.contents.opening.is_some() {
+        map.left = if is_cut { source.length() - map.until } else { 0 };
         return Ok(map);
     }
     Err(map.damage.unwrap_or_else(|| {

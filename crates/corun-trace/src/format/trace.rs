@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::slice;
 
@@ -62,12 +61,17 @@ impl Trace {
     /// If it cannot be read, is no trace, or is damaged before its first events.
     pub fn open(path: &Path) -> Result<Self, FormatError> {
         let unreadable = |source| FormatError::Unreadable { at: 0, source };
-        let file = File::open(path).map_err(unreadable)?;
-        let metadata = file.metadata().map_err(unreadable)?;
-        if !metadata.is_file() {
-            return Err(unreadable(io::Error::other("expected a file, found something else")));
-        }
-        Self::read(Source::File { file, length: metadata.len() })
+        Self::from_file(corun_files::random(path).map_err(unreadable)?)
+    }
+
+    /// As [`Trace::open`], of a file that is open already.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn from_file(file: File) -> Result<Self, FormatError> {
+        let unreadable = |source| FormatError::Unreadable { at: 0, source };
+        let length = file.metadata().map_err(unreadable)?.len();
+        Self::read(Source::File { file, length })
     }
 
     /// A trace that lies in memory.
@@ -110,6 +114,16 @@ impl Trace {
     /// All blocks, by identity.
     pub fn blocks(&self) -> &[Block] {
         &self.map.contents.blocks
+    }
+
+    /// Refuses a trace that lacks the bytes of some instructions, as imported ones do: whoever decodes or simulates
+    /// instructions asks this before any work begins.
+    ///
+    /// # Errors
+    /// If a block has no bytes.
+    pub fn require_code(&self) -> Result<(), FormatError> {
+        let without = self.blocks().iter().find(|block| block.bytes().is_none_or(<[u8]>::is_empty));
+        without.map_or(Ok(()), |block| Err(FormatError::NoCode { address: block.address }))
     }
 
     /// The block that an event of this trace names.

@@ -13,6 +13,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 use rustix::pipe::PipeFlags;
 
+use super::library::own_folder;
+use crate::Unavailable;
+
 const BUFFER: usize = 1 << 20;
 const GUARD: usize = 4096;
 const MESSAGE: usize = 16;
@@ -48,6 +51,8 @@ pub(crate) enum Message {
     Full { thread: u32, buffer: u32, bytes: u32 },
     /// A program begins, in the process of this number: its blocks are counted from 1.
     Image(u32),
+    /// A thread is about to make its process another program, if the kernel lets it.
+    Replaced(u32),
     /// A thread begins to fill a buffer.
     Taken { thread: u32, buffer: u32 },
 }
@@ -70,10 +75,15 @@ impl Channel {
     }
 
     /// What a client must be told to open it.
-    pub(crate) fn name(&self) -> String {
+    ///
+    /// # Errors
+    /// If there is no `/proc` through which it can.
+    pub(crate) fn name(&self) -> Result<String, Unavailable> {
+        let folder = own_folder()?;
+        let number = folder.file_name().unwrap_or_default().display();
         let (buffers, code) = (self.buffers.as_raw_fd(), self.code.get_ref().as_raw_fd());
         let (full, free) = (self.full.writer.as_raw_fd(), self.free.reader.as_raw_fd());
-        format!("{},{buffers},{code},{full},{free}", std::process::id())
+        Ok(format!("{number},{buffers},{code},{full},{free}"))
     }
 
     /// Leaves words for the client, before those of blocks.
@@ -183,6 +193,7 @@ fn message(bytes: &[u8]) -> io::Result<Message> {
         2 => Ok(Message::Full { thread, buffer, bytes }),
         3 => Ok(Message::Image(thread)),
         4 => Ok(Message::Taken { thread, buffer }),
+        5 => Ok(Message::Replaced(thread)),
         _ => Err(io::Error::other(format!("expected a message of a client, found kind {kind}"))),
     }
 }

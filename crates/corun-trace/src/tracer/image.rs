@@ -1,6 +1,10 @@
 //! Which file the kernel would load for a program: scripts name their interpreter.
 //!
 //! DynamoRIO and QEMU load the program in the kernel's place and know executables only.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the beginning of a program, of a length that is set"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

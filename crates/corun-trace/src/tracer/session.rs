@@ -6,8 +6,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use corun_machine::descendants::{Mark, Orphans};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 
 use super::channel::{Channel, Code, Message};
@@ -18,6 +19,9 @@ use crate::{Ending, Plan, Sink, Target, TraceError, Traced};
 
 /// How often a request to stop is looked at while the program says nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// A client says that the first thread begins before the program does anything; a tracer that has not come so far
+/// in this time hangs.
+const LONGEST_START: Duration = Duration::from_secs(30);
 
 /// Understands the buffers of one kind of client.
 pub(super) trait Interpreter {
@@ -41,6 +45,9 @@ pub(super) trait Interpreter {
         code: &mut Code,
         sink: &mut dyn Sink,
     ) -> Result<usize, EntryError>;
+
+    /// Whether the client has not said that a thread ended.
+    fn is_open(thread: &Self::Thread) -> bool;
 
     /// Nothing more comes of a thread: tells what was still open.
     fn end_thread(&mut self, thread: Self::Thread, sink: &mut dyn Sink) -> Result<(), EntryError>;
@@ -69,25 +76,44 @@ pub(super) fn trace<I: Interpreter>(
     let line = image::resolve(target).map_err(unrunnable)?;
     let mut channel = Channel::new().map_err(failed::<I>)?;
     channel.leave(&interpreter.words()).map_err(failed::<I>)?;
-    let mut command = command(&line, &channel.name());
+    let mut command = command(&line, &channel.name()?);
     if plan.is_silent() {
         silence(&mut command);
     }
-    // SAFETY: the call is one system call, which may be made between fork and exec.
+    let mark = Mark::prepare(Orphans::Left);
+    // SAFETY: the calls are system calls, which may be made between fork and exec.
     unsafe {
-        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+        command.pre_exec(move || {
+            mark.apply();
+            Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+        });
     }
-    let process = Running(command.spawn().map_err(unrunnable)?);
+    let process = Running(command.spawn().map_err(unrunnable)?, mark);
     let threads = HashMap::new();
     let taken = Vec::new();
-    let mut session =
-        Session { process, channel, interpreter, threads, sink, taken, has_told: false };
+    let mut session = Session {
+        process,
+        channel,
+        interpreter,
+        threads,
+        sink,
+        taken,
+        has_told: false,
+        is_replaced: false,
+    };
     let was_stopped = session.serve(stop)?;
     session.tell_unfinished()?;
+    let is_left_open = !session.is_replaced && session.threads.values().any(I::is_open);
     session.end_threads().map_err(broken::<I>)?;
     let status = session.process.0.wait().map_err(failed::<I>)?;
     let ending = match ending(status) {
         _ if was_stopped => Ending::Interrupted,
+        // Its client is told when a program exits, but not when the tracer gives up.
+        Ending::Exited(code) if session.has_told && is_left_open => {
+            return Err(failed::<I>(io::Error::other(format!(
+                "it gave up in the middle of the program, with exit code {code}"
+            ))));
+        }
         ending if session.has_told => ending,
         ending => {
             return Err(failed::<I>(io::Error::other(format!(
@@ -110,10 +136,12 @@ struct Session<'a, I: Interpreter> {
     /// The threads that fill a buffer, and which; the older ones first.
     taken: Vec<(u32, u32)>,
     has_told: bool,
+    /// The process has tried to become another program, at least.
+    is_replaced: bool,
 }
 
-/// Ends the program when it is dropped, whatever the reason.
-struct Running(Child);
+/// Ends the program and what it left running when it is dropped, whatever the reason.
+struct Running(Child, Mark);
 
 impl Running {
     fn handle(&self) -> io::Result<OwnedFd> {
@@ -125,6 +153,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+        self.1.end_all();
     }
 }
 
@@ -132,16 +161,25 @@ impl<I: Interpreter> Session<'_, I> {
     /// True if the program was stopped. It may have ended by itself: Ctrl-C is a signal to it, too.
     fn serve(&mut self, stop: &AtomicBool) -> Result<bool, TraceError> {
         let handle = self.process.handle().map_err(failed::<I>)?;
+        let begun = Instant::now();
         let mut is_killed = false;
+        let mut has_begun = false;
         loop {
             let has_ended = self.process.0.try_wait().map_err(failed::<I>)?.is_some();
             let patience = if has_ended { Duration::ZERO } else { PATIENCE };
             if self.channel.wait(&handle, patience).map_err(failed::<I>)? {
+                has_begun = true;
                 for message in self.channel.receive().map_err(failed::<I>)? {
                     self.take(message)?;
                 }
             } else if has_ended {
                 return Ok(stop.load(Ordering::Relaxed));
+            }
+            if !has_begun && !has_ended && begun.elapsed() > LONGEST_START {
+                return Err(failed::<I>(io::Error::other(format!(
+                    "it did not begin to run the program in {} s",
+                    LONGEST_START.as_secs()
+                ))));
             }
             if !is_killed && stop.load(Ordering::Relaxed) {
                 is_killed = true;
@@ -154,6 +192,7 @@ impl<I: Interpreter> Session<'_, I> {
         match message {
             // Only the first program of a process is traced.
             Message::Image(_) => {}
+            Message::Replaced(_) => self.is_replaced = true,
             Message::Thread(tid) => {
                 self.channel.add_thread().map_err(failed::<I>)?;
                 self.begin_thread(tid).map_err(broken::<I>)?;

@@ -139,7 +139,7 @@ fn a_cut_trace_is_given_an_end_and_keeps_its_whole_frames() {
     for cut in [bytes.len() / 2, bytes.len() - 1, bytes.len()] {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes[..cut]).unwrap();
-        end_early(file.path(), &remark).unwrap();
+        end_early(file.reopen().unwrap(), &remark).unwrap();
         let trace = Trace::open(file.path()).unwrap();
         assert!(trace.is_complete());
         assert_eq!(trace.closing(), Some(&remark));
@@ -149,7 +149,7 @@ fn a_cut_trace_is_given_an_end_and_keeps_its_whole_frames() {
         let ended = std::fs::read(file.path()).unwrap();
         let (found, error) = read(ended.clone());
         assert!(error.is_none() && is_beginning(&found, &whole), "{error:?}");
-        end_early(file.path(), &Closing::default()).unwrap();
+        end_early(file.reopen().unwrap(), &Closing::default()).unwrap();
         assert!(ended == std::fs::read(file.path()).unwrap(), "an end stays as it is");
     }
     assert!(0 < kept[0] && kept[0] < kept[1] && kept[1] < kept[2], "{kept:?}");
@@ -159,7 +159,7 @@ fn a_cut_trace_is_given_an_end_and_keeps_its_whole_frames() {
 fn what_is_no_trace_is_given_no_end() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "text of someone").unwrap();
-    assert!(end_early(file.path(), &Closing::default()).is_err());
+    assert!(end_early(file.reopen().unwrap(), &Closing::default()).is_err());
     assert_eq!(std::fs::read(file.path()).unwrap(), b"text of someone");
 }
 

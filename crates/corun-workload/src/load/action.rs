@@ -238,6 +238,13 @@ impl Disposition {
             _ => Self::Open,
         }
     }
+
+    /// Whether a request ends in the protocol's name collision (0xc0000035): it wants to create what
+    /// existed before, and its line says that it fails. The original opens what is there all the
+    /// same, which is what a line that succeeds asks for.
+    pub(crate) fn collides(self, existed: bool, succeeds: bool) -> bool {
+        self == Self::Create && existed && !succeeds
+    }
 }
 
 /// The bit of a request's options that asks for a directory (MS-SMB2, 2.2.13, CreateOptions).

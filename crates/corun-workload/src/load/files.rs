@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rustix::io::Errno;
 
-use super::{Action, Answer, Disposition, Failure, Handle};
+use super::{Action, Answer, Disposition, Failure, Handle, PathId};
 
 /// What a file system may need beside a file's bytes: its blocks are not filled to the end.
 pub(super) const BLOCK: u64 = 4096;
@@ -45,7 +45,12 @@ impl Files {
     ) -> Result<Answer, Failure> {
         match action {
             Action::Create { path, directory, disposition, handle } => {
-                let entry = self.create(&paths[path.index()], directory, disposition)?;
+                let path = name(paths, path);
+                let existed = path.is_empty() || self.entries.contains_key(path);
+                let entry = self.create(path, directory, disposition)?;
+                if disposition.collides(existed, succeeds) {
+                    return Err(Errno::EXIST.into());
+                }
                 if succeeds {
                     self.hold(entry);
                     self.open.push((handle, entry));
@@ -85,15 +90,15 @@ impl Files {
             | Action::SetFileInformation { handle }
             | Action::Lock { handle, .. }
             | Action::Unlock { handle, .. } => _ = self.opened(handle)?,
-            Action::Unlink { path } => self.unlink(&paths[path.index()])?,
+            Action::Unlink { path } => self.unlink(name(paths, path))?,
             Action::Rename { from, to } => {
-                self.rename(&paths[from.index()], &paths[to.index()])?;
+                self.rename(name(paths, from), name(paths, to))?;
             }
             // Nobody looks at the answer.
-            Action::MakeDirectory { path } => _ = self.make_directory(&paths[path.index()]),
-            Action::RemoveDirectory { path } => self.remove_directory(&paths[path.index()])?,
+            Action::MakeDirectory { path } => _ = self.make_directory(name(paths, path)),
+            Action::RemoveDirectory { path } => self.remove_directory(name(paths, path))?,
             Action::RemoveTree { path } => {
-                let below = self.below(&paths[path.index()]);
+                let below = self.below(name(paths, path));
                 let files = below.into_iter().filter(|(_, entry)| *entry != Entry::Directory);
                 files.for_each(|(path, _)| self.remove(&path));
             }
@@ -125,6 +130,9 @@ impl Files {
         if directory {
             // It may be there.
             let _ = self.make_directory(path);
+        }
+        if path.is_empty() {
+            return Ok(Entry::Directory);
         }
         match self.entries.get(path) {
             Some(Entry::File(_)) if directory => Err(Errno::NOTDIR),
@@ -269,6 +277,11 @@ impl Files {
         let before = std::mem::replace(&mut self.files[file].length, length);
         self.bytes = self.bytes.saturating_sub(on_disk(before)).saturating_add(on_disk(length));
     }
+}
+
+/// A path without the strokes at its end, which a directory's name may have; empty for the root.
+fn name(paths: &[String], path: PathId) -> &str {
+    paths[path.index()].trim_end_matches('/')
 }
 
 fn is_below(path: &str, directory: &str) -> bool {

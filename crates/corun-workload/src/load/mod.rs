@@ -11,7 +11,8 @@ mod replay;
 use std::path::Path;
 use std::sync::Arc;
 
-use corun_record::on_one_line;
+use corun_files::InputKind;
+use corun_record::{on_one_line, shown};
 
 use crate::{About, Domain, Mode, Parameter, Parameters, Tag, Tally, Usual, WorkloadError};
 pub(crate) use action::{Action, Disposition, Handle, Kind, PathId};
@@ -89,10 +90,8 @@ impl Load {
         let Some(path) = parameters.file(&LOAD)? else {
             return Ok(Arc::new(Self::own()));
         };
-        let text = std::fs::read(path).map_err(|source| WorkloadError::UnreadableLoad {
-            workload,
-            path: path.to_owned(),
-            source,
+        let text = corun_files::bytes(path, InputKind::REQUESTS).map_err(|source| {
+            WorkloadError::UnreadableLoad { workload, path: path.to_owned(), source }
         })?;
         Self::parse(&name(path), &String::from_utf8_lossy(&text)).map(Arc::new).map_err(|broken| {
             WorkloadError::BrokenLoad {
@@ -129,5 +128,5 @@ impl Load {
 }
 
 fn name(path: &Path) -> String {
-    path.display().to_string()
+    shown(path)
 }

@@ -122,6 +122,38 @@ WriteX 2 4095 1 1 0x0"#;
     }
 
     #[test]
+    fn creating_what_exists_fails_where_the_line_says_so() {
+        let directory = |status: &str| format!("NTCreateX \"\\d\" 1 2 1 {status}");
+        let file = |status: &str| format!("NTCreateX \"\\f\" 0 2 1 {status}");
+        for lines in [
+            format!("Mkdir \"\\d\" 0x0\n{}", directory("0xc0000035")),
+            format!("Mkdir \"\\d\" 0x0\n{}\nClose 1 0x0", directory("0x0")),
+            format!("{}\nClose 1 0x0\n{}", file("0x0"), file("0xc0000035")),
+            format!("{}\nClose 1 0x0\n{}\nClose 1 0x0", file("0x0"), file("0x0")),
+        ] {
+            assert_eq!(mismatch(&lines), None, "{lines}");
+        }
+        // Nothing is there to collide with, and opening makes no collision.
+        for lines in [directory("0xc0000035"), file("0xc0000035")] {
+            assert_eq!(mismatch(&lines), Some((1, "success, not a failure".to_owned())));
+        }
+        let opened = format!("{}\nNTCreateX \"\\f\" 0 1 2 0xc0000035", file("0x0"));
+        assert_eq!(mismatch(&opened), Some((2, "success, not a failure".to_owned())));
+    }
+
+    #[test]
+    fn a_name_with_a_stroke_behind_it_is_the_same_directory() {
+        let lines = "Mkdir \"\\d\" 0x0\nNTCreateX \"\\d\\\" 1 2 1 0xc0000035\n\
+                     NTCreateX \"\\d\\a\" 0 2 2 0x0\nNTCreateX \"\\\" 1 1 3 0x0";
+        let load = Load::parse("test", lines).unwrap();
+        let mut files = Files::default();
+        for line in &load.lines {
+            let ended = files.carry_out(line.action, line.succeeds, &load.paths);
+            assert!(load.judge(line, ended).is_ok(), "{line:?}");
+        }
+    }
+
+    #[test]
     fn what_its_line_says_and_odd_paths_are_no_mismatch() {
         assert_eq!(Load::own().rehearse().mismatch, None);
         for lines in [

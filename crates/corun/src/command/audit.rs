@@ -8,7 +8,7 @@ use clap::Args;
 use corun_audit::native::{Native, facts};
 use corun_audit::{FEWEST_ROUNDS, Facts, Property, Settings, conduct};
 use corun_machine::{CpuSet, Machine};
-use corun_measure::machine_summary;
+use corun_measure::{Surroundings, machine_summary};
 use corun_record::{Audit, AuditRow, AuditVerdict, Caveat, Document, Exit, Witness};
 use corun_report::{audit_to_csv, audit_to_terminal};
 
@@ -64,6 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let settings =
         Settings { budget: arguments.budget, seed: arguments.seed.unwrap_or_else(seed::fresh) };
     let interrupt = interruption::on_signals()?;
+    let surroundings = Surroundings::look();
     let mut native = Native::new(interrupt, facts.cpus(), !arguments.no_events);
     let line = StepProgress::new(arguments.quiet);
     let conducted = conduct(&properties, &facts, &mut native, settings, &mut |round, property| {
@@ -84,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         machine: machine_summary(&machine),
         held_on: facts.held_on,
         witness: native.witness(),
-        caveats: caveats(&machine, &native, &conducted.rows),
+        caveats: [surroundings.caveats(), caveats(&machine, &native, &conducted.rows)].concat(),
         rows: conducted.rows,
     };
     if audit.interrupted && audit.rounds == 0 {
@@ -116,7 +117,8 @@ impl Arguments {
             })?;
         }
         let is_meant = |property: &&Property| {
-            self.only.is_empty() || self.only.iter().any(|name| name == property.name)
+            let is_named = self.only.iter().any(|name| name == property.name);
+            is_named || (self.only.is_empty() && (self.list || !property.is_by_name_only))
         };
         Ok(corun_audit::ALL.iter().filter(is_meant).collect())
     }
@@ -139,7 +141,8 @@ fn list(properties: &[&Property], facts: &Facts) -> String {
     let widest = properties.iter().map(|property| property.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for property in properties {
-        text += &format!("{:widest$}  {}\n", property.name, property.question);
+        let rarely = if property.is_by_name_only { " (with --only alone)" } else { "" };
+        text += &format!("{:widest$}  {}{rarely}\n", property.name, property.question);
         if let Err(why) = (property.plan)(facts) {
             text += &format!("{:widest$}  not possible here: {why}\n", "");
         }

@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match destination {
         Some(destination) => destination.write(&report.to_json())?,
         None => {
-            terminal::show(&draw(&report, terminal::columns(), terminal::has_colour()))?;
+            terminal::show_coloured(&draw(&report, terminal::columns(), terminal::has_colour()))?;
         }
     }
     Ok(code(Exit::Done))

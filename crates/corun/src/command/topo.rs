@@ -10,9 +10,9 @@ use corun_machine::probe::{self, Probe, ProbeObserver, ProbedMachine};
 use corun_measure::execution::Interrupt;
 use corun_record::Exit;
 use corun_report::Destination;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::problem::{Problem, code};
+use crate::progress::StepProgress;
 use crate::{interruption, seed, terminal, values};
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let machine = Machine::read(&arguments.root)?;
     let probe = arguments.probe.then(|| arguments.probe(&machine)).transpose()?;
     if exports.is_empty() {
-        terminal::show(&drawing(&machine, probe.as_ref()))?;
+        terminal::show_coloured(&drawing(&machine, probe.as_ref()))?;
     }
     for (destination, form) in exports {
         destination.write(&form(&machine, probe.as_ref()))?;
@@ -88,25 +88,20 @@ impl Arguments {
         let seed = self.seed.unwrap_or_else(seed::fresh);
         let mut progress = Progress::new(interruption::on_signals()?);
         let probe = probe::probe(machine, seed, self.probe_time, &mut progress);
-        progress.bar.finish_and_clear();
+        progress.line.finish();
         Ok(probe?)
     }
 }
 
 /// A line on a terminal that says which pair is measured.
 struct Progress {
-    bar: ProgressBar,
+    line: StepProgress,
     interrupt: Interrupt,
 }
 
 impl Progress {
     fn new(interrupt: Interrupt) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
-        Self { bar, interrupt }
+        Self { line: StepProgress::new(false), interrupt }
     }
 }
 
@@ -118,8 +113,7 @@ impl ProbeObserver for Progress {
         } else {
             format!("random pair {}", number - planned)
         };
-        self.bar.set_message(format!("CPUs {one} and {other}, {which}"));
-        self.bar.tick();
+        self.line.show(format!("CPUs {one} and {other}, {which}"));
     }
 
     fn wants_end(&mut self) -> bool {

@@ -251,3 +251,102 @@ fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
         assert!(outcome.errors.contains(expected), "{arguments:?}: {}", outcome.errors);
     }
 }
+
+/// The start of a program, which comes with the simulator's own tests.
+fn program_start() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"));
+    file.join("../corun-sim/tests/data/program-start.trace").to_str().unwrap().to_owned()
+}
+
+/// Placements of it, as JSON and for people.
+fn placed(arguments: &[&str]) -> (Placements, String) {
+    let trace = program_start();
+    let all = [&["--placement=spread,full", "--quiet", &trace], arguments].concat();
+    let [json, text] = [&["--json=-"][..], &[]].map(|form| {
+        let outcome = of(&[&all[..], form].concat());
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{arguments:?}");
+        outcome.output
+    });
+    (Placements::from_json(&json).unwrap(), text)
+}
+
+#[test]
+fn copies_in_step_at_the_start_of_a_program_take_cycles_of_this_world() {
+    let window = ["--warmup=500k", "--length=200k", "--phases=1"];
+    let (found, _) = placed(&[&["--model=zen4"][..], &window].concat());
+    let full = found.placements.iter().find(|it| it.placement == "full").unwrap();
+    let cycles = full.workers.iter().flat_map(|worker| &worker.cycles);
+    assert!(cycles.clone().all(|cycles| (1e5..1e6).contains(cycles)), "{:?}", full.workers);
+    assert!((1.0..2.0).contains(&found.comparisons[0].mean), "{:?}", found.comparisons);
+}
+
+#[test]
+fn a_copy_is_compared_with_a_run_that_counts_the_same_instructions() {
+    // Alone from the start of the window on it takes three times as long as a copy that went round before.
+    for window in [["--warmup=100k", "--length=20k"], ["--warmup=150k", "--length=30k"]] {
+        let (found, text) = placed(&[&["--model=zen4", "--phases=3"][..], &window].concat());
+        let smt_yield = &found.comparisons[0];
+        assert!((1.3..2.0).contains(&smt_yield.mean), "{window:?}: {smt_yield:?}");
+        assert!(smt_yield.least > 1.3 && smt_yield.most < 2.0, "{window:?}: {smt_yield:?}");
+        assert!(found.refused.is_empty() && found.caveats.is_empty(), "{text}");
+        assert!(text.contains("by where in this window the workers begin"), "{text}");
+        assert!(text.contains("other parts of the programs may"), "{text}");
+        assert!(!text.contains("by phase"), "{text}");
+    }
+}
+
+#[test]
+fn a_yield_that_cannot_be_is_withheld_with_what_differs_and_cold_caches_are_said() {
+    let (found, text) = placed(&["--model=zen4", "--phases=3", "--length=50k"]);
+    assert!(found.comparisons.is_empty(), "{:?}", found.comparisons);
+    let reason = &found.refused[0].reason;
+    assert!(reason.starts_with("expected an SMT yield of 0.300 to 2, found 2."), "{reason}");
+    assert!(reason.contains("in full and") && reason.contains("in spread"), "{reason}");
+    assert!(text.contains("no figure, since it is implausible"), "{text}");
+    assert!(found.caveats[0].contains("cold caches decide"), "{:?}", found.caveats);
+    assert!(text.contains("cold caches decide"), "{text}");
+    let alone = of(&["--model=zen4", "--length=50k", &program_start()]);
+    assert!(alone.output.contains("cold caches decide"), "{}", alone.output);
+    let warm = of(&["--model=zen4", "--warmup=50k", "--length=50k", &program_start()]);
+    assert!(!warm.output.contains("cold caches"), "{}", warm.output);
+}
+
+#[test]
+fn a_trace_without_code_is_refused_before_any_work() {
+    let scratch = Scratch::new();
+    let (foreign, trace) = (scratch.file("one.champ"), scratch.file("one.trace"));
+    // Two instructions of ChampSim: an address, and what they read and write.
+    let record = |address: u64| {
+        let mut bytes = [0; 64];
+        bytes[..8].copy_from_slice(&address.to_le_bytes());
+        (bytes[10], bytes[12]) = (1, 2);
+        bytes
+    };
+    std::fs::write(&foreign, [record(0x1000), record(0x1004)].concat()).unwrap();
+    let convert = |arguments: &[&str], from: &Path, to: &Path| {
+        Outcome::of(corun(["trace", "convert"]).args(arguments).arg(from).arg("-o").arg(to))
+    };
+    let imported = convert(&["--from=champsim"], &foreign, &trace);
+    assert_eq!(imported.exit, Some(0), "{}", imported.errors);
+    let expected = "expected the bytes of every instruction, found none of the block at 0x1000";
+    let file = trace.to_str().unwrap();
+    for arguments in [
+        &[][..],
+        &["--placement=full"],
+        &["--placement=spread,full,stacked", "--phases=1"],
+        &["--placement=single", "--warmup=1"],
+    ] {
+        let refused = of(&[&["--model=zen4", file], arguments].concat());
+        assert_eq!(refused.exit, Some(1), "{arguments:?}: {}", refused.errors);
+        assert!(refused.errors.contains(expected), "{arguments:?}: {}", refused.errors);
+        assert!(refused.errors.contains("corun trace -o FILE -- COMMAND"), "{}", refused.errors);
+        assert_eq!(refused.output, "");
+    }
+    let exported = scratch.file("one.sift");
+    let refused = convert(&["--to=sift"], &trace, &exported);
+    assert_eq!(refused.exit, Some(1));
+    assert!(refused.errors.contains(expected), "{}", refused.errors);
+    assert!(!exported.exists(), "nothing is left");
+    let shown = Outcome::of(corun(["trace", "info"]).arg(&trace));
+    assert!(shown.output.contains("no bytes of instructions"), "{}", shown.output);
+}

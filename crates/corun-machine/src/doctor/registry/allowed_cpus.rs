@@ -16,8 +16,10 @@ pub(super) const CHECK: Check = Check {
 fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let machine = system.machine;
     let (online, allowed) = (machine.online(), machine.allowed());
-    if system.watch().is_err() && machine.allowed_by.cpuset.is_none() {
-        return Err(CannotTell::new("The tree is a captured one, and shows no cpuset."));
+    if machine.allowed_by.affinity.is_none() && machine.allowed_by.cpuset.is_none() {
+        return Err(CannotTell::new(
+            "Neither an affinity mask nor a cpuset of the measuring process can be read here.",
+        ));
     }
     let evidence = evidence(system)?;
     if allowed.is_empty() {
@@ -61,9 +63,11 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
 /// The mask and the cpuset, as far as there are any.
 fn evidence(system: &mut System<'_>) -> Result<Vec<Evidence>, CannotTell> {
     let mut evidence = Vec::new();
-    if let Some(mask) = &system.machine.allowed_by.affinity {
-        let text = format!("Cpus_allowed_list: {mask}");
-        evidence.push(Evidence::new("proc/self/status", text));
+    if let Some(status) = system.find("proc/self/status")?
+        && let Some(line) = status.text.lines().find(|line| line.starts_with("Cpus_allowed_list:"))
+    {
+        let line: Vec<&str> = line.split_whitespace().collect();
+        evidence.push(Evidence::new(status.file.clone(), line.join(" ")));
     }
     if let Some(cpuset) = &system.machine.allowed_by.cpuset {
         evidence.extend(system.find(&cpuset.file)?);

@@ -2,7 +2,7 @@
 
 use crate::doctor::check::{Answer, CannotTell, Check};
 use crate::doctor::report::Evidence;
-use crate::doctor::system::System;
+use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::count;
 use crate::{Finding, FindingKind};
 
@@ -24,11 +24,33 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     if odd.is_empty() {
         return Ok(Answer::fine("What the kernel says of its CPUs fits together."));
     }
-    let evidence = odd.iter().map(|finding| Evidence::new(&finding.file, &finding.sentence));
-    let points = count(odd.len(), "point");
-    let sentence = format!("The kernel's description of the machine is odd in {points}.");
+    let mut evidence: Vec<Evidence> = Vec::new();
+    for finding in &odd {
+        for read in read_again(system, finding) {
+            if !evidence.iter().any(|one| one.file == read.file && one.text == read.text) {
+                evidence.push(read);
+            }
+        }
+    }
+    let points: Vec<&str> = odd.iter().map(|finding| finding.sentence.as_str()).collect();
+    let sentence = format!(
+        "The kernel's description of the machine is odd in {}: {}.",
+        count(odd.len(), "point"),
+        points.join("; ")
+    );
     Ok(Answer::disturbs(sentence).seen(evidence).advise(
         "Have the topology measured, and name the cores to use by hand if it is wrong.",
         ["corun topo --probe".to_owned()],
     ))
+}
+
+/// What the file of a finding holds, or the files of the CPUs concerned; nothing where it cannot be
+/// read, as the finding says.
+fn read_again(system: &mut System<'_>, finding: &Finding) -> Vec<Evidence> {
+    let of_each = finding.file.strip_prefix(CPUS).and_then(|rest| rest.strip_prefix("/cpu*/"));
+    let read = match of_each {
+        Some(name) => system.of_cpus(&finding.cpus, name).map(|files| files.evidence()),
+        None => system.find(&finding.file),
+    };
+    read.ok().flatten().into_iter().collect()
 }

@@ -4,7 +4,7 @@ use crate::doctor::check::{Answer, CannotTell, Check};
 use crate::doctor::control_groups::{self, Groups};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
-use crate::doctor::words::{count, write};
+use crate::doctor::words::write;
 
 pub(super) const CHECK: Check = Check {
     name: "quota",
@@ -97,10 +97,5 @@ fn stops(system: &mut System<'_>, folder: &str) -> Result<Option<Evidence>, Cann
     let Some(account) = system.find(&format!("{folder}/cpu.stat"))? else { return Ok(None) };
     let line = account.text.lines().find_map(|line| line.strip_prefix("nr_throttled "));
     let stops = line.and_then(|number| number.parse::<usize>().ok()).filter(|&stops| stops > 0);
-    Ok(stops.map(|stops| {
-        Evidence::new(
-            account.file,
-            format!("nr_throttled {stops}: stopped in {}", count(stops, "period")),
-        )
-    }))
+    Ok(stops.map(|stops| Evidence::new(account.file, format!("nr_throttled {stops}"))))
 }

@@ -86,7 +86,8 @@ fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Vec<Evidence> {
         evidence.extend(system.find(&format!("{CPUS}/smt/{file}")).ok().flatten());
     }
     if !offline.is_empty() {
-        evidence.push(Evidence::new(format!("{CPUS}/cpu*/online"), format!("0 (CPUs {offline})")));
+        evidence.extend(system.find(&format!("{CPUS}/online")).ok().flatten());
+        evidence.extend(system.of_cpus(offline, "online").ok().and_then(|files| files.evidence()));
     }
     if let Ok(boot_line) = system.boot_line() {
         let words = boot_line.about_siblings();

@@ -15,6 +15,9 @@ use crate::model::LINE;
 /// waits for the rest, so that buffers and links are no busier than they would be.
 const HIDDEN: u64 = 400;
 
+/// Steps in which a pipeline has finished what it has begun, whatever that is.
+const LONGEST_DRAIN: u64 = 1 << 22;
+
 /// Instructions that the pipeline must have done for their rate to be known.
 const TELLING: u64 = 4096;
 
@@ -61,11 +64,14 @@ impl Pace {
 impl<F: Feed> Core<F> {
     /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
     /// caches and predictors notice them. Ends before that with the program, or at a gate.
-    pub(crate) fn warm(&mut self, index: usize, until: u64, memory: &mut Memory) {
+    ///
+    /// Returns `None` if what the pipeline has begun comes to no end.
+    #[must_use]
+    pub(crate) fn warm(&mut self, index: usize, until: u64, memory: &mut Memory) -> Option<()> {
         if self.threads[index].retired >= until {
-            return;
+            return Some(());
         }
-        self.drain(index, memory);
+        self.drain(index, memory)?;
         self.begin(index);
         self.pace.begin(self.now, self.threads[index].retired);
         while let Some(place) = self.threads[index].fetcher.path.current {
@@ -89,16 +95,22 @@ impl<F: Feed> Core<F> {
         fetcher.restart();
         fetcher.line = u64::MAX;
         fetcher.resume = self.now;
+        Some(())
     }
 
     /// Lets the pipeline finish what it has begun, so that nothing of it lies behind what comes now.
-    fn drain(&mut self, index: usize, memory: &mut Memory) {
+    fn drain(&mut self, index: usize, memory: &mut Memory) -> Option<()> {
+        let most = self.steps + LONGEST_DRAIN;
         while !(self.threads[index].is_drained() && self.threads[index].stores.len() == 0) {
             self.cycle(memory, |_, _| {});
+            if self.is_stuck || self.steps > most {
+                return None;
+            }
         }
         self.threads[index].fetcher.awaits_branch = false;
         self.threads[index].fetcher.branch = None;
         self.threads[index].fetcher.path.catch_up(self.now);
+        Some(())
     }
 
     /// Asks memory for what the rest of a step executes and touches.

@@ -402,9 +402,11 @@ impl Engine<'_> {
         let is_idle = self.state.is_idle(cpu);
         let has_use =
             self.state.waiting > 0 || (self.policy.moves_running() && self.shared_cores > 0);
-        let Some(interval) = self.policy.balance_interval(&self.state, is_idle) else {
+        let next = self.policy.next_balance(&self.state, cpu, is_idle);
+        let interval = self.policy.balance_interval(&self.state, is_idle);
+        if next.is_none() && interval.is_none() {
             return self.events.cancel(place);
-        };
+        }
         if is_idle && !has_use {
             self.events.cancel(place);
             if !std::mem::replace(&mut self.cpus[cpu].is_parked, true) {
@@ -412,10 +414,14 @@ impl Engine<'_> {
             }
             return;
         }
-        let phase =
-            (u128::from(interval) * u128::from(self.cpus[cpu].phase) / u128::from(PHASES)) as u64;
-        let passed = (self.state.now + interval - phase) % interval;
-        self.events.set(place, self.state.now + interval - passed);
+        let by_interval = |interval: u64| {
+            let phase = u128::from(interval) * u128::from(self.cpus[cpu].phase);
+            let phase = (phase / u128::from(PHASES)) as u64;
+            self.state.now + interval - (self.state.now + interval - phase) % interval
+        };
+        if let Some(next) = next.or_else(|| interval.map(by_interval)) {
+            self.events.set(place, next);
+        }
     }
 
     /// Starts the timers of parked CPUs again.

@@ -110,6 +110,15 @@ impl Engine<'_> {
         }
     }
 
+    /// Wakes the one that has waited longest for a signal; if none does, nothing is kept of it.
+    pub(super) fn notify(&mut self, cpu: usize, signal: usize) {
+        let suspended = &mut self.shared.suspended[signal];
+        if !suspended.is_empty() {
+            let first = suspended.remove(0);
+            self.wake(first, Some(cpu));
+        }
+    }
+
     pub(super) fn send(&mut self, cpu: usize, task: TaskId, queue: usize) -> bool {
         let now = self.state.now;
         let held = &mut self.shared.queues[queue];

@@ -63,6 +63,7 @@ impl Engine<'_> {
                 return false;
             }
             Step::Resume(signal) => self.resume(cpu, signal),
+            Step::Notify(signal) => self.notify(cpu, signal),
             Step::Send(queue) => return self.send(cpu, task, queue),
             Step::Receive(queue) => return self.receive(cpu, task, queue),
             Step::Fork(program) => self.fork(task, program, cpu),

@@ -5,6 +5,7 @@
 mod batch;
 mod chat;
 mod dbench;
+mod json_c;
 mod loops;
 mod make;
 mod perf_sched;
@@ -16,7 +17,7 @@ mod values;
 
 use std::path::Path;
 
-use corun_record::nearest_first;
+use corun_record::{nearest_first, on_one_line};
 
 use super::ScheduleError;
 use super::program::Load;
@@ -94,7 +95,7 @@ pub fn find(
             make(&contents).map_err(|error| wrong(error.to_string()))?
         }
     };
-    load.name = text.to_owned();
+    load.name = on_one_line(text);
     load.check()?;
     Ok(load)
 }

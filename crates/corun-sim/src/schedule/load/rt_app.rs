@@ -1,35 +1,23 @@
 //! A JSON file of rt-app: threads with phases of events, in the order in which they stand there.
 //!
-//! Of its events `run`, `runtime`, `sleep`, `timer`, `lock`, `unlock`, `suspend` and `resume` are read;
-//! whatever else would change the schedule is refused. Times are in microseconds, as there.
+//! The events that only compute, wait and wake are read; whatever else would change the schedule is refused.
+//! Times are in microseconds, as there. A name that stands twice is two events, as `doc/workgen` makes it.
 //!
 //! A timer is relative, as by default there: who is late does not sleep, and its next period begins at once.
-//! `resume` is a broadcast on a condition variable: all that are suspended go on, and none that comes later.
+//! A condition variable keeps nothing: `resume` and `broad` wake all that wait, `signal` the first of them,
+//! and none that comes later.
 
-use std::fmt;
 use std::sync::Arc;
 
 use corun_machine::CpuSet;
-use json_comments::StripComments;
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 
+use super::json_c::{self, Json};
 use super::{LoadEntry, Make};
 use crate::schedule::ScheduleError;
-use crate::schedule::program::{Amount, Load, Step, TaskSpec};
+use crate::schedule::program::{Amount, Load, QueueSpec, Step, TaskSpec};
 
 pub(super) const ENTRY: LoadEntry =
     LoadEntry { name: "rt-app", summary: "a JSON file of rt-app", make: Make::File(read) };
-
-/// JSON whose objects keep their order.
-#[derive(Debug, Clone)]
-enum Json {
-    Number(f64),
-    Text(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
-    Other,
-}
 
 /// The field of threads and phases that is for readers.
 const COMMENT: &str = "comment";
@@ -39,23 +27,41 @@ const POLICY: &str = "SCHED_OTHER";
 const OF_THREADS: [&str; 7] = ["instance", "loop", "cpus", "delay", "priority", "policy", "phases"];
 /// Timers whose names begin with this are each thread's own.
 const UNIQUE: &str = "unique";
-const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, suspend, resume";
+const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, wait, signal, broad, sync, suspend, resume, \
+                      sem_wait, sem_post, fork";
+
+/// What rt-app knows and the model does not, with what it would need.
+const NOT_SIMULATED: [(&str, &str); 12] = [
+    ("barrier", "threads that wait for each other at a barrier"),
+    ("memrun", "an access to memory, which has no known time; `run` has one"),
+    ("mem", "an access to memory, which has no known time; `run` has one"),
+    ("iorun", "an access to a device, which has no known time; `sleep` has one"),
+    ("yield", "giving the CPU away"),
+    ("taskgroup", "control groups"),
+    ("nodes_membind", "NUMA memory"),
+    ("util_", "utilization clamps"),
+    ("dl-", "deadlines and slices of a task's own"),
+    ("cpus", "a set of CPUs that changes from phase to phase"),
+    ("priority", "a nice value that changes from phase to phase"),
+    ("policy", "a policy that changes from phase to phase"),
+];
 
 fn read(text: &str) -> Result<Load, ScheduleError> {
-    // rt-app's own examples have comments, which it skips.
-    let json: Json = serde_json::from_reader(StripComments::new(text.as_bytes()))
-        .map_err(|error| ScheduleError::File { line: error.line(), why: error.to_string() })?;
+    let json = json_c::parse(text).map_err(|(line, why)| ScheduleError::File { line, why })?;
     load(&json).map_err(|why| ScheduleError::File { line: 1, why })
 }
 
 fn load(json: &Json) -> Result<Load, String> {
     let tasks = json.get("tasks").and_then(Json::object);
-    let tasks = tasks.ok_or("expected an object `tasks`, found none")?;
+    let tasks = tasks.ok_or(
+        "expected an object `tasks`, found none (rt-app's doc/merge.py joins files of parts)",
+    )?;
     let global = |field: &str| json.get("global").and_then(|global| global.get(field));
     if let Some(policy) = global("default_policy") {
         check_policy(policy).map_err(|why| format!("`global.default_policy`: {why}"))?;
     }
-    let mut builder = Builder::default();
+    let names = tasks.iter().map(|(name, _)| name.clone()).collect();
+    let mut builder = Builder { names, ..Builder::default() };
     for (name, task) in tasks {
         builder.thread(name, task).map_err(|why| format!("task \"{name}\": {why}"))?;
     }
@@ -65,7 +71,7 @@ fn load(json: &Json) -> Result<Load, String> {
     };
     if let Some(signal) = (0..signals.len()).find(|&signal| !is_suspended(signal)) {
         return Err(format!(
-            "`resume`: expected a name for which a task is suspended, found \"{}\"",
+            "expected a name for which a task waits or is suspended, found \"{}\" in `resume`, `signal` or `broad`",
             signals[signal]
         ));
     }
@@ -82,13 +88,6 @@ fn load(json: &Json) -> Result<Load, String> {
             }
         },
     };
-    let is_endless = |step: &Step| *step == Step::Repeat(None);
-    let has_endless = load.programs.iter().any(|it| it.steps.iter().any(is_endless));
-    if has_endless && load.until.is_none() {
-        return Err(
-            "expected `global.duration` in seconds, since a thread's loop has no end".to_owned()
-        );
-    }
     Ok(load)
 }
 
@@ -102,8 +101,11 @@ fn check_policy(policy: &Json) -> Result<(), String> {
 #[derive(Default)]
 struct Builder {
     load: Load,
+    /// The tasks of the file, whose programs have the same places.
+    names: Vec<String>,
     locks: Vec<String>,
     signals: Vec<String>,
+    semaphores: Vec<String>,
     /// Timers that several threads could use.
     timers: Vec<String>,
 }
@@ -115,8 +117,8 @@ impl Builder {
             check_policy(policy).map_err(|why| format!("`policy`: {why}"))?;
         }
         let instances = whole(task, "instance", 1)?;
-        if !(1..=1_000_000).contains(&instances) {
-            return Err(format!("`instance`: expected 1 to a million, found {instances}"));
+        if !(0..=1_000_000).contains(&instances) {
+            return Err(format!("`instance`: expected 0 to a million, found {instances}"));
         }
         let mut steps = vec![Step::Repeat(times(task, -1)?)];
         let mut events: Vec<&(String, Json)> =
@@ -139,11 +141,11 @@ impl Builder {
                         .filter(|(field, _)| field != "loop" && field != COMMENT)
                         .collect();
                     steps.push(Step::Repeat(times(body, 1).map_err(wrong)?));
-                    self.events(&fields, &mut timer, &mut steps).map_err(wrong)?;
+                    self.events(name, &fields, &mut timer, &mut steps).map_err(wrong)?;
                     steps.push(Step::End);
                 }
             }
-            None => self.events(&events, &mut timer, &mut steps)?,
+            None => self.events(name, &events, &mut timer, &mut steps)?,
         }
         if let Some(timer) = timer.filter(|timer| !timer.starts_with(UNIQUE)) {
             if instances > 1 || self.timers.contains(&timer) {
@@ -160,7 +162,7 @@ impl Builder {
             None => None,
             Some(list @ Json::List(cpus)) if !cpus.is_empty() => Some(
                 cpus.iter()
-                    .map(Json::cpu)
+                    .map(cpu)
                     .collect::<Option<CpuSet>>()
                     .ok_or(format!("`cpus`: expected whole numbers of CPUs, found {list}"))?,
             ),
@@ -186,6 +188,7 @@ impl Builder {
     /// `timer` is the name of the thread's timer, once it has one.
     fn events(
         &mut self,
+        task: &str,
         fields: &[&(String, Json)],
         timer: &mut Option<String>,
         steps: &mut Vec<Step>,
@@ -204,12 +207,68 @@ impl Builder {
                 "timer" => steps.push(period(name, value, timer)?),
                 "lock" => steps.push(Step::Lock(place(&mut self.locks, text()?))),
                 "unlock" => steps.push(Step::Unlock(place(&mut self.locks, text()?))),
-                "suspend" => steps.push(Step::Suspend(place(&mut self.signals, text()?))),
-                "resume" => steps.push(Step::Resume(place(&mut self.signals, text()?))),
-                _ => return Err(format!("expected one of {EVENTS}, found \"{name}\"")),
+                // A thread is suspended under its own name, whatever stands there.
+                "suspend" => steps.push(Step::Suspend(place(&mut self.signals, task))),
+                "resume" | "broad" => {
+                    steps.push(Step::Resume(place(&mut self.signals, text()?)));
+                }
+                "signal" => steps.push(Step::Notify(place(&mut self.signals, text()?))),
+                "wait" | "sync" => {
+                    let [signal, lock] = condition(name, value)?;
+                    let signal = place(&mut self.signals, signal);
+                    let lock = place(&mut self.locks, lock);
+                    steps.extend((event == "sync").then_some(Step::Notify(signal)));
+                    steps.extend([Step::Unlock(lock), Step::Suspend(signal), Step::Lock(lock)]);
+                }
+                "sem_wait" => steps.push(Step::Receive(self.semaphore(text()?))),
+                "sem_post" => steps.push(Step::Send(self.semaphore(text()?))),
+                "fork" => steps.push(Step::Fork(self.forked(name, text()?)?)),
+                _ => return Err(unknown(name)),
             }
         }
         Ok(())
+    }
+
+    /// A semaphore is a queue that holds any number of messages.
+    fn semaphore(&mut self, name: &str) -> usize {
+        let place = place(&mut self.semaphores, name);
+        while self.load.queues.len() <= place {
+            self.load.queue(QueueSpec::default());
+        }
+        place
+    }
+
+    /// The program of a task that another starts.
+    fn forked(&self, event: &str, name: &str) -> Result<usize, String> {
+        self.names.iter().position(|known| known == name).ok_or_else(|| {
+            format!(
+                "`{event}`: expected one of the tasks ({}), found \"{name}\"",
+                self.names.join(", ")
+            )
+        })
+    }
+}
+
+/// What `wait` waits for, and the lock that it gives back meanwhile.
+fn condition<'a>(event: &str, value: &'a Json) -> Result<[&'a str; 2], String> {
+    let text = |field: &str| match value.get(field) {
+        Some(Json::Text(text)) => Ok(text.as_str()),
+        _ => Err(format!(
+            "`{event}`: expected an object with the names `ref` and `mutex`, found {value}"
+        )),
+    };
+    Ok([text("ref")?, text("mutex")?])
+}
+
+/// Why a field is refused.
+fn unknown(name: &str) -> String {
+    match NOT_SIMULATED.iter().find(|(known, _)| name.starts_with(known)) {
+        Some((_, what)) => {
+            format!("expected one of {EVENTS}, found \"{name}\", which is not simulated ({what})")
+        }
+        None => format!(
+            "expected one of {EVENTS}, found \"{name}\", which rt-app leaves out: take it out, or name it \"{COMMENT}\""
+        ),
     }
 }
 
@@ -271,98 +330,8 @@ fn microseconds(number: f64) -> Result<u64, String> {
     }
 }
 
-impl Json {
-    fn object(&self) -> Option<&[(String, Self)]> {
-        if let Self::Object(fields) = self { Some(fields) } else { None }
-    }
-
-    fn get(&self, name: &str) -> Option<&Self> {
-        self.object()?.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-    }
-
-    fn cpu(&self) -> Option<u32> {
-        self.whole().filter(|number| (0..65_536).contains(number)).map(|number| number as u32)
-    }
-
-    fn whole(&self) -> Option<i64> {
-        match *self {
-            Self::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
-                Some(number as i64)
-            }
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Json {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(formatter, "{number}"),
-            Self::Text(text) => write!(formatter, "\"{text}\""),
-            Self::List(list) => {
-                let list: Vec<String> = list.iter().map(Self::to_string).collect();
-                write!(formatter, "[{}]", list.join(", "))
-            }
-            Self::Object(_) => formatter.write_str("an object"),
-            Self::Other => formatter.write_str("no number, text, list or object"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(InOrder)
-    }
-}
-
-struct InOrder;
-
-impl<'de> Visitor<'de> for InOrder {
-    type Value = Json;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _value: bool) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Number(value as f64))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Number(value as f64))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(Json::Number(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Json::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Json, A::Error> {
-        let mut object = Vec::new();
-        while let Some(field) = fields.next_entry()? {
-            object.push(field);
-        }
-        Ok(Json::Object(object))
-    }
+fn cpu(number: &Json) -> Option<u32> {
+    number.whole().filter(|number| (0..65_536).contains(number)).map(|number| number as u32)
 }
 
 #[cfg(test)]
@@ -397,17 +366,59 @@ mod tests {
         assert!(load.check().is_ok());
     }
 
+    /// The dialect of rt-app's own examples.
+    #[test]
+    fn what_json_c_takes_is_read() {
+        let load = read(
+            r#"{ "tasks" : { "t" : { "loop" : 2, 'run' : 1000, "suspend", "sleep" : 2000 }, },
+                 "global" : { "duration" : 2, "gnuplot" : true, } } trailing"#,
+        )
+        .unwrap();
+        assert_eq!((load.tasks.len(), load.until), (1, Some(2_000_000_000)));
+        assert_eq!(load.programs[0].steps[2], Step::Suspend(0));
+    }
+
+    /// A producer and a consumer by a condition variable, one by a semaphore, and one that is started.
+    #[test]
+    fn threads_wait_for_each_other() {
+        let load = read(
+            r#"{"tasks":{
+                "eats":{"loop":1,"lock":"m","wait":{"ref":"full","mutex":"m"},"unlock":"m","sem_wait":"s","run":10},
+                "cooks":{"loop":1,"sleep":1000,"lock":"m","signal":"full","unlock":"m","sem_post":"s","fork":"cleans"},
+                "cleans":{"instance":0,"loop":1,"run":20}}}"#,
+        )
+        .unwrap();
+        let eats =
+            [Step::Lock(0), Step::Unlock(0), Step::Suspend(0), Step::Lock(0), Step::Unlock(0)];
+        assert_eq!(load.programs[0].steps[1..6], eats);
+        assert_eq!(load.programs[0].steps[6], Step::Receive(0));
+        let cooks = [Step::Lock(0), Step::Notify(0), Step::Unlock(0), Step::Send(0), Step::Fork(2)];
+        assert_eq!(load.programs[1].steps[2..7], cooks);
+        assert_eq!((load.tasks.len(), load.programs.len()), (2, 3));
+        assert!(load.check().is_ok());
+    }
+
     #[test]
     fn what_cannot_be_simulated_is_refused() {
         for (text, expected) in [
-            ("{", "EOF"),
+            ("{", "found the end of the file"),
             ("[]", "expected an object `tasks`"),
-            (r#"{"tasks":{"a":{"run":1}}}"#, "global.duration"),
-            (r#"{"tasks":{"a":{"loop":1,"barrier":"x"}}}"#, "found \"barrier\""),
+            (
+                r#"{"tasks":{"a":{"loop":1,"barrier":"x"}}}"#,
+                "found \"barrier\", which is not simulated",
+            ),
+            (r#"{"tasks":{"a":{"loop":1,"mem":9}}}"#, "which has no known time"),
+            (r#"{"tasks":{"a":{"loop":1,"exec":9}}}"#, "found \"exec\", which rt-app leaves out"),
+            (
+                r#"{"tasks":{"a":{"loop":1,"fork":"b"}}}"#,
+                "expected one of the tasks (a), found \"b\"",
+            ),
+            (r#"{"tasks":{"a":{"loop":1,"wait":"b"}}}"#, "with the names `ref` and `mutex`"),
+            (r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"taskgroup":"/a"}}}}}"#, "(control groups)"),
             (r#"{"tasks":{"a":{"loop":1,"run":-1}}}"#, "expected microseconds"),
             (
                 r#"{"tasks":{"a":{"loop":1,"resume":"x"}}}"#,
-                "expected a name for which a task is suspended",
+                "expected a name for which a task waits or is suspended",
             ),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"policy":"SCHED_FIFO"}}}"#, "found \"SCHED_FIFO\""),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"priority":90}}}"#, "expected a nice value"),

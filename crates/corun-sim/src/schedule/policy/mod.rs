@@ -9,6 +9,7 @@ mod flat;
 mod global;
 mod ht_24;
 mod ht_25;
+mod load_balance;
 mod pinned;
 
 use corun_machine::CpuSet;
@@ -64,6 +65,12 @@ pub trait Policy {
 
     /// Nanoseconds between two balancings of a CPU by the timer; `None`: there is none.
     fn balance_interval(&self, _state: &State, _is_idle: bool) -> Option<u64> {
+        None
+    }
+
+    /// When a CPU balances next by its timer, where that depends on more than an interval; it goes before
+    /// [`balance_interval`](Self::balance_interval).
+    fn next_balance(&self, _state: &State, _cpu: usize, _is_idle: bool) -> Option<u64> {
         None
     }
 

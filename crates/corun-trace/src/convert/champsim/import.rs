@@ -78,9 +78,7 @@ impl Actionable for ImportError {
     fn next_step(&self) -> String {
         match self {
             Self::Read { .. } => "Give a file that can be read.",
-            Self::Truncated { .. } => {
-                "Get the whole file; what comes before that record can be read."
-            }
+            Self::Truncated { .. } => "Get the whole file: nothing was written.",
             Self::Impossible { .. } => {
                 "Unpack the file first (xz -d, gzip -d), and give a trace with 64 bytes a record: \
                  those of CloudSuite have more."

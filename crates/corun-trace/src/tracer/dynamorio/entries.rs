@@ -48,6 +48,7 @@ pub(crate) struct Thread {
     until: Option<u64>,
     order: u64,
     call: Option<u64>,
+    has_ended: bool,
 }
 
 /// A block as its entries show it.
@@ -168,8 +169,10 @@ impl Entries {
             }
             found => return Err(EntryError::Unexpected { expected: "a kind of marker", found }),
         };
-        if let Marker::SystemCall(number) = marker {
-            thread.call = Some(number);
+        match marker {
+            Marker::SystemCall(number) => thread.call = Some(number),
+            Marker::Ended => thread.has_ended = true,
+            _ => {}
         }
         if self.stretches.is_whole() || thread.until.is_some() || marker == Marker::Ended {
             sink.mark(thread.id, OrderedMarker { order: thread.order, marker })?;
@@ -196,6 +199,7 @@ impl Interpreter for Entries {
             until: None,
             order: 0,
             call: None,
+            has_ended: false,
         })
     }
 
@@ -211,6 +215,10 @@ impl Interpreter for Entries {
         } else {
             self.execute(words, thread, code, sink)
         }
+    }
+
+    fn is_open(thread: &Thread) -> bool {
+        !thread.has_ended
     }
 
     fn end_thread(&mut self, thread: Thread, sink: &mut dyn Sink) -> Result<(), EntryError> {

@@ -6,28 +6,26 @@
 mod entries;
 mod stretches;
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::image::CommandLine;
-use super::library::{Packed, installed};
-use super::session;
+use super::library::{Packed, own_folder};
+use super::{session, trial};
 use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use entries::Entries;
 
 const NAME: &str = "dynamorio";
-const FILES: [Packed; 2] = [
-    Packed {
-        name: "libdynamorio.so",
-        content: include_bytes!(concat!(env!("OUT_DIR"), "/libdynamorio.so.zst")),
-    },
-    Packed {
-        name: "client.so",
-        content: include_bytes!(concat!(env!("OUT_DIR"), "/dynamorio-client.so.zst")),
-    },
-];
+static DYNAMORIO: Packed = Packed::new(
+    "libdynamorio.so",
+    include_bytes!(concat!(env!("OUT_DIR"), "/libdynamorio.so.zst")),
+);
+static CLIENT: Packed =
+    Packed::new("client.so", include_bytes!(concat!(env!("OUT_DIR"), "/dynamorio-client.so.zst")));
 /// Blocks are what lies together, and children run without DynamoRIO. Blocks are short: in one of
 /// hundreds of instructions that use every register (SHA-1 in git) the place of the entry gets lost.
 const OPTIONS: &str = "-code_api -no_follow_children -max_bb_instrs 64 -max_elide_jmp 0 \
@@ -53,7 +51,10 @@ impl Tracer for DynamoRio {
     }
 
     fn ready(&self) -> Result<(), Unavailable> {
-        installed(NAME, &FILES).map(drop)
+        static PASSED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+        find()?;
+        own_namespace()?;
+        trial::passed(self, &PASSED)
     }
 
     fn trace(
@@ -63,8 +64,7 @@ impl Tracer for DynamoRio {
         sink: &mut dyn Sink,
         stop: &AtomicBool,
     ) -> Result<Traced, TraceError> {
-        let files = installed(NAME, &FILES)?;
-        let [dynamorio, client] = &files[..] else { unreachable!("each file has its place") };
+        let (dynamorio, client) = find()?;
         let command = |line: &CommandLine, channel: &str| {
             let mut command = Command::new(dynamorio);
             command
@@ -73,13 +73,36 @@ impl Tracer for DynamoRio {
                 .env("DYNAMORIO_EXE_PATH", &line.image)
                 .env("DYNAMORIO_RUNUNDER", "1")
                 .env("DYNAMORIO_CONFIGDIR", NO_CONFIGURATION)
-                .env("DYNAMORIO_OPTIONS", options(client, channel));
+                .env("DYNAMORIO_OPTIONS", options(&client, channel));
             command
         };
         session::trace(Entries::new(plan.clone().into()), command, target, &plan, sink, stop)
     }
 }
 
+/// DynamoRIO looks into `/proc` by the number that getpid(2) gives, and hangs where another process has it.
+fn own_namespace() -> Result<(), Unavailable> {
+    let folder = own_folder()?;
+    let (found, expected) = (folder.file_name().unwrap_or_default(), std::process::id());
+    if found == OsStr::new(&expected.to_string()) {
+        return Ok(());
+    }
+    Err(Unavailable {
+        found: format!(
+            "expected a /proc of this process's own namespace, where it is process {expected}, found one where it \
+             is process {}",
+            found.display()
+        ),
+        next_step: "Mount one (mount -t proc proc /proc), or take another tracer with --tracer."
+            .to_owned(),
+    })
+}
+
+/// DynamoRIO's library and the client.
+fn find() -> Result<(PathBuf, PathBuf), Unavailable> {
+    Ok((DYNAMORIO.path()?, CLIENT.path()?))
+}
+
 fn options(client: &Path, channel: &str) -> String {
-    format!("{OPTIONS} -client_lib \"{};0;{channel}\"", client.display())
+    format!("{OPTIONS} -client_lib \"{};0;{channel}\"", client.to_string_lossy())
 }

@@ -128,6 +128,12 @@ fn set_debug_register(tid: Pid, register: usize, value: u64) -> nix::Result<()> 
     ptrace::write_user(tid, place as *mut c_void, value.cast_signed())
 }
 
+/// Whether a process has a thread of this number; there need be no `/proc` for that.
+pub(super) fn is_thread(process: Pid, tid: Pid) -> bool {
+    // SAFETY: signal 0 is none, so that nothing is sent.
+    unsafe { libc::syscall(libc::SYS_tgkill, process.as_raw(), tid.as_raw(), 0) == 0 }
+}
+
 /// Leaves a thread in its group's stop.
 pub(super) fn leave_stopped(tid: Pid) -> nix::Result<()> {
     // SAFETY: no memory is touched.

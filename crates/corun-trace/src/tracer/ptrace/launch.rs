@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::thread;
 
+use corun_machine::descendants::{Mark, Orphans};
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
 
@@ -21,6 +22,8 @@ pub(super) struct Launched {
     /// Its first thread.
     pub leader: Pid,
     pub process: Process,
+    /// What it leaves running has this mark.
+    pub mark: Mark,
 }
 
 /// Whether a child that is traced becomes the program.
@@ -60,7 +63,9 @@ enum Trouble {
 fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
     let (mut identity, tell_identity) = pipe().map_err(Trouble::Ptrace)?;
     let (go, mut tell_go) = pipe().map_err(Trouble::Ptrace)?;
+    let mark = Mark::prepare(Orphans::Left);
     let wait_to_be_seized = move || {
+        mark.apply();
         (&tell_identity).write_all(&std::process::id().to_ne_bytes())?;
         let mut then = [0];
         (&go).read_exact(&mut then)?;
@@ -82,7 +87,7 @@ fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
         let child = rustix::process::Pid::from_raw(leader.as_raw()).expect("a child has a number");
         let process = Process::of(child)?;
         ptrace::seize(leader, options)?;
-        Ok(Launched { leader, process })
+        Ok(Launched { leader, process, mark })
     });
     let then = if seized.is_ok() { then } else { Then::GiveUp };
     // If nobody reads it, nothing was started, and the starter knows why.

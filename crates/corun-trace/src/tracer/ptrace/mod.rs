@@ -59,6 +59,7 @@ impl Tracer for Ptrace {
         let program = launch::launch(target, &plan)?;
         let run = || Run::new(&program, plan.clone(), sink).until_end();
         let (traced, interrupted) = program.process.until(stop, run);
+        program.mark.end_all();
         let ending = |ending| if interrupted { Ending::Interrupted } else { ending };
         traced.map(|traced| Traced { ending: ending(traced.ending), ..traced })
     }

@@ -4,7 +4,6 @@
 //! the threads say what really came first.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::Path;
 
 use nix::sys::ptrace;
 use nix::unistd::Pid;
@@ -184,6 +183,6 @@ impl<'a> Run<'a> {
     }
 
     fn is_thread(&self, tid: Pid) -> bool {
-        Path::new(&format!("/proc/{}/task/{tid}", self.program.leader)).exists()
+        kernel::is_thread(self.program.leader, tid)
     }
 }

@@ -31,6 +31,7 @@ pub(super) struct Entries {
 pub(super) struct Thread {
     id: ThreadId,
     block: Option<u64>,
+    has_ended: bool,
     ends_in_repeat: bool,
     is_continued: bool,
     /// What the block accessed, with the instruction's index.
@@ -77,6 +78,7 @@ impl Interpreter for Entries {
         let head = words[0];
         if head & MARKER != 0 {
             self.instructions += thread.finish(&self.blocks, sink)? + skipped(words);
+            thread.has_ended |= head == MARKER | ENDED;
             return mark(words, thread.id, sink);
         }
         if head & ACCESS != 0 {
@@ -95,6 +97,10 @@ impl Interpreter for Entries {
             thread.begin(number, self.blocks.get(number));
         }
         Ok(1)
+    }
+
+    fn is_open(thread: &Thread) -> bool {
+        !thread.has_ended
     }
 
     fn end_thread(&mut self, mut thread: Thread, sink: &mut dyn Sink) -> Result<(), EntryError> {
@@ -125,6 +131,7 @@ impl Thread {
         Self {
             id,
             block: None,
+            has_ended: false,
             ends_in_repeat: false,
             is_continued: false,
             pieces: Vec::new(),

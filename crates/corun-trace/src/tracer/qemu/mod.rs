@@ -9,11 +9,12 @@ mod entries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::image::CommandLine;
-use super::library::{Packed, installed};
-use super::session;
+use super::library::Packed;
+use super::{session, trial};
 use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use entries::Entries;
 
@@ -28,20 +29,20 @@ const REMARKS: [&str; 3] = [
 ];
 
 /// The client by the version of QEMU's plugin interface that it speaks, newest first.
-const CLIENTS: [(u32, Packed); 2] = [
+static CLIENTS: [(u32, Packed); 2] = [
     (
         9,
-        Packed {
-            name: "client-2.so",
-            content: include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-2.so.zst")),
-        },
+        Packed::new(
+            "client-2.so",
+            include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-2.so.zst")),
+        ),
     ),
     (
         0,
-        Packed {
-            name: "client-1.so",
-            content: include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-1.so.zst")),
-        },
+        Packed::new(
+            "client-1.so",
+            include_bytes!(concat!(env!("OUT_DIR"), "/qemu-client-1.so.zst")),
+        ),
     ),
 ];
 
@@ -65,7 +66,9 @@ impl Tracer for Qemu {
     }
 
     fn ready(&self) -> Result<(), Unavailable> {
-        find().map(drop)
+        static PASSED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+        find()?;
+        trial::passed(self, &PASSED)
     }
 
     fn trace(
@@ -88,7 +91,7 @@ impl Tracer for Qemu {
 
 /// QEMU's argument that loads the client; commas separate its parts, so that none may be in a path.
 fn plugin(client: &Path, channel: &str) -> String {
-    let file = client.display().to_string().replace(',', ",,");
+    let file = client.to_string_lossy().replace(',', ",,");
     format!("file={file},channel={}", channel.replace(',', ":"))
 }
 
@@ -112,10 +115,9 @@ fn find() -> Result<(PathBuf, PathBuf), Unavailable> {
     let major: u32 = major.ok_or_else(|| {
         unavailable(format!("expected the version of {PROGRAM}, found {version:?}"))
     })?;
-    let mut clients = CLIENTS.into_iter();
-    let (_, client) = clients.find(|&(oldest, _)| major >= oldest).expect("one is for any version");
-    let mut files = installed(NAME, &[client])?;
-    Ok((qemu, files.remove(0)))
+    let mut clients = CLIENTS.iter();
+    let (_, client) = clients.find(|(oldest, _)| major >= *oldest).expect("one is for any version");
+    Ok((qemu, client.path()?))
 }
 
 fn said(qemu: &Path, argument: &str) -> std::io::Result<String> {

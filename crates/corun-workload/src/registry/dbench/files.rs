@@ -82,14 +82,16 @@ impl FileClient {
     }
 
     /// Looks a name up: as it is written, else among all names of its directory without regard to
-    /// capitals. Whatever it finds, the request goes on with the name as it is written.
-    fn resolve(&mut self, path: PathId) {
+    /// capitals. Whatever it finds, the request goes on with the name as it is written. Returns
+    /// whether there is something of exactly this name.
+    fn resolve(&mut self, path: PathId) -> bool {
         let name = &self.names[path.index()];
         if rustix::fs::stat(&name.path).is_ok() {
-            return;
+            return true;
         }
         let is_same = |found: &[u8]| found.eq_ignore_ascii_case(&name.last);
         let _ = list(&name.directory, &mut self.entries, is_same);
+        false
     }
 
     fn create(
@@ -97,8 +99,9 @@ impl FileClient {
         path: PathId,
         directory: bool,
         disposition: Disposition,
+        succeeds: bool,
     ) -> Result<OwnedFd, Errno> {
-        self.resolve(path);
+        let existed = self.resolve(path);
         let path = &self.names[path.index()].path;
         let as_directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let flags = match disposition {
@@ -112,16 +115,17 @@ impl FileClient {
         if directory {
             make_directory(path, Mode::RWXU)?;
         }
-        match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
+        let opened = match rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR) {
             Err(Errno::ISDIR) => rustix::fs::open(path, as_directory, Mode::empty()),
             opened => opened,
-        }
+        }?;
+        if disposition.collides(existed, succeeds) { Err(Errno::EXIST) } else { Ok(opened) }
     }
 
     fn carry_out(&mut self, action: Action, succeeds: bool) -> Result<Answer, Failure> {
         match action {
             Action::Create { path, directory, disposition, handle } => {
-                let file = self.create(path, directory, disposition)?;
+                let file = self.create(path, directory, disposition, succeeds)?;
                 if succeeds {
                     rustix::fs::fstat(&file)?;
                     self.open.push(Open { handle, path, file });
@@ -165,7 +169,7 @@ impl FileClient {
                 let path = self.names[path.index()].path.to_string_lossy().into_owned();
                 let _ = remove_files(PathBuf::from(path));
             }
-            Action::PathInformation { path } => self.resolve(path),
+            Action::PathInformation { path } => _ = self.resolve(path),
             Action::FileInformation { handle } => {
                 let found = rustix::fs::fstat(self.file(handle)?)?;
                 let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;

@@ -105,7 +105,7 @@ mod tests {
         #[test]
         fn a_rehearsal_ends_like_a_replay(lines in proptest::collection::vec(
             prop_oneof![
-                4 => text(format!("NTCreateX {PATH} [01] [1256] [123] 0x0")),
+                4 => text(format!("NTCreateX {PATH} [01] [1256] [123] (0x0|0x0|0xC0000035)")),
                 2 => "(Close|Flush|QUERY_FILE_INFORMATION) [123] 0x0",
                 2 => "WriteX [123] (0|5000) 70 70 0x0",
                 2 => "ReadX [123] (0|5040) 70 (70|30) 0x0",

@@ -1,5 +1,6 @@
 //! Bytes that come from the kernel, of a file that it has in memory or over a loopback TCP connection.
 //! One operation is a byte.
+#![expect(clippy::disallowed_methods, reason = "the file is the workload's own")]
 
 use std::fs::File;
 use std::num::NonZeroUsize;

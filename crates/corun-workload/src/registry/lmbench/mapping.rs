@@ -1,5 +1,6 @@
 //! A file's pages in a process's address space: mapping and unmapping them, and the first touch of
 //! each.
+#![expect(clippy::disallowed_methods, reason = "the file is the workload's own")]
 
 use std::fs::File;
 use std::num::NonZeroUsize;

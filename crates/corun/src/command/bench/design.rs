@@ -10,7 +10,6 @@ use clap::Args;
 use corun_machine::Machine;
 use corun_measure::suite::{self, Item, SuiteDesign};
 use corun_record::{Actionable, Bench, Document, Exit, Placement};
-use serde::Serialize;
 
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
@@ -84,11 +83,4 @@ impl DesignArguments {
         };
         Ok(code(exit))
     }
-}
-
-/// Indented JSON, ended by a newline.
-pub fn json(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(value).expect("descriptions have no odd keys");
-    text.push('\n');
-    text
 }

@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match destination {
         Some(destination) => {
             let entries: Vec<Entry> = workloads.into_iter().map(Entry::of).collect();
-            destination.write(&super::design::json(&entries))?;
+            destination.write(&corun_record::json_text(&entries))?;
         }
         None => {
             terminal::show(&corun_report::list(workloads.into_iter(), terminal::width()))?;

@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workload = corun_workload::find(&arguments.name)?;
     let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
     match destination {
-        Some(destination) => destination.write(&super::design::json(&Entry::of(workload)))?,
+        Some(destination) => destination.write(&corun_record::json_text(&Entry::of(workload)))?,
         None => terminal::show(&corun_report::describe(workload, terminal::width()))?,
     }
     Ok(code(Exit::Done))

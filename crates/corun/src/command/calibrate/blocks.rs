@@ -1,14 +1,13 @@
 //! Single blocks of code, timed on this host.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use corun_blocks::{Agreement, CannotRun, Cycles, Listed, Timer, agreement, read_list};
+use corun_files::InputKind;
 use corun_machine::{Affinity, CpuSet};
-use corun_record::Exit;
+use corun_record::{Exit, shown};
 use corun_report::Destination;
 
 use crate::problem::{Problem, code, say};
@@ -48,13 +47,13 @@ pub(super) fn run(file: &Path, csv: &Path, cpu: u32) -> Result<ExitCode, Problem
 
 /// The blocks of a file.
 pub(in crate::command) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Problem> {
-    let file = File::open(path).map_err(|error| {
+    let list = corun_files::bytes(path, InputKind::BLOCKS).map_err(|error| {
         Problem::usage(
-            format!("could not read {}: {error}", path.display()),
+            format!("could not read {}: {error}", shown(path)),
             "Name a CSV file with a column `block`.",
         )
     })?;
-    read_list(BufReader::new(file)).map_err(|error| Problem::from(error).about(path))
+    read_list(list.as_slice()).map_err(|error| Problem::from(error).about(path))
 }
 
 #[derive(Default)]

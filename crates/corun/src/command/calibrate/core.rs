@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
         Some(json) => json.write(&answer.to_json())?,
         None => terminal::show(&answer.describe(terminal::width()))?,
     }
-    say(&format!("written: {} and {}", file.display(), table.display()));
+    say(&format!("written: {} and {}", corun_record::shown(file), corun_record::shown(table)));
     Ok(code(Exit::Done))
 }
 
@@ -115,7 +115,10 @@ fn file_in(output: &Path) -> Result<PathBuf, Problem> {
         _ if output.is_dir() => Ok(output.join("host.toml")),
         Some(extension) if extension == "toml" => Ok(output.to_owned()),
         _ => Err(Problem::usage(
-            format!("expected a file that ends in .toml or a folder, found {}", output.display()),
+            format!(
+                "expected a file that ends in .toml or a folder, found {}",
+                corun_record::shown(output)
+            ),
             "For instance: corun calibrate --output host.toml",
         )),
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::Exit;
+use corun_record::{Exit, on_one_line, shortened};
 use corun_sim::model::{self, ModelError};
 use corun_sim::timing::TimingTable;
 use serde::Serialize;
@@ -43,21 +43,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 fn check(file: &str) -> Result<Checked<'_>, Problem> {
     match model::find(file) {
         Ok(model) => {
+            let told = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
             let timings = match TimingTable::unchecked(&model) {
                 Ok(timings) => timings,
                 Err(error) => {
-                    let sentences = vec![error.to_string()];
+                    let sentences = vec![told(error.to_string())];
                     return Ok(Checked { file, is_right: false, sentences });
                 }
             };
             let faults = timings.implausible();
             if !faults.is_empty() {
-                let tell = |fault| timings.refusal(fault).to_string();
+                let tell = |fault| told(timings.refusal(fault).to_string());
                 let sentences = faults.iter().map(tell).collect();
                 return Ok(Checked { file, is_right: false, sentences });
             }
             let validation = corun_report::validation(&model, &super::compared(&model)?);
-            let sentence = format!("{file}: right; {validation}");
+            let sentence = format!("{}: right; {validation}", on_one_line(file));
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })
         }
         Err(ModelError::Wrong { file: name, faults }) => {

@@ -57,10 +57,7 @@ fn answer(
     shown: impl FnOnce(u16) -> String,
 ) -> Result<(), Problem> {
     match json {
-        Some(path) => {
-            let json = serde_json::to_string_pretty(answer).expect("an answer is JSON");
-            Ok(Destination::open(path)?.write(&(json + "\n"))?)
-        }
+        Some(path) => Ok(Destination::open(path)?.write(&corun_record::json_text(answer))?),
         None => Ok(terminal::show(&shown(terminal::width()))?),
     }
 }

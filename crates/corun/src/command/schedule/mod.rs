@@ -2,13 +2,13 @@
 
 mod request;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use corun_record::{Document, Exit, Schedule, ScheduledRun};
+use corun_files::InputKind;
+use corun_record::{Document, Exit, Schedule, ScheduledRun, on_one_line};
 use corun_report::{Chart, Destination};
 use corun_sim::schedule::policy::PolicyEntry;
 use corun_sim::schedule::{
@@ -16,8 +16,8 @@ use corun_sim::schedule::{
 };
 
 use crate::exports::{Exports, Form};
-use crate::problem::{Problem, code};
-use crate::{input, terminal, values};
+use crate::problem::{Problem, code, say};
+use crate::{terminal, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -148,7 +148,12 @@ impl Request {
                  schedule list` tells all.",
             ));
         }
-        let find = |text: &String| load::find(text, input::text);
+        let find = |text: &String| {
+            // A recording of minutes is long; what a person writes is not.
+            let is_recording = text.starts_with("perf-sched:");
+            let kind = if is_recording { InputKind::RECORDING } else { InputKind::TASKS };
+            load::find(text, |path| corun_files::text(path, kind))
+        };
         self.loads.iter().map(|text| Ok(find(text)?)).collect()
     }
 
@@ -179,15 +184,11 @@ fn possible(
     }
     for (policy, error) in without {
         if let Some(error) = error {
-            note(&format!("{} is left out: {error}", policy.title()));
+            let why = on_one_line(&error.to_string());
+            say(&format!("{} is left out: {why}", policy.title()));
         }
     }
     Ok(with.into_iter().map(|(policy, _)| policy).collect())
-}
-
-/// Tells something beside the answer, on standard error.
-fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// What came of a run.

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use corun_files::InputKind;
 use corun_machine::Machine;
-use corun_record::{Bench, Document};
+use corun_record::{Bench, Document, shown};
 use corun_sim::schedule::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
 use crate::problem::Problem;
-use crate::{input, values};
+use crate::values;
 
 /// The most that anything a kernel does for a task may take.
 const MOST_COST: std::time::Duration = std::time::Duration::from_secs(1);
@@ -56,8 +57,8 @@ impl Request {
         };
         match (&self.pairs, default) {
             (Some(path), default) => {
-                let text = input::text(path).map_err(|error| {
-                    Problem::usage(format!("{}: {error}", path.display()), "Name a file of pairs.")
+                let text = corun_files::text(path, InputKind::PAIRS).map_err(|error| {
+                    Problem::usage(format!("{}: {error}", shown(path)), "Name a file of pairs.")
                 })?;
                 let read = Slowdowns::from_json(&text, default.unwrap_or(Ratio::ONE));
                 read.map_err(|error| Problem::from(error).about(path))
@@ -87,7 +88,7 @@ impl Request {
         Err(Problem::usage(
             format!(
                 "{}: expected a kind of work that a load has ({}), found {}",
-                path.display(),
+                shown(path),
                 list(kinds),
                 list(named)
             ),
@@ -139,7 +140,7 @@ impl Request {
         };
         match &self.pairs {
             None => general,
-            Some(path) => format!("slowdowns by pairs from {}; else {general}", path.display()),
+            Some(path) => format!("slowdowns by pairs from {}; else {general}", shown(path)),
         }
     }
 }
@@ -147,8 +148,8 @@ impl Request {
 fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
     let next_step = "Measure them: corun bench run lmbench/context-switch --param size=0,32K \
                      --placement single --json costs.json.";
-    let text = input::text(path)
-        .map_err(|error| Problem::usage(format!("{}: {error}", path.display()), next_step))?;
+    let text = corun_files::text(path, InputKind::DOCUMENT)
+        .map_err(|error| Problem::usage(format!("{}: {error}", shown(path)), next_step))?;
     let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).about(path))?;
     match costs.learn(&bench) {
         true => Ok(()),
@@ -156,7 +157,7 @@ fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
             format!(
                 "{}: expected figures of lmbench/context-switch or lmbench/pipe-latency with one \
                  worker, found none",
-                path.display()
+                shown(path)
             ),
             next_step,
         )),

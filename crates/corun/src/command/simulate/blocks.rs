@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use corun_blocks::{COPIES, CannotRun, Listed, execute};
+use corun_blocks::{COPIES, Listed, execute};
 use corun_record::Exit;
 use corun_report::{BlockPrediction, BlockPredictions};
 use corun_sim::code::Lowering;
 use corun_sim::model::CoreModel;
 use corun_sim::timing::TimingTable;
-use corun_sim::{Copies, steady_state};
+use corun_sim::{Copies, SimulationError, steady_state};
 
 use super::Arguments;
 use crate::command::calibrate::read_blocks;
@@ -30,13 +30,11 @@ pub(super) fn run(
     ])?;
     let rows = read_blocks(file)?;
     let mut lowering = Lowering::new(model, timings);
-    let predictions: Vec<BlockPrediction> = rows
-        .iter()
-        .map(|row| BlockPrediction {
-            measured: row.cycles,
-            predicted: predict(model, &mut lowering, row).map_err(|why| why.to_string()),
-        })
-        .collect();
+    let mut predictions: Vec<BlockPrediction> = Vec::new();
+    for row in &rows {
+        let predicted = predict(model, &mut lowering, row)?;
+        predictions.push(BlockPrediction { measured: row.cycles, predicted });
+    }
     lowering.tell();
     let answer = BlockPredictions {
         model,
@@ -50,10 +48,21 @@ pub(super) fn run(
     Ok(code(Exit::Done))
 }
 
-/// Cycles of a copy, with the addresses that it touches when it is executed here.
-fn predict(model: &CoreModel, lowering: &mut Lowering<'_>, row: &Listed) -> Result<f64, CannotRun> {
-    let executed = execute(&row.code, 2 * (COPIES + 1))?;
+/// Cycles of a copy, with the addresses that it touches when it is executed here, or why the block has none.
+fn predict(
+    model: &CoreModel,
+    lowering: &mut Lowering<'_>,
+    row: &Listed,
+) -> Result<Result<f64, String>, SimulationError> {
+    let executed = match execute(&row.code, 2 * (COPIES + 1)) {
+        Ok(executed) => executed,
+        Err(why) => return Ok(Err(why.to_string())),
+    };
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
     let copies = Copies { block: &executed.block, values: &values };
-    Ok(steady_state(model, lowering, copies, COPIES as u32).0)
+    match steady_state(model, lowering, copies, COPIES as u32) {
+        Ok((cycles, _)) => Ok(Ok(cycles)),
+        Err(SimulationError::Implausible(why)) => Ok(Err(why.to_string())),
+        Err(other) => Err(other),
+    }
 }

@@ -124,11 +124,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 /// Opens a trace, and says on standard error if it is of windows: they are taken for one stretch here.
 fn opened(file: &Path) -> Result<Trace, Problem> {
     let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
+    trace.require_code().map_err(|error| Problem::from(error).about(file))?;
     if let Some(windows) = trace.opening().plan.windows() {
         say(&format!(
             "corun: {}: its {windows} windows and what leads to each are simulated as one stretch, and count alike: \
              `corun predict --sample` counts windows alone, for what they stand for",
-            file.display()
+            corun_record::shown(file)
         ));
     }
     Ok(trace)

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use corun_record::Exit;
 use corun_report::Simulation;
 use corun_sim::model::CoreModel;
+use corun_sim::plausible::cold_start;
 use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
 use corun_trace::ThreadId;
@@ -36,15 +37,18 @@ pub(super) fn run(
         return Err(Problem::failed(
             format!(
                 "{}: expected instructions behind the first {}, found none",
-                file.display(),
+                corun_record::shown(file),
                 arguments.warmup
             ),
             "Ask for a shorter --warmup, or record more.",
         ));
     }
+    let of_thread = trace.threads().iter().find(|thread| thread.id == part.thread);
+    let all = of_thread.map_or(simulated.instructions, |thread| thread.instructions);
     let simulation = Simulation {
         model,
         warning: super::warning(model)?,
+        caveats: cold_start(all, arguments.warmup, simulated.instructions).into_iter().collect(),
         command: trace.opening().command.clone(),
         warm_up: arguments.warmup,
         pages: part.pages,

@@ -3,6 +3,7 @@
 use corun_record::Placement;
 use corun_report::Varied;
 use corun_sim::model::{CoreModel, Policy};
+use corun_sim::plausible::of_yield;
 use corun_sim::{Outcome, Resource, Setup};
 
 use super::Arguments;
@@ -29,6 +30,7 @@ pub(super) fn varied(
     plans: &[Plan],
     outcomes: &[Outcome],
     arguments: &Arguments,
+    caveats: &mut Vec<String>,
 ) -> Result<Vec<Varied>, Problem> {
     let spread = outcomes.iter().find(|it| matches!(it.placement, Placement::Spread(_)));
     let full = outcomes.iter().find(|it| matches!(it.placement, Placement::Full(_)));
@@ -50,8 +52,14 @@ pub(super) fn varied(
     let phases = each(setup, &all, arguments)?;
     let mut resources: Vec<Varied> = Vec::new();
     for ((resource, policy, _), phases) in variants.iter().zip(phases.chunks(own.len())) {
-        let outcome = Outcome { placement: full.placement, phases: phases.to_vec() };
+        let outcome =
+            Outcome { placement: full.placement, phases: phases.to_vec(), matched: Vec::new() };
         let Some(found) = outcome.per_core(spread) else { continue };
+        let name = format!("{}.policy={}: an SMT yield of", resource.name, policy.name());
+        if let Err(why) = of_yield(&name, found, outcome.most_at_once()) {
+            caveats.push(format!("Left out, since it is implausible: {why}"));
+            continue;
+        }
         match resources.last_mut().filter(|last| last.resource == *resource) {
             Some(last) => last.yields.push((*policy, found)),
             None => resources

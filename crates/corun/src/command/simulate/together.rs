@@ -1,5 +1,6 @@
 //! Recorded programs together: on cores of their own, as siblings, or taking turns.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use corun_record::{Exit, Placement};
 use corun_report::Together;
 use corun_sim::model::CoreModel;
+use corun_sim::plausible::cold_start;
 use corun_sim::seating::{Seating, Wanted, seat};
 use corun_sim::timing::TimingTable;
 use corun_sim::{Outcome, Phase, Process, Seated, Setup, in_parallel, simulate_together};
@@ -42,6 +44,7 @@ pub(super) fn run(
         switch_us: arguments.switch,
         pages: arguments.pages.into(),
         seed: arguments.seed,
+        offsets: &[],
         first_turn: 0,
         own_code: false,
     };
@@ -54,12 +57,18 @@ pub(super) fn run(
                 last.phases[0].workers.extend(phase.workers);
             }
             Some(last) => last.phases.push(phase),
-            None => outcomes.push(Outcome { placement: plan.placement, phases: vec![phase] }),
+            None => outcomes.push(Outcome {
+                placement: plan.placement,
+                phases: vec![phase],
+                matched: Vec::new(),
+            }),
         }
     }
+    match_starts(setup, &plans, &mut outcomes, arguments)?;
     tell_of_short_windows(&outcomes, model, &workers, arguments);
+    let mut caveats = cold_starts(&processes, files, arguments);
     let resources = match arguments.resources {
-        true => resources::varied(setup, &plans, &outcomes, arguments)?,
+        true => resources::varied(setup, &plans, &outcomes, arguments, &mut caveats)?,
         false => Vec::new(),
     };
     let answer = Together {
@@ -68,6 +77,7 @@ pub(super) fn run(
         settings: &arguments.set,
         pages: setup.pages,
         warning: super::warning(model)?,
+        caveats: &caveats,
         workers: &workers,
         outcomes: &outcomes,
     };
@@ -76,6 +86,74 @@ pub(super) fn run(
     }
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
+}
+
+/// Simulates placements that others are compared with once more, their workers begun where those of the others begin, so
+/// that each figure compares the same instructions behind the same warm-up.
+fn match_starts(
+    setup: Setup<'_, '_>,
+    plans: &[Plan],
+    outcomes: &mut [Outcome],
+    arguments: &Arguments,
+) -> Result<(), Problem> {
+    let mut all: Vec<(usize, Plan)> = Vec::new();
+    for (at, reference) in outcomes.iter().enumerate() {
+        let is_compared = |other: &&Outcome| match (other.placement, reference.placement) {
+            (Placement::Full(_) | Placement::Packed, Placement::Spread(_)) => true,
+            (other, Placement::Single) => other != Placement::Single,
+            _ => false,
+        };
+        let mut wanted: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (worker, offsets) in
+            outcomes.iter().filter(is_compared).flat_map(|other| other.unmatched(reference))
+        {
+            let known = wanted.entry(worker).or_default();
+            known.extend(offsets);
+            known.sort_by(f64::total_cmp);
+            known.dedup();
+        }
+        let own: Vec<&Plan> = plans
+            .iter()
+            .filter(|plan| plan.placement == reference.placement && plan.phase == 0)
+            .collect();
+        for plan in own {
+            let seated: Vec<usize> = plan.seating.iter().flatten().flatten().copied().collect();
+            let offsets_of = |worker: &usize| wanted.get(worker).map_or(&[][..], Vec::as_slice);
+            let rounds = seated.iter().map(|worker| offsets_of(worker).len()).max().unwrap_or(0);
+            for round in 0..rounds {
+                let offset = |worker: &usize| {
+                    let known = offsets_of(worker);
+                    known.get(round).or(known.last()).copied().unwrap_or(0.0)
+                };
+                let offsets = seated.iter().map(offset).collect();
+                all.push((at, Plan { offsets, seating: plan.seating.clone(), ..*plan }));
+            }
+        }
+    }
+    let each_plan: Vec<(&CoreModel, &Plan)> =
+        all.iter().map(|(_, plan)| (setup.model, plan)).collect();
+    for ((at, _), phase) in all.iter().zip(each(setup, &each_plan, arguments)?) {
+        outcomes[*at].matched.push(phase);
+    }
+    Ok(())
+}
+
+/// What must be said of windows that follow too little for caches to be warm.
+fn cold_starts(processes: &[Process<'_>], files: &[PathBuf], arguments: &Arguments) -> Vec<String> {
+    let mut said = Vec::new();
+    for (process, file) in processes.iter().zip(files) {
+        let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        let workers = process.trace.threads().iter();
+        let workers = workers.filter(|thread| process.workers.contains(&thread.id));
+        let most = workers.map(|thread| thread.instructions).max().unwrap_or(0);
+        let left = most.saturating_sub(arguments.warmup);
+        let counted = arguments.length.map_or(left, |length| length.min(left));
+        said.extend(
+            cold_start(most, arguments.warmup, counted).map(|told| format!("{file}: {told}")),
+        );
+    }
+    said.dedup();
+    said
 }
 
 /// Says where a slice is several rounds of a worker's window: all but the first of them find their data where the one
@@ -117,7 +195,7 @@ fn opened(files: &[PathBuf]) -> Result<Vec<Trace>, Problem> {
         let trace = super::opened(file)?;
         if trace.threads().iter().all(|thread| thread.instructions == 0) {
             return Err(Problem::failed(
-                format!("{}: expected instructions, found none", file.display()),
+                format!("{}: expected instructions, found none", corun_record::shown(file)),
                 "Record it again with `corun trace`.",
             ));
         }
@@ -147,6 +225,8 @@ pub(super) struct Plan {
     pub(super) seating: Seating,
     pub(super) phase: usize,
     pub(super) phases: usize,
+    /// Where each worker begins, if not where the phase says.
+    pub(super) offsets: Vec<f64>,
 }
 
 fn plans(
@@ -185,8 +265,10 @@ fn plans(
                     "They wait for each other: ask for spread, full, packed, stacked or free.",
                 ));
             }
-            let alone =
-                |worker| Plan { placement, seating: vec![vec![vec![worker]]], phase: 0, phases: 1 };
+            let alone = |worker| {
+                let (seating, offsets) = (vec![vec![vec![worker]]], Vec::new());
+                Plan { placement, seating, phase: 0, phases: 1, offsets }
+            };
             plans.extend((0..workers).map(alone));
             continue;
         }
@@ -205,7 +287,8 @@ fn plans(
         // Where all workers take turns, each slice meets all of the programs.
         let phases = if is_alone || all_take_turns { 1 } else { arguments.phases as usize };
         for phase in 0..phases {
-            plans.push(Plan { placement, seating: seating.clone(), phase, phases });
+            let (seating, offsets) = (seating.clone(), Vec::new());
+            plans.push(Plan { placement, seating, phase, phases, offsets });
         }
     }
     Ok(plans)
@@ -255,7 +338,7 @@ pub(super) fn each(
     );
     let answers = in_parallel(jobs, plans.len(), |index| {
         let (model, plan) = plans[index];
-        let setup = Setup { model, seating: &plan.seating, ..setup };
+        let setup = Setup { model, seating: &plan.seating, offsets: &plan.offsets, ..setup };
         let answer = simulate_together(setup, plan.phase, plan.phases);
         let done = 1 + done.fetch_add(1, Ordering::Relaxed);
         line.show(format!("simulating: {done} of {} done", plans.len()));

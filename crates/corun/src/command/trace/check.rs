@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let checked = check(&trace);
     let mut text = format!(
         "{}: {} instructions in {} frames\n",
-        arguments.file.display(),
+        corun_record::shown(&arguments.file),
         checked.instructions,
         checked.frames
     );

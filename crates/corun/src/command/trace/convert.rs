@@ -1,6 +1,5 @@
 //! `corun trace convert`: to and from the traces of other simulators.
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use corun_report::grouped;
 use corun_trace::ThreadId;
 use corun_trace::convert::{Exported, Foreign, champsim};
 
-use super::create;
+use super::Place;
 use crate::problem::{Problem, code, say};
 
 #[derive(Debug, Args)]
@@ -51,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return Err(Problem::usage(
             format!(
                 "expected another file for what is written than {}, found the same",
-                arguments.file.display()
+                corun_record::shown(&arguments.file)
             ),
             "Give another file with -o: this one would be lost.",
         ));
@@ -77,29 +76,35 @@ impl Arguments {
         };
         let trace = super::open(&self.file)?;
         let of_file = |error| super::of_file(&self.file, error);
+        if let Foreign::Sift = foreign {
+            trace.require_code().map_err(of_file)?;
+        }
         let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;
-        let output = BufWriter::new(create(&self.output)?);
+        let place = Place::open(&self.output)?;
+        let output = BufWriter::new(place.writer()?);
         let mut exporter = foreign.exporter(output).map_err(|error| self.unwritable(&error))?;
         while let Some(event) = events.next_event().map_err(of_file)? {
             exporter.event(trace.blocks(), event)?;
         }
         let exported = exporter.finish(trace.blocks())?;
+        place.finish()?;
         say(&self.summary(&exported));
         Ok(())
     }
 
     fn import(&self) -> Result<(), Problem> {
-        let file = File::open(&self.file).map_err(|error| {
+        let file = corun_files::stream(&self.file).map_err(|error| {
             Problem::failed(
-                format!("could not read {}: {error}", self.file.display()),
+                format!("could not read {}: {error}", corun_record::shown(&self.file)),
                 "Name a trace of ChampSim, not compressed.",
             )
         })?;
-        let output = create(&self.output)?;
-        let imported = champsim::import_file(&self.file, BufReader::new(file), output)?;
+        let place = Place::open(&self.output)?;
+        let imported = champsim::import_file(&self.file, BufReader::new(file), place.writer()?)?;
+        place.finish()?;
         say(&format!(
             "{}: {} instructions in {} blocks",
-            self.output.display(),
+            corun_record::shown(&self.output),
             grouped(imported.instructions),
             grouped(imported.blocks)
         ));
@@ -109,7 +114,7 @@ impl Arguments {
     fn summary(&self, exported: &Exported) -> String {
         let mut text = format!(
             "{}: {} instructions in {} records",
-            self.output.display(),
+            corun_record::shown(&self.output),
             grouped(exported.instructions),
             grouped(exported.records)
         );
@@ -121,7 +126,7 @@ impl Arguments {
 
     fn unwritable(&self, error: &io::Error) -> Problem {
         Problem::failed(
-            format!("could not write {}: {error}", self.output.display()),
+            format!("could not write {}: {error}", corun_record::shown(&self.output)),
             "Make room, or give another file with -o.",
         )
     }

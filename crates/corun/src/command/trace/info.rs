@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::{Exit, on_one_line};
+use corun_record::{Exit, json_text, on_one_line};
 use corun_report::{Destination, grouped};
 use corun_trace::format::{Closing, Opening, Trace};
 use corun_trace::{Footprint, Plan, Summary, disassemble, summary};
@@ -34,8 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Some(path) => {
             let info =
                 Info { opening: trace.opening(), closing: trace.closing(), summary: &summary };
-            let json = serde_json::to_string_pretty(&info).expect("a summary is JSON");
-            Destination::open(path)?.write(&(json + "\n"))?;
+            Destination::open(path)?.write(&json_text(&info))?;
         }
         None => terminal::show(&describe(&trace, &summary))?,
     }
@@ -64,6 +63,13 @@ fn describe(trace: &Trace, summary: &Summary) -> String {
     line("branches", branches(summary));
     line("memory", memory(summary));
     line("code", footprint(summary.code));
+    if trace.require_code().is_err() {
+        line(
+            "",
+            "no bytes of instructions: `corun simulate` and the export to sift need them"
+                .to_owned(),
+        );
+    }
     line("data", footprint(summary.data));
     for hot in &summary.hottest {
         text += &format!(

@@ -3,12 +3,12 @@
 mod check;
 mod convert;
 mod info;
+mod place;
 mod record;
 
+use place::Place;
 pub(super) use record::standard_input_is_used_up;
 
-use std::fs::File;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -58,18 +58,4 @@ fn open(path: &Path) -> Result<Trace, Problem> {
 
 fn of_file(path: &Path, error: FormatError) -> Problem {
     Problem::from(error).about(path)
-}
-
-/// Begins a file, or standard output for `-`.
-fn create(path: &Path) -> Result<Box<dyn Write + Send>, Problem> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdout()));
-    }
-    match File::create(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(Problem::failed(
-            format!("could not write {}: {error}", path.display()),
-            "Name a file in a folder that you may write to, or `-` for standard output.",
-        )),
-    }
 }

@@ -1,20 +1,21 @@
 //! `corun trace -o FILE -- COMMAND`: runs a program under a tracer and writes what it executes.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
-use corun_record::Exit;
+use corun_record::{Actionable, Exit};
 use corun_report::grouped;
-use corun_trace::format::{Closing, Options, end_early};
+use corun_trace::format::Options;
 use corun_trace::{
     Conducted, Ending, FromCall, Part, Plan, Samples, SystemCall, Target, TraceError, Wish, choose,
     conduct,
 };
 
-use super::create;
+use super::Place;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, values};
 
@@ -101,25 +102,36 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         from: arguments.from(),
         threads: arguments.threads.clone(),
         runs_again: !arguments.once && !is_pipe,
+        compares_output: arguments.output != Path::new("-"),
         options: Options { level: arguments.level, ..Options::default() },
     };
     let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
     let wish = wish.settled(&chosen, &stop)?;
-    let output = Counted { output: create(&arguments.output)?, bytes: 0 };
+    let place = Place::open(&arguments.output)?;
+    let output = Counted { output: place.writer()?, bytes: 0 };
     arguments.say(&chosen.reason);
-    let (conducted, counted) = conduct(&wish, &chosen, output, &stop).inspect_err(|error| {
-        if let TraceError::Sink(_) = error {
-            // Without an end, it can be read as well.
-            let _ = end_early(&arguments.output, &Closing::failed(error.to_string()));
+    let (conducted, counted) = match conduct(&wish, &chosen, output, &stop) {
+        Ok(conducted) => conducted,
+        Err(error @ (TraceError::Sink(_) | TraceError::Failed { .. })) => {
+            let kept = place.keep_part(&error.to_string());
+            let next_step = error.next_step();
+            return Err(Problem::from(error).with_next_step(format!("{next_step} {kept}")));
         }
-    })?;
+        Err(error) => return Err(error.into()),
+    };
+    place.finish()?;
     arguments.say(&summary(&conducted, counted.bytes, &arguments.output));
     if is_pipe {
         arguments.say("Not timed without a tracer, since standard input can be read only once.");
     }
     for remark in &conducted.traced.remarks {
-        arguments.say(remark);
+        // That the trace may be wrong is said to everybody.
+        if conducted.doubts.contains(remark) {
+            say(remark);
+        } else {
+            arguments.say(remark);
+        }
     }
     let interrupted = conducted.traced.ending == Ending::Interrupted;
     Ok(code(if interrupted { Exit::Interrupted } else { Exit::Done }))
@@ -150,7 +162,7 @@ impl Arguments {
 
 /// What was done, for people.
 fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
-    let Conducted { traced, recorded, threads, took, native } = conducted;
+    let Conducted { traced, recorded, threads, took, native, .. } = conducted;
     let seconds = took.as_secs_f64();
     let of_all = match traced.instructions {
         all if all == *recorded => String::new(),
@@ -169,7 +181,7 @@ fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
         "{}{of_all} instructions of {threads} in {seconds:.2} s ({rate:.0} million a second{beside})\n\
          {}: {} bytes{density}\nThe program's end: {}.",
         grouped(*recorded),
-        output.display(),
+        corun_record::shown(output),
         grouped(bytes),
         traced.ending
     )
@@ -177,7 +189,7 @@ fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
 
 /// An output that counts.
 struct Counted {
-    output: Box<dyn Write + Send>,
+    output: File,
     bytes: u64,
 }
 
@@ -195,7 +207,10 @@ impl Write for Counted {
 
 /// Whether a second run could not read what the first one did.
 pub(in crate::command) fn standard_input_is_used_up() -> bool {
+    use std::os::fd::AsFd;
     use std::os::unix::fs::FileTypeExt;
-    let metadata = std::fs::metadata("/dev/stdin").map(|metadata| metadata.file_type());
-    metadata.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
+    // Without /proc, /dev/stdin is not there.
+    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    let kind = input.and_then(|input| Ok(input.metadata()?.file_type()));
+    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }

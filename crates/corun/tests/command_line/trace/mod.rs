@@ -1,5 +1,6 @@
 //! `corun trace` on real programs, by every tracer that works here.
 
+mod doubts;
 mod endings;
 mod full;
 mod programs;

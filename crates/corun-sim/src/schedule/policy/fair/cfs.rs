@@ -106,10 +106,17 @@ impl Queues for Cfs {
         Some(task)
     }
 
-    fn steal(&mut self, state: &State, from: usize, to: usize) -> Option<TaskId> {
-        let mut tasks = self.queues[from].tasks.iter().rev();
-        let &entry = tasks.find(|&&(_, task)| state.may_run(task, to))?;
-        Some(self.take(state, from, entry))
+    fn take_out(&mut self, state: &State, task: TaskId, from: usize) {
+        let entry = (self.entity(state, task, from).virtual_run, task);
+        self.take(state, from, entry);
+    }
+
+    fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId> {
+        self.queues[cpu].tasks.iter().map(|&(_, task)| task)
+    }
+
+    fn weight(&self, cpu: usize) -> u64 {
+        self.queues[cpu].weight
     }
 
     fn len(&self, cpu: usize) -> usize {

@@ -123,14 +123,20 @@ impl Queues for Eevdf {
         Some(self.take(state, cpu, entry))
     }
 
-    fn steal(&mut self, state: &State, from: usize, to: usize) -> Option<TaskId> {
+    fn take_out(&mut self, state: &State, task: TaskId, from: usize) {
         let time = self.time(state, from);
-        let mut tasks = self.queues[from].tasks.iter().rev();
-        let &entry = tasks.find(|&&(_, task)| state.may_run(task, to))?;
-        let task = self.take(state, from, entry);
+        let entry = (self.entity(state, task).deadline, task);
+        self.take(state, from, entry);
         let entity = self.entity(state, task);
         entity.lag = time - entity.virtual_run;
-        Some(task)
+    }
+
+    fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId> {
+        self.queues[cpu].tasks.iter().map(|&(_, task)| task)
+    }
+
+    fn weight(&self, cpu: usize) -> u64 {
+        self.queues[cpu].weight as u64
     }
 
     fn len(&self, cpu: usize) -> usize {

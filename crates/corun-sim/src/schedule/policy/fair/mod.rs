@@ -5,6 +5,7 @@ mod cfs;
 mod eevdf;
 
 use super::domains::Waiting;
+use super::load_balance::{self, Domains, Moved};
 use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, least};
 use crate::schedule::engine::{State, TaskId};
 use crate::schedule::topology::Topology;
@@ -16,7 +17,7 @@ pub(super) const CFS: PolicyEntry = PolicyEntry {
     summary: "queues by virtual run time; woken tasks look for an idle core; domains",
     source: "Linux 6.5, Documentation/scheduler/sched-design-CFS.rst, sched-domains.rst, kernel/sched/fair.c",
     is_without_siblings: false,
-    make: |topology, _| Box::new(Fair::new(topology, Cfs::new(topology))),
+    make: |topology, seed| Box::new(Fair::new(topology, seed, Cfs::new(topology))),
 };
 
 pub(super) const EEVDF: PolicyEntry = PolicyEntry {
@@ -24,7 +25,7 @@ pub(super) const EEVDF: PolicyEntry = PolicyEntry {
     summary: "as cfs, but the earliest virtual deadline of those that lag behind runs first",
     source: "Stoica and Abdel-Wahab 1995; Linux 6.6, Documentation/scheduler/sched-eevdf.rst",
     is_without_siblings: false,
-    make: |topology, _| Box::new(Fair::new(topology, Eevdf::new(topology))),
+    make: |topology, seed| Box::new(Fair::new(topology, seed, Eevdf::new(topology))),
 };
 
 pub(super) const SMT_OFF: PolicyEntry = PolicyEntry {
@@ -35,19 +36,19 @@ pub(super) const SMT_OFF: PolicyEntry = PolicyEntry {
     ..CFS
 };
 
-/// The times of the tick, and of balancing in a domain for each of its CPUs, in nanoseconds.
-const IDLE_INTERVAL: u64 = 4_000_000;
-const BUSY_INTERVAL: u64 = 64_000_000;
-
 /// Queues of runnable tasks, one for each CPU.
 trait Queues {
     /// Puts a task into a queue.
     fn insert(&mut self, state: &State, task: TaskId, cpu: usize, why: Why);
     /// Takes the task that runs next.
     fn first(&mut self, state: &State, cpu: usize) -> Option<TaskId>;
-    /// Takes a task that may run on another CPU and has waited longest for its turn to come.
-    fn steal(&mut self, state: &State, from: usize, to: usize) -> Option<TaskId>;
-    /// Waiting tasks.
+    /// Takes a waiting task out of its queue, to go to another.
+    fn take_out(&mut self, state: &State, task: TaskId, from: usize);
+    /// The waiting tasks.
+    fn waiting(&self, cpu: usize) -> impl Iterator<Item = TaskId>;
+    /// What they weigh.
+    fn weight(&self, cpu: usize) -> u64;
+    /// How many they are.
     fn len(&self, cpu: usize) -> usize;
     /// The running task ran.
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64);
@@ -59,19 +60,77 @@ trait Queues {
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
 }
 
+/// The queues of all CPUs, and what balancing asks of them.
 #[derive(Debug)]
-struct Fair<Q> {
+struct RunQueues<Q> {
     queues: Q,
     waiting: Waiting,
+    /// By task: when it was enqueued or picked last, as a count of such events (the order of
+    /// `rq->cfs_tasks`).
+    touched: Vec<u64>,
+    touches: u64,
+}
+
+impl<Q: Queues> RunQueues<Q> {
+    fn touch(&mut self, task: TaskId) {
+        let place = task.0 as usize;
+        if self.touched.len() <= place {
+            self.touched.resize(place + 1, 0);
+        }
+        self.touches += 1;
+        self.touched[place] = self.touches;
+    }
+}
+
+impl<Q: Queues> load_balance::Queues for RunQueues<Q> {
+    fn tasks(&self, state: &State, cpu: usize) -> usize {
+        self.queues.len(cpu) + usize::from(state.running(cpu).is_some())
+    }
+
+    fn load(&self, state: &State, cpu: usize) -> u64 {
+        let running = state.running(cpu).map_or(0, |task| state.task(task).weight);
+        self.queues.weight(cpu) + running
+    }
+
+    fn has_waiting(&self, state: &State, cpus: &[usize]) -> bool {
+        let caches = &state.topology().caches;
+        let own = state.topology().cpus[cpus[0]].cache;
+        match cpus.len() > caches[own].len() {
+            true => state.waiting() > 0,
+            false => self.waiting.behind(own) > 0,
+        }
+    }
+
+    fn candidates(&self, _state: &State, cpu: usize) -> Vec<TaskId> {
+        let mut tasks: Vec<TaskId> = self.queues.waiting(cpu).collect();
+        tasks.sort_unstable_by_key(|task| self.touched[task.0 as usize]);
+        tasks
+    }
+
+    fn transfer(&mut self, state: &State, task: TaskId, from: usize, to: usize) {
+        self.queues.take_out(state, task, from);
+        self.queues.insert(state, task, to, Why::Pushed);
+        self.waiting.ends(state, from);
+        self.waiting.begins(state, to);
+        self.touch(task);
+    }
+}
+
+#[derive(Debug)]
+struct Fair<Q> {
+    run: RunQueues<Q>,
+    domains: Domains,
 }
 
 impl<Q: Queues> Fair<Q> {
-    fn new(topology: &Topology, queues: Q) -> Self {
-        Self { queues, waiting: Waiting::new(topology) }
+    fn new(topology: &Topology, seed: u64, queues: Q) -> Self {
+        let waiting = Waiting::new(topology);
+        let run = RunQueues { queues, waiting, touched: Vec::new(), touches: 0 };
+        Self { run, domains: Domains::new(topology, seed) }
     }
 
     fn tasks(&self, state: &State, cpu: usize) -> usize {
-        self.queues.len(cpu) + usize::from(state.running(cpu).is_some())
+        load_balance::Queues::tasks(&self.run, state, cpu)
     }
 
     /// `find_idlest_cpu`: the last-level cache with the fewest tasks a CPU, there the CPU of an idle
@@ -82,7 +141,7 @@ impl<Q: Queues> Fair<Q> {
         let load = |cache: usize| {
             let cpus = &topology.caches[cache];
             let busy: usize = cpus.iter().map(|&cpu| usize::from(!state.is_idle(cpu))).sum();
-            let tasks = busy + self.waiting.behind(cache);
+            let tasks = busy + self.run.waiting.behind(cache);
             (tasks * topology.cpus.len() / cpus.len(), cache != own, cache)
         };
         let may =
@@ -131,45 +190,6 @@ impl<Q: Queues> Fair<Q> {
             None => self.idlest(state, task, target),
         }
     }
-
-    /// The CPU behind a cache from which another may take a waiting task: the one with most tasks.
-    fn busiest(&self, state: &State, cpu: usize, cache: usize) -> Option<usize> {
-        let others = state.topology().caches[cache].iter().copied().filter(|&other| other != cpu);
-        let with_waiting = others.filter(|&other| self.queues.len(other) > 0);
-        with_waiting.max_by_key(|&other| (self.tasks(state, other), usize::MAX - other))
-    }
-
-    /// A busy CPU takes half of what another has more, an idle one a task.
-    fn pull(&mut self, state: &State, cpu: usize, from: usize, when: Balance) -> bool {
-        let difference = self.tasks(state, from).saturating_sub(self.tasks(state, cpu));
-        let most = if when == Balance::Busy { difference / 2 } else { 1 };
-        let mut moved = 0;
-        while moved < most
-            && let Some(task) = self.queues.steal(state, from, cpu)
-        {
-            self.queues.insert(state, task, cpu, Why::Pushed);
-            self.waiting.ends(state, from);
-            self.waiting.begins(state, cpu);
-            moved += 1;
-        }
-        moved > 0
-    }
-
-    /// An idle core takes a running task from a core that runs several (`group_smt_balance`).
-    fn push(&self, state: &State, cpu: usize) -> Balanced {
-        if !state.has_idle_core(cpu) {
-            return Balanced::Nothing;
-        }
-        let topology = state.topology();
-        let own = topology.cpus[cpu].cache;
-        let caches = std::iter::once(own).chain((0..topology.caches.len()).filter(|&it| it != own));
-        let cpus = caches.flat_map(|cache| topology.caches[cache].iter().copied());
-        let mut movable = cpus.filter(|&from| {
-            state.running_on_core(topology.cpus[from].core) > 1
-                && state.running(from).is_some_and(|task| state.may_run(task, cpu))
-        });
-        movable.next().map_or(Balanced::Nothing, Balanced::Push)
-    }
 }
 
 impl<Q: Queues> Policy for Fair<Q> {
@@ -181,53 +201,53 @@ impl<Q: Queues> Policy for Fair<Q> {
     }
 
     fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
-        self.queues.insert(state, task, cpu, why);
-        self.waiting.begins(state, cpu);
+        self.run.queues.insert(state, task, cpu, why);
+        self.run.waiting.begins(state, cpu);
+        if matches!(why, Why::New | Why::Woken | Why::Pushed) {
+            self.run.touch(task);
+        }
     }
 
     fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
-        let first = self.queues.first(state, cpu)?;
-        self.waiting.ends(state, cpu);
+        let first = self.run.queues.first(state, cpu)?;
+        self.run.waiting.ends(state, cpu);
+        self.run.touch(first);
         Some(first)
     }
 
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64) {
-        self.queues.charge(state, task, cpu, ran);
+        self.run.queues.charge(state, task, cpu, ran);
     }
 
     fn leave(&mut self, state: &State, task: TaskId, cpu: usize) {
-        self.queues.leave(state, task, cpu);
+        self.run.queues.leave(state, task, cpu);
     }
 
     fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64> {
-        (self.queues.len(cpu) > 0).then(|| self.queues.slice(state, task, cpu))
+        (self.run.queues.len(cpu) > 0).then(|| self.run.queues.slice(state, task, cpu))
     }
 
     fn slice_is_over(&mut self, _state: &State, cpu: usize, _task: TaskId) -> Turn {
-        if self.queues.len(cpu) > 0 { Turn::Next } else { Turn::Keep }
+        if self.run.queues.len(cpu) > 0 { Turn::Next } else { Turn::Keep }
     }
 
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool {
-        self.queues.preempts(state, woken, running, cpu)
+        self.run.queues.preempts(state, woken, running, cpu)
     }
 
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
-        let may_pull = state.waiting() > 0 && (when == Balance::Busy || self.queues.len(cpu) == 0);
-        let caches = self.waiting.looked_behind(state, cpu, when).into_iter().flatten();
-        let mut caches = caches.filter(|_| may_pull);
-        let has_pulled = caches.any(|cache| {
-            let from = self.busiest(state, cpu, cache);
-            from.is_some_and(|from| self.pull(state, cpu, from, when))
-        });
-        match (has_pulled, when) {
-            (true, _) => Balanced::Pulled,
-            (false, Balance::Idle) => self.push(state, cpu),
-            (false, _) => Balanced::Nothing,
+        if when != Balance::Busy && self.run.queues.len(cpu) > 0 {
+            return Balanced::Pulled;
+        }
+        match self.domains.balance(&mut self.run, state, cpu, when) {
+            Moved::Nothing => Balanced::Nothing,
+            Moved::Waiting => Balanced::Pulled,
+            Moved::Running(from) => Balanced::Push(from),
         }
     }
 
-    fn balance_interval(&self, _state: &State, is_idle: bool) -> Option<u64> {
-        Some(if is_idle { IDLE_INTERVAL } else { BUSY_INTERVAL })
+    fn next_balance(&self, state: &State, cpu: usize, is_idle: bool) -> Option<u64> {
+        self.domains.next(state, cpu, !is_idle)
     }
 
     fn moves_running(&self) -> bool {

@@ -1,0 +1,13 @@
+//! Files that a user names: read up to a limit, written whole or not at all.
+//!
+//! Every file that a user names is read through [`text()`], [`bytes`], [`stream`] or [`random`], and every
+//! file that is made for a user is an [`Output`]. clippy.toml refuses other ways.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+
+mod input;
+mod output;
+mod unfinished;
+
+pub use input::{InputError, InputKind, bytes, input, kernel_text, random, stream, text};
+pub use output::{Output, is_descriptor};
+pub use unfinished::{are_handled_elsewhere, remove_unfinished};

@@ -1,0 +1,117 @@
+//! A process that outlives corun for a moment, should corun be killed, and ends what corun's commands
+//! have left: workers themselves die with corun, their children do not.
+//!
+//! It sleeps until corun ends. It is forked without exec, so that it needs no file, and makes
+//! system calls only. A session of its own keeps the terminal's signals away from it.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::OnceLock;
+
+use super::{mark, scan};
+
+/// Looks for marked processes after corun's end, and the pause between two.
+const ROUNDS: u32 = 100;
+const PAUSE_NS: libc::c_long = 10_000_000;
+
+static IS_THERE: OnceLock<bool> = OnceLock::new();
+
+/// Starts the watchdog of this process, if it has none. Where that fails, corun ends what is left by
+/// itself, unless it is killed.
+pub(super) fn ensure() {
+    IS_THERE.get_or_init(|| start().is_ok());
+}
+
+fn start() -> io::Result<()> {
+    let session = mark::session();
+    let owner = std::process::id();
+    // SAFETY: returns a new descriptor or -1.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, owner, 0) };
+    if raw < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor.
+    let corun = unsafe { OwnedFd::from_raw_fd(raw as i32) };
+    // SAFETY: the child makes system calls only, and never returns. Its own child is the watchdog, so
+    // that it is nobody's child here: whoever waits for all children does not wait for it.
+    match unsafe { libc::fork() } {
+        -1 => return Err(io::Error::last_os_error()),
+        0 => match unsafe { libc::fork() } {
+            0 => watch(corun.as_raw_fd(), session),
+            // SAFETY: ends the process in between at once.
+            _ => unsafe { libc::_exit(0) },
+        },
+        // SAFETY: waits for the process in between.
+        between => unsafe { libc::waitpid(between, std::ptr::null_mut(), 0) },
+    };
+    Ok(())
+}
+
+fn watch(corun: libc::c_int, session: u64) -> ! {
+    // SAFETY: system calls on this process's own state.
+    unsafe {
+        libc::setsid();
+        // It may have the mark of a corun around this one, which it is to outlive.
+        mark::set_soft_limit(u64::MAX);
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        libc::prctl(libc::PR_SET_NAME, c"corun-watchdog".as_ptr());
+        // What corun writes to must not stay open for this process's sake.
+        close_all_but(corun);
+        let mut ended = libc::pollfd { fd: corun, events: libc::POLLIN, revents: 0 };
+        while libc::poll(&mut ended, 1, -1) < 1 {}
+    }
+    for _ in 0..ROUNDS {
+        if end_marked(session) == 0 {
+            break;
+        }
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
+        // SAFETY: sleeps for a valid time.
+        unsafe { libc::nanosleep(&pause, std::ptr::null_mut()) };
+    }
+    // SAFETY: ends this process at once.
+    unsafe { libc::_exit(0) }
+}
+
+/// Kills every process with a mark of the session; returns how many there were.
+fn end_marked(session: u64) -> usize {
+    let marked = scan::all().filter(|&process| mark::is_of_session(process, session));
+    let mut count = 0;
+    for process in marked {
+        // SAFETY: plain system calls; the handle keeps the signal from reaching a later process of
+        // the same number.
+        unsafe {
+            let handle = libc::syscall(libc::SYS_pidfd_open, process, 0);
+            if handle < 0 {
+                continue;
+            }
+            if mark::is_of_session(process, session) {
+                let no_info = std::ptr::null::<libc::siginfo_t>();
+                libc::syscall(libc::SYS_pidfd_send_signal, handle, libc::SIGKILL, no_info, 0);
+                count += 1;
+            }
+            libc::close(handle as libc::c_int);
+        }
+    }
+    count
+}
+
+/// Closes every descriptor but one.
+///
+/// # Safety
+/// Nothing in this process may use the others any more.
+unsafe fn close_all_but(kept: libc::c_int) {
+    let close = |first: libc::c_uint, last: libc::c_uint| {
+        // SAFETY: closes descriptors that the caller gives up.
+        first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0
+    };
+    let kept = kept.cast_unsigned();
+    if !(kept == 0 || close(0, kept - 1)) || !close(kept + 1, libc::c_uint::MAX) {
+        // Linux before 5.9.
+        for descriptor in (0..4096).filter(|descriptor| *descriptor != kept.cast_signed()) {
+            // SAFETY: as above.
+            unsafe { libc::close(descriptor) };
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What in a command is known to set the affinity of its processes, named with the way to turn it off.
+//!
+//! This is said beside what was read back: a child that binds itself and ends between two looks is not
+//! seen.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::work::Command;
+
+/// Programs that start another one on CPUs of their choice, and the way round them.
+const WRAPPERS: [(&str, &str); 17] = [
+    ("taskset", "leave it out"),
+    ("numactl", "leave out --physcpubind and --cpunodebind"),
+    ("hwloc-bind", "leave it out"),
+    ("schedtool", "leave out -a"),
+    ("cset", "leave it out"),
+    ("cgexec", "leave out the cpuset controller"),
+    ("systemd-run", "leave it out: what it runs is no child of corun"),
+    ("likwid-pin", "leave it out"),
+    ("likwid-mpirun", "leave it out"),
+    ("likwid-perfctr", "use -c instead of -C"),
+    ("mpirun", "add --bind-to none"),
+    ("mpiexec", "add --bind-to none"),
+    ("mpiexec.hydra", "add -bind-to none"),
+    ("orterun", "add --bind-to none"),
+    ("prterun", "add --bind-to none"),
+    ("srun", "add --cpu-bind=none"),
+    ("aprun", "add -cc none"),
+];
+
+/// Variables that make a run-time library bind threads or processes, the values that turn that off,
+/// and the way to do so.
+const VARIABLES: [(&str, &[&str], &str); 22] = [
+    ("OMP_PROC_BIND", &["false"], "set it to false"),
+    ("OMP_PLACES", &[""], "unset it"),
+    ("GOMP_CPU_AFFINITY", &[""], "unset it"),
+    ("KMP_AFFINITY", &["", "none", "disabled"], "set it to disabled"),
+    ("KMP_HW_SUBSET", &[""], "unset it"),
+    ("SUNW_MP_PROCBIND", &["", "false"], "set it to FALSE"),
+    ("MP_BIND", &["", "no"], "set it to no"),
+    ("XLSMPOPTS", &[""], "leave out startproc, stride and bind"),
+    ("OMPI_MCA_hwloc_base_binding_policy", &["", "none"], "set it to none"),
+    ("OMPI_MCA_rmaps_base_binding_policy", &["", "none"], "set it to none"),
+    ("PRTE_MCA_hwloc_default_binding_policy", &["", "none"], "set it to none"),
+    ("I_MPI_PIN", &["", "0", "no", "off", "false", "disable"], "set it to off"),
+    ("I_MPI_PIN_DOMAIN", &[""], "set I_MPI_PIN to off"),
+    ("I_MPI_PIN_PROCESSOR_LIST", &[""], "set I_MPI_PIN to off"),
+    ("HYDRA_BINDING", &["", "none"], "set it to none"),
+    ("MV2_ENABLE_AFFINITY", &["", "0"], "set it to 0"),
+    ("MV2_CPU_MAPPING", &[""], "unset it"),
+    ("SLURM_CPU_BIND", &["", "none", "no"], "set it to none"),
+    ("QT_THREAD_AFFINITY", &[""], "unset it"),
+    ("HPX_BIND", &["", "none"], "set it to none"),
+    ("LIKWID_PIN", &[""], "unset it"),
+    ("MPC_BIND", &["", "none"], "set it to none"),
+];
+
+/// Libraries that may bind threads or processes by themselves.
+const LIBRARIES: [(&str, &str); 5] = [
+    ("libmpi.so", "bind to none (mpirun --bind-to none, I_MPI_PIN=off)"),
+    ("libnuma.so", "see the program's options for NUMA binding"),
+    ("libhwloc.so", "see the program's options for binding"),
+    ("liblikwid.so", "see the program's options for pinning"),
+    ("libhpx", "set --hpx:bind=none"),
+];
+
+/// How much of a program's beginning is searched for the names of libraries.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// What is known of a command, each thing with the way to turn it off.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Binders {
+    /// Wrappers and variables, which are there to bind.
+    named: Vec<String>,
+    /// Libraries, which may bind.
+    linked: Vec<String>,
+}
+
+impl Binders {
+    pub(super) fn of(command: &Command, program: &Path) -> Self {
+        let mut named = wrappers(command.argv.iter().map(|text| &**text));
+        let environment = command.environment.iter();
+        named.extend(variables(environment.map(|(name, value)| (&**name, &**value))));
+        let mut text = Vec::new();
+        if let Ok(file) = File::open(program) {
+            let _ = file.take(MOST_BYTES).read_to_end(&mut text);
+        }
+        Self { named, linked: libraries(&text) }
+    }
+
+    /// What is to be said of a sample: libraries only where a worker was displaced.
+    pub(super) fn to_tell(&self, is_displaced: bool) -> Vec<String> {
+        let linked = self.linked.iter().filter(|_| is_displaced);
+        self.named.iter().chain(linked).cloned().collect()
+    }
+}
+
+/// Wrappers among the words of a command line, those of a script for a shell included.
+fn wrappers<'a>(argv: impl Iterator<Item = &'a OsStr>) -> Vec<String> {
+    let is_separator = |byte: &u8| byte.is_ascii_whitespace() || b";&|()`\"'$={}".contains(byte);
+    let words: Vec<Vec<u8>> = argv
+        .flat_map(|text| {
+            text.as_bytes().split(is_separator).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        })
+        .map(|word| word.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec())
+        .collect();
+    let is_there = |name: &str| words.iter().any(|word| word == name.as_bytes());
+    let of_numactl = |word: &[u8]| {
+        let long: [&[u8]; 4] = [b"--physcpubind", b"--cpunodebind", b"--cpubind", b"--all"];
+        long.iter().any(|option| word.starts_with(option))
+            || word.starts_with(b"-C")
+            || word.starts_with(b"-N")
+            || word.starts_with(b"-c")
+    };
+    WRAPPERS
+        .iter()
+        .filter(|(name, _)| is_there(name))
+        .filter(|(name, _)| *name != "numactl" || words.iter().any(|word| of_numactl(word)))
+        .map(|(name, way)| format!("{name} ({way})"))
+        .collect()
+}
+
+/// Variables of an environment that bind.
+fn variables<'a>(environment: impl Iterator<Item = (&'a OsStr, &'a OsStr)>) -> Vec<String> {
+    let binds = |(name, value): (&OsStr, &OsStr)| {
+        let (variable, off, way) = VARIABLES.iter().find(|(known, ..)| name == *known)?;
+        let value = value.to_string_lossy();
+        let is_off = off.iter().any(|off| value.trim().eq_ignore_ascii_case(off));
+        (!is_off).then(|| format!("{variable} ({way})"))
+    };
+    environment.filter_map(binds).collect()
+}
+
+/// Libraries that an ELF file names.
+fn libraries(file: &[u8]) -> Vec<String> {
+    if !file.starts_with(b"\x7fELF") {
+        return Vec::new();
+    }
+    let names = |name: &str| {
+        let (name, length) = (name.as_bytes(), name.len());
+        // A name in a table of strings follows a NUL.
+        file.windows(length + 1).any(|window| window[0] == 0 && &window[1..] == name)
+    };
+    let found = LIBRARIES.iter().filter(|(name, _)| names(name));
+    found.map(|(name, way)| format!("{name} ({way})")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(argv: &[&str]) -> Vec<String> {
+        wrappers(argv.iter().map(OsStr::new))
+    }
+
+    #[test]
+    fn wrappers_are_found_by_name_also_in_a_script() {
+        assert_eq!(words(&["taskset", "-c", "1", "true"]), ["taskset (leave it out)"]);
+        assert_eq!(words(&["/usr/bin/mpirun", "x"]), ["mpirun (add --bind-to none)"]);
+        assert_eq!(
+            words(&["sh", "-c", "cd /;exec /bin/taskset 2 true"]),
+            ["taskset (leave it out)"]
+        );
+        assert_eq!(words(&["numactl", "--interleave=all", "true"]), [] as [&str; 0]);
+        assert_eq!(words(&["numactl", "-C0", "true"]).len(), 1);
+        assert_eq!(words(&["echo", "tasksets", "mytaskset"]), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_variable_that_turns_binding_off_does_not_bind() {
+        let of = |name: &str, value: &str| {
+            variables([(OsStr::new(name), OsStr::new(value))].into_iter())
+        };
+        assert_eq!(of("OMP_PROC_BIND", "close"), ["OMP_PROC_BIND (set it to false)"]);
+        assert_eq!(of("OMP_PROC_BIND", "FALSE"), [] as [&str; 0]);
+        assert_eq!(of("KMP_AFFINITY", "compact").len(), 1);
+        assert_eq!(of("GOMP_CPU_AFFINITY", "0-1").len(), 1);
+        assert_eq!(of("HOME", "close"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn libraries_are_found_in_programs_only() {
+        let found = libraries(b"\x7fELF...\0libmpi.so.40\0libc.so.6\0");
+        assert!(found.len() == 1 && found[0].starts_with("libmpi.so"), "{found:?}");
+        assert_eq!(libraries(b"#!/bin/sh\n\0libmpi.so.40\0"), [] as [&str; 0]);
+        assert_eq!(libraries(b""), [] as [&str; 0]);
+    }
+}

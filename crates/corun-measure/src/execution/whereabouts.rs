@@ -1,0 +1,97 @@
+//! Where a pinned process really was: the affinity and the CPUs of its threads and descendants, read
+//! back at every look and once more when it has ended.
+//!
+//! A process that has ended keeps its affinity, its last CPU and its count of migrations until it is
+//! collected, so that the last look costs the run nothing and misses no change by its first thread.
+
+use std::collections::BTreeSet;
+
+use corun_machine::{Affinity, CpuSet};
+
+use super::threads;
+
+/// What is known of one process that has a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Whereabouts {
+    place: CpuSet,
+    /// CPUs outside the place that something of the process was allowed to use or seen on.
+    outside: BTreeSet<u32>,
+    /// Whether an affinity was not the one that corun had set.
+    is_changed: bool,
+    /// Whether it moved, which nothing held on one CPU does.
+    has_moved: bool,
+}
+
+impl Whereabouts {
+    pub(crate) fn new(place: CpuSet) -> Self {
+        Self { place, outside: BTreeSet::new(), is_changed: false, has_moved: false }
+    }
+
+    /// Looks at every thread of a running process and of its descendants.
+    pub(crate) fn look(&mut self, process: libc::pid_t) {
+        for process in threads::descendants_of(process).into_iter().chain([process]) {
+            for thread in threads::of_process(process) {
+                self.look_at(process, thread);
+            }
+        }
+    }
+
+    /// Looks at a process that has ended and is not yet collected, and at what it leaves running.
+    pub(crate) fn look_at_end(&mut self, process: libc::pid_t, migrations: Option<u64>) {
+        self.look_at(process, process);
+        self.has_moved |= self.place.len() == 1 && migrations.is_some_and(|moves| moves > 0);
+    }
+
+    fn look_at(&mut self, process: libc::pid_t, thread: libc::pid_t) {
+        let affinity = Affinity::of(thread).ok().map(|affinity| affinity.cpus());
+        self.note(affinity.as_ref(), threads::cpu_of(process, thread));
+    }
+
+    /// Takes in what was read of one thread.
+    fn note(&mut self, affinity: Option<&CpuSet>, cpu: Option<u32>) {
+        let outside = |cpu: &u32| !self.place.contains(*cpu);
+        let seen: Vec<u32> =
+            affinity.iter().flat_map(|cpus| cpus.iter()).chain(cpu).filter(outside).collect();
+        self.is_changed |= affinity.is_some_and(|cpus| *cpus != self.place);
+        self.outside.extend(seen);
+    }
+
+    /// What is to be said of it; `None` where it kept its place.
+    pub(crate) fn displaced(&self, worker: usize) -> Option<corun_record::Displaced> {
+        let is_displaced = self.is_changed || self.has_moved || !self.outside.is_empty();
+        is_displaced.then(|| corun_record::Displaced {
+            worker: worker as u32,
+            outside: self.outside.iter().copied().collect(),
+            moved: self.has_moved && self.outside.is_empty(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(seen: &[(&[u32], u32)], migrations: Option<u64>) -> Option<(Vec<u32>, bool)> {
+        let mut whereabouts = Whereabouts::new([2].into());
+        for (affinity, cpu) in seen {
+            whereabouts.note(Some(&affinity.iter().copied().collect()), Some(*cpu));
+        }
+        // A process of this number does not exist: only the migrations count.
+        whereabouts.look_at_end(-1, migrations);
+        whereabouts.displaced(0).map(|it| (it.outside, it.moved))
+    }
+
+    #[test]
+    fn a_process_in_its_place_is_not_displaced() {
+        assert_eq!(after(&[], None), None);
+        assert_eq!(after(&[(&[2], 2), (&[2], 2)], Some(0)), None);
+    }
+
+    #[test]
+    fn every_way_out_shows() {
+        assert_eq!(after(&[(&[3], 3)], None), Some((vec![3], false)));
+        assert_eq!(after(&[(&[1, 2], 2)], None), Some((vec![1], false)));
+        assert_eq!(after(&[(&[2], 5)], Some(1)), Some((vec![5], false)));
+        assert_eq!(after(&[(&[2], 2)], Some(2)), Some((vec![], true)));
+    }
+}

@@ -1,0 +1,101 @@
+//! What load of others took from each sample: CPU time that workers waited for, and the sibling of a
+//! core that ought to be idle.
+
+use std::collections::BTreeMap;
+
+use corun_record::{Arm, Sample};
+
+use crate::comparison::Comparison;
+use crate::statistics::{ForeignLoad, WAITED};
+
+/// A busy sibling takes about half of a core, at most.
+const TAKEN_BY_SIBLING: f64 = 0.5;
+
+/// What load took in one sample, as shares of its time, where that is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Taken {
+    /// The worker that waited most, where it cannot have waited for another one.
+    waited: Option<f64>,
+    /// All that is known to have been lost.
+    lost: Option<f64>,
+}
+
+/// What load took from each arm and twin, by block.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Disturbed {
+    by_arm: BTreeMap<String, Vec<Taken>>,
+    twins: BTreeMap<String, String>,
+}
+
+impl Disturbed {
+    /// What these samples say.
+    pub(crate) fn of(arms: &[Arm], samples: &[Sample]) -> Self {
+        let mut by_arm: BTreeMap<String, Vec<Taken>> = BTreeMap::new();
+        for sample in samples {
+            let arm = arms.iter().find(|arm| arm.id == sample.arm);
+            let taken = taken(sample, arm.is_some_and(has_cpus_of_its_own));
+            by_arm.entry(sample.arm.clone()).or_default().push(taken);
+        }
+        let twin = |arm: &Arm| Some((arm.twin_of.clone()?, arm.id.clone()));
+        Self { by_arm, twins: arms.iter().filter_map(twin).collect() }
+    }
+
+    /// Whether any arm was disturbed often enough that blocks may be alike because of it.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.by_arm.values().any(|blocks| {
+            ForeignLoad::new(blocks.iter().map(|taken| [taken.lost, None]).collect()).is_seen()
+        })
+    }
+
+    /// What disturbed the two arms of a comparison.
+    pub(crate) fn between(&self, comparison: &Comparison) -> ForeignLoad {
+        let pairs = self.lost(&comparison.arm).into_iter().zip(self.lost(&comparison.against));
+        ForeignLoad::new(pairs.map(|(arm, against)| [arm, against]).collect())
+    }
+
+    /// What the workers of an arm waited, its twin's included, in every sample where it is known.
+    pub(crate) fn waits(&self, arm: &str) -> Vec<f64> {
+        let ids = [Some(arm), self.twins.get(arm).map(String::as_str)];
+        let all = ids.into_iter().flatten().filter_map(|id| self.by_arm.get(id));
+        all.flatten().filter_map(|taken| taken.waited).collect()
+    }
+
+    /// The mean of an arm and its twin, by block.
+    fn lost(&self, id: &str) -> Vec<Option<f64>> {
+        let of = |id: &str| -> Vec<Option<f64>> {
+            self.by_arm.get(id).into_iter().flatten().map(|taken| taken.lost).collect()
+        };
+        let own = of(id);
+        let twin = self.twins.get(id).map(|twin| of(twin)).unwrap_or_default();
+        if twin.len() != own.len() {
+            return own;
+        }
+        let mean = |(own, twin): (Option<f64>, Option<f64>)| match (own, twin) {
+            (Some(own), Some(twin)) => Some((own + twin) / 2.0),
+            (own, twin) => own.or(twin),
+        };
+        own.into_iter().zip(twin).map(mean).collect()
+    }
+}
+
+/// Whether a worker waits for its CPU for longer than chance has it.
+pub(crate) fn is_long(waited: f64) -> bool {
+    waited > WAITED
+}
+
+fn taken(sample: &Sample, cpus_of_its_own: bool) -> Taken {
+    let evidence = &sample.evidence;
+    let waited = evidence.cpu_wait.filter(|_| cpus_of_its_own);
+    let sibling = evidence.idle_sibling_busy.map(|busy| TAKEN_BY_SIBLING * busy.min(1.0));
+    let others = waited.or(evidence.foreign_busy);
+    Taken { waited, lost: [others, sibling].into_iter().flatten().reduce(f64::max) }
+}
+
+/// Workers that have a CPU each wait for nobody but others; where they share CPUs, or are placed by
+/// the kernel, they wait for each other too.
+fn has_cpus_of_its_own(arm: &Arm) -> bool {
+    let mut cpus = arm.cpus.clone();
+    cpus.sort_unstable();
+    cpus.dedup();
+    !cpus.is_empty() && cpus.len() == arm.cpus.len()
+}

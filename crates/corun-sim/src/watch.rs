@@ -1,0 +1,93 @@
+//! Whether simulated cores make progress: every thread that has something to do retires instructions now
+//! and then, unless it waits for other threads, and these do not all wait for each other.
+
+use crate::core::{Core, Feed, Progress, Stuck};
+use crate::model::CoreModel;
+
+/// Steps of a core in which each of its threads has retired something.
+const PATIENCE: u64 = 1 << 21;
+
+/// How far each thread had come.
+pub(crate) struct Watch {
+    model: String,
+    /// Of each core.
+    cores: Vec<Watched>,
+    /// Steps of all cores together since any thread made progress.
+    at_gates: u64,
+}
+
+struct Watched {
+    /// The core's steps when this was noted.
+    steps: u64,
+    threads: Vec<Progress>,
+}
+
+impl Watch {
+    /// Of cores with so many threads each, which have done nothing yet.
+    pub(crate) fn new(model: &CoreModel, threads: &[usize]) -> Self {
+        let watched =
+            |&threads: &usize| Watched { steps: 0, threads: vec![Progress::Ended; threads] };
+        let cores = threads.iter().map(watched).collect();
+        Self { model: model.name.clone(), cores, at_gates: 0 }
+    }
+
+    /// Looks at a core that has just gone on, if it is time to.
+    #[inline]
+    pub(crate) fn look<F: Feed>(
+        &mut self,
+        core: usize,
+        cores: &[Core<F>],
+    ) -> Result<(), Box<Stuck>> {
+        let steps = cores[core].steps() - self.cores[core].steps;
+        if steps < PATIENCE { Ok(()) } else { self.compare(core, cores, steps) }
+    }
+
+    #[cold]
+    fn compare<F: Feed>(
+        &mut self,
+        core: usize,
+        cores: &[Core<F>],
+        steps: u64,
+    ) -> Result<(), Box<Stuck>> {
+        let now: Vec<Progress> = cores[core].progress().collect();
+        let before = std::mem::replace(&mut self.cores[core].threads, now.clone());
+        self.cores[core].steps = cores[core].steps();
+        let is_stuck =
+            |thread: usize| is_at_work(now[thread]) && before.get(thread) == now.get(thread);
+        if (0..now.len()).any(is_stuck) {
+            return Err(self.stuck(cores, |at, thread| at == core && is_stuck(thread)));
+        }
+        // Who waits at a gate waits for others; if all do, it is for each other.
+        let is_free = |one| is_at_work(one) || one == Progress::Paused;
+        let is_any_free = cores.iter().flat_map(Core::progress).any(is_free);
+        self.at_gates = if is_any_free { 0 } else { self.at_gates + steps };
+        if self.at_gates >= PATIENCE * cores.len() as u64 {
+            let progress: Vec<Vec<Progress>> =
+                cores.iter().map(|core| core.progress().collect()).collect();
+            return Err(self.stuck(cores, |at, thread| progress[at][thread] == Progress::AtGate));
+        }
+        Ok(())
+    }
+
+    /// What comes next on a core never comes.
+    pub(crate) fn lost<F: Feed>(&self, core: usize, cores: &[Core<F>]) -> Box<Stuck> {
+        let progress: Vec<Progress> = cores[core].progress().collect();
+        self.stuck(cores, |at, thread| at == core && progress[thread] != Progress::Ended)
+    }
+
+    /// What all threads wait for.
+    fn stuck<F: Feed>(
+        &self,
+        cores: &[Core<F>],
+        is_stuck: impl Fn(usize, usize) -> bool,
+    ) -> Box<Stuck> {
+        let dumps = cores.iter().enumerate();
+        let dumps = dumps.flat_map(|(at, core)| core.dump(|thread| is_stuck(at, thread)));
+        let cycle = cores.iter().map(Core::now).min().unwrap_or(0);
+        Box::new(Stuck { model: self.model.clone(), cycle, threads: dumps.collect() })
+    }
+}
+
+fn is_at_work(one: Progress) -> bool {
+    matches!(one, Progress::Retired(_))
+}

@@ -1,0 +1,183 @@
+//! What may be otherwise under a tracer than alone is said, and where a tracer cannot work, another one does.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::process::{Command, Stdio};
+
+use super::{TRACERS, compile_with, info, works};
+use crate::common::{Outcome, Scratch, corun};
+
+const SAYS: &str = "this program: try --tracer ";
+
+/// A run of `corun trace` that tells nothing but errors and doubts.
+fn told(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> Outcome {
+    let mut run = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);
+    run.current_dir(scratch.path()).args(options).arg("--").args(command).stdin(Stdio::null());
+    Outcome::of(&mut run)
+}
+
+#[test]
+fn a_program_that_is_killed_may_not_be_at_fault() {
+    let killed = ["sh", "-c", "kill -SEGV $$"];
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let outcome = told(tracer, &scratch, &["--once"], &killed);
+        assert_eq!(outcome.exit, Some(0), "{tracer}: {}", outcome.errors);
+        assert!(
+            outcome.errors.starts_with("The program was killed by signal 11"),
+            "{}",
+            outcome.errors
+        );
+        assert!(outcome.errors.contains(SAYS), "{tracer}: {}", outcome.errors);
+        assert!(
+            info(&scratch.file("trace"))["closing"]["remarks"].to_string().contains(SAYS),
+            "{tracer}"
+        );
+    }
+    let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
+    let outcome = told(tracer, &Scratch::new(), &[], &killed);
+    assert_eq!(outcome.errors, "", "alone, it dies as well");
+}
+
+#[test]
+fn another_exit_code_than_alone_is_said() {
+    let script = "test -e seen && exit 4; : > seen; exit 3";
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let outcome = told(tracer, &scratch, &[], &["sh", "-c", script]);
+        let begin =
+            "Without a tracer the program ended otherwise (exit code 4 instead of exit code 3)";
+        assert!(outcome.errors.starts_with(begin), "{tracer}: {}", outcome.errors);
+        assert!(outcome.errors.contains(SAYS), "{tracer}: {}", outcome.errors);
+    }
+}
+
+#[test]
+fn another_output_than_alone_is_said() {
+    let script = "echo same; test -e seen && echo other; : > seen; exit 3";
+    let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
+    let scratch = Scratch::new();
+    let outcome = told(tracer, &scratch, &[], &["sh", "-c", script]);
+    assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "same\n"));
+    let begin = "Without a tracer the program wrote something else to standard output (11 bytes instead of 5)";
+    assert!(
+        outcome.errors.starts_with(begin) && outcome.errors.contains(SAYS),
+        "{}",
+        outcome.errors
+    );
+    let outcome = told(tracer, &scratch, &[], &["sh", "-c", script]);
+    assert_eq!(
+        (outcome.output.as_str(), outcome.errors.as_str()),
+        ("same\nother\n", ""),
+        "as alone"
+    );
+
+    fs::remove_file(scratch.file("seen")).unwrap();
+    let file = fs::File::create(scratch.file("output")).unwrap();
+    let mut run =
+        corun(["trace", "--quiet", "--output=trace", "--tracer", tracer, "--", "sh", "-c", script]);
+    let outcome = Outcome::of(run.current_dir(scratch.path()).stdin(Stdio::null()).stdout(file));
+    assert!(outcome.errors.starts_with(begin), "{}", outcome.errors);
+    assert_eq!(fs::read_to_string(scratch.file("output")).unwrap(), "same\n");
+}
+
+/// What a child writes when the program has long ended comes out as it would alone.
+#[test]
+fn output_of_a_child_that_stays_is_not_lost() {
+    let script = "(while ! test -e go; do :; done; echo late) & echo early";
+    let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
+    let scratch = Scratch::new();
+    let mut run =
+        corun(["trace", "--quiet", "--output=trace", "--tracer", tracer, "--", "sh", "-c", script]);
+    run.current_dir(scratch.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut corun = run.spawn().unwrap();
+    let output = corun.stdout.take().unwrap();
+    assert!(corun.wait().unwrap().success());
+    fs::write(scratch.file("go"), "").unwrap();
+    assert_eq!(std::io::read_to_string(output).unwrap(), "early\nlate\n");
+}
+
+/// Five instructions.
+const SMALL: &str = r#"
+#![no_std]
+#![no_main]
+core::arch::global_asm!(".globl _start", "_start:", "mov eax, 60", "mov edi, 7", "nop", "nop", "syscall");
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
+"#;
+
+fn small(scratch: &Scratch) {
+    let flags =
+        ["-Cpanic=abort", "-Clink-arg=-nostartfiles", "-Clink-arg=-nostdlib", "-Clink-arg=-static"];
+    compile_with(scratch, "small", SMALL, &[&flags[..], &["-Crelocation-model=static"]].concat());
+}
+
+/// In a namespace of mounts that ends with it.
+fn without_proc(scratch: &Scratch, arguments: &[&str]) -> Option<Outcome> {
+    let run = corun(arguments);
+    let mut alone = Command::new("unshare");
+    alone.args(["--mount", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]);
+    alone
+        .arg(run.get_program())
+        .args(run.get_args())
+        .current_dir(scratch.path())
+        .stdin(Stdio::null());
+    let can = Command::new("unshare").args(["--mount", "umount", "-l", "/proc"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        corun_testing::skip(
+            "no mount namespace",
+            "unshare --mount, and umount in it, is not permitted",
+        );
+        return None;
+    }
+    Some(Outcome::of(&mut alone))
+}
+
+#[test]
+fn without_proc_a_program_is_stepped_and_that_is_said() {
+    let scratch = Scratch::new();
+    small(&scratch);
+    let command = ["trace", "--once", "-o", "trace", "--", "./small"];
+    let Some(outcome) = without_proc(&scratch, &command) else { return };
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    assert!(outcome.errors.contains("; ptrace: "), "{}", outcome.errors);
+    let opened = info(&scratch.file("trace"));
+    assert_eq!(opened["closing"]["ending"], serde_json::json!({ "exited": 7 }), "{opened}");
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        let command = ["trace", "--once", "-o", "trace", "--tracer", tracer, "--", "./small"];
+        let Some(outcome) = without_proc(&scratch, &command) else { return };
+        assert_eq!(outcome.exit, Some(3), "{}", outcome.errors);
+        let begin = format!(
+            "corun: {tracer} cannot be used: expected the files of this process in /proc, found "
+        );
+        assert!(outcome.errors.starts_with(&begin), "{}", outcome.errors);
+        assert!(outcome.errors.contains("--tracer ptrace"), "{}", outcome.errors);
+    }
+}
+
+/// Others could put their own files where files of root are looked for; so there are none.
+#[test]
+fn nothing_is_left_in_the_folders_of_the_user() {
+    for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        small(&scratch);
+        let home = scratch.file("home");
+        fs::create_dir(&home).unwrap();
+        // Only root can.
+        let _ = chown(&home, Some(65534), Some(65534));
+        let owner = fs::metadata(&home).unwrap().uid();
+        let mut run =
+            corun(["trace", "--once", "--quiet", "-otrace", "--tracer", tracer, "--", "./small"]);
+        run.env("HOME", &home).env("XDG_CACHE_HOME", home.join("cache")).env("TMPDIR", &home);
+        let outcome = Outcome::of(run.current_dir(scratch.path()));
+        assert_eq!(outcome.exit, Some(0), "{tracer}: {}", outcome.errors);
+        assert_eq!(
+            fs::read_dir(&home).unwrap().count(),
+            0,
+            "{tracer}, in the folder of user {owner}"
+        );
+    }
+}

@@ -300,7 +300,8 @@ mod tests {
 
     const TABLE: &str = "form,slots,latency,ports,late\n\
         a r64,1,1,ALU0|ALU1|ALU2|ALU3,\nb r64,1,1,ALU1|ALU2,\nc r64,2,3,ALU1+ALU2,1=2 flags=1\n\
-        f r64,1,9,ALU1+DIV:5,\nd r64 r64,1,1,2*FP0|FP1:3,\ne r64 m64,1,1,L+2*FP0|FP1:3,\n";
+        f r64,1,9,ALU1+DIV:5,\nd r64 r64,1,1,2*FP0|FP1:3,\ne r64 m64,1,1,L+2*FP0|FP1:3,\n\
+        mov r64 m64,1,0,L,\nmov m64 r64,1,0,S,\nh m64 r64,1,1,L+ALU0|ALU1|ALU2|ALU3+S,\n";
 
     fn measured(form: &str, latency: f64, cycles: f64) -> FormFigure {
         let latency = Some(Spread::exact(latency));
@@ -350,6 +351,22 @@ mod tests {
     fn what_loads_and_computes_is_bent_where_it_is_slower() {
         let text = written(&[measured("e r64 m64", 1.0, 9.0)]);
         assert!(text.contains("e r64 m64,1,1,L+FP0|FP1:9+FP0|FP1:9,,bent"), "{text}");
+    }
+
+    #[test]
+    fn loads_and_stores_are_not_taken_for_slow_ports() {
+        let forms = ["mov r64 m64", "mov m64 r64", "h m64 r64"];
+        let text = written(&forms.map(|form| measured(form, 1.0, 9.0)));
+        for row in [
+            "mov r64 m64,1,1,L,,measured",
+            "mov m64 r64,1,1,S,,measured",
+            "h m64 r64,1,1,L+ALU0|ALU1|ALU2|ALU3+S,,measured",
+        ] {
+            assert!(text.contains(row), "{text}");
+        }
+        // Quicker than the base says: the load may have been what decided.
+        let quick = written(&[measured("e r64 m64", 1.0, 0.5)]);
+        assert!(quick.contains("e r64 m64,1,1,L+FP0|FP1:3+FP0|FP1:3,,measured"), "{quick}");
     }
 
     #[test]

@@ -307,7 +307,8 @@ fn a_copy_is_compared_with_a_run_that_counts_the_same_instructions() {
         let smt_yield = &found.comparisons[0];
         assert!((1.3..2.0).contains(&smt_yield.mean), "{window:?}: {smt_yield:?}");
         assert!(smt_yield.least > 1.3 && smt_yield.most < 2.0, "{window:?}: {smt_yield:?}");
-        assert!(found.refused.is_empty() && found.caveats.is_empty(), "{text}");
+        let is_cold = found.caveats.iter().any(|it| it.contains("cold caches"));
+        assert!(found.refused.is_empty() && !is_cold, "{text}");
         assert!(text.contains("by where in this window the workers begin"), "{text}");
         assert!(text.contains("other parts of the programs may"), "{text}");
         assert!(!text.contains("by phase"), "{text}");

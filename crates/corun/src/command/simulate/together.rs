@@ -71,6 +71,7 @@ pub(super) fn run(
         true => resources::varied(setup, &plans, &outcomes, arguments, &mut caveats)?,
         false => Vec::new(),
     };
+    caveats.extend(timings.usage().sentence());
     let answer = Together {
         resources: &resources,
         model,
@@ -81,9 +82,6 @@ pub(super) fn run(
         workers: &workers,
         outcomes: &outcomes,
     };
-    if let Some(sentence) = timings.usage().sentence() {
-        say(&sentence);
-    }
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))
 }

@@ -57,8 +57,9 @@ pub(crate) fn encode_all<'i>(instructions: impl IntoIterator<Item = &'i Instruct
     instructions.into_iter().flat_map(encode).collect()
 }
 
-/// A function of a [`State`] and the times that it does the body, which must be at least one.
-pub(crate) fn function(body: &[u8], has_avx: bool) -> Vec<u8> {
+/// A function of a [`State`] and the times that it does the body, which must be at least one, after the
+/// setup.
+pub(crate) fn function(setup: &[u8], body: &[u8], has_avx: bool) -> Vec<u8> {
     let mut code = Vec::with_capacity(body.len() + 512);
     let mut push = |instruction: Result<Instruction, iced_x86::IcedError>| {
         code.extend(encode(&instruction.expect("operands that fit")));
@@ -79,6 +80,7 @@ pub(crate) fn function(body: &[u8], has_avx: bool) -> Vec<u8> {
     for (index, register) in GENERAL.into_iter().enumerate() {
         push(Instruction::with2(Code::Mov_r64_rm64, register, state(8 * index)));
     }
+    code.extend_from_slice(setup);
     while code.len() % ALIGNMENT != 0 {
         code.push(0x90);
     }
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn the_loop_goes_back_to_an_aligned_body() {
         let body = [0x48, 0xff, 0xc0];
-        let code = function(&body, true);
+        let code = function(&[], &body, true);
         let decoder = Decoder::with_ip(64, &code, 0, DecoderOptions::NONE);
         let instructions: Vec<Instruction> = decoder.into_iter().collect();
         let branch = |it: &&Instruction| it.flow_control() == FlowControl::ConditionalBranch;

@@ -11,6 +11,8 @@ use crate::{Cannot, Memory, Spread};
 pub struct Routine {
     /// What it is for, in words.
     pub name: String,
+    /// What is done once, before the first iteration.
+    pub setup: Vec<u8>,
     /// One iteration, machine code that may stand anywhere.
     pub body: Vec<u8>,
     /// How many of what is measured an iteration has; cycles are told for one.
@@ -29,6 +31,14 @@ pub trait Bench {
     /// If the core's clock never keeps still, or memory is refused.
     fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot>;
 
+    /// The same of code that may fail: apart from this process, if it can. None if it failed, or never ended.
+    ///
+    /// # Errors
+    /// If the system refuses to start it.
+    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
+        self.time(routine).map(Some)
+    }
+
     /// Whether this core has what the instruction needs.
     fn knows(&self, instruction: &iced_x86::Instruction) -> bool;
 }
@@ -41,6 +51,7 @@ impl Routine {
     pub fn new(name: impl Into<String>, body: Vec<u8>, count: usize) -> Self {
         Self {
             name: name.into(),
+            setup: Vec::new(),
             body,
             count: count as f64,
             vector: ONES,

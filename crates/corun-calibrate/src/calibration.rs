@@ -29,6 +29,20 @@ const PARTS: [(&str, Part); 5] = [
     ("buffers", |bench, base, timings| measure::buffers(bench, base, timings)),
 ];
 
+/// Measures the forms of instructions alone. What times do not tell is taken from `timings`.
+///
+/// # Errors
+/// As [`calibrate`].
+pub fn calibrate_forms(
+    bench: &mut dyn Bench,
+    timings: &TimingTable,
+    stop: &AtomicBool,
+) -> Result<Calibration, Cannot> {
+    let mut bench = Stoppable { bench, stop };
+    let forms = measure::forms(&mut bench, timings)?;
+    Ok(Calibration { figures: Vec::new(), forms })
+}
+
 /// Measures everything; `tell` is called before each part with its name. What is not measured is the
 /// base's: `base` and its timing table.
 ///
@@ -67,6 +81,13 @@ impl Bench for Stoppable<'_> {
             return Err(Cannot::Interrupted);
         }
         self.bench.time(routine)
+    }
+
+    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
+        if self.stop.load(Ordering::Acquire) {
+            return Err(Cannot::Interrupted);
+        }
+        self.bench.time_apart(routine)
     }
 
     fn knows(&self, instruction: &iced_x86::Instruction) -> bool {

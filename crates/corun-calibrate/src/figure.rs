@@ -38,4 +38,9 @@ pub struct FormFigure {
     pub latency: Option<Spread>,
     /// Cycles of one of many that wait for nothing; none where each waits for the flags of another.
     pub cycles: Option<Spread>,
+    /// Slots of renaming; none where other things than slots decide how long it takes.
+    pub slots: Option<Spread>,
+    /// An instruction of the form.
+    #[serde(skip)]
+    pub sample: Option<iced_x86::Instruction>,
 }

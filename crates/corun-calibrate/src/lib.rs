@@ -4,6 +4,8 @@
 //! cycle is. What cannot be measured stays that of the nearest model, and is said to.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod apart;
 mod assembly;
 mod bench;
 mod calibration;
@@ -27,7 +29,7 @@ mod spread;
 mod surroundings;
 
 pub use bench::{Bench, Routine};
-pub use calibration::{Calibration, calibrate};
+pub use calibration::{Calibration, calibrate, calibrate_forms};
 pub use cannot::Cannot;
 pub use disturbed::Disturbed;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

@@ -11,6 +11,7 @@ use corun_machine::{Affinity, CpuSet};
 use iced_x86::Instruction;
 use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
 
+use crate::apart;
 use crate::assembly::{State, encode_all, function};
 use crate::{Bench, Cannot, Disturbed, Memory, Routine, Spread, features};
 
@@ -89,8 +90,8 @@ impl Native {
             large,
             small,
             filled: None,
-            chain: Function::new(&body(link, LINKS), has_avx)?,
-            slots: Function::new(&body(copy, COPIES), has_avx)?,
+            chain: Function::new(&[], &body(link, LINKS), has_avx)?,
+            slots: Function::new(&[], &body(copy, COPIES), has_avx)?,
             least: f64::INFINITY,
             has_avx,
             disturbed: Disturbed::default(),
@@ -165,7 +166,7 @@ impl Native {
 impl Bench for Native {
     fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot> {
         let registers = self.fill(routine.memory)?;
-        let function = Function::new(&routine.body, self.has_avx)?;
+        let function = Function::new(&routine.setup, &routine.body, self.has_avx)?;
         let mut state = self.state(routine, registers);
         let mut other = state;
         // Once for all places of the memory that a cache may hold, then for the length of an iteration.
@@ -222,6 +223,19 @@ impl Bench for Native {
         })
     }
 
+    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
+        let told = apart::told(|| {
+            let spread = self.time(routine).ok()?;
+            let Spread { median, p10, p90, samples } = spread;
+            Some([median, p10, p90, samples as f64, self.least])
+        });
+        let told = told.map_err(system("fork"))?;
+        Ok(told.map(|[median, p10, p90, samples, least]| {
+            self.least = self.least.min(least);
+            Spread { median, p10, p90, samples: samples as usize }
+        }))
+    }
+
     fn knows(&self, instruction: &Instruction) -> bool {
         instruction.cpuid_features().iter().all(|&feature| features::has(feature))
     }
@@ -234,8 +248,8 @@ struct Function {
 }
 
 impl Function {
-    fn new(body: &[u8], has_avx: bool) -> Result<Self, Cannot> {
-        let code = function(body, has_avx);
+    fn new(setup: &[u8], body: &[u8], has_avx: bool) -> Result<Self, Cannot> {
+        let code = function(setup, body, has_avx);
         let mut map = MmapMut::map_anon(code.len()).map_err(system("mmap"))?;
         map[..code.len()].copy_from_slice(&code);
         let code = map.make_exec().map_err(system("mprotect"))?;

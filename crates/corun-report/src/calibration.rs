@@ -203,6 +203,8 @@ mod tests {
             form: name.to_owned(),
             latency: Some(spread(latency)),
             cycles: Some(Spread::exact(cycles)),
+            slots: None,
+            sample: None,
         };
         let calibration = Calibration {
             figures: vec![

@@ -104,6 +104,7 @@ impl<'t> Recorded<'t> {
                 code.push(self.lowering.lower(block));
             }
             if executed > 0 && !code[*known as usize].instructions.is_empty() {
+                self.lowering.count(&code[*known as usize], executed as usize);
                 let address = block.address;
                 return Ok(Next::Step(Step { block: *known, address, executed }));
             }

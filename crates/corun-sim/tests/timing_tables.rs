@@ -109,6 +109,72 @@ fn a_core_has_no_form_that_it_cannot_run() {
 }
 
 #[test]
+fn no_table_says_what_no_core_does() {
+    for model in corun_sim::model::all().unwrap() {
+        let table = TimingTable::unchecked(&model).unwrap();
+        let faults = table.implausible();
+        assert!(faults.is_empty(), "{}: {:#?}", model.name, faults);
+    }
+}
+
+/// Latency, or cycles of one of many if these are more, as far as one set of ports tells them.
+fn cost(model: &corun_sim::model::CoreModel, hex: &str) -> (bool, f64) {
+    let table = TimingTable::unchecked(model).unwrap();
+    let found = table.lookup(&decode(hex));
+    let timing = found.timing();
+    let many = corun_sim::model::cycles_of_many(timing, model);
+    (matches!(found, Lookup::Known(_)), many.max(f64::from(timing.latency)))
+}
+
+#[test]
+fn microprograms_have_rows_of_their_own() {
+    // haddps x m128, haddps x x, phaddd x m128, dpps x x i8; fsin, fptan, f2xm1, fyl2x; mfence, rdtsc, rdrand
+    let cases = [
+        ("f20f7c00", 3.0),
+        ("f20f7cc0", 3.0),
+        ("660f380200", 2.0),
+        ("660f3a40c105", 8.0),
+        ("d9fe", 20.0),
+        ("d9f2", 20.0),
+        ("d9f0", 20.0),
+        ("d9f1", 20.0),
+        ("0faef0", 5.0),
+        ("0f31", 10.0),
+        ("480fc7f0", 20.0),
+        ("480fa308", 2.0),
+    ];
+    for model in corun_sim::model::all().unwrap() {
+        // NetBurst has no forms of later cores.
+        let is_late = |hex: &str| {
+            ["f20f7c", "660f38", "660f3a", "480f", "0fae"].iter().any(|it| hex.starts_with(it))
+        };
+        for (hex, least) in cases {
+            if model.name.starts_with("netburst") && (is_late(hex) || hex.starts_with("d9f")) {
+                continue;
+            }
+            let (is_known, cycles) = cost(&model, hex);
+            assert!(is_known && cycles >= least, "{}: {hex} {cycles} {is_known}", model.name);
+        }
+    }
+    let zen2 = corun_sim::model::find("zen2").unwrap();
+    for hex in ["c4e2faf5c1", "c4e2fbf5c1"] {
+        assert!(cost(&zen2, hex).1 >= 18.0, "{hex}");
+    }
+}
+
+#[test]
+fn rows_of_an_older_core_are_marked() {
+    let zen5 = corun_sim::model::find("zen5").unwrap();
+    let table = TimingTable::of(&zen5).unwrap();
+    assert!(TimingTable::named("zen5").unwrap().inherited() > 4000);
+    let source = |form: &str| table.origin(form).unwrap().source.clone();
+    assert!(source("cpuid").starts_with("inherited"), "{}", source("cpuid"));
+    assert!(!table.origin("vtestps y y").unwrap().is_inherited());
+    // cpuid, then add r64 r64
+    assert!(table.trace(&decode("0fa2")).1 && !table.trace(&decode("4801c8")).1);
+}
+
+#[test]
 fn forms_without_a_row_take_the_nearest() {
     let table = TimingTable::parse(
         "small",

@@ -1,50 +1,195 @@
-//! Latency and throughput of each form of instruction.
+//! Latency, throughput and slots of each form of instruction that the host may execute.
+//!
+//! Everything is measured twice, a pass over all forms after the other, and counts if both times agree: what
+//! disturbs a figure for a moment does not come again at the same place.
+
+use std::collections::BTreeMap;
 
 use corun_sim::timing::TimingTable;
 
 use crate::assembly::{encode, encode_all};
+use crate::code::nop;
 use crate::figure::FormFigure;
 use crate::forms::{Form, all};
 use crate::{Bench, Cannot, Routine, Spread};
 
 /// Instructions of a chain, and of a stream (a multiple of the registers that it writes in turn).
 const LINKS: usize = 60;
-const STREAM: usize = 220;
+const STREAM: usize = 72;
+/// Instructions with no-operations between, and the most no-operations between two.
+const FILLED: usize = 24;
+const MOST_FILLERS: usize = 64;
+/// By how much two figures of one thing may differ: a share, and cycles.
+const SHARE: f64 = 0.04;
+const CYCLES: f64 = 0.02;
+/// By how much a stream must be slower than what chains it anyway.
+const CHAINED: f64 = 1.15;
+/// Slots a cycle are asked of the bench by a routine of this many no-operations.
+const NOPS: usize = 240;
+
+/// What all forms are measured against.
+struct References {
+    /// Cycles of a no-operation.
+    nop: f64,
+    /// Cycles of an x87 stack operation.
+    stack: f64,
+    /// Cycles of an addition to one place in memory of so many bits, which takes one cycle behind its load.
+    updates: BTreeMap<u32, f64>,
+}
 
 /// Every form that the core has. `base` tells how long moves between registers of different kinds take
 /// one way: only there and back can be measured.
 pub(crate) fn forms(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<FormFigure>, Cannot> {
     let known = all().filter(|form| bench.knows(&form.sample())).collect::<Vec<_>>();
-    known.into_iter().map(|form| measure(bench, form, base)).collect()
+    let mut pass = || -> Result<Vec<Option<FormFigure>>, Cannot> {
+        let references = References::of(bench, &known)?;
+        known.iter().map(|form| measure(bench, form, base, &references)).collect()
+    };
+    let (first, second) = (pass()?, pass()?);
+    let both = first.into_iter().zip(second);
+    Ok(both.filter_map(|(one, other)| agreed(&one?, &other?)).collect())
 }
 
-fn measure(bench: &mut dyn Bench, form: Form, base: &TimingTable) -> Result<FormFigure, Cannot> {
-    let stream = encode_all(&form.stream(STREAM));
-    let mut routine = Routine::new(format!("cycles {}", form.name), stream, STREAM);
-    routine.vector = form.vector();
-    let cycles = match form.is_chained_by_flags() {
-        true => None,
-        false => Some(bench.time(&routine)?),
+/// What both say.
+fn agreed(one: &FormFigure, other: &FormFigure) -> Option<FormFigure> {
+    let both = |one: Option<Spread>, other: Option<Spread>| {
+        let (one, other) = (one?, other?);
+        let least = one.median.min(other.median);
+        let is_same = (one.median - other.median).abs() <= SHARE * least.abs() + CYCLES;
+        // Whatever disturbs makes it slower.
+        is_same.then_some(if one.median <= other.median { one } else { other })
     };
-    Ok(FormFigure { form: form.name.to_owned(), latency: latency(bench, form, base)?, cycles })
+    let figure = FormFigure {
+        latency: both(one.latency, other.latency),
+        cycles: both(one.cycles, other.cycles),
+        slots: both(one.slots, other.slots),
+        ..one.clone()
+    };
+    (figure.latency.is_some() || figure.cycles.is_some()).then_some(figure)
+}
+
+impl References {
+    fn of(bench: &mut dyn Bench, known: &[Form]) -> Result<Self, Cannot> {
+        let nops = Routine::new("cycles nop", nop(1).repeat(NOPS), NOPS);
+        let nop = bench.time(&nops)?.median;
+        // fld st0, fstp st0
+        let mut pairs = Routine::new(
+            "cycles of stack operations",
+            [0xd9, 0xc0, 0xdd, 0xd8].repeat(LINKS),
+            2 * LINKS,
+        );
+        pairs.setup = [0xdb, 0xe3, 0xd9, 0xe8].to_vec();
+        let stack = bench.time(&pairs)?.median;
+        let mut updates = BTreeMap::new();
+        for width in [8, 16, 32, 64] {
+            let name = format!("add m{width} r{width}");
+            let Some(form) = known.iter().find(|form| form.name == name) else { continue };
+            if let Some(found) = update(bench, form)? {
+                updates.insert(width, found.median);
+            }
+        }
+        Ok(Self { nop, stack, updates })
+    }
+}
+
+fn measure(
+    bench: &mut dyn Bench,
+    form: &Form,
+    base: &TimingTable,
+    references: &References,
+) -> Result<Option<FormFigure>, Cannot> {
+    let latency = latency(bench, form, base, references)?;
+    let Some(stream) = form.stream(STREAM) else { return Ok(None) };
+    let routine = routine(format!("cycles {}", form.name), form, stream.code.clone(), STREAM);
+    let Some(all) = bench.time_apart(&routine)? else { return Ok(None) };
+    let beside = f64::from(form.stack_operations()) * references.stack;
+    let cycles = all.map(|cycles| (cycles - beside).max(0.0));
+    // What waits in turns, or goes with what ends its chains, may take less alone.
+    let turn = match (latency, stream.turns) {
+        (Some(latency), Some(turns)) => latency.median / turns as f64,
+        _ => 0.0,
+    };
+    let slots = match form.stack_operations() {
+        0 => slots(bench, form, all.median, stream.breakers, references)?,
+        _ => None,
+    };
+    let taken = slots.map_or(1.0, |slots| slots.median) + stream.breakers as f64;
+    let breakers = if stream.breakers > 0 { taken * references.nop } else { 0.0 };
+    let is_told = cycles.median > CHAINED * turn && cycles.median > CHAINED * breakers;
+    Ok(Some(FormFigure {
+        form: form.name.to_owned(),
+        latency,
+        cycles: Some(cycles).filter(|_| is_told),
+        slots,
+        sample: Some(form.sample()),
+    }))
+}
+
+fn routine(name: String, form: &Form, body: Vec<u8>, count: usize) -> Routine {
+    let mut routine = Routine::new(name, body, count);
+    routine.vector = form.vector();
+    routine.setup = form.setup();
+    routine
 }
 
 fn latency(
     bench: &mut dyn Bench,
-    form: Form,
+    form: &Form,
     base: &TimingTable,
+    references: &References,
 ) -> Result<Option<Spread>, Cannot> {
+    if form.is_update() {
+        // Through memory; what that takes besides is that of an addition.
+        let is_atomic = form.name.starts_with("lock ") || form.mnemonic() == "xchg";
+        let addition = form.width().and_then(|width| references.updates.get(&width));
+        let Some(addition) = addition.filter(|_| !is_atomic) else { return Ok(None) };
+        let found = update(bench, form)?;
+        return Ok(found.map(|found| found.map(|cycles| 1.0 + cycles - addition)));
+    }
     let name = format!("latency {}", form.name);
     let (link, partner) = match (form.link(), form.round_trip()) {
         (Some(link), _) => (encode(&link), 0.0),
         (None, Some((both, back))) => {
-            let partner = base.row(back).map_or(0.0, |row| f64::from(row.latency));
-            (encode_all(&both), partner)
+            let Some(partner) = base.row(back) else { return Ok(None) };
+            (encode_all(&both), f64::from(partner.latency))
         }
         (None, None) => return Ok(None),
     };
-    let mut routine = Routine::new(name, link.repeat(LINKS), LINKS);
-    routine.vector = form.vector();
-    let latency = bench.time(&routine)?;
-    Ok(Some(latency.map(|cycles| cycles - partner)))
+    let routine = routine(name, form, link.repeat(LINKS), LINKS);
+    let latency = bench.time_apart(&routine)?;
+    Ok(latency.map(|latency| latency.map(|cycles| (cycles - partner).max(0.0))))
+}
+
+fn update(bench: &mut dyn Bench, form: &Form) -> Result<Option<Spread>, Cannot> {
+    let Some(one) = form.update() else { return Ok(None) };
+    bench.time_apart(&routine(format!("update {}", form.name), form, one.repeat(LINKS), LINKS))
+}
+
+/// Slots of renaming: so many no-operations stand beside each instruction that these alone decide how long
+/// it takes.
+fn slots(
+    bench: &mut dyn Bench,
+    form: &Form,
+    cycles: f64,
+    breakers: usize,
+    references: &References,
+) -> Result<Option<Spread>, Cannot> {
+    let fillers = 8 + (1.4 * cycles / references.nop).ceil() as usize;
+    if fillers > MOST_FILLERS {
+        return Ok(None);
+    }
+    let Some(all) = spread_out(form, fillers) else { return Ok(None) };
+    let routine = routine(format!("slots {}", form.name), form, all, FILLED);
+    let found = bench.time_apart(&routine)?;
+    let count = |cycles: f64| cycles / references.nop - (fillers + breakers) as f64;
+    Ok(found.map(|found| found.map(count)).filter(|found| found.median > 0.3))
+}
+
+fn spread_out(form: &Form, fillers: usize) -> Option<Vec<u8>> {
+    let mut code = Vec::new();
+    for one in form.pieces(FILLED)? {
+        code.extend(one);
+        code.extend(nop(1).repeat(fillers));
+    }
+    Some(code)
 }

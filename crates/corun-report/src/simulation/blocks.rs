@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use corun_blocks::{Agreement, Listed, agreement};
 use corun_sim::code::Unknown;
 use corun_sim::model::CoreModel;
+use corun_sim::timing::Usage;
 use serde::Serialize;
 
-use super::wrapped;
+use super::{TimingRows, wrapped};
 
 /// What is known of one block.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,8 @@ pub struct BlockPredictions<'a> {
     pub unknown: &'a BTreeMap<String, Unknown>,
     /// For each width of a division in the code, the bits of its quotient that were assumed.
     pub quotients: &'a BTreeMap<u32, u32>,
+    /// How well the timings of the executed instructions are known.
+    pub usage: &'a Usage,
 }
 
 #[derive(Serialize)]
@@ -42,6 +45,7 @@ struct Document<'a> {
     model: &'a str,
     warning: Option<&'a str>,
     score: Option<ScoreDocument>,
+    timing_rows: TimingRows,
     blocks: Vec<BlockDocument<'a>>,
 }
 
@@ -100,6 +104,7 @@ impl BlockPredictions<'_> {
                 median_error: found.median,
                 tau_b: found.tau,
             }),
+            timing_rows: TimingRows::of(self.usage),
             blocks: blocks
                 .map(|(row, one)| BlockDocument {
                     block: &row.hexadecimal,
@@ -141,6 +146,10 @@ impl BlockPredictions<'_> {
         if let Some(unknown) = super::unknown_forms(self.unknown) {
             text.push('\n');
             text += &wrapped(&unknown, columns);
+            text.push('\n');
+        }
+        if let Some(sentence) = self.usage.sentence() {
+            text += &wrapped(&sentence, columns);
             text.push('\n');
         }
         text

@@ -12,6 +12,22 @@ use std::collections::BTreeMap;
 
 use corun_sim::PageSize;
 use corun_sim::code::Unknown;
+use corun_sim::timing::Usage;
+
+/// Executed instructions by how well their timing is known, as JSON has them.
+#[derive(serde::Serialize)]
+struct TimingRows {
+    executed: u64,
+    by_class: u64,
+    inherited: u64,
+}
+
+impl TimingRows {
+    fn of(usage: &Usage) -> Self {
+        let (executed, by_class) = (usage.executed(), usage.by_class());
+        Self { executed, by_class, inherited: usage.inherited() }
+    }
+}
 
 /// What is said of forms that a timing table has no row for.
 fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> Option<String> {

@@ -6,7 +6,7 @@ use corun_sim::{PageSize, Requests, Simulated};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::wrapped;
+use super::{TimingRows, wrapped};
 use crate::figures::grouped;
 
 /// What a program takes on a core that is not at hand.
@@ -26,6 +26,8 @@ pub struct Simulation<'a> {
     pub pages: PageSize,
     /// What came out.
     pub simulated: &'a Simulated,
+    /// How well the timings of the executed instructions are known.
+    pub usage: &'a corun_sim::timing::Usage,
 }
 
 /// The form of [`Simulation::to_json`].
@@ -49,6 +51,7 @@ struct Document<'a> {
     stack: Map<String, Value>,
     occupancy: Map<String, Value>,
     unknown_forms: Map<String, Value>,
+    timing_rows: TimingRows,
 }
 
 /// Components below this share of all cycles are left out of the text.
@@ -88,6 +91,7 @@ impl Simulation<'_> {
                 .iter()
                 .map(|(form, one)| (form.clone(), Value::from(one.places)))
                 .collect(),
+            timing_rows: TimingRows::of(self.usage),
         };
         corun_record::json_text(&document)
     }
@@ -147,6 +151,10 @@ impl Simulation<'_> {
         if let Some(unknown) = super::unknown_forms(&simulated.unknown) {
             text.push('\n');
             text += &wrapped(&unknown, columns);
+            text.push('\n');
+        }
+        if let Some(sentence) = self.usage.sentence() {
+            text += &wrapped(&sentence, columns);
             text.push('\n');
         }
         text

@@ -12,7 +12,8 @@ use smallvec::smallvec;
 
 use super::idiom::{Idiom, idiom};
 use super::operation::{
-    CodeBlock, CodeInstruction, Effect, Kind, Memory, Operation, PortSet, Results, Source, Sources,
+    CodeBlock, CodeInstruction, Effect, Kind, Known, Memory, Operation, PortSet, Results, Source,
+    Sources,
 };
 use super::register::{File, RegisterId};
 use super::slots;
@@ -29,7 +30,15 @@ pub struct Lowering<'m> {
     names: HashMap<(Register, Register, Register, u32, u64), u32>,
     unknown: BTreeMap<String, Unknown>,
     quotients: BTreeMap<u32, u32>,
+    /// Instructions by [`Known`] that were executed.
+    executed: [u64; 3],
     factory: InstructionInfoFactory,
+}
+
+impl Drop for Lowering<'_> {
+    fn drop(&mut self) {
+        self.tell();
+    }
 }
 
 /// A form without a row of its own.
@@ -60,6 +69,7 @@ impl<'m> Lowering<'m> {
             names: HashMap::new(),
             unknown: BTreeMap::new(),
             quotients: BTreeMap::new(),
+            executed: [0; 3],
             factory: InstructionInfoFactory::new(),
         }
     }
@@ -70,6 +80,12 @@ impl<'m> Lowering<'m> {
         let bytes = [0x48, 0x8d, 0x64, 0x24, 0x08];
         let decoded = Decoder::with_ip(64, &bytes, 0, DecoderOptions::NONE).decode();
         CodeInstruction { length: 0, ..self.instruction(&decoded, &[]) }
+    }
+
+    /// Adds what was executed since the last time to the usage of the table.
+    pub fn tell(&mut self) {
+        let [own, inherited, by_class] = std::mem::take(&mut self.executed);
+        self.timings.usage().add(own + inherited + by_class, by_class, inherited);
     }
 
     /// Forms that fell back to a class, by name.
@@ -130,6 +146,7 @@ impl<'m> Lowering<'m> {
             loads: 0,
             stores: 0,
             branch: BranchKind::of(decoded),
+            known: Known::Own,
             is_microcode: false,
             may_fuse: false,
             first_only: slots::is_named(decoded, &self.model.front.decoder.first_only),
@@ -196,7 +213,8 @@ impl<'m> Lowering<'m> {
         own: &[MemoryOperand],
         used: &Used,
     ) {
-        let timing = self.timing(decoded);
+        let (timing, known) = self.timing(decoded);
+        lowered.known = known;
         lowered.slots = timing.slots.max(1);
         lowered.pauses = if waits(decoded.mnemonic()) { timing.latency } else { 0 };
         if decoded.is_string_instruction() {
@@ -219,7 +237,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn timing(&mut self, decoded: &Instruction) -> Timing {
+    fn timing(&mut self, decoded: &Instruction) -> (Timing, Known) {
         if matches!(decoded.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
             let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
             let width = match decoded.op0_kind() {
@@ -232,14 +250,22 @@ impl<'m> Lowering<'m> {
                 self.quotients.insert(width, division.assumed_bits);
             }
         }
-        match self.timings.lookup(decoded) {
-            Lookup::Known(timing) => timing.into_owned(),
-            Lookup::Fallback(class, timing) => {
+        match self.timings.trace(decoded) {
+            (Lookup::Known(timing), true) => (timing.into_owned(), Known::Inherited),
+            (Lookup::Known(timing), false) => (timing.into_owned(), Known::Own),
+            (Lookup::Fallback(class, timing), _) => {
                 let timing = timing.into_owned();
                 let unknown = Unknown { class, places: 0 };
                 self.unknown.entry(form(decoded)).or_insert(unknown).places += 1;
-                timing
+                (timing, Known::ByClass)
             }
+        }
+    }
+
+    /// Counts the first instructions of the block as executed.
+    pub(crate) fn count(&mut self, block: &CodeBlock, executed: usize) {
+        for instruction in block.instructions.iter().take(executed) {
+            self.executed[instruction.known as usize] += 1;
         }
     }
 

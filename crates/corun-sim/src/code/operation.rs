@@ -52,6 +52,8 @@ pub(crate) struct CodeInstruction {
     pub(crate) stores: u8,
     /// What kind of branch it is, if it is one.
     pub(crate) branch: Option<corun_trace::BranchKind>,
+    /// How well its timing is known.
+    pub(crate) known: Known,
     /// Whether it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
     /// Whether it may become one with a jump behind it.
@@ -87,6 +89,17 @@ impl CodeInstruction {
     pub(crate) fn entries(&self) -> u32 {
         u32::from(self.slots).max(u32::from(self.is_nop))
     }
+}
+
+/// How well the timing of an instruction is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// A row of the core's own.
+    Own,
+    /// A row that is kept from an older core.
+    Inherited,
+    /// No row: that of its class.
+    ByClass,
 }
 
 /// What becomes of an instruction's results when it is renamed.

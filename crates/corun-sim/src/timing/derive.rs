@@ -28,6 +28,18 @@ pub(super) fn candidates(form: &str) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
+/// Names of the forms that have a register instead of this one's memory, the nearest first; none where the
+/// register would be a general-purpose one beside a vector, which is another way to go.
+pub fn with_registers(form: &str) -> impl Iterator<Item = String> {
+    let has_vector = form.split(' ').any(|word| matches!(word, "x" | "y" | "z" | "mm"));
+    let own: Vec<String> = form.split(' ').map(str::to_owned).collect();
+    let is_masked = form.ends_with(" {k}");
+    candidates(form).filter(move |name| {
+        let mut changed = name.split(' ').zip(&own).filter(|(one, other)| one != other);
+        !is_masked && !changed.any(|(one, _)| has_vector && one.starts_with('r'))
+    })
+}
+
 /// With a register instead of memory, these are another operation than a load or store.
 fn only_copies(mnemonic: &str) -> bool {
     let bare = mnemonic.strip_prefix('v').unwrap_or(mnemonic);

@@ -6,8 +6,13 @@
 mod derive;
 mod fallback;
 mod form;
+mod plausible;
 mod table;
+mod usage;
 
+pub use derive::with_registers;
 pub use fallback::Class;
 pub use form::form;
-pub use table::{ComputeOperation, Late, Lookup, TableError, Timing, TimingTable};
+pub use plausible::Implausible;
+pub use table::{ComputeOperation, Late, Lookup, Origin, TableError, Timing, TimingTable};
+pub use usage::Usage;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use corun_files::InputKind;
 use corun_record::shown;
@@ -12,6 +13,8 @@ use iced_x86::{Instruction, InstructionInfoFactory, OpAccess};
 use super::Class;
 use super::derive;
 use super::form::form;
+use super::plausible::{self, Implausible};
+use super::usage::Usage;
 use crate::model::CoreModel;
 
 /// Name and text of the tables that come with corun.
@@ -74,6 +77,26 @@ impl Lookup<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct TimingTable {
     rows: BTreeMap<String, Timing>,
+    origins: BTreeMap<String, Origin>,
+    usage: Arc<Usage>,
+}
+
+/// Where a row is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The table.
+    pub table: Arc<str>,
+    /// Its line there, counted from 1.
+    pub line: u64,
+    /// What the column `source` says.
+    pub source: String,
+}
+
+impl Origin {
+    /// Whether the row was kept from an older core: nothing is known of the form on this one.
+    pub fn is_inherited(&self) -> bool {
+        self.source == "inherited" || self.source.starts_with("inherited ")
+    }
 }
 
 /// Why a table cannot be read.
@@ -123,6 +146,7 @@ impl TimingTable {
             .flexible(true)
             .from_reader(text.as_bytes());
         let mut table = Self::default();
+        let shared: Arc<str> = Arc::from(name);
         let lines: Vec<&str> = text.lines().collect();
         let mut columns = None;
         for record in reader.records() {
@@ -150,6 +174,9 @@ impl TimingTable {
             if table.rows.contains_key(&form) {
                 return Err(wrong(("each form once", format!("{form:?} again"))));
             }
+            let source = record.get(5).unwrap_or_default().trim().to_owned();
+            let origin = Origin { table: Arc::clone(&shared), line, source };
+            table.origins.insert(form.clone(), origin);
             table.rows.insert(form, timing);
         }
         if columns.is_none() {
@@ -167,8 +194,20 @@ impl TimingTable {
     /// beside the model's own: `NAME.csv`.
     ///
     /// # Errors
-    /// If one of them is missing, or wrong, or names a port that the model lacks.
+    /// If one of them is missing, or wrong, names a port that the model lacks, or says what no core does.
     pub fn of(model: &CoreModel) -> Result<Self, TableError> {
+        let all = Self::unchecked(model)?;
+        match all.implausible().first() {
+            None => Ok(all),
+            Some(first) => Err(all.refusal(first)),
+        }
+    }
+
+    /// The same, whatever the rows say.
+    ///
+    /// # Errors
+    /// If a table is missing, or wrong, or names a port that the model lacks.
+    pub fn unchecked(model: &CoreModel) -> Result<Self, TableError> {
         let folder = model.folder.as_deref();
         let mut all = Self::default();
         for name in std::iter::once(&model.timing).chain(&model.overlays) {
@@ -198,6 +237,37 @@ impl TimingTable {
                 }
             }
         }
+    }
+
+    /// What the rows say that no core does, in the order of the forms.
+    pub fn implausible(&self) -> Vec<Implausible> {
+        plausible::faults(self)
+    }
+
+    /// A fault as an error.
+    pub fn refusal(&self, fault: &Implausible) -> TableError {
+        let origin = self.origins.get(&fault.form);
+        TableError {
+            table: origin.map_or("the timing tables".to_owned(), |it| it.table.to_string()),
+            line: origin.map_or(1, |it| it.line),
+            expected: fault.expected.clone(),
+            found: format!("{:?} with {}", fault.form, fault.found),
+        }
+    }
+
+    /// Where the row of this form is from.
+    pub fn origin(&self, form: &str) -> Option<&Origin> {
+        self.origins.get(form)
+    }
+
+    /// How many rows are kept from an older core.
+    pub fn inherited(&self) -> usize {
+        self.origins.values().filter(|origin| origin.is_inherited()).count()
+    }
+
+    /// What was executed by this table so far.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     /// An operation none of whose ports were there would take none.
@@ -232,6 +302,15 @@ impl TimingTable {
     /// Rows of `over` replace those of one form.
     pub fn overlay(&mut self, over: Self) {
         self.rows.extend(over.rows);
+        self.origins.extend(over.origins);
+    }
+
+    /// Rows without a source that replace those of one form.
+    pub fn extend(&mut self, rows: impl IntoIterator<Item = (String, Timing)>) {
+        for (form, timing) in rows {
+            self.origins.remove(&form);
+            self.rows.insert(form, timing);
+        }
     }
 
     /// The row of a form (`add r64 m64`) or class (`class:integer`) of this name.
@@ -255,19 +334,27 @@ impl TimingTable {
     /// A form without a row takes that of the same form with a register instead of memory, without
     /// broadcast or without a mask, and adds its loads and stores; else its class tells.
     pub fn lookup(&self, instruction: &Instruction) -> Lookup<'_> {
+        self.trace(instruction).0
+    }
+
+    /// What the instruction needs, and whether the row that says so is kept from an older core.
+    pub fn trace(&self, instruction: &Instruction) -> (Lookup<'_>, bool) {
         let name = form(instruction);
+        let is_inherited = |form: &str| self.origins.get(form).is_some_and(Origin::is_inherited);
         if let Some(timing) = self.rows.get(&name) {
-            return Lookup::Known(Cow::Borrowed(timing));
+            return (Lookup::Known(Cow::Borrowed(timing)), is_inherited(&name));
         }
         let (loads, stores) = accesses(instruction);
-        let found = derive::candidates(&name).find_map(|name| self.rows.get(&name));
-        if let Some(timing) = found {
-            return Lookup::Known(Cow::Owned(self.with_accesses(timing, loads, stores)));
+        let found = derive::candidates(&name).find(|name| self.rows.contains_key(name));
+        if let Some(found) = found {
+            let timing = self.with_accesses(&self.rows[&found], loads, stores);
+            return (Lookup::Known(Cow::Owned(timing)), is_inherited(&found));
         }
         let class = Class::of(instruction);
         let timing = self.rows.get(&format!("class:{}", class.name()));
         let timing = timing.map_or_else(Timing::plain, Timing::clone);
-        Lookup::Fallback(class, Cow::Owned(self.with_accesses(&timing, loads, stores)))
+        let timing = self.with_accesses(&timing, loads, stores);
+        (Lookup::Fallback(class, Cow::Owned(timing)), false)
     }
 
     /// The timing with so many loads and stores, if it has fewer.

@@ -141,7 +141,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let line = StepProgress::new(arguments.quiet);
     let predicted = predict(&job, &mut |step| line.show(describe(&step)), &stop);
     line.finish();
-    let prediction = predicted?;
+    let mut prediction = predicted?;
+    let sentence = timings.usage().sentence();
+    prediction.caveats.extend(sentence.map(|sentence| Caveat::new("timing-rows", sentence)));
     let shown = |prediction: &Prediction| prediction_to_terminal(prediction, terminal::width());
     exports.write(&prediction, shown, form)?;
     Ok(code(Exit::Done))

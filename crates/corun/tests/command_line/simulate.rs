@@ -35,6 +35,25 @@ fn measured_blocks_are_predicted_tuned_and_held_out_ones_alike() {
 }
 
 #[test]
+fn forms_that_were_drawn_at_random_are_predicted() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured/zen5-forms.csv");
+    let outcome = of(&["--model=zen5", "--blocks", file.to_str().unwrap(), "--json=-"]);
+    let answer: Value = serde_json::from_str(&outcome.output).unwrap();
+    let blocks = answer["blocks"].as_array().unwrap();
+    assert_eq!(blocks.len(), 220);
+    // A host executes what it has the features for.
+    let error = |row: &Value| {
+        let (predicted, measured) = (row["predicted"].as_f64()?, row["measured"].as_f64()?);
+        Some((predicted - measured).abs() / measured)
+    };
+    let mut errors: Vec<f64> = blocks.iter().filter_map(error).collect();
+    errors.sort_by(f64::total_cmp);
+    let far = errors.iter().filter(|error| **error > 0.25).count();
+    assert!(errors.len() > 40 && far * 4 <= errors.len(), "{far} of {}", errors.len());
+    assert!(errors[errors.len() / 2] < 0.045, "{}", errors[errors.len() / 2]);
+}
+
+#[test]
 fn blocks_without_measurements_get_their_cycles() {
     let scratch = Scratch::new();
     let file = scratch.file("blocks.csv");
@@ -288,7 +307,8 @@ fn a_copy_is_compared_with_a_run_that_counts_the_same_instructions() {
         let smt_yield = &found.comparisons[0];
         assert!((1.3..2.0).contains(&smt_yield.mean), "{window:?}: {smt_yield:?}");
         assert!(smt_yield.least > 1.3 && smt_yield.most < 2.0, "{window:?}: {smt_yield:?}");
-        assert!(found.refused.is_empty() && found.caveats.is_empty(), "{text}");
+        let is_cold = found.caveats.iter().any(|it| it.contains("cold caches"));
+        assert!(found.refused.is_empty() && !is_cold, "{text}");
         assert!(text.contains("by where in this window the workers begin"), "{text}");
         assert!(text.contains("other parts of the programs may"), "{text}");
         assert!(!text.contains("by phase"), "{text}");

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use corun_calibrate::{Cannot, Native, calibrate, measured_model, overlay, overlay_name};
+use corun_calibrate::{
+    Cannot, Native, calibrate, calibrate_forms, measured_model, overlay, overlay_name,
+};
 use corun_record::Exit;
 use corun_report::{Destination, MeasuredCore};
 use corun_sim::model::{self, CoreModel, host_core, suited};
@@ -34,16 +36,7 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let core = corun_blocks::core_name();
     let measured = measured_model(&base, &calibration.figures, &name, &core)?;
     let rows = overlay::rows(&calibration.forms, &timings, &base);
-    let head = [
-        format!(
-            "Measured on {core}, CPU {cpu}, by `corun calibrate`; what is not here is {}'s.",
-            base.name
-        ),
-        "measured: latency measured; slots and ports those of the base, which give the throughput."
-            .to_owned(),
-        "bent: so are these, but ports changed until they give the throughput that was measured."
-            .to_owned(),
-    ];
+    let head = head(&core, cpu, &base);
     model_file.write(&measured.toml)?;
     table_file.write(&overlay::csv(&rows, &head))?;
     let answer = MeasuredCore {
@@ -62,6 +55,41 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     }
     say(&format!("written: {} and {}", corun_record::shown(file), corun_record::shown(table)));
     Ok(code(Exit::Done))
+}
+
+/// Measures the forms of instructions alone, and writes their table.
+pub(super) fn forms(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> {
+    let Some(file) = &arguments.forms else { return run(arguments, cpu) };
+    let (base, _) = base_of(arguments.base.as_deref())?;
+    let timings = TimingTable::of(&base)
+        .map_err(|error| Problem::failed(error.to_string(), "Name another model with --base."))?;
+    let table = Destination::open(file)?;
+    let stop = interruption::flag_on_signals()?;
+    let mut bench = Native::new(cpu, if arguments.quick { QUICK_SAMPLES } else { SAMPLES })?;
+    let calibration = calibrate_forms(&mut bench, &timings, &stop)?;
+    let rows = overlay::rows(&calibration.forms, &timings, &base);
+    table.write(&overlay::csv(&rows, &head(&corun_blocks::core_name(), cpu, &base)))?;
+    let bent = rows.iter().filter(|row| !row.has_ports_of_base).count();
+    say(&format!(
+        "{} forms measured, {bent} of them with other ports than {} has",
+        rows.len(),
+        base.name
+    ));
+    Ok(code(Exit::Done))
+}
+
+/// What the head of a measured table says.
+fn head(core: &str, cpu: u32, base: &CoreModel) -> [String; 3] {
+    [
+        format!(
+            "Measured on {core}, CPU {cpu}, by `corun calibrate`; what is not here is {}'s.",
+            base.name
+        ),
+        "measured: latency measured; slots and ports those of the base, which give the throughput."
+            .to_owned(),
+        "bent: so are these, but ports changed until they give the throughput that was measured."
+            .to_owned(),
+    ]
 }
 
 /// The model that was asked for, or the nearest, and why.

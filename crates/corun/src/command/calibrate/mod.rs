@@ -30,6 +30,9 @@ pub struct Arguments {
         default_value = "host.toml"
     )]
     output: PathBuf,
+    /// Measure instruction forms alone and write their timing table (.csv) to this file, and no model
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "output", "json"])]
+    forms: Option<PathBuf>,
     /// Take fewer samples: quicker, and less sure
     #[arg(long, conflicts_with = "blocks")]
     quick: bool,
@@ -48,6 +51,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match (&arguments.blocks, &arguments.csv) {
         (Some(file), Some(csv)) => blocks::run(file, csv, choose(arguments.cpu)?),
+        _ if arguments.forms.is_some() => core::forms(arguments, choose(arguments.cpu)?),
         _ => core::run(arguments, choose(arguments.cpu)?),
     }
 }

@@ -43,12 +43,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 fn check(file: &str) -> Result<Checked<'_>, Problem> {
     match model::find(file) {
         Ok(model) => {
-            if let Err(error) = TimingTable::of(&model) {
-                return Ok(Checked {
-                    file,
-                    is_right: false,
-                    sentences: vec![shortened(&on_one_line(&error.to_string()), 1000).into_owned()],
-                });
+            let told = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
+            let timings = match TimingTable::unchecked(&model) {
+                Ok(timings) => timings,
+                Err(error) => {
+                    let sentences = vec![told(error.to_string())];
+                    return Ok(Checked { file, is_right: false, sentences });
+                }
+            };
+            let faults = timings.implausible();
+            if !faults.is_empty() {
+                let tell = |fault| told(timings.refusal(fault).to_string());
+                let sentences = faults.iter().map(tell).collect();
+                return Ok(Checked { file, is_right: false, sentences });
             }
             let validation = corun_report::validation(&model, &super::compared(&model)?);
             let sentence = format!("{}: right; {validation}", on_one_line(file));

@@ -27,6 +27,9 @@ struct Shown<'a> {
     version: u32,
     name: &'a str,
     validation: String,
+    /// Rows of its timing tables, and how many of them are kept from an older core.
+    timing_rows: usize,
+    inherited_rows: usize,
     #[serde(flatten)]
     model: &'a CoreModel,
 }
@@ -34,15 +37,23 @@ struct Shown<'a> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let model = model::find(&arguments.name)?;
     let compared = super::compared(&model)?;
+    let timings = crate::command::simulate::timings(&model)?;
+    let (rows, inherited) = (timings.rows().count(), timings.inherited());
     let shown = Shown {
         format: model::FORMAT,
         version: model::VERSION,
         name: &model.name,
         validation: corun_report::validation(&model, &compared),
+        timing_rows: rows,
+        inherited_rows: inherited,
         model: &model,
     };
     super::answer(arguments.json.as_deref(), &shown, |columns| {
-        corun_report::describe_model(&model, &compared, columns)
+        let mut text = corun_report::describe_model(&model, &compared, columns);
+        text += &format!(
+            "\ntiming rows: {rows}, of which {inherited} are inherited from an older core\n"
+        );
+        text
     })?;
     Ok(code(Exit::Done))
 }

@@ -35,6 +35,7 @@ pub(super) fn run(
         let predicted = predict(model, &mut lowering, row)?;
         predictions.push(BlockPrediction { measured: row.cycles, predicted });
     }
+    lowering.tell();
     let answer = BlockPredictions {
         model,
         warning: super::warning(model)?,
@@ -42,6 +43,7 @@ pub(super) fn run(
         predictions: &predictions,
         unknown: lowering.unknown(),
         quotients: lowering.assumed_quotients(),
+        usage: timings.usage(),
     };
     exports.write(&answer, |answer| answer.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))

@@ -53,6 +53,7 @@ pub(super) fn run(
         warm_up: arguments.warmup,
         pages: part.pages,
         simulated: &simulated,
+        usage: timings.usage(),
     };
     exports.write(&simulation, |simulation| simulation.describe(terminal::width()), json)?;
     Ok(code(Exit::Done))

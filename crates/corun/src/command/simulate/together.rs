@@ -71,6 +71,7 @@ pub(super) fn run(
         true => resources::varied(setup, &plans, &outcomes, arguments, &mut caveats)?,
         false => Vec::new(),
     };
+    caveats.extend(timings.usage().sentence());
     let answer = Together {
         resources: &resources,
         model,

@@ -39,9 +39,6 @@ pub const COPIES: usize = 100;
 /// Instructions and bytes of twice the copies that every op cache holds, with what stands around them.
 const HELD_INSTRUCTIONS: usize = 1024;
 const HELD_BYTES: usize = 8192;
-/// The same of code with more than 32 instructions in 64 bytes: of 512 and 1024 no-operations of one byte a
-/// Zen 5 decodes each time, of 200 and 400 it does not.
-const HELD_DENSE: usize = 384;
 /// The fewest copies from which a difference can be told.
 const FEWEST_COPIES: usize = 4;
 
@@ -59,8 +56,7 @@ pub enum FrontEnd {
 pub fn copies_of(block: &Block) -> (usize, FrontEnd) {
     let bytes = (block.end() - block.address).max(1) as usize;
     let instructions = block.instructions.len().max(1);
-    let most = if bytes < 2 * instructions { HELD_DENSE } else { HELD_INSTRUCTIONS };
-    let held = (most / instructions).min(HELD_BYTES / bytes) / 2;
+    let held = (HELD_INSTRUCTIONS / instructions).min(HELD_BYTES / bytes) / 2;
     match held {
         0..FEWEST_COPIES => (FEWEST_COPIES, FrontEnd::Decoders),
         held => (held.min(COPIES), FrontEnd::OpCache),
@@ -95,7 +91,6 @@ mod tests {
         assert_eq!(of(&[0x90]), (COPIES, FrontEnd::OpCache));
         let additions = [0x49, 0x83, 0xc0, 1, 0x90, 0x90, 0x90].repeat(8);
         assert_eq!(of(&additions), (16, FrontEnd::OpCache));
-        assert_eq!(of(&[0x90; 8]), (24, FrontEnd::OpCache));
         assert_eq!(of(&[0x90; 200]), (FEWEST_COPIES, FrontEnd::Decoders));
     }
 }

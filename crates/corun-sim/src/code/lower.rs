@@ -129,6 +129,9 @@ impl<'m> Lowering<'m> {
             instructions.push(lowered);
             before = Some(decoded);
         }
+        if self.model.front.fusion.nop {
+            share_the_last_slot(&mut instructions);
+        }
         CodeBlock { instructions }
     }
 
@@ -708,4 +711,14 @@ fn fuse(first: &mut CodeInstruction, jump: &mut CodeInstruction, ports: PortSet)
     }
     (branch.ports, branch.latency, branch.busy) = (0, 0, 0);
     (jump.slots, jump.renamed) = (0, 0);
+}
+
+/// A no-operation at the begin of a block shares the slot of what is executed before: the block itself is
+/// taken for that, as in a loop or in copies.
+fn share_the_last_slot(instructions: &mut [CodeInstruction]) {
+    let [first, others @ .., last] = instructions else { return };
+    let follows_alone = others.first().unwrap_or(last).slots > 0;
+    if first.is_nop && !last.is_nop && last.slots == 1 && follows_alone {
+        (first.slots, first.renamed) = (0, 0);
+    }
 }

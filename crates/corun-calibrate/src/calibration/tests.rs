@@ -105,8 +105,12 @@ impl Bench for Made {
         Ok(Spread { median: time, p10: time, p90: time * 1.02, samples: 9 })
     }
 
-    fn knows(&self, _instruction: &iced_x86::Instruction) -> bool {
-        true
+    /// A quarter of all forms, so that a test takes no longer than it must, and none of x87: some go with a
+    /// partner, whose time this core does not add.
+    fn knows(&self, instruction: &iced_x86::Instruction) -> bool {
+        let form = corun_sim::timing::form(instruction);
+        let chosen = form.bytes().map(u32::from).sum::<u32>().is_multiple_of(4);
+        form == "add r64 r64" || chosen && !form.starts_with('f')
     }
 }
 
@@ -164,7 +168,7 @@ fn only_a_slower_form_differs_from_the_base() {
         .map(|row| row.form.as_str())
         .collect();
     assert_eq!(differing, [""; 0]);
-    assert!(rows.len() > 2000, "{}", rows.len());
+    assert!(rows.len() > 300, "{}", rows.len());
     let add = rows.iter().find(|row| row.form == "add r64 r64").unwrap();
     assert_eq!(add.timing.latency, 2);
 }

@@ -131,7 +131,7 @@ pub fn of_rate(instructions: f64, cycles: f64, model: &CoreModel) -> Result<(), 
     let most = f64::from(model.back.dispatch.entries.min(model.back.retire.entries) * FUSED);
     let rate = instructions / cycles;
     // 2^53 cycles are a month of the core's time, and beyond it not all numbers are counted.
-    let is_possible = cycles >= 1.0 && cycles < 9e15 && rate <= most * (1.0 + ROUNDING);
+    let is_possible = (1.0..9e15).contains(&cycles) && rate <= most * (1.0 + ROUNDING);
     if instructions <= 0.0 || is_possible {
         return Ok(());
     }

@@ -179,11 +179,15 @@ fn workers_run_together_and_placements_are_compared() {
         assert!(worker["cycles"][0].as_f64().unwrap() > 0.0, "{worker}");
     }
     let comparisons = answer["comparisons"].as_array().unwrap();
-    let smt_yield = comparisons.iter().find(|it| it["metric"] == "SMT yield").unwrap();
-    let mean = smt_yield["mean"].as_f64().unwrap();
-    assert!((0.5..=2.01).contains(&mean), "{smt_yield}");
+    for smt_yield in comparisons.iter().filter(|it| it["metric"] == "SMT yield") {
+        let mean = smt_yield["mean"].as_f64().unwrap();
+        assert!((0.5..=2.01).contains(&mean), "{smt_yield}");
+    }
+    // So short a program runs cold, and a figure of it may be refused.
+    let refused = answer["refused"].as_array().cloned().unwrap_or_default();
+    let all = || comparisons.iter().chain(&refused);
     let metrics = ["SMT yield", "multitasking gain", "time"];
-    assert!(metrics.iter().all(|name| comparisons.iter().any(|it| it["metric"] == **name)));
+    assert!(metrics.iter().all(|name| all().any(|it| it["metric"] == **name)), "{answer}");
 }
 
 #[test]
@@ -286,6 +290,8 @@ fn placed(arguments: &[&str]) -> (Placements, String) {
         assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{arguments:?}");
         outcome.output
     });
+    // Without the ends of lines, which a terminal's width decides.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (Placements::from_json(&json).unwrap(), text)
 }
 
@@ -326,9 +332,9 @@ fn a_yield_that_cannot_be_is_withheld_with_what_differs_and_cold_caches_are_said
     assert!(found.caveats[0].contains("cold caches decide"), "{:?}", found.caveats);
     assert!(text.contains("cold caches decide"), "{text}");
     let alone = of(&["--model=zen4", "--length=50k", &program_start()]);
-    assert!(alone.output.contains("cold caches decide"), "{}", alone.output);
+    assert!(alone.output.contains("warm-up of 0: cold"), "{}", alone.output);
     let warm = of(&["--model=zen4", "--warmup=50k", "--length=50k", &program_start()]);
-    assert!(!warm.output.contains("cold caches"), "{}", warm.output);
+    assert!(!warm.output.contains("warm-up of"), "{}", warm.output);
 }
 
 #[test]

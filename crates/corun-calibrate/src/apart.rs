@@ -97,7 +97,6 @@ mod tests {
         let numbers = [1.0, 2.0, 3.0, 4.0, 5.0];
         assert_eq!(told(|| Some(numbers)).unwrap(), Some(numbers));
         assert_eq!(told(|| None).unwrap(), None);
-        // SAFETY: sends this copy of the process a signal, or ends it.
         let dies = |how: fn()| {
             told(|| {
                 how();
@@ -106,11 +105,13 @@ mod tests {
             .unwrap()
         };
         assert_eq!(
-            dies(|| unsafe {
-                libc::raise(libc::SIGFPE);
+            dies(|| {
+                // SAFETY: sends this copy of the process a signal.
+                unsafe { libc::raise(libc::SIGFPE) };
             }),
             None
         );
+        // SAFETY: ends this copy of the process.
         assert_eq!(dies(|| unsafe { libc::_exit(0) }), None);
         assert_eq!(told(|| Some(numbers)).unwrap(), Some(numbers));
     }

@@ -118,15 +118,15 @@ impl Form {
             .map(|used| (used.register(), used.access()))
             .collect();
         // What another number cannot be encoded for is not to be chosen.
-        for index in 0..operands.len() {
-            if operands[index].bank.is_none() {
+        for (index, operand) in operands.iter_mut().enumerate() {
+            if operand.bank.is_none() {
                 continue;
             }
             let mut other = sample;
             let number = if sample.op_register(index as u32).number() == 5 { 6 } else { 5 };
-            set(&mut other, index, &operands[index], number);
+            set(&mut other, index, operand, number);
             if !is_encoded(&other, name, index) {
-                operands[index].bank = None;
+                operand.bank = None;
             }
         }
         let mut made = Self { name, sample, operands, implied };

@@ -148,7 +148,7 @@ impl Mark {
         }
         let own = std::process::id();
         let path = format!("/proc/self/task/{own}/children");
-        fs::read_to_string(path).map_or(true, |children| {
+        corun_files::kernel_text(path).map_or(true, |children| {
             let numbers =
                 children.split_ascii_whitespace().filter_map(|number| number.parse().ok());
             numbers.into_iter().any(|process| self.is_on(process))
@@ -163,6 +163,7 @@ struct Stat {
 }
 
 impl Stat {
+    #[expect(clippy::disallowed_methods, reason = "a name in the kernel's file may be no text")]
     fn of(process: i32) -> Option<Self> {
         Self::parse(&fs::read(format!("/proc/{process}/stat")).ok()?)
     }

@@ -36,6 +36,7 @@ fn start() -> io::Result<()> {
     // that it is nobody's child here: whoever waits for all children does not wait for it.
     match unsafe { libc::fork() } {
         -1 => return Err(io::Error::last_os_error()),
+        // SAFETY: as above.
         0 => match unsafe { libc::fork() } {
             0 => watch(corun.as_raw_fd(), session),
             // SAFETY: ends the process in between at once.

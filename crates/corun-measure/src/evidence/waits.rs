@@ -24,7 +24,7 @@ pub(crate) struct TaskAccount {
 impl TaskAccount {
     fn read(process: libc::pid_t, task: libc::pid_t) -> Option<Self> {
         let file = format!("/proc/{process}/task/{task}/schedstat");
-        Self::parse(&std::fs::read_to_string(file).ok()?)
+        Self::parse(&corun_files::kernel_text(file).ok()?)
     }
 
     /// Three numbers; three zeros where the kernel does not count.

@@ -81,12 +81,17 @@ pub(super) struct Binders {
 }
 
 impl Binders {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a program may have any length, of which this reads a part"
+    )]
     pub(super) fn of(command: &Command, program: &Path) -> Self {
         let mut named = wrappers(command.argv.iter().map(|text| &**text));
         let environment = command.environment.iter();
         named.extend(variables(environment.map(|(name, value)| (&**name, &**value))));
         let mut text = Vec::new();
-        if let Ok(file) = File::open(program) {
+        let is_file = program.metadata().is_ok_and(|metadata| metadata.is_file());
+        if is_file && let Ok(file) = File::open(program) {
             let _ = file.take(MOST_BYTES).read_to_end(&mut text);
         }
         Self { named, linked: libraries(&text) }

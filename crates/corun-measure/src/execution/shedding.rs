@@ -106,7 +106,7 @@ impl Shedding {
     /// list it.
     pub(crate) fn of_this_thread() -> Self {
         let mut shedding = Self::default();
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let maps = corun_files::kernel_text("/proc/self/maps").unwrap_or_default();
         let here = 0_u8;
         // SAFETY: the address of this thread's errno.
         let needed = [ptr::from_ref(&here) as usize, unsafe { libc::__errno_location() } as usize];

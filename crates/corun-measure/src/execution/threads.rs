@@ -56,7 +56,7 @@ pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
         looked_at += 1;
         for thread in of_process(parent) {
             let path = format!("/proc/{parent}/task/{thread}/children");
-            let children = std::fs::read_to_string(path).unwrap_or_default();
+            let children = corun_files::kernel_text(path).unwrap_or_default();
             let more = MOST_DESCENDANTS.saturating_sub(found.len());
             let children = children.split_ascii_whitespace().take(more);
             found.extend(children.filter_map(|number| number.parse::<libc::pid_t>().ok()));

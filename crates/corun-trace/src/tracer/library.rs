@@ -58,7 +58,10 @@ pub(super) fn own_folder() -> Result<PathBuf, Unavailable> {
 
 fn folder_in(proc: &Path) -> Result<PathBuf, Unavailable> {
     let missing = |found: String| Unavailable {
-        found: format!("expected the files of this process in {}, found {found}", proc.display()),
+        found: format!(
+            "expected the files of this process in {}, found {found}",
+            corun_record::shown(proc)
+        ),
         next_step:
             "Mount it (mount -t proc proc /proc), or take --tracer ptrace, which does without."
                 .to_owned(),

@@ -200,8 +200,10 @@ fn a_full_disk_leaves_what_was_there_and_claims_nothing() {
         let records: Vec<u8> = (1..4000_u64)
             .flat_map(|it| {
                 let mut record = [0; 64];
-                record[..8]
-                    .copy_from_slice(&(it.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16).to_le_bytes());
+                // In no order, so that they do not become short (SplitMix64's steps).
+                let mixed = it.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                record[..8].copy_from_slice(&(mixed >> 16).to_le_bytes());
                 record
             })
             .collect();

@@ -1,4 +1,5 @@
-//! Where a trace does not fit: it is ended in time, can be read, and says why it stops.
+//! Where a trace does not fit: it is ended in time, can be read as far as it holds instructions, and says why it
+//! stops.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -16,6 +17,12 @@ const LIMITED: [(&str, u64); 3] = [("dynamorio", 5 << 20), ("qemu", 5 << 20), ("
 fn ends_early(tracer: &str, outcome: &Outcome, file: &Path, reason: &str) {
     assert_eq!(outcome.exit, Some(1), "{tracer}: {}", outcome.errors);
     assert!(outcome.errors.contains(reason), "{tracer}: {}", outcome.errors);
+    if tracer == "ptrace" {
+        // So short a program fits into one frame, which has no room: not an instruction could be read.
+        assert!(outcome.errors.contains("Nothing of it was kept."), "{}", outcome.errors);
+        assert!(!file.exists());
+        return;
+    }
     let info = info(file);
     let closing = &info["closing"];
     assert_eq!(closing["ending"], serde_json::Value::Null, "{tracer}: {closing}");

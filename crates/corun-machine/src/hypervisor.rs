@@ -49,7 +49,18 @@ pub(crate) fn find<F: SystemFiles + ?Sized>(files: &mut F) -> Hypervisor {
         by_devices,
         by_clock,
     ];
-    let named = accounts.into_iter().find_map(|by| by(files, &cpuinfo));
+    let mut named: Named = None;
+    for by in accounts {
+        // A later account may have the name where an earlier one shows a presence alone.
+        let found = by(files, &cpuinfo);
+        let is_better = found.as_ref().is_some_and(|(name, _)| named.is_none() || name != UNKNOWN);
+        if is_better {
+            named = found;
+        }
+        if named.as_ref().is_some_and(|(name, _)| name != UNKNOWN) {
+            break;
+        }
+    }
     let flag = (flagged == Some(true)).then(|| trace(CPUINFO, "flags: ... hypervisor ..."));
     let name = named.as_ref().map_or(UNKNOWN, |(name, _)| name).to_owned();
     let traces: Vec<Trace> = flag.into_iter().chain(named.map(|(_, trace)| trace)).collect();

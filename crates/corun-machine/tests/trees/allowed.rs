@@ -113,6 +113,12 @@ fn hypervisors_are_named_by_their_traces() {
         .file("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc kvm-clock");
     assert_eq!(name(kvm).as_deref(), Some("KVM"));
     let vendor = "sys/class/dmi/id/sys_vendor";
+    // A bus of virtual devices has no name, the clock has one.
+    let kvm = tree()
+        .file("proc/cpuinfo", guest)
+        .file("sys/bus/virtio/devices/virtio0", "")
+        .file("sys/devices/system/clocksource/clocksource0/available_clocksource", "kvm-clock");
+    assert_eq!(name(kvm).as_deref(), Some("KVM"));
     let vmware = tree().file("proc/cpuinfo", guest).file(vendor, "VMware, Inc.");
     assert_eq!(name(vmware).as_deref(), Some("VMware"));
     // Old hypervisors do not set the flag; cloud vendors put their names into real machines, too.

@@ -175,10 +175,11 @@ fn is_plain(instruction: &Instruction) -> bool {
 fn may_run(instruction: &Instruction) -> bool {
     use Mnemonic::{
         Clui, Cpuid, Enter, Fldcw, Fldenv, Frstor, Fxrstor, Fxrstor64, Getsec, Invlpga, Ldmxcsr,
-        Lds, Leave, Les, Lfs, Lgs, Lss, Monitor, Monitorx, Mwait, Mwaitx, Pop, Popf, Popfd, Popfq,
-        Push, Pushf, Pushfd, Pushfq, Rdfsbase, Rdgsbase, Rdpmc, Senduipi, Skinit, Std, Stui,
-        Swapgs, Syscall, Sysenter, Sysexit, Sysret, Tpause, Umonitor, Umwait, Vldmxcsr, Vmcall,
-        Vmgexit, Vmmcall, Wrfsbase, Wrgsbase, Wrpkru, Xabort, Xgetbv, Xrstor, Xrstor64, Xsetbv,
+        Lds, Leave, Les, Lfs, Lgs, Lss, Monitor, Monitorx, Mwait, Mwaitx, Pause, Pop, Popf, Popfd,
+        Popfq, Push, Pushf, Pushfd, Pushfq, Rdfsbase, Rdgsbase, Rdpmc, Senduipi, Sgdt, Sidt,
+        Skinit, Sldt, Smsw, Std, Str, Stui, Swapgs, Syscall, Sysenter, Sysexit, Sysret, Tpause,
+        Umonitor, Umwait, Vldmxcsr, Vmcall, Vmgexit, Vmmcall, Wrfsbase, Wrgsbase, Wrpkru, Xabort,
+        Xgetbv, Xrstor, Xrstor64, Xsetbv,
     };
     use iced_x86::CpuidFeature::{
         AMX_BF16, AMX_INT8, AMX_TILE, CET_IBT, CET_SS, ENQCMD, HRESET, MPX, PADLOCK_ACE, SGX1, SVM,
@@ -206,13 +207,19 @@ fn may_run(instruction: &Instruction) -> bool {
     };
     let asks_somebody = matches!(
         instruction.mnemonic(),
-        // The kernel, the hypervisor (which CPUID and XGETBV may ask), or nobody for a while.
+        // The kernel, the hypervisor (which CPUID, XGETBV and SGDT may ask), or nobody for a while.
         Cpuid
             | Getsec
             | Invlpga
             | Monitor
             | Monitorx
             | Mwait
+            | Pause
+            | Sgdt
+            | Sidt
+            | Sldt
+            | Smsw
+            | Str
             | Mwaitx
             | Rdpmc
             | Skinit

@@ -13,7 +13,9 @@ use tempfile::TempDir;
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/program.c");
 
 /// What faults, and in which way it goes on.
-const CASES: [&str; 14] = [
+/// Signals of faults that another thread sends (the program's case "beaten") are not among them: DynamoRIO does not bear
+/// them (docs/tracing.md).
+const CASES: [&str; 13] = [
     "guard",
     "registers",
     "pointer",
@@ -25,7 +27,6 @@ const CASES: [&str; 14] = [
     "nested",
     "overflow",
     "threads",
-    "beaten",
     "calls",
     "gather",
 ];

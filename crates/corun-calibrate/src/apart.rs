@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Numbers that are told across.
+/// How many numbers the child sends.
 const NUMBERS: usize = 5;
 /// Seconds after which the process is ended.
 const LONGEST: u32 = 5;
@@ -12,7 +12,7 @@ const LONGEST: u32 = 5;
 ///
 /// # Errors
 /// If there is no process or pipe to be had.
-pub(crate) fn told(
+pub(crate) fn run_in_child(
     work: impl FnOnce() -> Option<[f64; NUMBERS]>,
 ) -> io::Result<Option<[f64; NUMBERS]>> {
     let mut ends = [0; 2];
@@ -25,13 +25,13 @@ pub(crate) fn told(
     let child = unsafe { libc::fork() };
     if child == 0 {
         die_alone();
-        let mut told = [0u8; 8 * NUMBERS];
+        let mut bytes_of_numbers = [0u8; 8 * NUMBERS];
         if let Some(found) = work() {
-            for (bytes, number) in told.chunks_exact_mut(8).zip(found) {
+            for (bytes, number) in bytes_of_numbers.chunks_exact_mut(8).zip(found) {
                 bytes.copy_from_slice(&number.to_le_bytes());
             }
             // SAFETY: the bytes are there. Fewer than a page are written at once.
-            unsafe { libc::write(to, told.as_ptr().cast(), told.len()) };
+            unsafe { libc::write(to, bytes_of_numbers.as_ptr().cast(), bytes_of_numbers.len()) };
         }
         // SAFETY: ends the copy without what the original does at its end.
         unsafe { libc::_exit(0) };
@@ -68,10 +68,10 @@ fn die_alone() {
 
 /// All numbers, or none if the other end closes before.
 fn read(from: libc::c_int) -> Option<[f64; NUMBERS]> {
-    let mut told = [0u8; 8 * NUMBERS];
+    let mut bytes_of_numbers = [0u8; 8 * NUMBERS];
     let mut length = 0;
-    while length < told.len() {
-        let rest = &mut told[length..];
+    while length < bytes_of_numbers.len() {
+        let rest = &mut bytes_of_numbers[length..];
         // SAFETY: the bytes are there to be written.
         match unsafe { libc::read(from, rest.as_mut_ptr().cast(), rest.len()) } {
             count if count > 0 => length += count as usize,
@@ -82,7 +82,7 @@ fn read(from: libc::c_int) -> Option<[f64; NUMBERS]> {
         }
     }
     let mut numbers = [0.0; NUMBERS];
-    for (number, bytes) in numbers.iter_mut().zip(told.as_chunks().0) {
+    for (number, bytes) in numbers.iter_mut().zip(bytes_of_numbers.as_chunks().0) {
         *number = f64::from_le_bytes(*bytes);
     }
     Some(numbers)
@@ -93,12 +93,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_dies_is_told_from_what_answers() {
+    fn a_child_that_dies_gives_no_numbers() {
         let numbers = [1.0, 2.0, 3.0, 4.0, 5.0];
-        assert_eq!(told(|| Some(numbers)).unwrap(), Some(numbers));
-        assert_eq!(told(|| None).unwrap(), None);
+        assert_eq!(run_in_child(|| Some(numbers)).unwrap(), Some(numbers));
+        assert_eq!(run_in_child(|| None).unwrap(), None);
         let dies = |how: fn()| {
-            told(|| {
+            run_in_child(|| {
                 how();
                 Some(numbers)
             })
@@ -113,6 +113,6 @@ mod tests {
         );
         // SAFETY: ends this copy of the process.
         assert_eq!(dies(|| unsafe { libc::_exit(0) }), None);
-        assert_eq!(told(|| Some(numbers)).unwrap(), Some(numbers));
+        assert_eq!(run_in_child(|| Some(numbers)).unwrap(), Some(numbers));
     }
 }

@@ -224,7 +224,7 @@ impl Bench for Native {
     }
 
     fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
-        let told = apart::told(|| {
+        let told = apart::run_in_child(|| {
             let spread = self.time(routine).ok()?;
             let Spread { median, p10, p90, samples } = spread;
             Some([median, p10, p90, samples as f64, self.least])

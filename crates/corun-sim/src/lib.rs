@@ -19,7 +19,6 @@ mod outcome;
 mod parallel;
 pub mod plausible;
 mod recorded;
-pub mod schedule;
 pub mod seating;
 mod simulate;
 mod sliced;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use corun_record::{Estimate, ModelRole};
-use corun_sim::schedule::policy::PolicyEntry;
-use corun_sim::schedule::{Costs, Load, Ratio, Settings, Slowdowns, Topology, load, schedule};
+use corun_sched::policy::PolicyEntry;
+use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology, load, schedule};
 use serde::Deserialize;
 
 use crate::computation::geometric_mean;

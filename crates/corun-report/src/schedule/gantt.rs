@@ -2,7 +2,7 @@
 //!
 //! Many short stretches are drawn by the pixel, each in the colour of the task that had most of it.
 
-use corun_sim::schedule::{Load, Stretch, Topology};
+use corun_sched::{Load, Stretch, Topology};
 use svg::Document;
 use svg::node::element::{Element, Group, Rectangle, Style, Title};
 

@@ -7,9 +7,9 @@ mod tests;
 use corun_record::{
     Document, Schedule, ScheduledCost, ScheduledMachine, ScheduledRun, ScheduledTimes, on_one_line,
 };
-use corun_sim::schedule::Settings;
-use corun_sim::schedule::load::{ALL as LOADS, Make};
-use corun_sim::schedule::policy::ALL as POLICIES;
+use corun_sched::Settings;
+use corun_sched::load::{ALL as LOADS, Make};
+use corun_sched::policy::ALL as POLICIES;
 
 use crate::figures::{percent, seconds, three_digits};
 use crate::tables::Table;

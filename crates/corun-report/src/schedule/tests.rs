@@ -1,6 +1,6 @@
 use corun_record::Schedule;
-use corun_sim::schedule::policy::PolicyEntry;
-use corun_sim::schedule::{
+use corun_sched::policy::PolicyEntry;
+use corun_sched::{
     Costs, Scheduled, Settings, Slowdowns, Stretch, Topology, load, schedule,
 };
 

@@ -41,7 +41,7 @@ fn json_fits_its_schema_and_reads_back_the_same() {
     assert_eq!(faults, Vec::<String>::new());
     let schedule = Schedule::from_json(&outcome.output).unwrap();
     assert_eq!(schedule.to_json(), outcome.output);
-    assert_eq!(schedule.runs.len(), 2 * 2 * corun_sim::schedule::policy::ALL.len());
+    assert_eq!(schedule.runs.len(), 2 * 2 * corun_sched::policy::ALL.len());
     assert!(schedule.runs.iter().all(|run| run.finished));
 }
 
@@ -88,7 +88,7 @@ fn this_machine_and_the_list_are_shown() {
     assert!(outcome.output.contains("1.00 s"), "{}", outcome.output);
     let list = of(&["list"]);
     assert_eq!(list.exit, Some(0));
-    for policy in corun_sim::schedule::policy::ALL {
+    for policy in corun_sched::policy::ALL {
         assert!(list.output.contains(policy.name), "{}", policy.name);
     }
 }

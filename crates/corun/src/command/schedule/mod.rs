@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use corun_files::InputKind;
 use corun_record::{Document, Exit, Schedule, ScheduledRun, on_one_line};
 use corun_report::{Chart, Destination};
-use corun_sim::schedule::policy::PolicyEntry;
-use corun_sim::schedule::{
+use corun_sched::policy::PolicyEntry;
+use corun_sched::{
     Load, Observer, Ratio, Scheduled, Settings, Stretch, Topology, load, schedule,
 };
 
@@ -159,7 +159,7 @@ impl Request {
 
     fn policies(&self) -> Result<Vec<PolicyEntry>, Problem> {
         if self.policies.is_empty() {
-            return Ok(corun_sim::schedule::policy::ALL.to_vec());
+            return Ok(corun_sched::policy::ALL.to_vec());
         }
         self.policies.iter().map(|name| Ok(PolicyEntry::find(name)?)).collect()
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use corun_files::InputKind;
 use corun_machine::Machine;
 use corun_record::{Bench, Document, shown};
-use corun_sim::schedule::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
+use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
 use crate::problem::Problem;

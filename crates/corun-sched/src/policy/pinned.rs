@@ -1,0 +1,82 @@
+//! Every task stays on one CPU: tasks go around all cores first, then around their siblings, as arms
+//! `spread` and `full` pin their workers. A CPU's tasks take turns.
+
+use super::array::Arrays;
+use super::{Arrival, Policy, PolicyEntry, Turn, Why};
+use crate::engine::{State, TaskId};
+use crate::topology::Topology;
+
+pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    name: "pinned",
+    summary: "each task stays on a CPU: around the cores first, then around their siblings",
+    source: "corun's own arms `spread` and `full`",
+    is_without_siblings: false,
+    make: |topology, _| Box::new(Pinned::new(topology)),
+};
+
+#[derive(Debug)]
+struct Pinned {
+    arrays: Arrays,
+    /// The CPUs in the order in which tasks get them.
+    order: Vec<usize>,
+    next: usize,
+}
+
+impl Pinned {
+    fn new(topology: &Topology) -> Self {
+        let width = topology.smt_width();
+        let of_rank = |rank| topology.cores.iter().filter_map(move |core| core.get(rank));
+        let order = (0..width).flat_map(of_rank).copied().collect();
+        Self { arrays: Arrays::new(topology.cpus.len()), order, next: 0 }
+    }
+}
+
+impl Policy for Pinned {
+    fn place(&mut self, state: &State, task: TaskId, _arrival: Arrival) -> usize {
+        if let Some(cpu) = state.task(task).last_cpu {
+            return cpu;
+        }
+        let count = self.order.len();
+        let from_next = (0..count).map(|step| (self.next + step) % count);
+        let place = from_next.into_iter().find(|&place| state.may_run(task, self.order[place]));
+        let place = place.unwrap_or(self.next);
+        self.next = (place + 1) % count;
+        self.order[place]
+    }
+
+    fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
+        self.arrays.enqueue(state, task, cpu, why);
+    }
+
+    fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
+        self.arrays.pick(state, cpu, cpu)
+    }
+
+    fn charge(&mut self, state: &State, task: TaskId, _cpu: usize, ran: u64) {
+        self.arrays.charge(state, task, ran);
+    }
+
+    fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
+        self.arrays.fork(state, parent, child);
+        true
+    }
+
+    fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
+        self.arrays.exit(state, child, parent);
+    }
+
+    fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
+        Some(self.arrays.slice(state, task))
+    }
+
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+        match self.arrays.renew(state, task) && self.arrays.len(cpu) > 0 {
+            true => Turn::Next,
+            false => Turn::Keep,
+        }
+    }
+
+    fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, _cpu: usize) -> bool {
+        self.arrays.is_better(state, woken, running)
+    }
+}

@@ -1,10 +1,10 @@
 //! Reads core models that nobody means well with.
 //!
-//! `cargo +nightly fuzz run models` in the root folder; its corpus is also a test of corun-sim.
+//! `cargo +nightly fuzz run models` in the root folder; its corpus is also a test of corun-model.
 
 #![no_main]
 
-use corun_sim::model::CoreModel;
+use corun_model::CoreModel;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else { return };

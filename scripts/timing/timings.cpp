@@ -1,6 +1,6 @@
 // What LLVM's scheduling model of a core says of each sample on standard input.
 //
-//     timings CPU <samples >model      (samples: FORM,HEX,... a line; see crates/corun-sim/examples/forms.rs)
+//     timings CPU <samples >model      (samples: FORM,HEX,... a line; see crates/corun-model/examples/forms.rs)
 //
 // Prints FORM,MICRO_OPERATIONS,LATENCY,RESOURCES: resources are units joined by | with :cycles, separated
 // by blanks. Forms that LLVM cannot decode or has no model of are left out.

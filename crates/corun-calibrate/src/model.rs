@@ -1,6 +1,6 @@
 //! The measured model: the base's fields with what was measured in their place, and what says so.
 
-use corun_sim::model::{CoreModel, FORMAT, ModelError, VERSION, published_figure};
+use corun_model::{CoreModel, FORMAT, ModelError, VERSION, published_figure};
 
 use crate::figure::Figure;
 use crate::{Cannot, Spread};
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     fn made(figures: &[Figure]) -> MeasuredModel {
-        let base = corun_sim::model::find("zen3").unwrap();
+        let base = corun_model::find("zen3").unwrap();
         measured_model(&base, figures, "my host", "a core").unwrap()
     }
 
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_model_of_nothing_measured_is_the_base() {
         let made = made(&[]);
-        let base = corun_sim::model::find("zen3").unwrap();
+        let base = corun_model::find("zen3").unwrap();
         assert_eq!((made.model.back, made.model.memory), (base.back, base.memory));
     }
 

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use corun_sim::model::{CoreModel, cycles_of_many};
-use corun_sim::timing::{ComputeOperation, Late, Lookup, Timing, TimingTable};
+use corun_model::timing::{ComputeOperation, Late, Lookup, Timing, TimingTable};
+use corun_model::{CoreModel, cycles_of_many};
 
 use crate::figure::FormFigure;
 
@@ -58,7 +58,7 @@ fn agreeing(mut rows: Vec<Row>, model: &CoreModel) -> Vec<Row> {
             timing.latency = plain.latency;
         }
         let with_registers = accesses.then(|| {
-            corun_sim::timing::with_registers(&row.form).find_map(|name| known.get(&name))
+            corun_model::timing::with_registers(&row.form).find_map(|name| known.get(&name))
         });
         if let Some(other) = with_registers.flatten()
             && cycles_of_many(&without_accesses(timing), model) > cycles_of_many(other, model)
@@ -315,7 +315,7 @@ mod tests {
     }
 
     fn written(figures: &[FormFigure]) -> String {
-        let model = corun_sim::model::find("zen3").unwrap();
+        let model = corun_model::find("zen3").unwrap();
         let base = TimingTable::parse("t", TABLE).unwrap();
         let text = csv(&rows(figures, &base, &model), &["why".to_owned()]);
         TimingTable::parse("written", &text).unwrap();
@@ -375,7 +375,7 @@ mod tests {
             rows(
                 &[measured("x r64", 1.0, 1.0)],
                 &TimingTable::parse("t", TABLE).unwrap(),
-                &corun_sim::model::find("zen3").unwrap()
+                &corun_model::find("zen3").unwrap()
             )
             .is_empty()
         );

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use corun_model::ModelError;
 use corun_record::{Actionable, Exit};
 use corun_sim::SimulationError;
-use corun_sim::model::ModelError;
 use corun_trace::TraceError;
 use corun_trace::format::FormatError;
 

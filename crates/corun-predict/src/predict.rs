@@ -10,13 +10,13 @@ use corun_calibrate::{Circles, Surroundings, fitted};
 use corun_files::Output;
 use corun_machine::Machine;
 use corun_measure::machine_summary;
+use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, is_setting_of};
 use corun_record::{
     Before, Caveat, ClockSource, Document, Estimate, FoundField, MeasuredRun, MeasuredRuns, Metric,
     Observation, PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare,
     TracedPart,
 };
-use corun_sim::model::{CoreModel, is_setting_of};
-use corun_sim::timing::TimingTable;
 use corun_sim::{PageSize, SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{

@@ -3,7 +3,7 @@
 
 use corun_calibrate::overlay::Row;
 use corun_calibrate::{Calibration, Change, Disturbed, FormFigure, MeasuredModel, Spread};
-use corun_sim::model::{CoreModel, cycles_of_many};
+use corun_model::{CoreModel, cycles_of_many};
 use serde::Serialize;
 
 use crate::prose::plural;
@@ -189,13 +189,13 @@ fn mark(value: f64, base: f64) -> String {
 #[cfg(test)]
 mod tests {
     use corun_calibrate::{Figure, measured_model, overlay};
-    use corun_sim::timing::TimingTable;
+    use corun_model::timing::TimingTable;
 
     use super::*;
 
     #[test]
     fn figures_stand_beside_the_bases_and_what_was_published() {
-        let base = corun_sim::model::find("zen3").unwrap();
+        let base = corun_model::find("zen3").unwrap();
         let timings = TimingTable::of(&base).unwrap();
         let spread =
             |median: f64| Spread { median, p10: median - 0.5, p90: median + 0.25, samples: 9 };

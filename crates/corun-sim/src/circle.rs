@@ -3,7 +3,7 @@
 
 use crate::divided::User;
 use crate::memory::{Chance, Memory, PageSize, Pages, Request};
-use crate::model::{CoreModel, LINE};
+use corun_model::{CoreModel, LINE};
 
 /// Bytes of a small page.
 const PAGE: u64 = 4096;
@@ -115,7 +115,7 @@ fn part_of(model: &CoreModel) -> CoreModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::find;
+    use corun_model::find;
 
     #[test]
     fn a_load_takes_what_the_level_takes_that_holds_the_circle() {

@@ -1,6 +1,6 @@
 //! A structure of a core that its threads use as the model's policy says: one for all, or one each.
 
-use crate::model::Policy;
+use corun_model::Policy;
 
 /// Who uses a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

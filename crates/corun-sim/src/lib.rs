@@ -1,6 +1,6 @@
 //! The simulated core: how many cycles a program takes on a core that is not at hand, and where they go.
 //!
-//! A [`CoreModel`](model::CoreModel) says what the core has, a [`TimingTable`](timing::TimingTable) what
+//! A [`CoreModel`](corun_model::CoreModel) says what the core has, a [`TimingTable`](corun_model::timing::TimingTable) what
 //! each form of instruction needs, and a trace what the program executes.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
@@ -13,7 +13,6 @@ mod error;
 mod in_step;
 mod machine;
 mod memory;
-pub mod model;
 mod order;
 mod outcome;
 mod parallel;
@@ -23,9 +22,7 @@ pub mod seating;
 mod simulate;
 mod sliced;
 mod steady;
-pub mod timing;
 mod together;
-mod variants;
 mod watch;
 mod windows;
 
@@ -38,5 +35,4 @@ pub use parallel::in_parallel;
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
 pub use together::{Phase, Process, Seated, Setup, simulate_together};
-pub use variants::Resource;
 pub use windows::{Noticed, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows};

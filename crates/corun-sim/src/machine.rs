@@ -3,8 +3,8 @@
 use crate::code::CodeInstruction;
 use crate::core::{Core, Feed, Pause, State, Stuck};
 use crate::memory::Memory;
-use crate::model::CoreModel;
 use crate::watch::Watch;
+use corun_model::CoreModel;
 
 /// Cycles that a core may be ahead of the others: fewer than anything takes from one to another in the
 /// models that there are.
@@ -126,9 +126,8 @@ mod tests {
     use crate::code::{CodeBlock, Lowering};
     use crate::core::{Next, Step};
     use crate::memory::{PageSize, Pages, Requests};
-    use crate::model;
     use crate::simulate::alone;
-    use crate::timing::TimingTable;
+    use corun_model::timing::TimingTable;
 
     /// An instruction over and over, with one place in memory.
     struct Again {
@@ -174,7 +173,7 @@ mod tests {
 
     /// The same with an instruction for each core.
     fn cycles_of(work: &[(&[u8], u64)]) -> Vec<(u64, u64)> {
-        cycles_on(&model::find("zen4").unwrap(), work)
+        cycles_on(&corun_model::find("zen4").unwrap(), work)
     }
 
     /// The same on another core.
@@ -218,7 +217,7 @@ mod tests {
 
     #[test]
     fn threads_that_all_wait_for_ever_are_an_error_with_what_each_waits_for() {
-        let model = model::find("zen4").unwrap();
+        let model = corun_model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let stuck = |gates: &[&[Option<u64>]]| {
             let update = || Lowering::new(&model, &timings).stack_update();
@@ -274,7 +273,7 @@ mod tests {
 
     /// Cycles of the first core, if beginning again costs so many.
     fn cycles_with_clear(clear: u32, work: &[(&[u8], u64)]) -> u64 {
-        let mut model = model::find("zen4").unwrap();
+        let mut model = corun_model::find("zen4").unwrap();
         model.hierarchy.coherence.clear = clear;
         cycles_on(&model, work)[0].0
     }
@@ -299,7 +298,7 @@ mod tests {
 
     #[test]
     fn every_core_gets_on_however_short_it_has_a_line() {
-        let mut model = model::find("zen4").unwrap();
+        let mut model = corun_model::find("zen4").unwrap();
         let coherence = &mut model.hierarchy.coherence;
         (coherence.transfer, coherence.heard, coherence.exposed) = (1, 0, 1000);
         // `cycles_on` ends when all have retired what they have to.
@@ -308,7 +307,7 @@ mod tests {
 
     #[test]
     fn siblings_that_begin_again_leave_nothing_behind() {
-        for model in model::all().unwrap() {
+        for model in corun_model::all().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let mut lowering = Lowering::new(&model, &timings);
             let width = model.smt_width as usize;
@@ -339,7 +338,7 @@ mod tests {
 
     #[test]
     fn beside_a_halted_sibling_a_thread_takes_what_it_takes_alone() {
-        for model in model::all().unwrap() {
+        for model in corun_model::all().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let end = |siblings: &[u32]| {
                 let mut lowering = Lowering::new(&model, &timings);
@@ -382,7 +381,7 @@ mod tests {
         const ROUNDS: u64 = 5000;
         const WARMED: u64 = 3 * 4000;
         let trace = walk(ROUNDS);
-        for model in model::all().unwrap() {
+        for model in corun_model::all().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let run = |warmed: u64| {
                 let mut machine =

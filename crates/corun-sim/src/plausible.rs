@@ -2,8 +2,8 @@
 //! the core, so that it is refused wherever it would be shown.
 
 use crate::Simulated;
-use crate::model::CoreModel;
 use crate::outcome::Spread;
+use corun_model::CoreModel;
 
 /// The least work per second of a core with several busy hardware threads, against the same core with one.
 pub const LEAST_YIELD: f64 = 0.3;
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_core_does_no_more_in_a_cycle_than_it_renames_and_takes_time() {
-        let model = crate::model::find("zen4").unwrap();
+        let model = corun_model::find("zen4").unwrap();
         let refused = |instructions, cycles| of_rate(instructions, cycles, &model).is_err();
         assert!(!refused(600.0, 100.0) && !refused(0.0, 0.0));
         assert!(refused(600.0, 0.0) && refused(600.0, 10.0) && refused(3e5, 9.2e18));

@@ -158,8 +158,7 @@ mod tests {
     use corun_trace::format::{Options, Writer};
 
     use super::*;
-    use crate::model;
-    use crate::timing::TimingTable;
+    use corun_model::timing::TimingTable;
 
     #[test]
     fn a_thread_without_code_has_ended_however_often_it_goes_round() {
@@ -173,7 +172,7 @@ mod tests {
         import(&file[..], &mut writer).unwrap();
         let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
         assert!(matches!(trace.require_code(), Err(FormatError::NoCode { address: 0x1000 })));
-        let model = model::find("zen4").unwrap();
+        let model = corun_model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let lowering = Lowering::new(&model, &timings);
         let course = Course::Around { begin: 0, end: 2, first: 0 };

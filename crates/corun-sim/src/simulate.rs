@@ -10,10 +10,10 @@ use crate::core::{CycleStack, Occupancy, State};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages, Requests};
-use crate::model::CoreModel;
 use crate::plausible;
 use crate::recorded::{Course, Recorded};
-use crate::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 
 /// Which part of which thread is simulated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use crate::core::{CycleStack, Feed, Next, Step, Stuck};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::Pages;
-use crate::model::CoreModel;
 use crate::plausible;
+use corun_model::CoreModel;
 
 /// A block, and what each of its copies touches.
 #[derive(Debug, Clone, Copy)]

@@ -19,13 +19,13 @@ use crate::error::SimulationError;
 use crate::in_step::InStep;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages};
-use crate::model::CoreModel;
 use crate::order::Order;
 use crate::plausible;
 use crate::recorded::{Course, Recorded};
 use crate::seating::Seating;
 use crate::sliced::{Sliced, Slices};
-use crate::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 
 /// A recorded process, of which any number of copies can be run.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //! and then, unless it waits for other threads, and these do not all wait for each other.
 
 use crate::core::{Core, Feed, Progress, Stuck};
-use crate::model::CoreModel;
+use corun_model::CoreModel;
 
 /// Steps of a core in which each of its threads has retired something.
 const PATIENCE: u64 = 1 << 21;

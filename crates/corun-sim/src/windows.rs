@@ -10,10 +10,10 @@ use crate::Simulated;
 use crate::core::State;
 use crate::error::SimulationError;
 use crate::memory::{PageSize, Requests};
-use crate::model::CoreModel;
 use crate::plausible;
 use crate::simulate::{alone, the_feed};
-use crate::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 
 /// What a thread takes in the counted windows of a trace.
 #[derive(Debug, Clone, PartialEq)]
@@ -251,8 +251,8 @@ mod tests {
     use corun_trace::{OrderedMarker, Sink, decode};
 
     use super::*;
-    use crate::model::find;
     use crate::{Part, simulate};
+    use corun_model::find;
 
     /// A loop of three instructions, in stretches: phase, instructions left out before, rounds.
     fn trace(stretches: &[(Phase, u64, u32)]) -> Trace {

@@ -8,9 +8,9 @@ mod blocks;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use corun_sim::model::{self, CoreModel};
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_sim::seating::{Wanted, seat};
-use corun_sim::timing::TimingTable;
 use corun_sim::{PageSize, Phase, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
@@ -66,7 +66,7 @@ fn of_program(model: &CoreModel, trace: &Trace) -> String {
 fn a_program_takes_the_same_cycles() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/program-start.trace");
     let trace = Trace::open(&file).unwrap();
-    let models = model::all().unwrap();
+    let models = corun_model::all().unwrap();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let lines = in_parallel(jobs, models.len(), |place| of_program(&models[place], &trace));
     insta::assert_snapshot!(lines.concat());
@@ -83,7 +83,7 @@ const BLOCKS: [&[u8]; 4] = [
 #[test]
 fn a_block_takes_the_same_cycles() {
     let mut lines = String::new();
-    for name in model::names() {
+    for name in corun_model::names() {
         let cycles = BLOCKS.map(|code| blocks::cycles(name, code));
         writeln!(lines, "{name}: {cycles:?}").unwrap();
     }

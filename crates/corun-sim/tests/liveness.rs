@@ -7,10 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use corun_sim::model::{self, CoreModel, Policy};
+use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, Policy};
 use corun_sim::plausible;
 use corun_sim::seating::{Wanted, seat};
-use corun_sim::timing::TimingTable;
 use corun_sim::{PageSize, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{BlockId, Event, Sink, ThreadId};
@@ -161,7 +161,7 @@ fn models() -> Vec<(CoreModel, TimingTable)> {
         let timings = TimingTable::of(&model).unwrap();
         (model, timings)
     };
-    model::all().unwrap().into_iter().map(with_timing).collect()
+    corun_model::all().unwrap().into_iter().map(with_timing).collect()
 }
 
 #[test]

@@ -11,8 +11,8 @@ mod made;
 mod zen4;
 
 use blocks::{cycles, cycles_on, model};
-use corun_sim::model::CoreModel;
-use corun_sim::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_sim::{Part, simulate};
 use proptest::prelude::*;
 
@@ -158,9 +158,8 @@ fn a_repeated_instruction_takes_what_the_model_tells() {
         for name in ["zen3", "coffee-lake"] {
             let core = model(name);
             let mnemonic = if size == 1 { "stosb" } else { "movsq" };
-            let is_it = |one: &&corun_sim::model::Repetition| {
-                one.mnemonics.iter().any(|name| name == mnemonic)
-            };
+            let is_it =
+                |one: &&corun_model::Repetition| one.mnemonics.iter().any(|name| name == mnemonic);
             let told = core.back.repetitions.iter().find(is_it).unwrap();
             for elements in [0_u64, 10, 500] {
                 // How many elements, upwards, and the first one, of each place.

@@ -5,8 +5,8 @@ mod made;
 
 use std::collections::HashMap;
 
+use corun_model::{CoreModel, OpCache, Policy};
 use corun_sim::in_parallel;
-use corun_sim::model::{self, CoreModel, OpCache, Policy};
 use corun_trace::format::Trace;
 use made::{Loop, simulated};
 
@@ -339,7 +339,7 @@ fn unnoticed(model: &CoreModel) -> Vec<String> {
 
 #[test]
 fn every_policy_is_simulated_or_told_to_make_no_difference() {
-    let models = model::all().unwrap();
+    let models = corun_model::all().unwrap();
     let wrong = in_parallel(2, models.len(), |index| unnoticed(&models[index])).concat();
     assert_eq!(wrong, Vec::<String>::new());
 }

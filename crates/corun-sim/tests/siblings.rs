@@ -2,14 +2,14 @@
 
 mod made;
 
-use corun_sim::model::{self, CoreModel, Policy, Vendor};
-use corun_sim::timing::TimingTable;
+use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, Policy, Vendor};
 use corun_sim::{Part, simulate};
 use corun_trace::format::Trace;
 use made::{By, Loop, body, simulated, smt_yield};
 
 fn models() -> Vec<CoreModel> {
-    model::all().unwrap()
+    corun_model::all().unwrap()
 }
 
 fn with(model: &CoreModel, settings: &[(&str, &str)]) -> CoreModel {
@@ -54,7 +54,7 @@ fn yield_of(model: &CoreModel, program: &Trace, placement: &str) -> f64 {
 
 #[test]
 fn four_siblings_are_as_good_as_four_cores_or_as_one() {
-    let model = model::find("little-smt4").unwrap();
+    let model = corun_model::find("little-smt4").unwrap();
     // mulsd xmm0, xmm0: five cycles of latency, one of a port.
     let latency = body(&[0xf2, 0x0f, 0x59, 0xc0].repeat(20));
     let port = body(&products());
@@ -71,7 +71,7 @@ fn four_siblings_are_as_good_as_four_cores_or_as_one() {
 
 #[test]
 fn four_siblings_have_a_quarter_of_what_is_partitioned() {
-    let model = model::find("little-smt4").unwrap();
+    let model = corun_model::find("little-smt4").unwrap();
     let light = [0xf3, 0x90].repeat(8);
     let light = Loop { body: &light, rounds: 1000, ..Loop::default() }.trace();
     // Two misses are in half of the buffer together, and not in a quarter of it.
@@ -89,7 +89,7 @@ fn four_siblings_have_a_quarter_of_what_is_partitioned() {
 
 #[test]
 fn each_of_four_gets_a_turn() {
-    let model = model::find("little-smt4").unwrap();
+    let model = corun_model::find("little-smt4").unwrap();
     // mov r8d, edi: renaming alone.
     let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
     let four = simulated(&model, &[&moves], "full", 1);
@@ -102,7 +102,7 @@ fn each_of_four_gets_a_turn() {
 
 #[test]
 fn four_workers_of_a_process_are_packed_on_a_core_that_four_cores_had() {
-    let model = model::find("little-smt4").unwrap();
+    let model = corun_model::find("little-smt4").unwrap();
     let port = body(&products());
     let workers = [&port; 4];
     let [spread, packed] = ["spread", "packed"].map(|it| simulated(&model, &workers, it, 1));
@@ -261,7 +261,7 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
     let all_of_renaming =
         ["dispatch.policy", "fetch.policy", "retire.policy"].map(|field| (field, "replicated"));
     for name in ["zen2", "zen3", "zen4"] {
-        let model = model::find(name).unwrap();
+        let model = corun_model::find(name).unwrap();
         let renaming = taken(&model, &moves, &all_of_renaming);
         let a_port = taken(&model, &products(), &[("schedulers.policy", "replicated")]);
         for (claimed, won) in [renaming, a_port] {
@@ -277,7 +277,7 @@ fn what_a_sibling_displaced_is_won_back_by_a_cache_of_ones_own() {
         let off = |field: &String| {
             (field.clone(), if field.contains("str") { "0" } else { "false" }.to_owned())
         };
-        let model = model::find(name).unwrap().with(&quiet.each_ref().map(off)).unwrap();
+        let model = corun_model::find(name).unwrap().with(&quiet.each_ref().map(off)).unwrap();
         for (blamed, policy, kib) in [
             ("sibling: L1D", "l1d.policy", model.memory.l1d.kib),
             ("sibling: L2", "l2.policy", model.hierarchy.l2.kib),
@@ -311,7 +311,7 @@ fn copies_of_a_program_gain_nothing_by_its_addresses() {
     let decoded = Loop { body: &[0x41, 0x89, 0xf8].repeat(600), rounds: 200, ..Loop::default() };
     let decoded = decoded.trace();
     for name in ["zen3", "zen4", "ivy-bridge", "coffee-lake"] {
-        let model = model::find(name).unwrap();
+        let model = corun_model::find(name).unwrap();
         for (what, program) in [("fib", &fib), ("guesses", &guesses), ("decoded", &decoded)] {
             let [common, own] =
                 [false, true].map(|own| made::yield_with_code(&model, program, own));
@@ -328,7 +328,7 @@ fn copies_of_a_program_gain_nothing_by_its_addresses() {
 
 #[test]
 fn a_thread_never_begins_before_another_one_let_it_in() {
-    let model = model::find("zen4").unwrap();
+    let model = corun_model::find("zen4").unwrap();
     let handed_over = |by, is_after| made::handed_over(&chain(), 500, by, is_after);
     let ratio = |by| {
         let time = |is_after| made::on_two_cores(&model, &handed_over(by, is_after));
@@ -388,7 +388,7 @@ fn beside_copies_of_everything_a_thread_takes_as_long_as_alone() {
 fn what_is_left_of_a_width_is_the_siblings() {
     // mov r8d, edi: renaming alone, of code that is fetched and decoded anew in each round.
     let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
-    let model = model::find("zen4").unwrap();
+    let model = corun_model::find("zen4").unwrap();
     let own =
         ["fetch.policy", "decoder.policy", "retire.policy"].map(|field| (field, "replicated"));
     let claimed = |settings: &[(&str, &str)], blamed: &str| {
@@ -411,7 +411,7 @@ fn what_is_left_of_a_width_is_the_siblings() {
 
 #[test]
 fn a_stalled_thread_leaves_its_turns_to_all_others() {
-    let model = model::find("little-smt4").unwrap();
+    let model = corun_model::find("little-smt4").unwrap();
     // pause; ...: nothing but time. mov r8d, edi; ...: renaming alone.
     let stalled = [0xf3, 0x90].repeat(20);
     let stalled = Loop { body: &stalled, rounds: 400, ..Loop::default() }.trace();
@@ -428,7 +428,7 @@ fn whoever_waits_with_fewest_instructions_fetches_first_and_once() {
     let own = ("*.policy", "replicated");
     let by_count = ("fetch.choice", "instruction-count");
     for name in ["little-smt4", "zen4"] {
-        let model = model::find(name).unwrap();
+        let model = corun_model::find(name).unwrap();
         let time = |settings: &[(&str, &str)], siblings: &[&Trace], placement| {
             let model = with(&model, settings);
             simulated(&model, &[&[&moves], siblings].concat(), placement, 1).cycles(0).unwrap()
@@ -452,7 +452,7 @@ fn what_a_window_of_misses_is_worth_is_won_back_by_a_whole_one() {
     // mov r8d, edi: renaming alone.
     let moves = body(&[0x41, 0x89, 0xf8].repeat(24));
     for name in ["zen2", "zen3", "zen4", "ivy-bridge", "coffee-lake"] {
-        let model = model::find(name).unwrap();
+        let model = corun_model::find(name).unwrap();
         // Two misses are in the whole buffer together, and not in half of it.
         let window = misses(model.back.rob.entries as usize * 6 / 10);
         let of = |model: &CoreModel| simulated(model, &[&window, &moves], "full@2", 1);

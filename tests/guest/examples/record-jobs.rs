@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p corun-guest-tests --example record-jobs -- FOLDER` writes
 //! `FOLDER/linux-VERSION-SHAPE.csv`, which the scheduler model is compared with
-//! (`crates/corun-sim/tests/schedule/recorded/README.md`). It takes a quarter of an hour.
+//! (`crates/corun-sched/tests/schedule/recorded/README.md`). It takes a quarter of an hour.
 
 use std::error::Error;
 use std::path::Path;

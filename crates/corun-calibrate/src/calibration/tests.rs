@@ -2,8 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use corun_sim::model;
-
 use super::*;
 use crate::{MeasuredModel, measured_model, overlay};
 
@@ -17,7 +15,7 @@ struct Made {
 
 impl Made {
     fn new() -> Self {
-        let base = model::find("zen3").unwrap();
+        let base = corun_model::find("zen3").unwrap();
         let timings = TimingTable::of(&base).unwrap();
         Self { base, timings, times: 0 }
     }
@@ -32,7 +30,7 @@ impl Made {
         }
         if let Some(form) = name.strip_prefix("cycles ") {
             let row = self.timings.row(form);
-            return row.map_or(1.0, |row| model::cycles_of_many(row, &self.base));
+            return row.map_or(1.0, |row| corun_model::cycles_of_many(row, &self.base));
         }
         if let Some((count, _)) = name.split_once(" between two loads that miss") {
             let kind = count.trim_start_matches(|it: char| it.is_ascii_digit() || it == ' ');
@@ -108,7 +106,7 @@ impl Bench for Made {
     /// A quarter of all forms, so that a test takes no longer than it must, and none of x87: some go with a
     /// partner, whose time this core does not add.
     fn knows(&self, instruction: &iced_x86::Instruction) -> bool {
-        let form = corun_sim::timing::form(instruction);
+        let form = corun_model::timing::form(instruction);
         let chosen = form.bytes().map(u32::from).sum::<u32>().is_multiple_of(4);
         form == "add r64 r64" || chosen && !form.starts_with('f')
     }
@@ -154,7 +152,7 @@ fn only_a_slower_form_differs_from_the_base() {
     let rows = overlay::rows(&found.forms, &made.timings, &made.base);
     // With memory, a form computes as with registers, whatever the base says.
     let with_registers = |row: &overlay::Row| {
-        let mut names = corun_sim::timing::with_registers(&row.form);
+        let mut names = corun_model::timing::with_registers(&row.form);
         let found = names.find_map(|name| rows.iter().find(|other| other.form == name));
         found.map(|other| other.timing.operations.clone())
     };

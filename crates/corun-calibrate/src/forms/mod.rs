@@ -2,7 +2,7 @@
 
 mod samples;
 
-use corun_sim::timing::form;
+use corun_model::timing::form;
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, OpAccess, OpKind,
     Register,
@@ -703,14 +703,14 @@ mod tests {
         for form in some() {
             if let Some(link) = form.link() {
                 let decoded = decoded(&link).unwrap();
-                assert_eq!(corun_sim::timing::form(&decoded), form.name);
+                assert_eq!(corun_model::timing::form(&decoded), form.name);
             }
             let Some(pieces) = form.pieces(12) else { continue };
             let code = pieces.concat();
             let mut found = 0;
             for one in Decoder::with_ip(64, &code, 0, DecoderOptions::NONE) {
                 assert!(!one.is_invalid(), "{}", form.name);
-                found += usize::from(corun_sim::timing::form(&one) == form.name);
+                found += usize::from(corun_model::timing::form(&one) == form.name);
                 let info = factory.info(&one);
                 let written = info.used_registers().iter().filter(|it| writes(it.access()));
                 for register in written.map(|it| it.register().full_register()) {

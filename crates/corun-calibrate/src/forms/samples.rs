@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::LazyLock;
 
-use corun_sim::timing::form;
+use corun_model::timing::form;
 use iced_x86::{
     CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };

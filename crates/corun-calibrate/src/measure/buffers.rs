@@ -3,8 +3,8 @@
 //! Two loads that miss, with n instructions of a kind between: while both fit, they take the time of
 //! one; beyond that the second waits for the first to leave.
 
-use corun_sim::model::CoreModel;
-use corun_sim::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use iced_x86::Code::{Lea_r64_m, Movq_xmm_rm64, Paddd_xmm_xmmm128};
 use iced_x86::Register::{self, R8, R14, RAX, RBP, RBX, RCX, RDX, RSI, XMM1, XMM2};
 

@@ -1,7 +1,7 @@
 //! Caches and translations: how long a load takes when so much memory is walked through in random order,
 //! and the sizes at which that goes up.
 
-use corun_sim::model::CoreModel;
+use corun_model::CoreModel;
 use iced_x86::Register::RAX;
 
 use crate::assembly::encode;

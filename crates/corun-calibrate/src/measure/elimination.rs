@@ -1,6 +1,6 @@
 //! What renaming finishes by itself: copies, zeroes, moves of the stack pointer.
 
-use corun_sim::model::CoreModel;
+use corun_model::CoreModel;
 use iced_x86::Code::{
     Imul_r64_rm64, Movaps_xmm_xmmm128, Mulps_xmm_xmmm128, Pop_r64, Push_r64, Pxor_xmm_xmmm128,
     Xor_r32_rm32,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use corun_sim::timing::TimingTable;
+use corun_model::timing::TimingTable;
 
 use crate::assembly::{encode, encode_all};
 use crate::code::nop;

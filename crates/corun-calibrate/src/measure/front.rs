@@ -1,6 +1,6 @@
 //! Widths, cached operations, and branches.
 
-use corun_sim::model::CoreModel;
+use corun_model::CoreModel;
 use iced_x86::Code;
 use iced_x86::Code::{Shl_rm64_imm8, Shr_rm64_imm8, Test_rm8_imm8, Xor_r64_rm64};
 use iced_x86::Register::{AL, RAX, RCX};

@@ -1,6 +1,6 @@
 //! Loads, stores, and the way from a store to a load of the same bytes.
 
-use corun_sim::timing::TimingTable;
+use corun_model::timing::TimingTable;
 use iced_x86::Code::{
     Add_r64_rm64, And_r64_rm64, Lea_r64_m, Mov_r64_rm64, Mov_rm32_r32, Movaps_xmm_xmmm128,
     Movaps_xmmm128_xmm, Movq_rm64_xmm,

@@ -1,7 +1,7 @@
 //! From what circles take to the fields of a model with which they take as long.
 
+use corun_model::CoreModel;
 use corun_record::FoundField;
-use corun_sim::model::CoreModel;
 
 use super::{Circles, Seen};
 use crate::curve::median;
@@ -109,7 +109,7 @@ fn brought(mut taken: impl FnMut(f64) -> f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use corun_sim::model::find;
+    use corun_model::find;
 
     use super::*;
 

@@ -113,7 +113,7 @@ fn follow(mut address: usize, loads: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use corun_sim::model::find;
+    use corun_model::find;
 
     use super::*;
 

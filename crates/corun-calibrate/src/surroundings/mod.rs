@@ -10,8 +10,8 @@ mod fitted;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod look;
 
+use corun_model::CoreModel;
 use corun_sim::Circle;
-use corun_sim::model::CoreModel;
 
 use crate::memory::PAGE;
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use corun_sim::model::CoreModel;
+use corun_model::CoreModel;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A field's content.

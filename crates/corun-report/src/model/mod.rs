@@ -4,7 +4,7 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
-use corun_sim::model::{Comparison, CoreModel, LEAST_PUBLISHED};
+use corun_model::{Comparison, CoreModel, LEAST_PUBLISHED};
 
 use crate::prose::plural;
 use crate::tables::Table;

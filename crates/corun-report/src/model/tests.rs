@@ -1,9 +1,9 @@
-use corun_sim::model::{self, CoreModel, compare_published};
+use corun_model::{CoreModel, compare_published};
 
 use super::*;
 
 fn zen4() -> CoreModel {
-    model::find("zen4").unwrap()
+    corun_model::find("zen4").unwrap()
 }
 
 #[test]

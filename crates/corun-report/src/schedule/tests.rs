@@ -1,8 +1,6 @@
 use corun_record::Schedule;
 use corun_sched::policy::PolicyEntry;
-use corun_sched::{
-    Costs, Scheduled, Settings, Slowdowns, Stretch, Topology, load, schedule,
-};
+use corun_sched::{Costs, Scheduled, Settings, Slowdowns, Stretch, Topology, load, schedule};
 
 use super::*;
 

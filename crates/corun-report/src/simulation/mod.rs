@@ -10,9 +10,9 @@ pub use together::{Together, Varied};
 
 use std::collections::BTreeMap;
 
+use corun_model::timing::Usage;
 use corun_sim::PageSize;
 use corun_sim::code::Unknown;
-use corun_sim::timing::Usage;
 
 /// Executed instructions by how well their timing is known, as JSON has them.
 #[derive(serde::Serialize)]

@@ -1,7 +1,7 @@
 //! A program on a simulated core.
 
+use corun_model::CoreModel;
 use corun_record::on_one_line;
-use corun_sim::model::CoreModel;
 use corun_sim::{PageSize, Requests, Simulated};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ pub struct Simulation<'a> {
     /// What came out.
     pub simulated: &'a Simulated,
     /// How well the timings of the executed instructions are known.
-    pub usage: &'a corun_sim::timing::Usage,
+    pub usage: &'a corun_model::timing::Usage,
 }
 
 /// The form of [`Simulation::to_json`].

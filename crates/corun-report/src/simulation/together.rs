@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use corun_model::Resource;
+use corun_model::{CoreModel, Policy};
 use corun_record::{
     Document, PlacedWorker, Placement, PlacementComparison, Placements, RefusedComparison,
     SimulatedPlacement, VariedResource,
 };
-use corun_sim::model::{CoreModel, Policy};
 use corun_sim::plausible::{Implausible, of_time, of_yield};
-use corun_sim::{Outcome, PageSize, Resource, Spread};
+use corun_sim::{Outcome, PageSize, Spread};
 
 use super::wrapped;
 use crate::tables::Table;

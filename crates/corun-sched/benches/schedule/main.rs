@@ -1,6 +1,6 @@
 //! How fast the scheduler model is, and what memory it takes.
 //!
-//! `cargo bench -p corun-sim --bench schedule`: events a second on one core for each policy, a large
+//! `cargo bench -p corun-sched --bench schedule`: events a second on one core for each policy, a large
 //! machine for ten simulated seconds, and the growth of memory with tasks.
 
 use std::alloc::{GlobalAlloc, Layout, System};

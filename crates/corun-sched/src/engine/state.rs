@@ -67,20 +67,20 @@ pub(super) struct Inside {
 
 /// What became of a task, for the tally; times in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-pub(in crate) struct Record {
+pub(crate) struct Record {
     /// Its own work, as it takes alone on a core.
-    pub(in crate) work: f64,
+    pub(crate) work: f64,
     /// On a CPU.
-    pub(in crate) ran: u64,
+    pub(crate) ran: u64,
     /// Waiting for a CPU, all told and at the end.
-    pub(in crate) waited: u64,
-    pub(in crate) waits: u64,
+    pub(crate) waited: u64,
+    pub(crate) waits: u64,
     /// Whether it had work of its own, or may have had without ever getting a CPU.
-    pub(in crate) has_work: bool,
+    pub(crate) has_work: bool,
 }
 
 impl Task {
-    pub(in crate) fn record(&self, now: u64, unit: u64) -> Record {
+    pub(crate) fn record(&self, now: u64, unit: u64) -> Record {
         let Inside { worked, left, overhead, ran, waited, is_waiting, runnable_since, .. } =
             self.inside;
         let waits = if is_waiting { now - runnable_since } else { 0 };

@@ -10,20 +10,19 @@ mod speed;
 
 use std::path::PathBuf;
 
-use corun_sim::model;
-use corun_sim::timing::TimingTable;
+use corun_model::timing::TimingTable;
 
 fn main() {
     let mut model = "zen4".to_owned();
     let mut traces = Vec::new();
     for argument in std::env::args().skip(1).filter(|word| word != "--bench") {
-        if model::names().any(|name| name == argument) {
+        if corun_model::names().any(|name| name == argument) {
             model = argument;
         } else {
             traces.push(PathBuf::from(argument));
         }
     }
-    let model = model::find(&model).expect("it is one of the names");
+    let model = corun_model::find(&model).expect("it is one of the names");
     let timings = TimingTable::of(&model).expect("its tables come with corun");
     println!("{}\n", model.title);
     let traces = if traces.is_empty() { programs::trace_all() } else { programs::open(&traces) };

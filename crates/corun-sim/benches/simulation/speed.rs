@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use corun_sim::model::CoreModel;
-use corun_sim::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_sim::{Part, Simulated, simulate};
 use rustix::time::{ClockId, clock_gettime};
 

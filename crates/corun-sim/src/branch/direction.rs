@@ -4,7 +4,7 @@
 
 use super::hash::mix;
 use super::history::{History, Length};
-use crate::model::Tage;
+use corun_model::Tage;
 
 /// Branches after which one bit of all useful counters is cleared.
 const FORGET: u64 = 1 << 18;

@@ -5,7 +5,7 @@
 //! buffer; all lengths share the sets of one table.
 
 use super::hash::mix;
-use crate::model::Indirect as Model;
+use corun_model::Indirect as Model;
 
 /// The most that a target is trusted.
 const SURE: u8 = 3;

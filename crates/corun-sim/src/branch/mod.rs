@@ -13,7 +13,7 @@ mod tests;
 
 use corun_trace::BranchKind;
 
-use crate::model::{BranchPrediction, Policy};
+use corun_model::{BranchPrediction, Policy};
 use direction::Direction;
 use history::History;
 use indirect::Indirect;

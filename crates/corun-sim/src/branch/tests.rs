@@ -7,7 +7,7 @@ use corun_trace::BranchKind::{self, Call, Conditional, IndirectCall, IndirectJum
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Indirect, Sharing, Tage};
+use corun_model::{Indirect, Sharing, Tage};
 
 /// A model of the sizes of a published TAGE.
 fn model() -> BranchPrediction {

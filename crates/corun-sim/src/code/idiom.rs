@@ -3,7 +3,7 @@
 use iced_x86::{Code, Instruction, Mnemonic, OpKind, Register};
 
 use super::register::RegisterId;
-use crate::model::Elimination;
+use corun_model::Elimination;
 
 /// What an instruction is to the renamer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use super::operation::{
 };
 use super::register::{File, RegisterId};
 use super::slots;
-use crate::model::{CoreModel, Division, Repetition};
-use crate::timing::{Class, Lookup, Timing, TimingTable, form};
+use corun_model::timing::{Class, Lookup, Timing, TimingTable, form};
+use corun_model::{CoreModel, Division, Repetition};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
 #[derive(Debug)]

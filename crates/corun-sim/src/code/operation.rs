@@ -6,7 +6,7 @@ use corun_trace::Direction;
 use smallvec::SmallVec;
 
 use super::register::RegisterId;
-use crate::model::Repetition;
+use corun_model::Repetition;
 
 /// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
 pub(crate) type PortSet = u32;

@@ -4,7 +4,7 @@ use corun_trace::Direction;
 use iced_x86::{ConstantOffsets, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
 use super::operation::{CodeInstruction, Kind};
-use crate::model::Fusion;
+use corun_model::Fusion;
 
 /// Slots from renaming on: of an instruction with an indexed address, operations that were one until
 /// then part, unless the core keeps them (Intel, Optimization Reference Manual, 2.4.2.4).

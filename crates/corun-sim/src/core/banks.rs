@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use crate::model::LINE;
+use corun_model::LINE;
 
 /// What loads that have started in this cycle use.
 #[derive(Debug)]

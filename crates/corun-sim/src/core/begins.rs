@@ -2,7 +2,7 @@
 //! the core counts as several, which are then begun in the cycles behind it.
 
 use crate::code::Kind;
-use crate::model::CoreModel;
+use corun_model::CoreModel;
 
 /// What still begins in this cycle, if anything may be too much.
 #[derive(Debug, Clone)]

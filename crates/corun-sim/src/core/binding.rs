@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::code::PortSet;
-use crate::model::Binding;
+use corun_model::Binding;
 
 /// How many operations were given to each port and have not left it, as the renamer knows it.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! copy that finds none is executed (Abel and Reineke, uiCA, 2022, section 4.1.5).
 
 use crate::code::RegisterId;
-use crate::model::CopySlots;
+use corun_model::CopySlots;
 
 /// What one file of registers shares.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use super::{Core, Feed};
 use crate::branch::Outcome;
 use crate::divided::User;
 use crate::memory::{Displacement, Memory};
-use crate::model::{Choice, CoreModel, Policy};
+use corun_model::{Choice, CoreModel, Policy};
 use front::{Budget, Code};
 use path::{Path, Place};
 use smallvec::SmallVec;

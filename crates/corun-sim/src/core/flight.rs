@@ -25,7 +25,7 @@ impl Handle {
 
 /// Operations that a thread can have in flight: more than reorder buffers hold, and few enough to stay
 /// in a cache of the machine that simulates.
-pub(crate) const CAPACITY: usize = 2048;
+pub(super) const CAPACITY: usize = corun_model::MOST_IN_FLIGHT as usize;
 /// Registers, own operations and stores that one operation may wait for.
 pub(super) const MOST_SOURCES: usize = 8;
 /// A list's end.

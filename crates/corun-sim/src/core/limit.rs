@@ -1,6 +1,6 @@
 //! How many entries of a buffer a thread may take, beside siblings that want them too.
 
-use crate::model::{Policy, Sharing};
+use corun_model::{Policy, Sharing};
 
 /// The entries of one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{CoreModel, LinearTags as Model};
+use corun_model::{CoreModel, LinearTags as Model};
 
 /// By which address each line is found.
 #[derive(Debug)]

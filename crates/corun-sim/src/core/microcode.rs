@@ -1,7 +1,7 @@
 //! The sequencer of microprograms: which cycles of it each thread's program has.
 
 use crate::divided::User;
-use crate::model::{MicrocodeSequencer as Model, Policy};
+use corun_model::{MicrocodeSequencer as Model, Policy};
 
 /// The sequencer of a core.
 #[derive(Debug)]
@@ -58,11 +58,10 @@ impl Sequencer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model;
 
     /// When programs of eight operations of two threads end that begin together.
     fn ends(policy: Policy) -> [u64; 2] {
-        let mut model = model::find("ivy-bridge").unwrap().front.microcode;
+        let mut model = corun_model::find("ivy-bridge").unwrap().front.microcode;
         model.sharing.policy = policy;
         let mut sequencer = Sequencer::new(&model, 2);
         for thread in [0, 1] {

@@ -32,7 +32,6 @@ mod turn;
 mod unasked;
 mod wheel;
 
-pub(crate) use flight::CAPACITY;
 pub use occupancy::Occupancy;
 pub use stack::CycleStack;
 pub(crate) use stuck::Progress;
@@ -51,7 +50,7 @@ use wheel::Wheel;
 use crate::branch::Predictor;
 use crate::code::{CodeBlock, CodeInstruction};
 use crate::memory::{Memory, Pages, Request, Requests};
-use crate::model::CoreModel;
+use corun_model::CoreModel;
 
 /// What a hardware thread executes, block by block.
 pub(crate) trait Feed {

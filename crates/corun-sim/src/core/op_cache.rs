@@ -1,7 +1,7 @@
 //! Decoded operations by address: what is found here is neither fetched nor decoded. The lines of a trace
 //! cache go on behind taken branches (Rotenberg, Bennett and Smith 1996).
 
-use crate::model::{Constants, OpCache as Model};
+use corun_model::{Constants, OpCache as Model};
 
 /// Lines of operations, each from one entry point on.
 #[derive(Debug)]
@@ -226,7 +226,7 @@ mod tests {
     /// As measured on Zen 3: code that needs a second line takes a cycle more.
     #[test]
     fn constants_take_room_in_a_line() {
-        let model = crate::model::find("zen3").unwrap();
+        let model = corun_model::find("zen3").unwrap();
         let mut cache = OpCache::new(model.front.op_cache.as_ref().unwrap(), 1);
         let fits = [(8, 0), (8, 4), (7, 6), (6, 8), (5, 8), (4, 7)];
         assert!(
@@ -239,7 +239,7 @@ mod tests {
                 .iter()
                 .all(|&(operations, constants)| lines(&mut cache, operations, constants) == 2)
         );
-        let without = crate::model::find("ivy-bridge").unwrap();
+        let without = corun_model::find("ivy-bridge").unwrap();
         let mut cache = OpCache::new(without.front.op_cache.as_ref().unwrap(), 1);
         assert_eq!(lines(&mut cache, 6, 12), 1);
     }

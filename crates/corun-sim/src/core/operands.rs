@@ -5,7 +5,7 @@ use corun_trace::Form;
 use super::Feed;
 use super::thread::Thread;
 use crate::code::{CodeInstruction, Memory as Place};
-use crate::model::LINE;
+use corun_model::LINE;
 
 /// Bytes of a repeated access of which the lines are asked for one by one.
 const LONGEST_SPAN: u64 = 1 << 14;

@@ -3,7 +3,7 @@
 use super::limit::Limit;
 use super::ports::MOST_PORTS;
 use crate::code::PortSet;
-use crate::model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
+use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
 
 /// What the pipeline asks every cycle.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use super::binding::Counts;
 use super::flight::Handle;
 use super::parameters::Parameters;
 use crate::code::PortSet;
-use crate::model::Binding;
+use corun_model::Binding;
 
 /// As many ports as a set of them can name, and no fewer than a core has schedulers.
 pub(super) const MOST_PORTS: usize = PortSet::BITS as usize;

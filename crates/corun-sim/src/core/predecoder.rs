@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::divided::User;
-use crate::model::{CoreModel, Policy, Predecoder as Model};
+use corun_model::{CoreModel, Policy, Predecoder as Model};
 
 /// What lies between fetch and decoders, of one thread.
 #[derive(Debug)]
@@ -194,10 +194,9 @@ impl Predecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model;
 
     fn predecoder() -> Predecoder {
-        let front = model::find("ivy-bridge").unwrap().front;
+        let front = corun_model::find("ivy-bridge").unwrap().front;
         let stall = front.fetch.length_changing_prefix;
         Predecoder::new(&front.predecoder.unwrap(), front.fetch.bytes, stall)
     }

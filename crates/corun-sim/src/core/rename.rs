@@ -14,7 +14,7 @@ use super::thread::{Lent, Queued, Renamed, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeBlock, CodeInstruction, Effect, Kind, Memory as Place, Operation, Source};
 use crate::memory::Origin;
-use crate::model::{MemoryRenaming, Policy};
+use corun_model::{MemoryRenaming, Policy};
 
 /// A buffer without room for a thread, of which that has `own` entries.
 struct Full {

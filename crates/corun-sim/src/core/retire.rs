@@ -4,7 +4,7 @@ use super::operands::lines;
 use super::thread::Thread;
 use super::{Core, Feed, Handle};
 use crate::memory::{Memory, Request};
-use crate::model::Policy;
+use corun_model::Policy;
 
 impl<F: Feed> Core<F> {
     /// Lets the oldest retired stores reach the cache.

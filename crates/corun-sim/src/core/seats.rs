@@ -9,7 +9,7 @@ use super::stack::{Component, Shared};
 use super::thread::{MOST_THREADS, Thread};
 use super::{Core, Feed};
 use crate::code::{CodeInstruction, Operation, PortSet};
-use crate::model::Binding;
+use corun_model::Binding;
 
 /// Ports given to an instruction's operations, and what of each scheduler that takes.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::store_queue::{Gathered, StoreQueue};
 use crate::code::REGISTERS;
 use crate::divided::User;
 use crate::memory::Pages;
-use crate::model::{CoreModel, WIDEST};
+use corun_model::{CoreModel, WIDEST};
 
 pub(super) struct Thread<F> {
     pub(super) feed: F,

@@ -3,7 +3,7 @@
 use super::displaced::Displaced;
 use super::others::{Chance, Others};
 use super::ways::position;
-use crate::model::{CacheSize, Replacement};
+use corun_model::{CacheSize, Replacement};
 
 /// A line's number: its physical address without the bits inside the line.
 pub(super) type Line = u64;

@@ -33,7 +33,7 @@ use prefetch::{Ahead, Level};
 use private::Private;
 
 use crate::divided::User;
-use crate::model::{CoreModel, Holds, LINE, WalkBegins};
+use corun_model::{CoreModel, Holds, LINE, WalkBegins};
 use translation::Found;
 
 /// Bits of an offset in a line.

@@ -1,6 +1,6 @@
 //! Where the pages of a process lie in memory: anywhere, by a seed, and nowhere that another one has.
 
-use crate::model::CoreModel;
+use corun_model::CoreModel;
 
 /// Bits of an offset in a page.
 pub(super) const PAGE_SHIFT: u32 = 12;
@@ -173,7 +173,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::model::find;
+    use corun_model::find;
 
     #[test]
     fn pages_stay_whole_and_processes_apart() {

@@ -10,7 +10,7 @@ use super::prefetch::Prefetchers;
 use super::settling::Settling;
 use super::translation::Translations;
 use crate::divided::{Divided, User};
-use crate::model::{CacheSize, CoreModel, Policy, Sharing};
+use corun_model::{CacheSize, CoreModel, Policy, Sharing};
 
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! After what chains of loads through lines of one set and of two by turns take on an EPYC of Zen 4.
 
 use super::cache::Line;
-use crate::model::CoreModel;
+use corun_model::CoreModel;
 
 /// Sets of the first level that have just been given a line.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Settling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::find;
+    use corun_model::find;
 
     #[test]
     fn only_the_set_that_was_filled_and_only_for_a_while() {

@@ -4,7 +4,7 @@
 
 use super::private::Private;
 use super::{LINE_SHIFT, Line, Memory, Origin, Reply, Request};
-use crate::model::LINE;
+use corun_model::LINE;
 
 /// Lines that are gathered, or on their way, at a time.
 pub(super) const GATHERED: usize = 8;
@@ -76,7 +76,6 @@ impl Memory {
 mod tests {
     use crate::divided::User;
     use crate::memory::{Memory, Origin, PageSize, Pages, Request};
-    use crate::model;
 
     fn request(core: usize, linear: u64) -> Request {
         let pages = Pages::of(0, 1, PageSize::Huge);
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn a_line_is_gathered_once_and_is_in_no_cache_then() {
         for asks in [0, 1] {
-            let mut memory = Memory::new(&model::find("zen4").unwrap(), &[1, 1]);
+            let mut memory = Memory::new(&corun_model::find("zen4").unwrap(), &[1, 1]);
             let begin = memory.load(request(0, 0x1000), 0).ready;
             let begin = memory.load(request(1, 0x1000), begin).ready;
             for offset in [0, 16, 32, 48] {
@@ -99,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_full_is_gathered_anew() {
-        let model = model::find("zen4").unwrap();
+        let model = corun_model::find("zen4").unwrap();
         let mut memory = Memory::new(&model, &[1]);
         let begin = memory.locate(request(0, 0), 0).ready;
         let last = (0..100).fold(begin, |now, _| memory.stream(request(0, 0x1000), now).ready);
@@ -109,7 +108,7 @@ mod tests {
 
     #[test]
     fn lines_go_to_memory_as_fast_as_it_takes_them() {
-        let model = model::find("zen4").unwrap();
+        let model = corun_model::find("zen4").unwrap();
         let mut memory = Memory::new(&model, &[1]);
         let mut now = memory.locate(request(0, 0), 0).ready;
         let begin = now;

@@ -1,10 +1,9 @@
 //! What caches, translations and links of known sizes must do.
 
 use super::*;
-use crate::model;
 
 fn zen4() -> CoreModel {
-    let mut model = model::find("zen4").unwrap();
+    let mut model = corun_model::find("zen4").unwrap();
     // Nothing but what is asked for.
     let prefetch = &mut model.hierarchy.prefetch;
     (prefetch.next_line, prefetch.adjacent) = (false, false);
@@ -83,13 +82,13 @@ fn huge_pages_have_the_translations_that_the_core_has_for_them() {
     let found = [all, all + 1].map(|pages| translation_of_huge(&zen4, pages));
     assert_eq!(found, [0.0, miss(&zen4)]);
     // ... or in a table of their own, behind which the second level has them, too, ...
-    let coffee_lake = model::find("coffee-lake").unwrap();
+    let coffee_lake = corun_model::find("coffee-lake").unwrap();
     let own = u64::from(coffee_lake.memory.dtlb.huge.unwrap());
     assert!(own < coffee_lake.memory.dtlb.entries.into());
     let found = [own, 2 * own].map(|pages| translation_of_huge(&coffee_lake, pages));
     assert_eq!(found, [0.0, miss(&coffee_lake)]);
     // ... or nothing but the tables in memory.
-    let ivy_bridge = model::find("ivy-bridge").unwrap();
+    let ivy_bridge = corun_model::find("ivy-bridge").unwrap();
     let found = translation_of_huge(&ivy_bridge, 2 * own);
     assert!(found > miss(&ivy_bridge) + f64::from(ivy_bridge.hierarchy.walk.cycles), "{found}");
 }
@@ -109,7 +108,7 @@ fn as_many_misses_as_buffers_are_on_their_way() {
 
 #[test]
 fn a_stream_from_memory_is_as_fast_as_memory() {
-    let model = model::find("zen4").unwrap();
+    let model = corun_model::find("zen4").unwrap();
     let mut memory = Memory::new(&model, &[1]);
     let lines = 200_000u64;
     // As many at once as a core can want: each load begins when the 60th before it is there.
@@ -126,7 +125,7 @@ fn a_stream_from_memory_is_as_fast_as_memory() {
 
 #[test]
 fn prefetchers_hide_what_has_a_pattern() {
-    let (with, without) = (model::find("zen4").unwrap(), zen4());
+    let (with, without) = (corun_model::find("zen4").unwrap(), zen4());
     let walk = |model: &CoreModel, step: u64| {
         let mut memory = Memory::new(model, &[1]);
         (0..10_000).fold(0, |now, number| memory.load(request(0, number * step), now).ready + 4)
@@ -173,7 +172,7 @@ fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
 
 #[test]
 fn what_was_only_read_comes_from_an_inclusive_level_and_is_not_contested() {
-    let model = model::find("coffee-lake").unwrap();
+    let model = corun_model::find("coffee-lake").unwrap();
     let mut memory = Memory::new(&model, &[1; 4]);
     memory.own(request(0, 64), 0);
     assert!(!memory.is_contested(request(0, 64)));

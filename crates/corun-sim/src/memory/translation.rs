@@ -4,7 +4,7 @@ use super::buffers::Buffers;
 use super::pages::{Page, PageSize};
 use super::ways::Ways;
 use crate::divided::{Divided, User};
-use crate::model::{CoreModel, Policy, SecondTlb, Tlb};
+use corun_model::{CoreModel, Policy, SecondTlb, Tlb};
 
 /// How a translation was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

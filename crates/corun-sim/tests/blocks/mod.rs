@@ -1,16 +1,16 @@
 //! Cycles of blocks whose registers stay what they are at the start, so that no execution is needed to
 //! know what they touch.
 
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_sim::code::Lowering;
-use corun_sim::model::{self, CoreModel};
-use corun_sim::timing::TimingTable;
 use corun_sim::{Copies, CycleStack, steady_state};
 
 /// What every register and every word of memory holds.
 const PATTERN: u64 = 0x232_4000;
 
 pub fn model(name: &str) -> CoreModel {
-    model::find(name).unwrap()
+    corun_model::find(name).unwrap()
 }
 
 /// Cycles of a copy in steady state on a model that comes with corun.

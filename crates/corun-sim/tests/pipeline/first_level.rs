@@ -1,6 +1,6 @@
 //! Loads that meet in the first level: by the lowest bits of a store's address, and in one bank.
 
-use corun_sim::model::CoreModel;
+use corun_model::CoreModel;
 
 use super::assert_near;
 use super::blocks::model;

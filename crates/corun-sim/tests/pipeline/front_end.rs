@@ -1,7 +1,7 @@
 //! The front end on jumps and no-operations whose cycles follow from the model by hand.
 
-use corun_sim::model::CoreModel;
-use corun_sim::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_sim::{Part, Simulated, simulate};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Sink, decode};

@@ -1,7 +1,7 @@
 //! Loops that were timed on a Zen 4, cycles of a round beside what its model gives.
 
-use corun_sim::model::CoreModel;
-use corun_sim::timing::TimingTable;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_sim::{Part, simulate};
 
 use super::blocks::model;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use corun_machine::Machine;
+use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
 use corun_predict::{Job, MemoryOf, Progress, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
-use corun_sim::model::{self, CoreModel, HostCore, Suited, host_core, suited};
 use corun_trace::{SystemCall, Target, choose};
 
 use super::simulate::{timings, warning};
@@ -187,7 +187,7 @@ impl Arguments {
             let caveats = another_core(name, host);
             let reason = "asked for".to_owned();
             let is_own = caveats.is_empty();
-            return Ok(Core { model: model::find(name)?, reason, is_own, caveats });
+            return Ok(Core { model: corun_model::find(name)?, reason, is_own, caveats });
         }
         let found = host.map_or("none".to_owned(), ToString::to_string);
         let Some(Suited { model: name, instead_of }) = host.and_then(suited) else {
@@ -196,7 +196,7 @@ impl Arguments {
                 "Name the core with --model; `corun models list` has them.",
             ));
         };
-        let model = model::find(name)?;
+        let model = corun_model::find(name)?;
         Ok(match instead_of {
             None => Core {
                 model,

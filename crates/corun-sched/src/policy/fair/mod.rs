@@ -162,9 +162,7 @@ impl<Q: Queues> Fair<Q> {
         let topology = state.topology();
         let previous = state.task(task).last_cpu.or(waker).unwrap_or(0);
         let target = match waker {
-            Some(waker)
-                if topology.distance(waker, previous) == crate::Distance::Elsewhere =>
-            {
+            Some(waker) if topology.distance(waker, previous) == crate::Distance::Elsewhere => {
                 let is_lighter = self.tasks(state, waker) < self.tasks(state, previous);
                 if is_lighter && !state.is_idle(previous) { waker } else { previous }
             }

@@ -5,7 +5,7 @@ use super::front::{Budget, Code, Front};
 use crate::code::CodeInstruction;
 use crate::core::op_cache::Decoded;
 use crate::core::predecoder::Bytes;
-use crate::model::{Decoder, LINE};
+use corun_model::{Decoder, LINE};
 
 impl Fetcher {
     /// Whether the instruction still fits into what this cycle brings.

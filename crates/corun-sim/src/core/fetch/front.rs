@@ -5,7 +5,7 @@ use crate::core::op_cache::{OpCache, Reading};
 use crate::core::predecoder::Claims;
 use crate::divided::{Divided, User};
 use crate::memory::{Memory, Reply, Request};
-use crate::model::{CoreModel, Decoder, Fetch, LINE};
+use corun_model::{CoreModel, Decoder, Fetch, LINE};
 
 /// What one cycle of the front end can still bring.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ pub(in crate::core) struct Front {
     /// Operations a cycle of a loop that is held in the queue.
     pub(super) looping: u32,
     pub(super) decoder: Decoder,
-    pub(super) op_cache: Option<crate::model::OpCache>,
+    pub(super) op_cache: Option<corun_model::OpCache>,
     /// What it holds.
     pub(super) decoded: Option<Divided<OpCache>>,
     pub(super) claims: Claims,

@@ -11,7 +11,7 @@ use crate::branch::Outcome;
 use crate::core::op_cache::Reading;
 use crate::core::{Next, Step};
 use crate::memory::Memory;
-use crate::model::{LINE, Policy};
+use corun_model::{LINE, Policy};
 
 /// What a thread executes next.
 #[derive(Debug)]

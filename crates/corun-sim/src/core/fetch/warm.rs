@@ -9,7 +9,7 @@ use crate::branch::Outcome;
 use crate::code::{CodeBlock, Kind};
 use crate::core::operands::lines;
 use crate::memory::{Memory, Reply};
-use crate::model::LINE;
+use corun_model::LINE;
 
 /// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
 /// waits for the rest, so that buffers and links are no busier than they would be.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::reach::{Level, Reach};
 use crate::memory::cache::Line;
-use crate::model::LinePrefetch;
+use corun_model::LinePrefetch;
 
 /// Lines one after the other before a stream is believed.
 const BELIEVED: u32 = 2;

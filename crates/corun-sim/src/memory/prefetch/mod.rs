@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use super::LINE_SHIFT;
 use super::cache::Line;
 use super::pages::PAGE_SHIFT;
-use crate::model::Prefetch;
+use corun_model::Prefetch;
 use line_streams::{LineStreams, Part};
 pub(super) use page_streams::Lines;
 use page_streams::PageStreams;
@@ -135,7 +135,7 @@ impl Prefetchers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{LinePrefetch, Policy, Sharing};
+    use corun_model::{LinePrefetch, Policy, Sharing};
 
     fn prefetchers(has_lines: bool, stride_across_pages: bool) -> Prefetchers {
         let sharing =

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use corun_calibrate::{
     Cannot, Native, calibrate, calibrate_forms, measured_model, overlay, overlay_name,
 };
+use corun_model::timing::TimingTable;
+use corun_model::{CoreModel, host_core, suited};
 use corun_record::Exit;
 use corun_report::{Destination, MeasuredCore};
-use corun_sim::model::{self, CoreModel, host_core, suited};
-use corun_sim::timing::TimingTable;
 
 use super::Arguments;
 use crate::problem::{Problem, code, say};
@@ -95,7 +95,7 @@ fn head(core: &str, cpu: u32, base: &CoreModel) -> [String; 3] {
 /// The model that was asked for, or the nearest, and why.
 fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
     if let Some(name) = asked {
-        return Ok((model::find(name)?, "it was asked for".to_owned()));
+        return Ok((corun_model::find(name)?, "it was asked for".to_owned()));
     }
     let host = host_core();
     let found = host.as_ref().map_or("none".to_owned(), ToString::to_string);
@@ -106,7 +106,7 @@ fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
         None => format!("this host's own design, {found}"),
         Some(design) => format!("the nearest model to this host's {found}, {design}"),
     };
-    Ok((model::find(suited.model)?, reason))
+    Ok((corun_model::find(suited.model)?, reason))
 }
 
 /// The model's file: `host.toml` in a folder.

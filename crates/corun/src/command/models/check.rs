@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_model::ModelError;
+use corun_model::timing::TimingTable;
 use corun_record::{Exit, on_one_line, shortened};
-use corun_sim::model::{self, ModelError};
-use corun_sim::timing::TimingTable;
 use serde::Serialize;
 
 use crate::problem::{Problem, code};
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 fn check(file: &str) -> Result<Checked<'_>, Problem> {
-    match model::find(file) {
+    match corun_model::find(file) {
         Ok(model) => {
             let told = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
             let timings = match TimingTable::unchecked(&model) {

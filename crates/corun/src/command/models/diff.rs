@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Args;
 use corun_record::Exit;
 use corun_report::ModelDifference;
-use corun_sim::model;
 use serde::Serialize;
 
 use crate::problem::{Problem, code};
@@ -33,7 +32,7 @@ struct Differences<'a> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let (a, b) = (model::find(&arguments.a)?, model::find(&arguments.b)?);
+    let (a, b) = (corun_model::find(&arguments.a)?, corun_model::find(&arguments.b)?);
     let differences = Differences {
         a: &a.name,
         b: &b.name,

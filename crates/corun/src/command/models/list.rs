@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::Exit;
-use corun_sim::model;
 use serde::Serialize;
 
 use crate::problem::{Problem, code};
@@ -28,7 +27,7 @@ struct Entry<'a> {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut models = Vec::new();
-    for model in model::all()? {
+    for model in corun_model::all()? {
         let compared = super::compared(&model)?;
         models.push((model, compared));
     }
@@ -41,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 impl<'a> Entry<'a> {
-    fn of(model: &'a model::CoreModel, compared: &[model::Comparison]) -> Self {
+    fn of(model: &'a corun_model::CoreModel, compared: &[corun_model::Comparison]) -> Self {
         Self {
             name: &model.name,
             title: &model.title,

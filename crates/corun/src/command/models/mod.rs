@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use corun_model::{Comparison, CoreModel};
 use corun_report::Destination;
-use corun_sim::model::{self, Comparison, CoreModel};
 use serde::Serialize;
 
 use crate::problem::Problem;
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// The published figures of the model's core beside the model's own.
 pub(super) fn compared(model: &CoreModel) -> Result<Vec<Comparison>, Problem> {
-    model::compare_published(model).map_err(|error| {
+    corun_model::compare_published(model).map_err(|error| {
         Problem::failed(error.to_string(), "This is a mistake in corun: please report it.")
     })
 }

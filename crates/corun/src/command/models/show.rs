@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_model::CoreModel;
 use corun_record::Exit;
-use corun_sim::model::{self, CoreModel};
 use serde::Serialize;
 
 use crate::problem::{Problem, code};
@@ -35,13 +35,13 @@ struct Shown<'a> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let model = model::find(&arguments.name)?;
+    let model = corun_model::find(&arguments.name)?;
     let compared = super::compared(&model)?;
     let timings = crate::command::simulate::timings(&model)?;
     let (rows, inherited) = (timings.rows().count(), timings.inherited());
     let shown = Shown {
-        format: model::FORMAT,
-        version: model::VERSION,
+        format: corun_model::FORMAT,
+        version: corun_model::VERSION,
         name: &model.name,
         validation: corun_report::validation(&model, &compared),
         timing_rows: rows,

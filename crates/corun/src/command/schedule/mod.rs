@@ -11,9 +11,7 @@ use corun_files::InputKind;
 use corun_record::{Document, Exit, Schedule, ScheduledRun, on_one_line};
 use corun_report::{Chart, Destination};
 use corun_sched::policy::PolicyEntry;
-use corun_sched::{
-    Load, Observer, Ratio, Scheduled, Settings, Stretch, Topology, load, schedule,
-};
+use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Stretch, Topology, load, schedule};
 
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};

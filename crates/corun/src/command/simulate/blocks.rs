@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use corun_blocks::{COPIES, Listed, copies_of, execute};
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_record::Exit;
 use corun_report::{BlockPrediction, BlockPredictions};
 use corun_sim::code::Lowering;
-use corun_sim::model::CoreModel;
-use corun_sim::timing::TimingTable;
 use corun_sim::{Copies, SimulationError, steady_state};
 
 use super::Arguments;

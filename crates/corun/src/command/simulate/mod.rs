@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_record::Placement;
-use corun_sim::model::{self, CoreModel};
-use corun_sim::timing::TimingTable;
 use corun_trace::format::Trace;
 
 use crate::problem::{Problem, say};
@@ -99,7 +99,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let original = model::find(&arguments.model)?;
+    let original = corun_model::find(&arguments.model)?;
     let model = original.clone().with(&arguments.set)?;
     tell_what_changes_nothing(&original, &model);
     let timings = timings(&model)?;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_record::Exit;
 use corun_report::Simulation;
-use corun_sim::model::CoreModel;
 use corun_sim::plausible::cold_start;
-use corun_sim::timing::TimingTable;
 use corun_sim::{Part, simulate};
 use corun_trace::ThreadId;
 

@@ -1,10 +1,11 @@
 //! What each resource is worth to siblings: the same workers with one resource at a time shared otherwise.
 
+use corun_model::Resource;
+use corun_model::{CoreModel, Policy};
 use corun_record::Placement;
 use corun_report::Varied;
-use corun_sim::model::{CoreModel, Policy};
 use corun_sim::plausible::of_yield;
-use corun_sim::{Outcome, Resource, Setup};
+use corun_sim::{Outcome, Setup};
 
 use super::Arguments;
 use super::together::{Plan, each};

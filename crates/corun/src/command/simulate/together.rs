@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
 use corun_record::{Exit, Placement};
 use corun_report::Together;
-use corun_sim::model::CoreModel;
 use corun_sim::plausible::cold_start;
 use corun_sim::seating::{Seating, Wanted, seat};
-use corun_sim::timing::TimingTable;
 use corun_sim::{Outcome, Phase, Process, Seated, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use corun_sim::timing::{Class, Lookup, Timing, TimingTable, form};
+use corun_model::timing::{Class, Lookup, Timing, TimingTable, form};
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::{Object, ObjectSection};
 
@@ -110,7 +110,7 @@ fn a_core_has_no_form_that_it_cannot_run() {
 
 #[test]
 fn no_table_says_what_no_core_does() {
-    for model in corun_sim::model::all().unwrap() {
+    for model in corun_model::all().unwrap() {
         let table = TimingTable::unchecked(&model).unwrap();
         let faults = table.implausible();
         assert!(faults.is_empty(), "{}: {:#?}", model.name, faults);
@@ -118,11 +118,11 @@ fn no_table_says_what_no_core_does() {
 }
 
 /// Latency, or cycles of one of many if these are more, as far as one set of ports tells them.
-fn cost(model: &corun_sim::model::CoreModel, hex: &str) -> (bool, f64) {
+fn cost(model: &corun_model::CoreModel, hex: &str) -> (bool, f64) {
     let table = TimingTable::unchecked(model).unwrap();
     let found = table.lookup(&decode(hex));
     let timing = found.timing();
-    let many = corun_sim::model::cycles_of_many(timing, model);
+    let many = corun_model::cycles_of_many(timing, model);
     (matches!(found, Lookup::Known(_)), many.max(f64::from(timing.latency)))
 }
 
@@ -143,7 +143,7 @@ fn microprograms_have_rows_of_their_own() {
         ("480fc7f0", 20.0),
         ("480fa308", 2.0),
     ];
-    for model in corun_sim::model::all().unwrap() {
+    for model in corun_model::all().unwrap() {
         // NetBurst has no forms of later cores.
         let is_late = |hex: &str| {
             ["f20f7c", "660f38", "660f3a", "480f", "0fae"].iter().any(|it| hex.starts_with(it))
@@ -156,7 +156,7 @@ fn microprograms_have_rows_of_their_own() {
             assert!(is_known && cycles >= least, "{}: {hex} {cycles} {is_known}", model.name);
         }
     }
-    let zen2 = corun_sim::model::find("zen2").unwrap();
+    let zen2 = corun_model::find("zen2").unwrap();
     for hex in ["c4e2faf5c1", "c4e2fbf5c1"] {
         assert!(cost(&zen2, hex).1 >= 18.0, "{hex}");
     }
@@ -164,7 +164,7 @@ fn microprograms_have_rows_of_their_own() {
 
 #[test]
 fn rows_of_an_older_core_are_marked() {
-    let zen5 = corun_sim::model::find("zen5").unwrap();
+    let zen5 = corun_model::find("zen5").unwrap();
     let table = TimingTable::of(&zen5).unwrap();
     assert!(TimingTable::named("zen5").unwrap().inherited() > 4000);
     let source = |form: &str| table.origin(form).unwrap().source.clone();

@@ -1,13 +1,13 @@
 //! The models that come with corun, and what is said of wrong ones.
 
-use corun_sim::model::{self, Comparison, CoreModel, LEAST_PUBLISHED, ModelError};
-use corun_sim::timing::TimingTable;
+use corun_model::timing::TimingTable;
+use corun_model::{Comparison, CoreModel, LEAST_PUBLISHED, ModelError};
 use proptest::prelude::*;
 
 #[test]
 fn every_model_is_read() {
-    for name in model::names() {
-        match model::find(name) {
+    for name in corun_model::names() {
+        match corun_model::find(name) {
             Ok(found) => assert_eq!(found.name, name),
             Err(error) => panic!("{error}"),
         }
@@ -16,8 +16,8 @@ fn every_model_is_read() {
 
 #[test]
 fn a_model_that_counts_as_validated_agrees_with_what_was_published() {
-    for model in model::all().unwrap() {
-        let compared = model::compare_published(&model).unwrap();
+    for model in corun_model::all().unwrap() {
+        let compared = corun_model::compare_published(&model).unwrap();
         let is_of_form = |it: &&Comparison| it.figure.contains(' ');
         let differing: Vec<_> = compared.iter().filter(|it| it.differs()).collect();
         assert!(differing.is_empty(), "{}: {differing:#?}", model.name);
@@ -31,7 +31,7 @@ fn a_model_that_counts_as_validated_agrees_with_what_was_published() {
 
 #[test]
 fn every_policy_has_a_source_and_the_shared_ones_without_one_say_so() {
-    for model in model::all().unwrap() {
+    for model in corun_model::all().unwrap() {
         let sharings = model.sharings();
         assert!(sharings.len() > 15, "{}", model.name);
         assert!(sharings.iter().all(|(_, sharing)| !sharing.source.is_empty()), "{}", model.name);
@@ -40,7 +40,7 @@ fn every_policy_has_a_source_and_the_shared_ones_without_one_say_so() {
 
 #[test]
 fn the_ports_of_a_timing_table_are_the_models() {
-    for model in model::all().unwrap() {
+    for model in corun_model::all().unwrap() {
         let schedulers = model.back.schedulers.iter().flat_map(|it| &it.ports);
         let known: Vec<&String> = schedulers.chain(&model.back.units).collect();
         // A table is a file of its own, which a model may name before it is there.
@@ -132,11 +132,11 @@ fn a_core_with_more_ports_than_a_set_can_name_is_refused() {
 
 #[test]
 fn an_unknown_name_brings_the_nearest() {
-    let Err(ModelError::Unknown { known, .. }) = model::find("zen6") else {
+    let Err(ModelError::Unknown { known, .. }) = corun_model::find("zen6") else {
         panic!("there is none");
     };
     assert!(known[0].starts_with("zen"));
-    assert_eq!(known.len(), model::names().count());
+    assert_eq!(known.len(), corun_model::names().count());
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 //!
 //! A model is one TOML file in `models/` and one table of instruction timings in `models/timing/`. The
 //! simulator knows no core by name: what two cores do differently is a field here.
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod back;
 mod check;
@@ -16,6 +17,13 @@ mod published;
 mod setting;
 mod sharing;
 mod sources;
+pub mod timing;
+mod variants;
+
+/// Ports of a core at most: a set of them is one word.
+pub const MOST_PORTS: u32 = 32;
+/// Micro-ops of a thread in flight at most.
+pub const MOST_IN_FLIGHT: u32 = 2048;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +34,7 @@ pub use back::{
     BackEnd, Binding, Bulk, CopySlots, Division, Elimination, Registers, Repetition, Scheduler,
     Share, WaitingQueue,
 };
-pub(crate) use check::WIDEST;
+pub use check::WIDEST;
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,
@@ -47,6 +55,7 @@ pub use published::{
 };
 pub use setting::is_setting_of;
 pub use sharing::{Policy, Sharing};
+pub use variants::Resource;
 
 /// A core, as its model file describes it.
 ///

@@ -32,7 +32,7 @@ const ALTERNATING: [&str; 6] = [
     "back.retire",
 ];
 /// Hardware threads of the widest core there is.
-pub(crate) const WIDEST: u32 = 8;
+pub const WIDEST: u32 = 8;
 
 /// Everything that is wrong with the model.
 pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Wrong> {

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use super::super::back::{BackEnd, Elimination};
 use super::front::{mnemonics, subset};
 use super::{Faults, MOST_ENTRIES};
-use crate::code::PortSet;
-use crate::core::CAPACITY;
+use crate::{MOST_IN_FLIGHT, MOST_PORTS};
 
 /// Names of a thread's registers of one kind, which never are free.
 const ARCHITECTURAL: u32 = 8;
@@ -17,7 +16,7 @@ const LONGEST_COPY: u32 = 7;
 pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     faults.a_cycle("back.dispatch.entries", back.dispatch.entries);
     faults.a_cycle("back.retire.entries", back.retire.entries);
-    faults.within("back.rob.entries", back.rob.entries, 1, CAPACITY as u32);
+    faults.within("back.rob.entries", back.rob.entries, 1, MOST_IN_FLIGHT);
     faults.resource("back.rob", "entries", back.rob.entries, &back.rob.sharing);
     let registers = &back.registers;
     let least = ARCHITECTURAL * faults.smt_width + 1;
@@ -101,8 +100,8 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
             faults.add("back.units", "names that no port has", format_args!("\"{unit}\""));
         }
     }
-    if ports.len() > PortSet::BITS as usize {
-        let expected = format!("at most {} ports", PortSet::BITS);
+    if ports.len() > MOST_PORTS as usize {
+        let expected = format!("at most {} ports", MOST_PORTS);
         faults.add("back.schedulers", expected, ports.len());
     }
     for (index, queue) in back.waiting.iter().enumerate() {

@@ -13,7 +13,7 @@ pub struct Usage {
 impl Usage {
     /// Adds so many instructions, of which so many took the timing of their class and so many that of an
     /// older core.
-    pub(crate) fn add(&self, executed: u64, by_class: u64, inherited: u64) {
+    pub fn add(&self, executed: u64, by_class: u64, inherited: u64) {
         self.executed.fetch_add(executed, Ordering::Relaxed);
         self.by_class.fetch_add(by_class, Ordering::Relaxed);
         self.inherited.fetch_add(inherited, Ordering::Relaxed);

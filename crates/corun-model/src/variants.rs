@@ -1,7 +1,7 @@
 //! A model with one resource shared otherwise: what each resource is worth to siblings, and how much of a
 //! prediction hangs on a policy that nobody published.
 
-use crate::model::{CoreModel, ModelError, Policy};
+use crate::{CoreModel, ModelError, Policy};
 
 /// A resource of a model, or several of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +75,10 @@ impl CoreModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model;
 
     #[test]
     fn every_resource_of_every_model_can_be_each_thread_s_own() {
-        for model in model::all().unwrap() {
+        for model in crate::all().unwrap() {
             let resources = model.resources();
             assert!(resources.len() > 20, "{}", model.name);
             for resource in &resources {

@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io::{self, BufRead, Write};
 use std::{env, fs};
 
-use corun_sim::timing::Class;
+use corun_model::timing::Class;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().collect();

@@ -1,6 +1,6 @@
 //! Prints one sample of each form of instruction that 64-bit code can have.
 //!
-//!     cargo run -p corun-sim --example forms >samples.csv
+//!     cargo run -p corun-model --example forms >samples.csv
 //!
 //! Columns: form, its machine code in hex, loads, stores, and the CPUID features it needs. All encodings
 //! are tried: each map of operation codes with each prefix, operand size and vector length, with registers
@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use corun_sim::timing::form;
+use corun_model::timing::form;
 use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, OpKind, Register,
 };

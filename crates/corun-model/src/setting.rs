@@ -135,7 +135,7 @@ fn is_meant(path: &str, wanted: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Policy, find};
+    use crate::{Policy, find};
 
     fn with(settings: &[(&str, &str)]) -> Result<CoreModel, ModelError> {
         let owned = settings.iter().map(|(name, value)| (name.to_string(), value.to_string()));

@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::names;
+    use crate::names;
 
     fn of(vendor: &str, family: u32, model: u32) -> Option<Suited> {
         suited(&HostCore { vendor: vendor.to_owned(), family, model })

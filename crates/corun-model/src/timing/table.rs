@@ -15,7 +15,7 @@ use super::derive;
 use super::form::form;
 use super::plausible::{self, Implausible};
 use super::usage::Usage;
-use crate::model::CoreModel;
+use crate::CoreModel;
 
 /// Name and text of the tables that come with corun.
 static TABLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/timings.rs"));

@@ -4,35 +4,38 @@
 //! each form of instruction needs, and a trace what the program executes.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-mod branch;
-mod circle;
-pub mod code;
 mod core;
-mod divided;
 mod error;
-mod in_step;
+mod execute;
+mod frontend;
+mod lsq;
 mod machine;
 mod memory;
-mod order;
 mod outcome;
 mod parallel;
 pub mod plausible;
-mod recorded;
-pub mod seating;
+mod pointer_chase;
+mod progress;
+mod rename;
+mod replay;
+mod retire;
+mod sampling;
+mod sharing;
 mod simulate;
-mod sliced;
 mod steady;
+pub mod thread_mapping;
 mod together;
-mod watch;
-mod windows;
+pub mod uops;
 
-pub use circle::Circle;
 pub use core::{CycleStack, Occupancy, Stuck, StuckThread};
 pub use error::SimulationError;
 pub use memory::{PageSize, Requests};
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
+pub use pointer_chase::Circle;
+pub use sampling::{
+    Noticed, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows,
+};
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
 pub use together::{Phase, Process, Seated, Setup, simulate_together};
-pub use windows::{Noticed, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows};

@@ -1,9 +1,9 @@
 //! Cores that share memory, in step with each other.
 
-use crate::code::CodeInstruction;
 use crate::core::{Core, Feed, Pause, State, Stuck};
 use crate::memory::Memory;
-use crate::watch::Watch;
+use crate::progress::Watch;
+use crate::uops::CodeInstruction;
 use corun_model::CoreModel;
 
 /// Cycles that a core may be ahead of the others: fewer than anything takes from one to another in the
@@ -122,11 +122,11 @@ mod tests {
     use corun_trace::format::{Options, Trace, Writer};
     use corun_trace::{Sink, ThreadId, decode};
 
-    use super::*;
-    use crate::code::{CodeBlock, Lowering};
     use crate::core::{Next, Step};
+    use crate::machine::*;
     use crate::memory::{PageSize, Pages, Requests};
     use crate::simulate::alone;
+    use crate::uops::{CodeBlock, Lowering};
     use corun_model::timing::TimingTable;
 
     /// An instruction over and over, with one place in memory.

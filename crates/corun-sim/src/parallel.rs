@@ -32,7 +32,7 @@ pub fn in_parallel<T: Send>(jobs: usize, count: usize, task: impl Fn(usize) -> T
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::parallel::*;
 
     #[test]
     fn answers_keep_their_order() {

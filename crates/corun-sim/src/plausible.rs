@@ -146,7 +146,7 @@ pub fn of_rate(instructions: f64, cycles: f64, model: &CoreModel) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::plausible::*;
 
     fn spread(least: f64, mean: f64, most: f64) -> Spread {
         Spread { mean, least, most }

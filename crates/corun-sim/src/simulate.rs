@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
-use crate::code::{Lowering, Unknown};
 use crate::core::{CycleStack, Occupancy, State};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages, Requests};
 use crate::plausible;
-use crate::recorded::{Course, Recorded};
+use crate::replay::recorded::{Course, Recorded};
+use crate::uops::{Lowering, Unknown};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 

@@ -3,12 +3,12 @@
 
 use corun_trace::Block;
 
-use crate::code::{CodeBlock, Lowering};
 use crate::core::{CycleStack, Feed, Next, Step, Stuck};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::Pages;
 use crate::plausible;
+use crate::uops::{CodeBlock, Lowering};
 use corun_model::CoreModel;
 
 /// A block, and what each of its copies touches.

@@ -13,17 +13,17 @@ use corun_trace::ThreadId;
 use corun_trace::format::{FormatError, Trace};
 
 use crate::Simulated;
-use crate::code::Lowering;
 use crate::core::State;
 use crate::error::SimulationError;
-use crate::in_step::InStep;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages};
-use crate::order::Order;
 use crate::plausible;
-use crate::recorded::{Course, Recorded};
-use crate::seating::Seating;
-use crate::sliced::{Sliced, Slices};
+use crate::replay::recorded::{Course, Recorded};
+use crate::replay::synchronisation::Order;
+use crate::replay::synchronised::InStep;
+use crate::replay::time_slices::{Sliced, Slices};
+use crate::thread_mapping::Seating;
+use crate::uops::Lowering;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::seating::{Wanted, seat};
+use corun_sim::thread_mapping::{Wanted, seat};
 use corun_sim::{PageSize, Phase, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 

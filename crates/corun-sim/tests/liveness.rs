@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, Policy};
 use corun_sim::plausible;
-use corun_sim::seating::{Wanted, seat};
+use corun_sim::thread_mapping::{Wanted, seat};
 use corun_sim::{PageSize, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{BlockId, Event, Sink, ThreadId};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use corun_blocks::{Agreement, Listed, agreement};
 use corun_model::CoreModel;
 use corun_model::timing::Usage;
-use corun_sim::code::Unknown;
+use corun_sim::uops::Unknown;
 use serde::Serialize;
 
 use super::{TimingRows, wrapped};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use corun_model::timing::Usage;
 use corun_sim::PageSize;
-use corun_sim::code::Unknown;
+use corun_sim::uops::Unknown;
 
 /// Executed instructions by how well their timing is known, as JSON has them.
 #[derive(serde::Serialize)]

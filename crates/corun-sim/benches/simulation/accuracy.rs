@@ -6,7 +6,7 @@ use std::path::Path;
 use corun_blocks::{COPIES, CannotRun, Listed, agreement, execute, is_held_out, read_list};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::code::Lowering;
+use corun_sim::uops::Lowering;
 use corun_sim::{Copies, steady_state};
 
 pub fn show(model: &CoreModel, timings: &TimingTable) {

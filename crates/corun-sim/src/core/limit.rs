@@ -4,18 +4,18 @@ use corun_model::{Policy, Sharing};
 
 /// The entries of one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     /// The most of one thread.
-    pub(super) own: u32,
+    pub(crate) own: u32,
     /// The most of all threads together.
-    pub(super) all: u32,
+    pub(crate) all: u32,
     /// The most of a thread whose siblings are halted.
-    pub(super) alone: u32,
+    pub(crate) alone: u32,
 }
 
 impl Limit {
     /// Of a buffer, when so many threads are active.
-    pub(super) fn of(entries: u32, sharing: &Sharing, active: u32) -> Self {
+    pub(crate) fn of(entries: u32, sharing: &Sharing, active: u32) -> Self {
         let own = match sharing.policy {
             _ if active <= 1 => entries,
             Policy::Partitioned => (entries / active).max(1),
@@ -28,7 +28,7 @@ impl Limit {
     }
 
     /// Of two buffers that so many active threads use as one.
-    pub(super) fn and(self, other: Self, active: u32) -> Self {
+    pub(crate) fn and(self, other: Self, active: u32) -> Self {
         let all = |limit: Self| match limit.all {
             u32::MAX => limit.own.saturating_mul(active),
             all => all,
@@ -43,19 +43,19 @@ impl Limit {
 
     /// Whether a thread that holds `own` of the `all` taken entries gets `wanted` more.
     #[inline]
-    pub(super) fn has_room(self, own: u32, all: u32, wanted: u32) -> bool {
+    pub(crate) fn has_room(self, own: u32, all: u32, wanted: u32) -> bool {
         own + wanted <= self.own && u64::from(all) + u64::from(wanted) <= u64::from(self.all)
     }
 
     /// Whether it would get them if its siblings were halted.
-    pub(super) fn is_taken(self, own: u32, wanted: u32) -> bool {
+    pub(crate) fn is_taken(self, own: u32, wanted: u32) -> bool {
         own + wanted <= self.alone
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::core::limit::*;
 
     fn limit(policy: Policy, cap: Option<u32>, active: u32) -> Limit {
         let sharing = Sharing { policy, cap, source: "a test".into(), assumed: true };

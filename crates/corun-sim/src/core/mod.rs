@@ -3,53 +3,34 @@
 //! Each cycle goes backwards through the core (retire, execute, rename, fetch), so that nothing passes
 //! two stages in one. Cycles in which nothing can happen are skipped, and counted where they belong.
 
-mod again;
-mod banks;
-mod begins;
-mod binding;
-mod copies;
-mod execute;
-mod fetch;
-mod flight;
-mod limit;
-mod linear_tags;
-mod microcode;
+pub(crate) mod cycle_stack;
+mod deadlock;
+pub(crate) mod in_flight;
+pub(crate) mod limit;
 mod occupancy;
-mod op_cache;
-mod operands;
-mod pairs;
-mod parameters;
-mod ports;
-mod predecoder;
-mod rename;
-mod retire;
-mod seats;
-mod stack;
-mod store_queue;
-mod stuck;
-mod thread;
-mod turn;
-mod unasked;
-mod wheel;
+pub(crate) mod parameters;
+pub(crate) mod round_robin;
+pub(crate) mod thread;
 
+pub use cycle_stack::CycleStack;
+pub(crate) use deadlock::Progress;
+pub use deadlock::{Stuck, StuckThread};
 pub use occupancy::Occupancy;
-pub use stack::CycleStack;
-pub(crate) use stuck::Progress;
-pub use stuck::{Stuck, StuckThread};
 
-use begins::Begins;
-use fetch::{Front, Pace};
-use flight::{Flight, Handle};
-use linear_tags::LinearTags;
+pub(crate) use in_flight::{Flight, Handle};
 use parameters::Parameters;
-use ports::Ports;
+use round_robin::Turn;
 use thread::Thread;
-use turn::Turn;
-use wheel::Wheel;
 
-use crate::branch::Predictor;
-use crate::code::{CodeBlock, CodeInstruction};
+use crate::execute::ports::{MOST_PORTS, Ports};
+use crate::execute::wheel::Wheel;
+use crate::frontend::branch::Predictor;
+use crate::frontend::{Front, Pace};
+use crate::lsq::agu::Begins;
+use crate::lsq::microtags::LinearTags;
 use crate::memory::{Memory, Pages, Request, Requests};
+use crate::rename::allocation::Seats;
+use crate::uops::{CodeBlock, CodeInstruction};
 use corun_model::CoreModel;
 
 /// What a hardware thread executes, block by block.
@@ -151,46 +132,46 @@ pub(crate) enum Pause {
 /// A core at work.
 pub(crate) struct Core<F> {
     /// Its number among the cores that share memory.
-    number: usize,
-    parameters: Parameters,
+    pub(crate) number: usize,
+    pub(crate) parameters: Parameters,
     /// What each of so many active threads gets, from one on.
-    by_active: Vec<Parameters>,
-    front: Front,
-    code: Vec<CodeBlock>,
-    threads: Vec<Thread<F>>,
-    now: u64,
-    pace: Pace,
-    wheel: Wheel,
+    pub(crate) by_active: Vec<Parameters>,
+    pub(crate) front: Front,
+    pub(crate) code: Vec<CodeBlock>,
+    pub(crate) threads: Vec<Thread<F>>,
+    pub(crate) now: u64,
+    pub(crate) pace: Pace,
+    pub(crate) wheel: Wheel,
     /// The ports of all threads, and those of single ones behind them.
-    ports: Vec<Ports>,
+    pub(crate) ports: Vec<Ports>,
     /// Occupied entries of each scheduler.
-    scheduler_used: [u32; ports::MOST_PORTS],
+    pub(crate) scheduler_used: [u32; MOST_PORTS],
     /// Whose turn it is to predict, to fetch, to rename, to retire, and to write to the cache.
-    predict_turn: Turn,
-    fetch_turn: Turn,
-    rename_turn: Turn,
-    retire_turn: Turn,
-    commit_turn: Turn,
+    pub(crate) predict_turn: Turn,
+    pub(crate) fetch_turn: Turn,
+    pub(crate) rename_turn: Turn,
+    pub(crate) retire_turn: Turn,
+    pub(crate) commit_turn: Turn,
     /// Operations in the order of their renaming, over all threads.
-    age: u64,
+    pub(crate) age: u64,
     /// Threads that are not halted.
-    active: u32,
+    pub(crate) active: u32,
     /// When another core has the next of the lines that it takes from this one.
-    next_taken: Option<u64>,
+    pub(crate) next_taken: Option<u64>,
     /// When loads that could not be asked for may be.
-    next_ask: Option<u64>,
+    pub(crate) next_ask: Option<u64>,
     /// Whether anything happened in this cycle.
-    is_active: bool,
+    pub(crate) is_active: bool,
     /// Cycles that were simulated one by one.
-    steps: u64,
+    pub(crate) steps: u64,
     /// Whether what comes next never comes.
-    is_stuck: bool,
-    due: Vec<Handle>,
-    seats: seats::Seats,
+    pub(crate) is_stuck: bool,
+    pub(crate) due: Vec<Handle>,
+    pub(crate) seats: Seats,
     /// Of all threads together, or of each.
-    begins: Vec<Begins>,
-    tags: LinearTags,
-    predictor: Predictor,
+    pub(crate) begins: Vec<Begins>,
+    pub(crate) tags: LinearTags,
+    pub(crate) predictor: Predictor,
 }
 
 impl<F: Feed> Core<F> {
@@ -228,7 +209,7 @@ impl<F: Feed> Core<F> {
             rename_turn: turn,
             retire_turn: turn,
             commit_turn: turn,
-            scheduler_used: [0; ports::MOST_PORTS],
+            scheduler_used: [0; MOST_PORTS],
             age: 0,
             active: count as u32,
             next_taken: None,
@@ -237,7 +218,7 @@ impl<F: Feed> Core<F> {
             steps: 0,
             is_stuck: false,
             due: Vec::new(),
-            seats: seats::Seats::new(),
+            seats: Seats::new(),
             begins: vec![Begins::of(model); count],
             tags: LinearTags::of(model),
             predictor,
@@ -312,7 +293,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// One cycle, or more in which nothing happens.
-    fn cycle(&mut self, memory: &mut Memory, fetch: fn(&mut Self, &mut Memory)) {
+    pub(crate) fn cycle(&mut self, memory: &mut Memory, fetch: fn(&mut Self, &mut Memory)) {
         self.is_active = false;
         self.count_active();
         self.notice_taken(memory);
@@ -338,7 +319,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// Gives what halted threads had to those that are active.
-    fn count_active(&mut self) {
+    pub(crate) fn count_active(&mut self) {
         if self.threads.len() == 1 {
             return;
         }
@@ -354,7 +335,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// The next cycle in which something may happen.
-    fn next_event(&self) -> u64 {
+    pub(crate) fn next_event(&self) -> u64 {
         let soonest = self.now + 1;
         let ports = self.ports.iter().filter_map(Ports::next_event);
         let threads = self.threads.iter().filter_map(|thread| thread.next_event(self.now));
@@ -370,7 +351,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// Of a thread for a linear address.
-    fn request(&self, thread: usize, instruction: u64, linear: u64) -> Request {
+    pub(crate) fn request(&self, thread: usize, instruction: u64, linear: u64) -> Request {
         let thread = &self.threads[thread];
         Request { core: self.number, user: thread.user, instruction, linear, pages: thread.pages }
     }
@@ -394,7 +375,7 @@ impl<F: Feed> Core<F> {
         self.threads.iter().map(of_thread).sum::<u32>() + assigned + schedulers
     }
 
-    fn flight(&self, handle: Handle) -> &Flight {
+    pub(crate) fn flight(&self, handle: Handle) -> &Flight {
         self.threads[handle.thread()].flights.get(handle)
     }
 }

@@ -11,7 +11,7 @@ const NAMES: [&str; 4] = ["queue", "reorder buffer", "load queue", "store queue"
 
 impl Occupancy {
     /// Time passes with so many entries taken.
-    pub(super) fn pass(&mut self, cycles: u64, taken: [u32; 4]) {
+    pub(crate) fn pass(&mut self, cycles: u64, taken: [u32; 4]) {
         self.cycles += cycles;
         for (sum, taken) in self.sums.iter_mut().zip(taken) {
             *sum += cycles * u64::from(taken);
@@ -34,7 +34,7 @@ impl Occupancy {
     }
 
     /// The difference to an earlier state.
-    pub(super) fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         let mut sums = self.sums;
         for (sum, before) in sums.iter_mut().zip(earlier.sums) {
             *sum -= before;

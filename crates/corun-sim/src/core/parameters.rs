@@ -1,89 +1,89 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
-use super::limit::Limit;
-use super::ports::MOST_PORTS;
-use crate::code::PortSet;
+use crate::core::limit::Limit;
+use crate::execute::ports::MOST_PORTS;
+use crate::uops::PortSet;
 use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
 
 /// What the pipeline asks every cycle.
 #[derive(Debug, Clone)]
-pub(super) struct Parameters {
-    pub(super) dispatch: u32,
+pub(crate) struct Parameters {
+    pub(crate) dispatch: u32,
     /// Who renames in a cycle.
-    pub(super) dispatching: Policy,
+    pub(crate) dispatching: Policy,
     /// Whether there must be room for as much as that before anything is renamed.
-    pub(super) whole_groups: bool,
-    pub(super) retire: u32,
+    pub(crate) whole_groups: bool,
+    pub(crate) retire: u32,
     /// Who retires in a cycle.
-    pub(super) retiring: Policy,
+    pub(crate) retiring: Policy,
     /// Who fetches in a cycle, who decodes, and whose turn it is.
-    pub(super) fetching: Policy,
-    pub(super) decoding: Policy,
-    pub(super) choice: Choice,
-    pub(super) rob: Limit,
-    pub(super) queue: Limit,
+    pub(crate) fetching: Policy,
+    pub(crate) decoding: Policy,
+    pub(crate) choice: Choice,
+    pub(crate) rob: Limit,
+    pub(crate) queue: Limit,
     /// Operations of a loop that needs no fetch.
-    pub(super) loop_buffer: u32,
+    pub(crate) loop_buffer: u32,
     /// General-purpose, vector, mask: results in flight.
-    pub(super) registers: [Limit; 3],
-    pub(super) load_queue: Limit,
-    pub(super) store_queue: Limit,
+    pub(crate) registers: [Limit; 3],
+    pub(crate) load_queue: Limit,
+    pub(crate) store_queue: Limit,
     /// Whether each thread has all ways to the first level for itself.
-    pub(super) own_loads: bool,
-    pub(super) own_stores: bool,
+    pub(crate) own_loads: bool,
+    pub(crate) own_stores: bool,
     /// Of each port: its scheduler and its group.
-    pub(super) ports: [Port; MOST_PORTS],
+    pub(crate) ports: [Port; MOST_PORTS],
     /// Ports that each thread has for itself.
-    pub(super) own_ports: PortSet,
-    pub(super) schedulers: Vec<Limit>,
+    pub(crate) own_ports: PortSet,
+    pub(crate) schedulers: Vec<Limit>,
     /// Names of the groups of ports.
-    pub(super) groups: Vec<String>,
+    pub(crate) groups: Vec<String>,
     /// Ports that loads are issued to.
-    pub(super) load_ports: PortSet,
-    pub(super) load_rate: u32,
-    pub(super) vector_load_rate: u32,
-    pub(super) store_rate: u32,
-    pub(super) vector_store_rate: u32,
-    pub(super) commit: u32,
-    pub(super) commit_same_line: u32,
+    pub(crate) load_ports: PortSet,
+    pub(crate) load_rate: u32,
+    pub(crate) vector_load_rate: u32,
+    pub(crate) store_rate: u32,
+    pub(crate) vector_store_rate: u32,
+    pub(crate) commit: u32,
+    pub(crate) commit_same_line: u32,
     /// Bytes that reach the cache at once.
-    pub(super) store_width: u32,
-    pub(super) line_shift: u32,
-    pub(super) commit_shift: u32,
-    pub(super) load_split: u32,
+    pub(crate) store_width: u32,
+    pub(crate) line_shift: u32,
+    pub(crate) commit_shift: u32,
+    pub(crate) load_split: u32,
     /// Bytes of a bank of the first level, as a shift, and its sets.
-    pub(super) banks: Option<(u32, u64)>,
-    pub(super) store_split: u32,
-    pub(super) forwarding: u32,
-    pub(super) vector_forwarding: u32,
-    pub(super) renamed: Option<MemoryRenaming>,
-    pub(super) forwarding_failure: u32,
+    pub(crate) banks: Option<(u32, u64)>,
+    pub(crate) store_split: u32,
+    pub(crate) forwarding: u32,
+    pub(crate) vector_forwarding: u32,
+    pub(crate) renamed: Option<MemoryRenaming>,
+    pub(crate) forwarding_failure: u32,
     /// Cycles more for a load behind a store at the same offset of another page.
-    pub(super) alias: u16,
-    pub(super) load_latency: u32,
-    pub(super) vector_load_latency: u32,
+    pub(crate) alias: u16,
+    pub(crate) load_latency: u32,
+    pub(crate) vector_load_latency: u32,
     /// Cycles that a load is faster whose address a load gave.
-    pub(super) chased: u16,
+    pub(crate) chased: u16,
     /// Cycles from renaming to the first start.
-    pub(super) issue_delay: u64,
-    pub(super) moves_a_cycle: u32,
-    pub(super) mispredict: u64,
-    pub(super) resteer: u64,
-    pub(super) clear: u64,
+    pub(crate) issue_delay: u64,
+    pub(crate) moves_a_cycle: u32,
+    pub(crate) mispredict: u64,
+    pub(crate) resteer: u64,
+    pub(crate) clear: u64,
     /// Cycles for which other cores may still take back what is loaded.
-    pub(super) exposed: u64,
+    pub(crate) exposed: u64,
 }
 
 /// A port of the back end.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Port {
-    pub(super) scheduler: u8,
-    pub(super) group: u8,
+pub(crate) struct Port {
+    pub(crate) scheduler: u8,
+    pub(crate) group: u8,
 }
 
 impl Parameters {
     /// What each of `active` threads gets of the core, of so many that run there.
-    pub(super) fn of(model: &CoreModel, active: u32, threads: u32) -> Self {
+    pub(crate) fn of(model: &CoreModel, active: u32, threads: u32) -> Self {
         let (back, memory) = (&model.back, &model.memory);
         let (mut ports, mut groups) = (Vec::new(), Vec::<String>::new());
         for (scheduler, one) in (0..).zip(&back.schedulers) {

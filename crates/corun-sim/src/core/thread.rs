@@ -2,134 +2,134 @@
 
 use std::collections::VecDeque;
 
-use super::Feed;
-use super::copies::Copies;
-use super::fetch::Fetcher;
-use super::flight::{Flights, Handle, NEVER, filled};
-use super::occupancy::Occupancy;
-use super::pairs::Pairs;
-use super::parameters::Parameters;
-use super::ports::MOST_PORTS;
-use super::stack::CycleStack;
-use super::store_queue::{Gathered, StoreQueue};
-use crate::code::REGISTERS;
-use crate::divided::User;
+use crate::core::Feed;
+use crate::core::cycle_stack::CycleStack;
+use crate::core::in_flight::{Flights, Handle, NEVER, filled};
+use crate::core::occupancy::Occupancy;
+use crate::core::parameters::Parameters;
+use crate::execute::ports::MOST_PORTS;
+use crate::frontend::Fetcher;
+use crate::lsq::predictive_forwarding::Pairs;
+use crate::lsq::store_queue::{Gathered, StoreQueue};
 use crate::memory::Pages;
+use crate::rename::move_elimination::Copies;
+use crate::sharing::User;
+use crate::uops::REGISTERS;
 use corun_model::{CoreModel, WIDEST};
 
-pub(super) struct Thread<F> {
-    pub(super) feed: F,
+pub(crate) struct Thread<F> {
+    pub(crate) feed: F,
     /// How it shares what its core has.
-    pub(super) user: User,
-    pub(super) pages: Pages,
-    pub(super) fetcher: Fetcher,
+    pub(crate) user: User,
+    pub(crate) pages: Pages,
+    pub(crate) fetcher: Fetcher,
     /// Instructions on their way to renaming.
-    pub(super) queue: VecDeque<Queued>,
+    pub(crate) queue: VecDeque<Queued>,
     /// Slots of the queue that are taken.
-    pub(super) queue_used: u32,
+    pub(crate) queue_used: u32,
     /// Values of the queue's instructions, a ring.
-    pub(super) values: Box<[u64; VALUES]>,
-    pub(super) next_value: u32,
+    pub(crate) values: Box<[u64; VALUES]>,
+    pub(crate) next_value: u32,
     /// For each register the operation that gives it; one before `head` is done.
-    pub(super) registers: [u64; REGISTERS],
-    pub(super) flights: Flights,
+    pub(crate) registers: [u64; REGISTERS],
+    pub(crate) flights: Flights,
     /// The first operation of the oldest instruction.
-    pub(super) oldest: u64,
+    pub(crate) oldest: u64,
     /// The oldest operation that is not final.
-    pub(super) head: u64,
+    pub(crate) head: u64,
     /// The operation that is renamed next.
-    pub(super) next: u64,
-    pub(super) rob: VecDeque<Renamed>,
-    pub(super) rob_used: u32,
+    pub(crate) next: u64,
+    pub(crate) rob: VecDeque<Renamed>,
+    pub(crate) rob_used: u32,
     /// Slots of an instruction that was renamed in part.
-    pub(super) debt: u32,
+    pub(crate) debt: u32,
     /// Registers that share a value.
-    pub(super) copies: Copies,
+    pub(crate) copies: Copies,
     /// General-purpose, vector and mask registers taken.
-    pub(super) registers_used: [u32; 3],
-    pub(super) loads_used: u32,
+    pub(crate) registers_used: [u32; 3],
+    pub(crate) loads_used: u32,
     /// Loads that wait for a buffer of the first level's misses.
-    pub(super) unasked: VecDeque<Handle>,
+    pub(crate) unasked: VecDeque<Handle>,
     /// Its entries of each scheduler.
-    pub(super) scheduler_used: [u32; MOST_PORTS],
-    pub(super) stores: StoreQueue,
+    pub(crate) scheduler_used: [u32; MOST_PORTS],
+    pub(crate) stores: StoreQueue,
     /// Those that have left the queue, and have not reached the cache.
-    pub(super) gathered: Gathered,
+    pub(crate) gathered: Gathered,
     /// Which of them loads got their bytes from.
-    pub(super) pairs: Pairs,
+    pub(crate) pairs: Pairs,
     /// Whether the stack engine's pointer differs from the back end's.
-    pub(super) stack_moved: bool,
+    pub(crate) stack_moved: bool,
     /// Whether an instruction in flight keeps back what comes behind it.
-    pub(super) is_held: bool,
+    pub(crate) is_held: bool,
     /// From when on it renames again, after an instruction that says that it waits.
-    pub(super) paused: u64,
+    pub(crate) paused: u64,
     /// From when on it goes on behind the last gate.
-    pub(super) resumes: u64,
+    pub(crate) resumes: u64,
     /// From when on it renames again, after it had to begin anew.
-    pub(super) cleared: u64,
+    pub(crate) cleared: u64,
     /// The oldest load that it has to begin anew with, once that is the oldest instruction.
-    pub(super) too_early: Option<u64>,
+    pub(crate) too_early: Option<u64>,
     /// Whether it has begun anew with the oldest instruction, which then is not too early again.
-    pub(super) is_anew: bool,
+    pub(crate) is_anew: bool,
     /// Until when the oldest operation is not retired because another core may take back what it loaded.
-    pub(super) exposed: u64,
+    pub(crate) exposed: u64,
     /// Since when siblings have left it no entry of something.
-    pub(super) starved: Option<u64>,
+    pub(crate) starved: Option<u64>,
     /// What siblings have of a full buffer.
-    pub(super) lent: Lent,
-    pub(super) retired: u64,
-    pub(super) first_retired: u64,
-    pub(super) last_retired: u64,
-    pub(super) mispredicts: u64,
-    pub(super) stack: CycleStack,
-    pub(super) occupancy: Occupancy,
+    pub(crate) lent: Lent,
+    pub(crate) retired: u64,
+    pub(crate) first_retired: u64,
+    pub(crate) last_retired: u64,
+    pub(crate) mispredicts: u64,
+    pub(crate) stack: CycleStack,
+    pub(crate) occupancy: Occupancy,
 }
 
 /// Entries that siblings have, while the thread could fill them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Lent {
+pub(crate) struct Lent {
     /// The oldest operation when it was counted last what they would hold.
-    pub(super) to: Option<u64>,
+    pub(crate) to: Option<u64>,
     /// When they would be full.
-    pub(super) until: u64,
+    pub(crate) until: u64,
 }
 
 /// The most hardware threads of a core.
-pub(super) const MOST_THREADS: usize = WIDEST as usize;
+pub(crate) const MOST_THREADS: usize = WIDEST as usize;
 
 /// Values that the ring holds: more than the queue's instructions have.
-pub(super) const VALUES: usize = 1 << 14;
+pub(crate) const VALUES: usize = 1 << 14;
 
 /// An instruction in the queue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Queued {
-    pub(super) block: u32,
-    pub(super) instruction: u32,
+pub(crate) struct Queued {
+    pub(crate) block: u32,
+    pub(crate) instruction: u32,
     /// Its first value in the ring.
-    pub(super) values: u32,
-    pub(super) slots: u8,
+    pub(crate) values: u32,
+    pub(crate) slots: u8,
     /// From when on it can be renamed.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// Whether fetch waits for it to be executed.
-    pub(super) is_mispredicted: bool,
+    pub(crate) is_mispredicted: bool,
 }
 
 /// An instruction in the reorder buffer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Renamed {
+pub(crate) struct Renamed {
     /// As it was in the queue, but for the slots, which are those that it takes here.
-    pub(super) queued: Queued,
+    pub(crate) queued: Queued,
     /// The operation behind its last one.
-    pub(super) end: u64,
-    pub(super) registers: [u8; 3],
-    pub(super) loads: u8,
-    pub(super) stores: u8,
-    pub(super) instructions: u8,
-    pub(super) is_serializing: bool,
+    pub(crate) end: u64,
+    pub(crate) registers: [u8; 3],
+    pub(crate) loads: u8,
+    pub(crate) stores: u8,
+    pub(crate) instructions: u8,
+    pub(crate) is_serializing: bool,
 }
 
 impl<F: Feed> Thread<F> {
-    pub(super) fn new(
+    pub(crate) fn new(
         thread: usize,
         feed: F,
         parameters: &Parameters,
@@ -181,27 +181,27 @@ impl<F: Feed> Thread<F> {
     }
 
     /// Whether nothing is left to do.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.fetcher.is_at_end() && self.is_drained()
     }
 
     /// Whether nothing of it is in the core: what its siblings may use is theirs.
-    pub(super) fn is_halted(&self) -> bool {
+    pub(crate) fn is_halted(&self) -> bool {
         self.fetcher.has_nothing() && self.is_drained() && self.stores.len() == 0
     }
 
     /// Whether stores have not reached the cache yet.
-    pub(super) fn has_stores(&self, now: u64) -> bool {
+    pub(crate) fn has_stores(&self, now: u64) -> bool {
         self.stores.len() > 0 || self.gathered.until() > now
     }
 
     /// Whether everything that was fetched is retired.
-    pub(super) fn is_drained(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.rob.is_empty()
     }
 
     /// The next cycle in which this thread may go on by itself.
-    pub(super) fn next_event(&self, now: u64) -> Option<u64> {
+    pub(crate) fn next_event(&self, now: u64) -> Option<u64> {
         let oldest = (self.head < self.next).then(|| self.flights.at(self.head));
         let oldest = oldest.filter(|oldest| oldest.done != NEVER);
         let head = oldest.map(|oldest| oldest.done);
@@ -224,7 +224,7 @@ impl<F: Feed> Thread<F> {
     }
 
     /// A value in the ring.
-    pub(super) fn value(&self, at: u32) -> u64 {
+    pub(crate) fn value(&self, at: u32) -> u64 {
         self.values[at as usize % VALUES]
     }
 }

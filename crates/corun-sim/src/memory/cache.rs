@@ -1,8 +1,8 @@
 //! One cache: which lines it holds, in which state, and which one leaves for a new one.
 
-use super::displaced::Displaced;
-use super::others::{Chance, Others};
-use super::ways::position;
+use crate::memory::background_fills::{Chance, Others};
+use crate::memory::set_associative::position;
+use crate::memory::shadow_tags::Displaced;
 use corun_model::{CacheSize, Replacement};
 
 /// A line's number: its physical address without the bits inside the line.
@@ -333,7 +333,7 @@ impl Cache {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::memory::cache::*;
 
     fn empty(sets: u32, ways: u32, replacement: Replacement) -> Cache {
         Cache::of(CacheSize { sets, ways, replacement })

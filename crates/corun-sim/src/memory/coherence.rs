@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
-use super::cache::Line;
+use crate::memory::cache::Line;
 
 /// The most cores that share memory.
 pub(super) const MOST_CORES: usize = 64;
@@ -74,7 +74,7 @@ impl std::hash::Hasher for LineHasher {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::memory::coherence::*;
 
     #[test]
     fn a_writer_is_alone_and_readers_are_not() {

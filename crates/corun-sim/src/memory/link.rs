@@ -79,7 +79,7 @@ impl Link {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::memory::link::*;
 
     #[test]
     fn lines_go_one_after_another() {

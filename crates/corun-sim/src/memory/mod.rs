@@ -3,27 +3,27 @@
 //! A request changes all states at once and is told when its line will be there. What others still have to
 //! wait for (buffers, links, a line on its way) is remembered as the cycle in which it is free.
 
-mod buffers;
+mod background_fills;
 mod cache;
 mod coherence;
-mod counts;
-mod displaced;
+mod fill_conflict;
 mod link;
-mod others;
+mod mshr;
 mod pages;
 mod prefetch;
 mod private;
-mod settling;
-mod stream;
+mod requests;
+mod set_associative;
+mod shadow_tags;
 #[cfg(test)]
 mod tests;
-mod translation;
-mod ways;
+mod tlb;
+mod write_combining;
 
-pub use counts::Requests;
-pub(crate) use others::Chance;
+pub(crate) use background_fills::Chance;
 pub use pages::PageSize;
 pub(crate) use pages::Pages;
+pub use requests::Requests;
 
 use cache::{Cache, Evicted, Line, State};
 use coherence::Directory;
@@ -32,9 +32,9 @@ use pages::PAGE_SHIFT;
 use prefetch::{Ahead, Level};
 use private::Private;
 
-use crate::divided::User;
+use crate::sharing::User;
 use corun_model::{CoreModel, Holds, LINE, WalkBegins};
-use translation::Found;
+use tlb::Found;
 
 /// Bits of an offset in a line.
 const LINE_SHIFT: u32 = LINE.trailing_zeros();

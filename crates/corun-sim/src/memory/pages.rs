@@ -172,7 +172,7 @@ fn mixed(mut it: u64) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
-    use super::*;
+    use crate::memory::pages::*;
     use corun_model::find;
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::Requests;
-use super::buffers::Buffers;
-use super::cache::{Cache, Held, Line, State};
-use super::link::Link;
-use super::prefetch::Prefetchers;
-use super::settling::Settling;
-use super::translation::Translations;
-use crate::divided::{Divided, User};
+use crate::memory::Requests;
+use crate::memory::cache::{Cache, Held, Line, State};
+use crate::memory::fill_conflict::Settling;
+use crate::memory::link::Link;
+use crate::memory::mshr::Buffers;
+use crate::memory::prefetch::Prefetchers;
+use crate::memory::tlb::Translations;
+use crate::sharing::{Divided, User};
 use corun_model::{CacheSize, CoreModel, Policy, Sharing};
 
 /// First and second level of one core, and what lies between them.
@@ -59,7 +59,7 @@ impl Private {
             }),
             settling: Settling::of(model),
             gathered: VecDeque::new(),
-            gathering: Buffers::new(super::stream::GATHERED as u32),
+            gathering: Buffers::new(crate::memory::write_combining::GATHERED as u32),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
             // Each of equal parts is so many times as slow.
             l2_link: Divided::new(l2, threads, |parts| {

@@ -1,6 +1,6 @@
 //! What caches, translations and links of known sizes must do.
 
-use super::*;
+use crate::memory::*;
 
 fn zen4() -> CoreModel {
     let mut model = corun_model::find("zen4").unwrap();

@@ -3,7 +3,7 @@
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::code::Lowering;
+use corun_sim::uops::Lowering;
 use corun_sim::{Copies, CycleStack, steady_state};
 
 /// What every register and every word of memory holds.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::seating::{Seating, Wanted, seat};
+use corun_sim::thread_mapping::{Seating, Wanted, seat};
 use corun_sim::{Outcome, PageSize, Phase, Process, Setup, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Marker, OrderedMarker, Sink, decode};

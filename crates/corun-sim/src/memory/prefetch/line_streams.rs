@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::reach::{Level, Reach};
 use crate::memory::cache::Line;
+use crate::memory::prefetch::reach::{Level, Reach};
 use corun_model::LinePrefetch;
 
 /// Lines one after the other before a stream is believed.
@@ -130,7 +130,7 @@ impl LineStreams {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::memory::prefetch::line_streams::*;
 
     fn four() -> LineStreams {
         let model = LinePrefetch { streams: 4, ahead: [2, 2], long: 100, long_ahead: 2 };

@@ -10,9 +10,9 @@ mod strides;
 
 use std::ops::RangeInclusive;
 
-use super::LINE_SHIFT;
-use super::cache::Line;
-use super::pages::PAGE_SHIFT;
+use crate::memory::LINE_SHIFT;
+use crate::memory::cache::Line;
+use crate::memory::pages::PAGE_SHIFT;
 use corun_model::Prefetch;
 use line_streams::{LineStreams, Part};
 pub(super) use page_streams::Lines;
@@ -134,7 +134,7 @@ impl Prefetchers {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::memory::prefetch::*;
     use corun_model::{LinePrefetch, Policy, Sharing};
 
     fn prefetchers(has_lines: bool, stride_across_pages: bool) -> Prefetchers {

@@ -1,10 +1,10 @@
 //! Streams of lines within a page, as the second level is asked for them: what lies behind it in memory may be somebody
 //! else's.
 
-use super::reach::Reach;
 use crate::memory::LINES_OF_A_PAGE;
 use crate::memory::cache::Line;
-use crate::memory::ways::Ways;
+use crate::memory::prefetch::reach::Reach;
+use crate::memory::set_associative::Ways;
 
 /// Lines in one direction before a stream is believed.
 const BELIEVED: u8 = 2;
@@ -31,7 +31,7 @@ struct PageStream {
 
 /// Lines that are to be fetched, the nearest first.
 #[derive(Debug, Clone, Default)]
-pub(in crate::memory) struct Lines {
+pub(crate) struct Lines {
     lines: std::ops::Range<Line>,
     is_up: bool,
 }
@@ -72,7 +72,9 @@ impl PageStreams {
     /// Of the lines that the last stream was to fetch, this one and those behind it are not.
     pub(super) fn stop_before(&mut self, line: Line) {
         let stream = &mut self.streams[self.asked];
-        stream.reach.stop_before(super::Level::Second, stream.last.abs_diff(line) as u32);
+        stream
+            .reach
+            .stop_before(crate::memory::prefetch::Level::Second, stream.last.abs_diff(line) as u32);
     }
 }
 
@@ -110,7 +112,7 @@ impl PageStream {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::memory::prefetch::page_streams::*;
 
     #[test]
     fn a_stream_is_fetched_once_in_both_directions() {

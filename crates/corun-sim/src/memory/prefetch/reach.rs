@@ -8,7 +8,7 @@ const AT_ONCE: u32 = 2;
 
 /// The cache that something is fetched into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::memory) enum Level {
+pub(crate) enum Level {
     First,
     Second,
 }
@@ -54,7 +54,7 @@ fn further(reached: &mut u32, most: u32) -> RangeInclusive<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::memory::prefetch::reach::*;
 
     /// What is fetched while somebody goes on step by step, as places.
     fn fetched(most: [u32; 2], steps: u32) -> [Vec<u32>; 2] {

@@ -1,6 +1,6 @@
 //! Strides of single instructions, of any length.
 
-use super::reach::Reach;
+use crate::memory::prefetch::reach::Reach;
 
 /// Same strides in a row before one is believed.
 const BELIEVED: u8 = 2;
@@ -55,7 +55,7 @@ impl Stride {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::memory::prefetch::strides::*;
 
     #[test]
     fn the_same_distance_three_times_is_believed() {

@@ -8,7 +8,7 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_record::Exit;
 use corun_report::{BlockPrediction, BlockPredictions};
-use corun_sim::code::Lowering;
+use corun_sim::uops::Lowering;
 use corun_sim::{Copies, SimulationError, steady_state};
 
 use super::Arguments;

@@ -10,7 +10,7 @@ use corun_model::timing::TimingTable;
 use corun_record::{Exit, Placement};
 use corun_report::Together;
 use corun_sim::plausible::cold_start;
-use corun_sim::seating::{Seating, Wanted, seat};
+use corun_sim::thread_mapping::{Seating, Wanted, seat};
 use corun_sim::{Outcome, Phase, Process, Seated, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 

@@ -1,0 +1,231 @@
+//! Operations between renaming and retirement.
+
+use crate::memory::{Displacement, Origin};
+use crate::uops::Kind;
+
+/// Which operation of which thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Handle(u32);
+
+const THREAD_SHIFT: u32 = 24;
+
+impl Handle {
+    pub(crate) fn new(thread: usize, sequence: u64) -> Self {
+        Self((thread as u32) << THREAD_SHIFT | (sequence as u32) & (CAPACITY as u32 - 1))
+    }
+
+    pub(crate) fn thread(self) -> usize {
+        (self.0 >> THREAD_SHIFT) as usize
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize % CAPACITY
+    }
+}
+
+/// Operations that a thread can have in flight: more than reorder buffers hold, and few enough to stay
+/// in a cache of the machine that simulates.
+pub(crate) const CAPACITY: usize = corun_model::MOST_IN_FLIGHT as usize;
+/// Registers, own operations and stores that one operation may wait for.
+pub(crate) const MOST_SOURCES: usize = 8;
+/// A list's end.
+const NONE: u16 = u16::MAX;
+/// Not started.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// An operation in flight: as much as a line of the simulating machine's cache.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+pub(crate) struct Flight {
+    /// The cycle from which its result can be used; `NEVER` before it has started.
+    pub(crate) done: u64,
+    /// The cycle from which its known operands can be used.
+    pub(crate) ready: u64,
+    /// Its place in the order of renaming over all threads.
+    pub(crate) age: u64,
+    /// The first byte of memory that it loads or is going to store, by its linear address.
+    pub(crate) address: u64,
+    /// A number for its instruction.
+    pub(crate) instruction: u32,
+    /// Bytes that it loads or is going to store.
+    pub(crate) span: u16,
+    /// Cycles for which it had its operands and no port, as far as can be counted.
+    pub(crate) waited: u16,
+    /// Where the bytes came from.
+    pub(crate) origin: Origin,
+    pub(crate) kind: Kind,
+    /// Whether it moves a vector.
+    pub(crate) is_vector: bool,
+    /// Whether it needs a port that it has not left for a buffer.
+    pub(crate) has_port: bool,
+    /// The port it was given.
+    pub(crate) port: u8,
+    /// Operands that nobody can say the time of.
+    pub(crate) pending: u8,
+    pub(crate) busy: u16,
+    pub(crate) latency: u16,
+    /// Cycles more, because of the address.
+    pub(crate) extra: u16,
+    /// Whether a store that has not reached the cache gives its data.
+    pub(crate) is_forwarded: bool,
+    /// Whether nobody can come between it and what it is part of: a locked load, or a prefetch.
+    pub(crate) is_firm: bool,
+    /// Whether it is a plain load of a general-purpose register.
+    pub(crate) is_pointer: bool,
+    /// Of its last cycles those that a sibling costs it which displaced its line.
+    pub(crate) displaced: Displacement,
+    /// The first of those that wait for it: an edge.
+    waiters: u16,
+    /// Sources that it waits for, or has waited for.
+    used_edges: u8,
+}
+
+const _: () = assert!(size_of::<Flight>() == 64);
+
+impl Flight {
+    /// Whether another core that takes the line may make it a load that was too early.
+    #[inline]
+    pub(crate) fn can_be_taken_back(&self) -> bool {
+        matches!(self.kind, Kind::Load(_)) && !self.is_firm
+    }
+
+    /// It has left its port, and waits for a buffer of the first level's misses.
+    pub(crate) fn wait_for_buffer(&mut self) {
+        (self.has_port, self.origin) = (false, Origin::L2);
+    }
+
+    /// Whether it does.
+    #[inline]
+    pub(crate) fn awaits_buffer(&self) -> bool {
+        self.done == NEVER && !self.has_port && matches!(self.kind, Kind::Load(_))
+    }
+
+    /// Says which bytes it loads or is going to store.
+    pub(crate) fn touch(&mut self, address: u64, span: u64) {
+        self.address = address;
+        self.span = span.min(u16::MAX.into()) as u16;
+    }
+}
+
+/// The operations in flight of one thread, a ring by sequence number.
+#[derive(Debug)]
+pub(crate) struct Flights {
+    ring: Box<[Flight; CAPACITY]>,
+    /// For each source of each operation the next edge of the same producer, and the cycles it adds.
+    edges: Box<[[(u16, i16); MOST_SOURCES]; CAPACITY]>,
+}
+
+impl Default for Flights {
+    fn default() -> Self {
+        let empty = Flight {
+            done: 0,
+            ready: 0,
+            age: 0,
+            address: 0,
+            span: 0,
+            instruction: 0,
+            origin: Origin::L1,
+            kind: Kind::Compute,
+            is_vector: false,
+            has_port: false,
+            port: 0,
+            pending: 0,
+            busy: 0,
+            latency: 0,
+            extra: 0,
+            is_forwarded: false,
+            is_firm: false,
+            is_pointer: false,
+            waited: 0,
+            displaced: Displacement::default(),
+            waiters: NONE,
+            used_edges: 0,
+        };
+        Self { ring: filled(empty), edges: filled([(NONE, 0); MOST_SOURCES]) }
+    }
+}
+
+/// The places of a ring, made where they stay.
+pub(crate) fn filled<T: Clone, const PLACES: usize>(with: T) -> Box<[T; PLACES]> {
+    let places = vec![with; PLACES].into_boxed_slice();
+    places.try_into().unwrap_or_else(|_| unreachable!("it has this length"))
+}
+
+impl Flights {
+    pub(crate) fn get(&self, handle: Handle) -> &Flight {
+        &self.ring[handle.index()]
+    }
+
+    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut Flight {
+        &mut self.ring[handle.index()]
+    }
+
+    pub(crate) fn at(&self, sequence: u64) -> &Flight {
+        &self.ring[sequence as usize % CAPACITY]
+    }
+
+    pub(crate) fn at_mut(&mut self, sequence: u64) -> &mut Flight {
+        &mut self.ring[sequence as usize % CAPACITY]
+    }
+
+    /// Puts a new operation in its place.
+    pub(crate) fn begin(&mut self, sequence: u64, age: u64, earliest: u64) -> &mut Flight {
+        let flight = &mut self.ring[sequence as usize % CAPACITY];
+        flight.done = NEVER;
+        flight.ready = earliest;
+        flight.is_pointer = false;
+        flight.age = age;
+        flight.pending = 0;
+        flight.extra = 0;
+        flight.span = 0;
+        flight.origin = Origin::L1;
+        flight.is_forwarded = false;
+        flight.is_firm = false;
+        flight.waited = 0;
+        flight.displaced = Displacement::default();
+        flight.waiters = NONE;
+        flight.used_edges = 0;
+        flight
+    }
+
+    /// Lets `consumer` wait for `producer`'s result and `extra` cycles (which may be negative).
+    pub(crate) fn wait(&mut self, consumer: u64, producer: u64, extra: i16) {
+        let (consumer, producer) = (consumer as usize % CAPACITY, producer as usize % CAPACITY);
+        let Flight { done, waiters, .. } = self.ring[producer];
+        if done != NEVER {
+            let flight = &mut self.ring[consumer];
+            flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
+            return;
+        }
+        let flight = &mut self.ring[consumer];
+        let slot = usize::from(flight.used_edges);
+        if slot == MOST_SOURCES {
+            return;
+        }
+        self.edges[consumer][slot] = (waiters, extra);
+        flight.used_edges += 1;
+        flight.pending += 1;
+        self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u16;
+    }
+
+    /// Says when an operation is done; calls `ready` with the sequence (modulo the ring) of each that
+    /// then knows when it can start.
+    pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut ready: impl FnMut(u32, u64)) {
+        let flight = &mut self.ring[handle.index()];
+        flight.done = done;
+        let mut edge = std::mem::replace(&mut flight.waiters, NONE);
+        while edge != NONE {
+            let (consumer, slot) =
+                (usize::from(edge) / MOST_SOURCES, usize::from(edge) % MOST_SOURCES);
+            let consumer = consumer % CAPACITY;
+            let flight = &mut self.ring[consumer];
+            let (next, extra) = self.edges[consumer][slot];
+            flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
+            flight.pending -= 1;
+            if flight.pending == 0 {
+                ready(consumer as u32, flight.ready);
+            }
+            edge = next;
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The ports: each starts the oldest operation that has its operands.
+
+pub(crate) mod ports;
+pub(crate) mod wheel;
+
+use crate::core::in_flight::{Flight, Handle};
+use crate::core::parameters::Parameters;
+use crate::core::{Core, Feed};
+use crate::lsq::agu::Begins;
+use crate::lsq::banks::Banks;
+use crate::lsq::operands::lines;
+use crate::memory::{Memory, Reply, Request};
+use crate::uops::Kind;
+
+/// What memory still takes in this cycle.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    loads: u32,
+    vector_loads: u32,
+    stores: u32,
+    vector_stores: u32,
+}
+
+impl Rates {
+    /// Takes one off, if there is one; of vectors as many as the accesses that a wide one is, or all.
+    fn take(&mut self, kind: Kind, is_vector: bool, accesses: u16, whole: &Self) -> bool {
+        let (all, vectors, most) = match kind {
+            Kind::Compute | Kind::StoreData(_) => return true,
+            Kind::Load(_) => (&mut self.loads, &mut self.vector_loads, whole.vector_loads),
+            Kind::StoreAddress(_) | Kind::StreamAddress(_) => {
+                (&mut self.stores, &mut self.vector_stores, whole.vector_stores)
+            }
+        };
+        let wanted = if is_vector { u32::from(accesses).min(most).max(1) } else { 0 };
+        if *all == 0 || *vectors < wanted {
+            return false;
+        }
+        *all -= 1;
+        *vectors -= wanted;
+        true
+    }
+}
+
+impl Parameters {
+    /// Whether a thread does such a thing without regard to its siblings.
+    fn has_own_rate(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Compute | Kind::StoreData(_) => false,
+            Kind::Load(_) => self.own_loads,
+            Kind::StoreAddress(_) | Kind::StreamAddress(_) => self.own_stores,
+        }
+    }
+}
+
+impl<F: Feed> Core<F> {
+    pub(crate) fn execute(&mut self, memory: &mut Memory) {
+        self.gather_due();
+        let mut rates = Rates {
+            loads: self.parameters.load_rate - self.tags.repeat(self.parameters.load_rate),
+            vector_loads: self.parameters.vector_load_rate,
+            stores: self.parameters.store_rate,
+            vector_stores: self.parameters.vector_store_rate,
+        };
+        let whole = rates;
+        self.begins.iter_mut().for_each(Begins::begin);
+        let mut banks = Banks::new(self.parameters.banks);
+        let has_own = self.parameters.own_loads || self.parameters.own_stores;
+        let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
+        for set in 0..self.ports.len() {
+            let mut ready = self.ports[set].ready;
+            // Where memory does not take as many loads as have their addresses, the oldest are first.
+            let loads = ready & self.parameters.load_ports;
+            let contested = if loads.count_ones() > whole.vector_loads { loads } else { 0 };
+            while ready != 0 {
+                let ports = &self.ports[set];
+                let port = ports.first(ready, contested);
+                ready &= !(1 << port);
+                if ports.free[port] > self.now {
+                    continue;
+                }
+                let Some(&(_, handle)) = ports.waiting[port].front() else { continue };
+                let flight = self.flight(handle);
+                let (kind, is_vector) = (flight.kind, flight.is_vector);
+                let (address, span, busy) = (flight.address, flight.span.into(), flight.busy);
+                let is_own = self.parameters.has_own_rate(kind);
+                let (rates, begins) = match is_own {
+                    true => (&mut own[handle.thread()], handle.thread()),
+                    false => (&mut rates, 0),
+                };
+                if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
+                    continue;
+                }
+                if self.begins[begins].is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
+                    continue;
+                }
+                self.begins[begins].take(kind, span);
+                self.ports[set].take(port);
+                self.start(handle, set, port, memory);
+            }
+        }
+    }
+
+    /// What has its operands from this cycle on.
+    fn gather_due(&mut self) {
+        let mut due = std::mem::take(&mut self.due);
+        self.wheel.take(self.now, &mut due);
+        let mut next = 0;
+        while let Some(&handle) = due.get(next) {
+            next += 1;
+            self.is_active = true;
+            let flight = self.flight(handle);
+            if !flight.has_port {
+                let done = self.now + u64::from(flight.latency);
+                self.finish(handle, done, Some(&mut due));
+                continue;
+            }
+            let (port, age) = (usize::from(flight.port), flight.age);
+            let set = self.parameters.set_of(handle.thread(), port);
+            self.ports[set].wait(port, age, handle);
+        }
+        due.clear();
+        self.due = due;
+    }
+
+    fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
+        let (now, index) = (self.now, handle.thread());
+        let thread = &mut self.threads[index];
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        self.scheduler_used[scheduler] -= 1;
+        thread.scheduler_used[scheduler] -= 1;
+        let flight = thread.flights.get_mut(handle);
+        flight.waited = now.saturating_sub(flight.ready).min(u16::MAX.into()) as u16;
+        let (kind, latency) = (flight.kind, u64::from(flight.latency) + u64::from(flight.extra));
+        let ports = &mut self.ports[set];
+        ports.free[port] = now + u64::from(flight.busy.max(1));
+        ports.user[port] = index as u8;
+        ports.assigned[port] -= 1;
+        ports.counts.start(now, port);
+        let done = match kind {
+            Kind::Compute | Kind::StoreData(_) => now + latency,
+            Kind::Load(_) if self.must_wait(handle, memory) => {
+                self.is_active = true;
+                return;
+            }
+            Kind::Load(_) => self.load_now(handle, latency, memory),
+            Kind::StoreAddress(_) => {
+                self.touch(handle, memory, Memory::own);
+                now + latency
+            }
+            Kind::StreamAddress(_) => {
+                self.touch(handle, memory, Memory::locate);
+                now + latency
+            }
+        };
+        self.is_active = true;
+        self.finish(handle, done, None);
+    }
+
+    /// When a load that starts now is done.
+    pub(crate) fn load_now(&mut self, handle: Handle, latency: u64, memory: &mut Memory) -> u64 {
+        let (now, thread) = (self.now, handle.thread());
+        let &Flight { address, is_forwarded, .. } = self.flight(handle);
+        // What a store hands over never misses.
+        let ready = if is_forwarded { now } else { self.touch(handle, memory, Memory::load) };
+        let pages = self.threads[thread].pages;
+        if pages.are_one() && self.tags.is_of_use() {
+            return self.tags.load(address, pages.physical(address), now, ready + latency);
+        }
+        ready + latency
+    }
+
+    /// Asks memory for every line that an operation touches. Returns when the last one is there.
+    fn touch(
+        &mut self,
+        handle: Handle,
+        memory: &mut Memory,
+        ask: fn(&mut Memory, Request, u64) -> Reply,
+    ) -> u64 {
+        let &Flight { address, span, instruction, .. } = self.flight(handle);
+        let now = self.now;
+        let mut ready = now;
+        for at in lines(address, span.into()) {
+            let request = self.request(handle.thread(), instruction.into(), at);
+            let reply = ask(memory, request, now);
+            let flight = self.threads[handle.thread()].flights.get_mut(handle);
+            flight.origin = flight.origin.max(reply.origin);
+            if reply.ready > ready {
+                (ready, flight.displaced) = (reply.ready, reply.displaced);
+            }
+        }
+        ready
+    }
+
+    /// Tells those that wait for a result when it comes. What can start in this very cycle goes to
+    /// `due`.
+    pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
+        let (now, wheel) = (self.now, &mut self.wheel);
+        let thread = handle.thread();
+        self.threads[thread].flights.finish(handle, done, |consumer, ready| {
+            let consumer = Handle::new(thread, consumer.into());
+            match &mut due {
+                Some(due) if ready <= now => due.push(consumer),
+                _ => wheel.call(now, ready.max(now + 1), consumer),
+            }
+        });
+    }
+}

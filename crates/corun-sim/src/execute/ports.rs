@@ -1,0 +1,119 @@
+//! The ports of the back end with what waits for them: for all threads, or for one that has its own.
+
+use std::collections::VecDeque;
+
+use crate::core::in_flight::Handle;
+use crate::core::parameters::Parameters;
+use crate::rename::port_assignment::Counts;
+use crate::uops::PortSet;
+use corun_model::Binding;
+
+/// As many ports as a set of them can name, and no fewer than a core has schedulers.
+pub(crate) const MOST_PORTS: usize = PortSet::BITS as usize;
+
+/// The ports of a set, the lowest first.
+#[inline]
+pub(crate) fn members(mut ports: PortSet) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = (ports != 0).then(|| ports.trailing_zeros() as usize)?;
+        ports &= ports - 1;
+        Some(lowest)
+    })
+}
+
+/// One set of ports.
+#[derive(Debug)]
+pub(crate) struct Ports {
+    /// Operations that have their operands, of each port, the oldest first.
+    pub(crate) waiting: [VecDeque<(u64, Handle)>; MOST_PORTS],
+    /// The ports that any wait for.
+    pub(crate) ready: PortSet,
+    /// Operations that were given each port and have not started.
+    pub(crate) assigned: [u32; MOST_PORTS],
+    /// The same as the renamer knows it.
+    pub(crate) counts: Counts,
+    /// From when on each port takes another operation.
+    pub(crate) free: [u64; MOST_PORTS],
+    /// The thread whose operation each port took last.
+    pub(crate) user: [u8; MOST_PORTS],
+}
+
+impl Ports {
+    /// Idle ones.
+    pub(crate) fn new(binding: Binding, parameters: &Parameters) -> Self {
+        Self {
+            waiting: std::array::from_fn(|_| VecDeque::new()),
+            ready: 0,
+            assigned: [0; MOST_PORTS],
+            counts: Counts::new(binding, parameters.load_ports, MOST_PORTS),
+            free: [0; MOST_PORTS],
+            user: [0; MOST_PORTS],
+        }
+    }
+
+    /// An operation has its operands.
+    pub(crate) fn wait(&mut self, port: usize, age: u64, handle: Handle) {
+        let waiting = &mut self.waiting[port];
+        match waiting.back() {
+            Some((youngest, _)) if *youngest > age => {
+                let place = waiting.partition_point(|(other, _)| *other < age);
+                waiting.insert(place, (age, handle));
+            }
+            _ => waiting.push_back((age, handle)),
+        }
+        self.ready |= 1 << port;
+    }
+
+    /// Operations that a port has to start, and cycles before it starts any.
+    #[inline]
+    pub(crate) fn load(&self, port: usize, now: u64) -> u64 {
+        u64::from(self.assigned[port]) + self.free[port].saturating_sub(now)
+    }
+
+    /// The lowest of these ports; if that is one of the contested ones, the one of them for which the oldest waits.
+    #[inline]
+    pub(crate) fn first(&self, ports: PortSet, contested: PortSet) -> usize {
+        let lowest = ports.trailing_zeros() as usize;
+        if contested >> lowest & 1 == 0 {
+            return lowest;
+        }
+        let age = |port: &usize| self.waiting[*port].front().map(|(age, _)| *age);
+        members(ports & contested).min_by_key(age).unwrap_or(lowest)
+    }
+
+    /// Takes the oldest that waits for a port.
+    pub(crate) fn take(&mut self, port: usize) {
+        self.waiting[port].pop_front();
+        if self.waiting[port].is_empty() {
+            self.ready &= !(1 << port);
+        }
+    }
+
+    /// Forgets the operations of a thread that wait for a port.
+    pub(crate) fn forget(&mut self, thread: usize) {
+        for port in members(self.ready) {
+            self.waiting[port].retain(|(_, handle)| handle.thread() != thread);
+            if self.waiting[port].is_empty() {
+                self.ready &= !(1 << port);
+            }
+        }
+    }
+
+    /// The next cycle in which a port takes something that waits for it.
+    pub(crate) fn next_event(&self) -> Option<u64> {
+        members(self.ready).map(|port| self.free[port]).min()
+    }
+}
+
+impl Parameters {
+    /// How many sets of ports there are for so many threads: one for all, and those of single threads.
+    pub(crate) fn sets_of_ports(&self, threads: usize) -> usize {
+        if self.own_ports == 0 { 1 } else { 1 + threads }
+    }
+
+    /// The set in which a thread uses a port.
+    #[inline]
+    pub(crate) fn set_of(&self, thread: usize, port: usize) -> usize {
+        if self.own_ports == 0 || self.own_ports >> port & 1 == 0 { 0 } else { 1 + thread }
+    }
+}

@@ -1,0 +1,144 @@
+//! What the branches of one thread did lately, in the forms in which the tables ask for it.
+
+/// The longest stretch of the path of branches that a table looks at.
+const PATH: u32 = 16;
+/// A polynomial over two elements without its first term (CRC-32C, Castagnoli 1993).
+const POLYNOMIAL: u32 = 0x1edc_6f41;
+
+/// Outcomes and path of one thread.
+#[derive(Debug)]
+pub(crate) struct History {
+    /// Outcomes in a ring of bits.
+    outcomes: Vec<u64>,
+    pushed: u64,
+    /// Of each length the outcomes folded to 32 bits.
+    folded: Vec<u32>,
+    path: u64,
+    /// The last outcomes, the youngest lowest.
+    recent: u64,
+    /// What chooses among targets: outcomes, and bits of targets.
+    targets: u64,
+}
+
+/// A length of history.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Length {
+    branches: u32,
+    /// What an outcome is in the folded history when it leaves.
+    leaving: u32,
+    /// The bits of the path that belong to it.
+    path: u64,
+}
+
+impl Length {
+    pub(crate) fn new(branches: u32) -> Self {
+        Self {
+            branches,
+            leaving: (0..branches).fold(1, |power, _| times_x(power)),
+            path: (1 << branches.min(PATH)) - 1,
+        }
+    }
+}
+
+/// A polynomial's remainder times x.
+#[inline]
+fn times_x(remainder: u32) -> u32 {
+    (remainder << 1) ^ (POLYNOMIAL & (remainder >> 31).wrapping_neg())
+}
+
+impl History {
+    /// An empty one for tables of these lengths.
+    pub(crate) fn new(lengths: &[Length]) -> Self {
+        let longest = lengths.iter().map(|length| length.branches).max().unwrap_or(0) as usize;
+        Self {
+            outcomes: vec![0; (longest / 64 + 1).next_power_of_two()],
+            pushed: 0,
+            folded: vec![0; lengths.len()],
+            path: 0,
+            recent: 0,
+            targets: 0,
+        }
+    }
+
+    /// Adds an outcome.
+    ///
+    /// Folding is the remainder of the outcomes as a polynomial (Rabin 1981) rather than the exclusive
+    /// or of their groups, under which a long loop looks alike in every so many iterations.
+    #[inline]
+    pub(crate) fn push(&mut self, lengths: &[Length], at: u64, is_taken: bool) {
+        let mask = self.outcomes.len() - 1;
+        for (folded, length) in self.folded.iter_mut().zip(lengths) {
+            let oldest = self.pushed.wrapping_sub(length.branches.into());
+            let word = self.outcomes[(oldest / 64) as usize & mask];
+            let leaves = (word >> (oldest % 64)) as u32 & 1;
+            *folded =
+                times_x(*folded) ^ u32::from(is_taken) ^ (length.leaving & leaves.wrapping_neg());
+        }
+        let (word, bit) = ((self.pushed / 64) as usize & mask, self.pushed % 64);
+        self.outcomes[word] = self.outcomes[word] & !(1 << bit) | u64::from(is_taken) << bit;
+        self.pushed = self.pushed.wrapping_add(1);
+        self.recent = self.recent << 1 | u64::from(is_taken);
+        self.targets = self.targets << 1 | u64::from(is_taken);
+        self.pass(at);
+    }
+
+    /// Adds a branch whose outcome tells nothing to the path.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: u64) {
+        self.path = self.path << 1 | ((at ^ at >> 2 ^ at >> 5) & 1);
+    }
+
+    /// Adds the target of a branch that has several.
+    pub(crate) fn turn(&mut self, target: u64) {
+        self.targets = self.targets << 2 ^ (target ^ target >> 3 ^ target >> 7) & 15;
+    }
+
+    /// Folded outcomes and path, of each length.
+    #[inline]
+    pub(crate) fn folded<'a>(&'a self, lengths: &'a [Length]) -> impl Iterator<Item = u64> + 'a {
+        self.folded
+            .iter()
+            .zip(lengths)
+            .map(|(&folded, length)| u64::from(folded) | (self.path & length.path) << 32)
+    }
+
+    /// The last 64 outcomes, the youngest lowest.
+    pub(crate) fn recent(&self) -> u64 {
+        self.recent
+    }
+
+    /// What chooses among targets, the youngest lowest.
+    pub(crate) fn targets(&self) -> u64 {
+        self.targets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::frontend::branch::history::*;
+
+    proptest! {
+        #[test]
+        fn what_is_folded_depends_on_the_last_outcomes_alone(
+            before in prop::collection::vec(any::<bool>(), 0..300),
+            last in prop::collection::vec(any::<bool>(), 130),
+        ) {
+            let lengths = [1, 5, 31, 32, 33, 64, 65, 130].map(Length::new);
+            let (mut long, mut short) = (History::new(&lengths), History::new(&lengths));
+            before.into_iter().for_each(|taken| long.push(&lengths, 0, taken));
+            for &taken in &last {
+                long.push(&lengths, 0, taken);
+                short.push(&lengths, 0, taken);
+            }
+            prop_assert_eq!(&long.folded, &short.folded);
+            // Each of them tells all its outcomes apart as long as they are not more than its bits.
+            for (folded, length) in long.folded.iter().zip([1, 5, 31, 32]) {
+                let own = last[last.len() - length..].iter();
+                let expected = own.fold(0, |bits, taken| bits << 1 | u32::from(*taken));
+                prop_assert_eq!(*folded, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The loop buffer: a small loop that prediction goes round in comes from there, without fetch, op cache or
+//! decoders, and without the bubble behind its branch (Intel's guide, 2.4.2.4).
+
+use corun_trace::BranchKind;
+
+/// The loop that a thread's path goes round in, if it does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Looping {
+    /// Its first address, and that behind the branch back to it.
+    begin: u64,
+    end: u64,
+    /// Operations of the round so far.
+    operations: u32,
+    rounds: u32,
+}
+
+/// Rounds after which it is taken for a loop.
+const SEEN: u32 = 2;
+
+/// The end of a step, as far as loops are concerned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct End {
+    /// Operations of the step.
+    pub(crate) operations: u32,
+    /// The branch that it ends with.
+    pub(crate) branch: Option<BranchKind>,
+    /// The address behind it, and the one that is executed next.
+    pub(crate) behind: u64,
+    pub(crate) next: u64,
+}
+
+impl Looping {
+    /// Goes past the end of a step. Returns whether what comes next is in a buffer of so many operations.
+    pub(crate) fn pass(&mut self, end: End, most: u32) -> bool {
+        let End { operations, branch, behind, next } = end;
+        self.operations = self.operations.saturating_add(operations);
+        let is_plain = matches!(branch, None | Some(BranchKind::Jump | BranchKind::Conditional));
+        if !is_plain || self.operations > most {
+            *self = Self::default();
+        } else if next < behind {
+            match (next, behind) == (self.begin, self.end) {
+                true => self.rounds = self.rounds.saturating_add(1),
+                false => *self = Self { begin: next, end: behind, ..Self::default() },
+            }
+            self.operations = 0;
+        } else if next >= self.end {
+            *self = Self::default();
+        }
+        self.rounds >= SEEN
+    }
+}

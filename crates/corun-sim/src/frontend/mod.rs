@@ -1,0 +1,397 @@
+//! The front end: instructions from the op cache or the decoder into the queue, along the path that the
+//! program took. What would be fetched on a wrong path is not simulated, only the time until it ends.
+
+pub(crate) mod branch;
+mod decode;
+mod loop_buffer;
+pub(crate) mod microcode;
+pub(crate) mod op_cache;
+mod path;
+pub(crate) mod predecoder;
+mod structures;
+mod warm_up;
+
+use crate::core::in_flight::NEVER;
+use crate::core::thread::{MOST_THREADS, Queued, VALUES};
+use crate::core::{Core, Feed};
+use crate::frontend::branch::Outcome;
+use crate::frontend::op_cache::Filling;
+use crate::frontend::predecoder::Predecoder;
+use crate::memory::{Displacement, Memory};
+use crate::sharing::User;
+use corun_model::{Choice, CoreModel, Policy};
+use path::{Path, Place};
+use smallvec::SmallVec;
+use structures::{Budget, Code};
+
+pub(crate) use structures::Front;
+pub(crate) use warm_up::Pace;
+
+/// Where a thread's next instructions come from.
+#[derive(Debug)]
+pub(crate) struct Fetcher {
+    path: Path,
+    /// Whether a sibling used the front end when this thread could have.
+    was_kept_out: bool,
+    /// From when on it goes on.
+    resume: u64,
+    /// The operation that must be executed before it goes on, once that is known.
+    branch: Option<u64>,
+    awaits_branch: bool,
+    /// From when on what follows the last mispredicted branch can be renamed.
+    refilled: u64,
+    /// Operations on their way into the op cache.
+    filling: Filling,
+    predecoder: Option<Predecoder>,
+    /// The line that was fetched last, and when it can be decoded.
+    line: u64,
+    line_ready: u64,
+    /// Until when it waits for a line that a sibling displaced, and for how long of that.
+    displaced: (u64, Displacement),
+    is_decoding: bool,
+    /// The first byte that the last fetch did not bring.
+    fetched_to: u64,
+}
+
+/// Cycles from a line to the first of its operations that can be renamed.
+const DECODED: u64 = 1;
+/// Cycles until a thread that waits at a gate looks again.
+const GATE: u64 = 50;
+
+impl Fetcher {
+    pub(crate) fn new(model: &CoreModel) -> Self {
+        Self {
+            path: Path::new(model.front.prediction.ahead),
+            was_kept_out: false,
+            resume: 0,
+            branch: None,
+            awaits_branch: false,
+            refilled: 0,
+            filling: Filling::default(),
+            predecoder: model.front.predecoder.as_ref().map(|one| {
+                let fetch = &model.front.fetch;
+                Predecoder::new(one, fetch.bytes, fetch.length_changing_prefix)
+            }),
+            line: u64::MAX,
+            line_ready: 0,
+            displaced: (0, Displacement::default()),
+            is_decoding: true,
+            fetched_to: 0,
+        }
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.path.is_at_end()
+    }
+
+    /// Whether there is nothing to fetch, now or for good.
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.path.has_nothing()
+    }
+
+    /// Whether what comes next needs neither fetch nor decoders.
+    fn is_looping(&self) -> bool {
+        self.path.current.is_some_and(|place| place.is_looping)
+    }
+
+    /// Whether it waits at a gate.
+    pub(crate) fn waits(&self) -> bool {
+        self.path.waits()
+    }
+
+    /// What it waits for, if that is a line that a sibling displaced.
+    pub(crate) fn displaced(&self, now: u64) -> Option<Displacement> {
+        let (until, displaced) = self.displaced;
+        let begin = until.saturating_sub(displaced.cycles.into());
+        let is_late = displaced.cycles > 0 && begin <= now && now < until + DECODED;
+        is_late.then_some(displaced)
+    }
+
+    pub(crate) fn was_kept_out(&self) -> bool {
+        self.was_kept_out
+    }
+
+    /// Whether what is renamed next lies behind a wrongly predicted branch, and has not been fetched yet.
+    pub(crate) fn recovers(&self, now: u64) -> bool {
+        self.awaits_branch || now < self.refilled
+    }
+
+    /// What it waits for, for people.
+    pub(crate) fn waits_for(&self, now: u64) -> String {
+        if self.waits() {
+            "other threads of its process, at a gate".to_owned()
+        } else if self.awaits_branch {
+            match self.branch {
+                Some(branch) => format!("its mispredicted branch, micro-op {branch}"),
+                None => "its mispredicted branch to be renamed".to_owned(),
+            }
+        } else if self.resume > now {
+            format!("cycle {}, when fetch goes on", self.resume)
+        } else {
+            let from = if self.is_decoding { "the decoders" } else { "the op cache" };
+            format!("its turn to fetch from {from}")
+        }
+    }
+
+    /// The operation that decides where to go on.
+    pub(crate) fn await_branch(&mut self, sequence: u64) {
+        self.branch = Some(sequence);
+    }
+
+    /// Whether this operation decides where to go on; if so, it is going to be another one.
+    pub(crate) fn await_again(&mut self, sequence: u64) -> bool {
+        let is_it = self.branch == Some(sequence);
+        if is_it {
+            self.branch = None;
+        }
+        is_it
+    }
+
+    /// What was fetched or is being decoded behind the last instruction is not what follows it.
+    fn jump(&mut self, user: User, front: &mut Front) {
+        self.fetched_to = 0;
+        if let Some(cache) = &mut front.decoded {
+            cache.of(user).jump(&mut self.filling);
+        }
+        if let Some(predecoder) = &mut self.predecoder {
+            predecoder.jump();
+        }
+    }
+
+    pub(crate) fn next_event(&self, now: u64) -> Option<u64> {
+        if self.waits() {
+            return Some(now + GATE);
+        }
+        let (until, displaced) = self.displaced;
+        let blamed = until.saturating_sub(displaced.cycles.into());
+        let next = if blamed > now { self.resume.min(blamed) } else { self.resume };
+        let fetch = (!self.awaits_branch && self.path.current.is_some()).then_some(next);
+        let predicted = self.path.next_event();
+        [fetch, predicted].into_iter().flatten().filter(|at| *at > now).min()
+    }
+}
+
+impl<F: Feed> Core<F> {
+    pub(crate) fn fetch(&mut self, memory: &mut Memory) {
+        self.predict_ahead(memory);
+        let count = self.threads.len();
+        if count == 1 {
+            let mut budget = self.front.budget(1, 1);
+            self.fetch_thread(0, &mut budget, memory);
+            return;
+        }
+        let (fetching, decoding) = (self.parameters.fetching, self.parameters.decoding);
+        let parts = |policy| if policy == Policy::Partitioned { self.active } else { 1 };
+        let whole = self.front.budget(parts(fetching), parts(decoding));
+        let mut budget = whole;
+        let order = self.fetch_order();
+        let mut is_taken = false;
+        for index in order {
+            if matches!(fetching, Policy::Replicated | Policy::Partitioned) {
+                budget = Budget { instructions: budget.instructions, ..whole };
+            }
+            if matches!(decoding, Policy::Replicated | Policy::Partitioned) {
+                (budget.instructions, budget.decoded) = (whole.instructions, 0);
+            }
+            let is_kept_out = is_taken && fetching == Policy::Alternating;
+            if is_kept_out {
+                // What it fetched before can still be decoded, unless that is another one's turn, too.
+                (budget.lines, budget.width, budget.bytes) = (0, 0, 0);
+            }
+            (budget.is_first, budget.looped) = (true, 0);
+            let before = (budget.instructions, budget.bytes);
+            let may_decode = !(is_kept_out && decoding == Policy::Alternating);
+            let is_used = (may_decode || self.threads[index].fetcher.is_looping())
+                && self.fetch_thread(index, &mut budget, memory);
+            if is_used && !is_taken {
+                self.fetch_turn.take(index);
+            }
+            let is_kept_out = is_kept_out || is_taken && fetching == Policy::Shared;
+            is_taken |= is_used;
+            if (budget.instructions, budget.bytes) != before && decoding == Policy::Alternating {
+                budget.instructions = 0;
+            }
+            self.threads[index].fetcher.was_kept_out =
+                is_kept_out && !is_used && self.may_fetch(index) && self.has_room_in_queue(index);
+        }
+    }
+
+    /// The threads in the order in which they may fetch in this cycle.
+    fn fetch_order(&self) -> SmallVec<[usize; MOST_THREADS]> {
+        let count = self.threads.len();
+        let mut order: SmallVec<[usize; MOST_THREADS]> =
+            (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
+        if self.parameters.choice == Choice::InstructionCount {
+            order.sort_by_key(|&index| {
+                let thread = &self.threads[index];
+                thread.queue_used + thread.scheduler_used.iter().sum::<u32>()
+            });
+        }
+        order
+    }
+
+    fn has_room_in_queue(&self, index: usize) -> bool {
+        let all = self.threads.iter().map(|thread| thread.queue_used).sum();
+        self.parameters.queue.has_room(self.threads[index].queue_used, all, 1)
+    }
+
+    /// Returns whether the thread used the front end in this cycle, which a loop buffer spares it.
+    fn fetch_thread(&mut self, index: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
+        if !self.may_fetch(index) {
+            return false;
+        }
+        let mut is_used = false;
+        let request = self.request(index, 0, 0);
+        let mut code = Code { memory, request, now: self.now };
+        let siblings = self.all(|thread| thread.queue_used) - self.threads[index].queue_used;
+        loop {
+            let thread = &mut self.threads[index];
+            let own = thread.queue_used;
+            let Some(place) = &thread.fetcher.path.current else { break };
+            let lowered =
+                &self.code[place.step.block as usize].instructions[place.instruction as usize];
+            let (slots, is_looping) = (u32::from(lowered.slots), place.is_looping);
+            if !self.parameters.queue.has_room(own, siblings + own, slots) && own > 0 {
+                break;
+            }
+            if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
+                // What was done towards it, such as a fetch of its first bytes, goes on in the next cycle.
+                self.is_active |= thread.fetcher.resume <= self.now;
+                break;
+            }
+            is_used |= !is_looping;
+            self.is_active = true;
+            if self.enqueue(index) {
+                break;
+            }
+        }
+        if budget.bytes > 0 {
+            self.fetch_ahead(index, budget, &mut code);
+        }
+        is_used
+    }
+
+    /// Fetches what lies straight on up to the next branch, if the decoders needed no fetch in this cycle.
+    fn fetch_ahead(&mut self, index: usize, budget: &mut Budget, code: &mut Code<'_>) {
+        let fetch = &self.front.fetch;
+        let fetcher = &mut self.threads[index].fetcher;
+        let Some(Place { step, address, .. }) =
+            fetcher.path.current.filter(|_| fetcher.is_decoding)
+        else {
+            return;
+        };
+        let ahead = address + u64::from(fetch.ahead);
+        if fetcher.predecoder.is_some() || !(address..ahead).contains(&fetcher.fetched_to) {
+            return;
+        }
+        let end = step.address + self.code[step.block as usize].bytes();
+        if fetcher.fetched_to < end {
+            budget.bytes = 0;
+            self.is_active |= fetcher.fetch_block(budget.each_fetch.into(), code).is_ok();
+        }
+    }
+
+    fn may_fetch(&mut self, index: usize) -> bool {
+        let thread = &mut self.threads[index];
+        if thread.fetcher.waits() {
+            let is_done = thread.is_drained() && !thread.has_stores(self.now);
+            let Some(from) = is_done.then(|| thread.feed.pass(self.now)).flatten() else {
+                return false;
+            };
+            thread.resumes = from;
+            thread.pages = thread.feed.pages();
+            self.predictor.enter(index, thread.pages.space());
+            let fetcher = &mut thread.fetcher;
+            fetcher.path.pass();
+            fetcher.resume = from;
+        }
+        self.begin(index);
+        let thread = &mut self.threads[index];
+        if thread.fetcher.awaits_branch {
+            let Some(branch) = thread.fetcher.branch else { return false };
+            let done = if branch < thread.head { self.now } else { thread.flights.at(branch).done };
+            if done == NEVER {
+                return false;
+            }
+            thread.fetcher.awaits_branch = false;
+            thread.fetcher.branch = None;
+            thread.fetcher.restart();
+            thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
+            thread.fetcher.path.redirect(thread.fetcher.resume);
+            // What is fetched then can be renamed in the next cycle.
+            thread.fetcher.refilled = thread.fetcher.resume + 1;
+        }
+        // A sibling's program may have kept it back since.
+        let resume = thread.fetcher.resume.max(self.front.microcode.until(index));
+        thread.fetcher.resume = resume;
+        resume <= self.now && thread.fetcher.path.current.is_some()
+    }
+
+    /// Puts an instruction into the queue and goes to the next. Returns whether fetch ends for now.
+    fn enqueue(&mut self, index: usize) -> bool {
+        let thread = &mut self.threads[index];
+        let Some(place) = &mut thread.fetcher.path.current else { return true };
+        let step = place.step;
+        let lowered = &self.code[step.block as usize].instructions[place.instruction as usize];
+        let values = lowered.memory.iter().fold(place.values, |at, memory| {
+            at + match memory.form {
+                corun_trace::Form::Single => 1,
+                corun_trace::Form::Repeated => 2,
+                corun_trace::Form::Lanes => 1 + thread.values[at as usize % VALUES] as u32,
+            }
+        });
+        thread.queue.push_back(Queued {
+            block: step.block,
+            instruction: place.instruction,
+            values: place.values,
+            slots: lowered.slots,
+            at: self.now + 1,
+            is_mispredicted: false,
+        });
+        thread.queue_used += u32::from(lowered.slots);
+        let address = place.address + u64::from(lowered.length);
+        if place.instruction + 1 < step.executed {
+            place.instruction += 1;
+            (place.address, place.values) = (address, values);
+            return false;
+        }
+        let reading = place.reading;
+        let end = self.ending(index);
+        self.advance(index);
+        let thread = &mut self.threads[index];
+        let fetcher = &mut thread.fetcher;
+        let Some(next) = &mut fetcher.path.current else { return true };
+        let (mut from, mut is_straight) = (next.from, next.address == address);
+        if is_straight {
+            next.reading = reading;
+        } else if let Some(Outcome::Right { .. }) = end
+            && reading.end == address
+            && let Some(reading) = {
+                let space = thread.pages.space() & !0xfff;
+                self.front.go_on(reading, next.address, space, thread.user)
+            }
+        {
+            // As if it were straight: neither another line, nor the bubble behind the branch.
+            (next.reading, from, is_straight) = (reading, 0, true);
+        } else {
+            fetcher.jump(thread.user, &mut self.front);
+        }
+        match end {
+            Some(Outcome::Resteer) => {
+                fetcher.restart();
+                fetcher.resume = self.now + self.parameters.resteer;
+                fetcher.path.redirect(fetcher.resume);
+            }
+            Some(Outcome::Mispredict) => {
+                if let Some(queued) = thread.queue.back_mut() {
+                    queued.is_mispredicted = true;
+                }
+                fetcher.awaits_branch = true;
+                thread.mispredicts += 1;
+            }
+            Some(Outcome::Right { .. }) | None if from > self.now => fetcher.resume = from,
+            Some(Outcome::Right { .. }) | None => return !is_straight,
+        }
+        true
+    }
+}

@@ -1,0 +1,116 @@
+//! What the front end has of a model, what it can do in a cycle, and how it asks memory for code.
+
+use crate::frontend::microcode::Sequencer;
+use crate::frontend::op_cache::{OpCache, Reading};
+use crate::frontend::predecoder::Claims;
+use crate::memory::{Memory, Reply, Request};
+use crate::sharing::{Divided, User};
+use corun_model::{CoreModel, Decoder, Fetch, LINE};
+
+/// What one cycle of the front end can still bring.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    /// Of the op cache: operations that it gave, how many it can give, and its lines.
+    pub(crate) operations: u32,
+    pub(crate) width: u32,
+    pub(crate) lines: u32,
+    /// The window of code of the first of them.
+    pub(crate) window: Option<u64>,
+    /// Operations that the thread's loop buffer gave.
+    pub(crate) looped: u32,
+    /// Of the decoders: instructions that they still take, and operations that they made.
+    pub(crate) instructions: u32,
+    pub(crate) decoded: u32,
+    /// Bytes of a fetch, as long as none was made, and always.
+    pub(crate) bytes: u32,
+    pub(crate) each_fetch: u32,
+    /// Whether nothing was taken from it yet.
+    pub(crate) is_first: bool,
+}
+
+/// Where the front end gets a thread's code from.
+pub(crate) struct Code<'m> {
+    pub(crate) memory: &'m mut Memory,
+    pub(crate) request: Request,
+    pub(crate) now: u64,
+}
+
+impl Code<'_> {
+    /// The line of a linear address, and when it can be decoded. The line behind it is asked for, too.
+    pub(crate) fn line(&mut self, linear: u64) -> Reply {
+        let request = Request { linear, ..self.request };
+        let reply = self.memory.fetch(request, self.now);
+        let next = linear.wrapping_add(LINE.into());
+        if next >> 12 == linear >> 12 {
+            self.memory.fetch_ahead(Request { linear: next, ..request }, self.now);
+        }
+        reply
+    }
+}
+
+/// What the front end asks of the model.
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(crate) fetch: Fetch,
+    /// Operations a cycle of a loop that is held in the queue.
+    pub(crate) looping: u32,
+    pub(crate) decoder: Decoder,
+    pub(crate) op_cache: Option<corun_model::OpCache>,
+    /// What it holds.
+    pub(crate) decoded: Option<Divided<OpCache>>,
+    pub(crate) claims: Claims,
+    /// Cycles lost on the way to a microprogram, where it takes any.
+    pub(crate) from_decoders: Option<u32>,
+    pub(crate) microcode: Sequencer,
+}
+
+impl Front {
+    /// Of a core with so many threads.
+    pub(crate) fn of(model: &CoreModel, threads: usize) -> Self {
+        let front = &model.front;
+        let decoded = front.op_cache.as_ref().map(|cache| {
+            Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
+        });
+        Self {
+            decoded,
+            claims: Claims::of(model, threads),
+            fetch: front.fetch.clone(),
+            looping: model.back.dispatch.entries,
+            decoder: front.decoder.clone(),
+            op_cache: front.op_cache.clone(),
+            from_decoders: front.microcode.from_decoders,
+            microcode: Sequencer::new(&front.microcode, threads),
+        }
+    }
+
+    /// What a trace cache's line goes on with behind a branch to this address.
+    pub(crate) fn go_on(
+        &mut self,
+        reading: Reading,
+        address: u64,
+        space: u64,
+        user: User,
+    ) -> Option<Reading> {
+        let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.traces);
+        let cache = self.decoded.as_mut().filter(|_| is_trace)?;
+        let reading = cache.of(user).go_on(reading, address ^ space)?;
+        Some(reading.at(reading.end ^ space))
+    }
+
+    /// What a cycle can bring: one of so many parts of what is fetched, and of what is decoded.
+    pub(crate) fn budget(&self, fetched: u32, decoded: u32) -> Budget {
+        let op_cache = self.op_cache.as_ref();
+        Budget {
+            operations: 0,
+            width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
+            lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
+            window: None,
+            looped: 0,
+            instructions: self.decoder.width.div_ceil(decoded),
+            decoded: 0,
+            bytes: (self.fetch.bytes / fetched).max(1),
+            each_fetch: (self.fetch.bytes / fetched).max(1),
+            is_first: true,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Warming: caches, translations and predictors see what a program does, and nothing is timed.
+//!
+//! That is many times faster than the pipeline, so that what lies long before a counted stretch can be
+//! there when it begins (Wunderlich and others 2003, "SMARTS: accelerating microarchitecture simulation
+//! via rigorous statistical sampling").
+
+use crate::frontend::branch::Outcome;
+use crate::frontend::{Core, Feed, Place};
+use crate::lsq::operands::lines;
+use crate::memory::{Memory, Reply};
+use crate::uops::{CodeBlock, Kind};
+use corun_model::LINE;
+
+/// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
+/// waits for the rest, so that buffers and links are no busier than they would be.
+const HIDDEN: u64 = 400;
+
+/// Steps in which a pipeline has finished what it has begun, whatever that is.
+const LONGEST_DRAIN: u64 = 1 << 22;
+
+/// Instructions that the pipeline must have done for their rate to be known.
+const TELLING: u64 = 4096;
+
+/// How long instructions take while nothing is timed: as long as in the pipeline the last time, so that what passes with
+/// time, such as what others bring into a cache, passes as it would.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// Cycles of an instruction.
+    rate: f64,
+    /// The cycle in which the next one is due, if it need not wait for a line.
+    due: f64,
+    /// Cycles and instructions when warming ended.
+    since: (u64, u64),
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { rate: 1.0, due: 0.0, since: (0, 0) }
+    }
+}
+
+impl Pace {
+    /// Warming begins, in this cycle and behind so many instructions.
+    fn begin(&mut self, now: u64, retired: u64) {
+        let (cycles, instructions) = (now - self.since.0, retired - self.since.1);
+        if instructions >= TELLING {
+            self.rate = cycles as f64 / instructions as f64;
+        }
+        self.due = now as f64;
+    }
+
+    /// The cycle behind an instruction. Waits for lines are no more than their part of how long it takes.
+    #[inline]
+    fn step(&mut self, now: u64) -> u64 {
+        self.due += self.rate;
+        now.max(self.due as u64)
+    }
+
+    fn end(&mut self, now: u64, retired: u64) {
+        self.since = (now, retired);
+    }
+}
+
+impl<F: Feed> Core<F> {
+    /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
+    /// caches and predictors notice them. Ends before that with the program, or at a gate.
+    ///
+    /// Returns `None` if what the pipeline has begun comes to no end.
+    #[must_use]
+    pub(crate) fn warm(&mut self, index: usize, until: u64, memory: &mut Memory) -> Option<()> {
+        if self.threads[index].retired >= until {
+            return Some(());
+        }
+        self.drain(index, memory)?;
+        self.begin(index);
+        self.pace.begin(self.now, self.threads[index].retired);
+        while let Some(place) = self.threads[index].fetcher.path.current {
+            if self.threads[index].retired >= until {
+                break;
+            }
+            let code = std::mem::take(&mut self.code);
+            self.show(index, place, &code[place.step.block as usize], memory);
+            self.code = code;
+            // What it would have cost is nobody's.
+            if self.ending(index) == Some(Outcome::Mispredict) {
+                self.threads[index].mispredicts += 1;
+            }
+            self.advance(index);
+            self.threads[index].fetcher.path.catch_up(self.now);
+        }
+        let thread = &mut self.threads[index];
+        self.pace.end(self.now, thread.retired);
+        let fetcher = &mut thread.fetcher;
+        fetcher.jump(thread.user, &mut self.front);
+        fetcher.restart();
+        fetcher.line = u64::MAX;
+        fetcher.resume = self.now;
+        Some(())
+    }
+
+    /// Lets the pipeline finish what it has begun, so that nothing of it lies behind what comes now.
+    fn drain(&mut self, index: usize, memory: &mut Memory) -> Option<()> {
+        let most = self.steps + LONGEST_DRAIN;
+        while !(self.threads[index].is_drained() && self.threads[index].stores.len() == 0) {
+            self.cycle(memory, |_, _| {});
+            if self.is_stuck || self.steps > most {
+                return None;
+            }
+        }
+        self.threads[index].fetcher.awaits_branch = false;
+        self.threads[index].fetcher.branch = None;
+        self.threads[index].fetcher.path.catch_up(self.now);
+        Some(())
+    }
+
+    /// Asks memory for what the rest of a step executes and touches.
+    fn show(&mut self, index: usize, place: Place, block: &CodeBlock, memory: &mut Memory) {
+        let (mut address, mut values) = (place.address, place.values);
+        let numbers = place.instruction..place.step.executed;
+        for number in numbers {
+            let Some(lowered) = block.instructions.get(number as usize) else { break };
+            let end = address.wrapping_add(lowered.length.into());
+            let last = end.wrapping_sub(1);
+            let fetcher = &mut self.threads[index].fetcher;
+            if fetcher.line != last / u64::from(LINE) {
+                fetcher.line = last / u64::from(LINE);
+                let reply = memory.fetch(self.request(index, 0, last), self.now);
+                self.wait_for(reply);
+            }
+            let instruction = u64::from(place.step.block << 6 ^ number);
+            for operation in &lowered.operations {
+                let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match operation.kind {
+                    Kind::Compute | Kind::StoreData(_) => continue,
+                    Kind::Load(of) => (of, Memory::load),
+                    Kind::StoreAddress(of) => (of, Memory::own),
+                    Kind::StreamAddress(of) => (of, Memory::stream),
+                };
+                let thread = &self.threads[index];
+                let at = thread.first_value(lowered, values, of);
+                let (linear, span) = thread.touched(&lowered.memory[usize::from(of)], at);
+                for linear in lines(linear, span) {
+                    let reply = ask(memory, self.request(index, instruction, linear), self.now);
+                    self.wait_for(reply);
+                }
+            }
+            let thread = &mut self.threads[index];
+            values = lowered.memory.iter().fold(values, |at, place| thread.behind(place, at));
+            address = end;
+            thread.retired += 1;
+            self.now = self.pace.step(self.now);
+        }
+    }
+
+    fn wait_for(&mut self, reply: Reply) {
+        self.now = self.now.max(reply.ready.saturating_sub(HIDDEN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::warm_up::*;
+
+    #[test]
+    fn an_instruction_takes_as_long_as_it_did_in_the_pipeline() {
+        let mut pace = Pace::default();
+        let after = |pace: &mut Pace, begin| (0..1000).fold(begin, |now, _| pace.step(now));
+        assert_eq!(after(&mut pace, 0), 1000, "nothing is known yet");
+        let now = 5 * TELLING;
+        pace.begin(now, 2 * TELLING);
+        assert_eq!(after(&mut pace, now), now + 2500);
+        pace.end(6 * TELLING, 10 * TELLING);
+        // Too few to tell.
+        let now = 9 * TELLING;
+        pace.begin(now, 11 * TELLING - 1);
+        assert_eq!(after(&mut pace, now), now + 2500);
+        // Who has waited for a line is late already, but for the last of the wait.
+        let late = now + 2500 + 600;
+        assert_eq!(after(&mut pace, late), now + 5000);
+    }
+}

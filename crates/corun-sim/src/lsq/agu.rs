@@ -1,0 +1,81 @@
+//! Accesses that begin in a cycle: one for each port that computes addresses, but that what is wider than an access of
+//! the core counts as several, which are then begun in the cycles behind it.
+
+use crate::uops::Kind;
+use corun_model::CoreModel;
+
+/// What still begins in this cycle, if anything may be too much.
+#[derive(Debug, Clone)]
+pub(crate) struct Begins {
+    /// As how many a wide load counts; none where wide accesses are in nobody's way.
+    wide_load: Option<f64>,
+    /// Bytes of the core's accesses.
+    width: u64,
+    a_cycle: f64,
+    left: f64,
+}
+
+impl Begins {
+    pub(crate) fn of(model: &CoreModel) -> Self {
+        let (loads, stores) = (&model.memory.loads, &model.memory.stores);
+        Self::new(loads.wide_as, loads.width, stores.address_ports.len())
+    }
+
+    fn new(wide_load: Option<f64>, width: u32, ports: usize) -> Self {
+        let a_cycle = ports as f64;
+        Self { wide_load, width: width.into(), a_cycle, left: a_cycle }
+    }
+
+    /// A cycle begins, with what wide accesses before it leave.
+    pub(crate) fn begin(&mut self) {
+        self.left = self.left.min(0.0) + self.a_cycle;
+    }
+
+    pub(crate) fn is_over(&self, kind: Kind) -> bool {
+        self.wide_load.is_some() && kind.is_access() && self.left <= 0.0
+    }
+
+    /// An access of so many bytes begins.
+    pub(crate) fn take(&mut self, kind: Kind, bytes: u64) {
+        let Some(wide_load) = self.wide_load.filter(|_| kind.is_access()) else { return };
+        self.left -= match kind {
+            Kind::Load(_) if bytes > self.width => wide_load,
+            _ => bytes.div_ceil(self.width).max(1) as f64,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lsq::agu::*;
+
+    #[test]
+    fn wide_accesses_begin_in_the_cycles_behind_them_too() {
+        let (load, store) = (Kind::Load(0), Kind::StoreAddress(0));
+        let mut begins = Begins::new(Some(2.75), 32, 3);
+        begins.begin();
+        begins.take(load, 64);
+        begins.take(Kind::Compute, 0);
+        assert!(!begins.is_over(store));
+        begins.take(store, 64);
+        assert!(begins.is_over(load) && !begins.is_over(Kind::Compute));
+        // 1.75 of 3 are taken.
+        begins.begin();
+        begins.take(load, 32);
+        assert!(!begins.is_over(load));
+        begins.take(load, 8);
+        assert!(begins.is_over(load));
+        begins.begin();
+        begins.begin();
+        (0..3).for_each(|_| begins.take(load, 1));
+        assert!(begins.is_over(load), "nothing is left over from cycles before");
+    }
+
+    #[test]
+    fn most_cores_have_a_port_for_each() {
+        let mut begins = Begins::new(None, 32, 1);
+        begins.begin();
+        (0..9).for_each(|_| begins.take(Kind::Load(0), 64));
+        assert!(!begins.is_over(Kind::Load(0)));
+    }
+}

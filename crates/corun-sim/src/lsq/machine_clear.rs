@@ -1,0 +1,94 @@
+//! Beginning anew where another core wrote what was loaded too early (memory ordering).
+//!
+//! x86 loads seem to happen in program order. A core loads ahead all the same, remembers the lines, and when
+//! one is taken from it before the load is retired, executes everything again from that load on.
+
+use crate::core::in_flight::{Flight, NEVER};
+use crate::core::thread::{Queued, Thread};
+use crate::core::{Core, Feed};
+use crate::lsq::operands::lines;
+use crate::memory::Memory;
+
+impl<F: Feed> Core<F> {
+    /// Looks for loads of lines that other cores have taken by now.
+    pub(crate) fn notice_taken(&mut self, memory: &mut Memory) {
+        let (now, shift) = (self.now, self.parameters.line_shift);
+        self.next_taken = None;
+        let Some(taken) = memory.taken(self.number).filter(|taken| !taken.is_empty()) else {
+            return;
+        };
+        for (line, at) in taken.extract_if(.., |(_, at)| *at <= now) {
+            for thread in &mut self.threads {
+                let is_there = |flight: &Flight| {
+                    let mut all = lines(flight.address, flight.span.into());
+                    all.any(|at| thread.pages.physical(at) >> shift == line)
+                };
+                // What it began anew with is not too early again: every thread gets on.
+                let spared = thread.rob.front().filter(|_| thread.is_anew);
+                let first = spared.map_or(thread.oldest, |oldest| oldest.end);
+                let early = (first..thread.next).find(|&sequence| {
+                    let flight = thread.flights.at(sequence);
+                    flight.can_be_taken_back() && flight.done <= at && is_there(flight)
+                });
+                thread.too_early = thread.too_early.into_iter().chain(early).min();
+            }
+        }
+        self.next_taken = taken.iter().map(|(_, at)| *at).min();
+    }
+
+    /// Everything that a thread has not retired comes again.
+    pub(crate) fn begin_again(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        self.wheel.forget(index);
+        self.ports.iter_mut().for_each(|ports| ports.forget(index));
+        for sequence in thread.head..thread.next {
+            let flight = thread.flights.at(sequence);
+            if flight.done == NEVER && flight.has_port {
+                let port = usize::from(flight.port);
+                let scheduler = usize::from(self.parameters.ports[port].scheduler);
+                self.scheduler_used[scheduler] -= 1;
+                thread.scheduler_used[scheduler] -= 1;
+                let ports = &mut self.ports[self.parameters.set_of(index, port)];
+                ports.assigned[port] -= 1;
+                ports.counts.take_back(flight.port);
+            }
+        }
+        let code = &self.code;
+        // What is renamed in part has taken its first slots only.
+        thread.stack.redo(thread.rob_used.saturating_sub(thread.debt));
+        for renamed in thread.rob.drain(..).rev().filter(|renamed| renamed.instructions > 0) {
+            let Queued { block, instruction, .. } = renamed.queued;
+            let slots = code[block as usize].instructions[instruction as usize].slots;
+            let is_mispredicted =
+                renamed.queued.is_mispredicted && thread.fetcher.await_again(renamed.end - 1);
+            let queued = Queued { slots, is_mispredicted, ..renamed.queued };
+            thread.queue_used += u32::from(slots);
+            thread.queue.push_front(queued);
+        }
+        thread.forget();
+        thread.cleared = self.now + self.parameters.clear;
+        self.is_active = true;
+    }
+}
+
+impl<F> Thread<F> {
+    /// Nothing is in flight.
+    fn forget(&mut self) {
+        (self.oldest, self.head) = (self.next, self.next);
+        self.rob_used = 0;
+        self.debt = 0;
+        self.registers.fill(0);
+        self.copies.forget();
+        self.registers_used = [0; 3];
+        self.loads_used = 0;
+        self.unasked.clear();
+        self.stores.forget();
+        self.stack_moved = false;
+        self.is_held = false;
+        self.starved = None;
+        self.lent = Default::default();
+        self.too_early = None;
+        self.is_anew = true;
+        (self.paused, self.exposed) = (0, 0);
+    }
+}

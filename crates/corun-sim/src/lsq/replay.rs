@@ -1,0 +1,67 @@
+//! Loads that have their addresses, and of which memory cannot be asked yet: the first level misses them, and all buffers
+//! for its misses are taken. Those that came first ask first; what prefetchers bring until then they find.
+
+use smallvec::SmallVec;
+
+use crate::core::in_flight::Handle;
+use crate::core::thread::MOST_THREADS;
+use crate::core::{Core, Feed};
+use crate::memory::{Memory, Request};
+
+impl<F: Feed> Core<F> {
+    /// Lets a load wait if it has to.
+    pub(crate) fn must_wait(&mut self, handle: Handle, memory: &mut Memory) -> bool {
+        // What a store hands over never misses.
+        let is_forwarded = self.flight(handle).is_forwarded;
+        if is_forwarded || memory.may_ask(self.wanted(handle), self.now).is_ok() {
+            return false;
+        }
+        let thread = &mut self.threads[handle.thread()];
+        thread.unasked.push_back(handle);
+        thread.flights.get_mut(handle).wait_for_buffer();
+        true
+    }
+
+    /// Asks for what can be asked for by now.
+    pub(crate) fn ask_anew(&mut self, memory: &mut Memory) {
+        self.next_ask = None;
+        if self.threads.iter().all(|thread| thread.unasked.is_empty()) {
+            return;
+        }
+        // Of all threads, the oldest first: none takes every buffer from another.
+        let mut threads: SmallVec<[usize; MOST_THREADS]> = (0..self.threads.len())
+            .filter(|&index| !self.threads[index].unasked.is_empty())
+            .collect();
+        while let Some((place, handle)) = self.oldest_unasked(&threads) {
+            if let Err(free) = memory.may_ask(self.wanted(handle), self.now) {
+                self.next_ask = self.next_ask.into_iter().chain([free]).min();
+                threads.swap_remove(place);
+                continue;
+            }
+            let thread = &mut self.threads[handle.thread()];
+            thread.unasked.pop_front();
+            if thread.unasked.is_empty() {
+                threads.swap_remove(place);
+            }
+            let flight = self.flight(handle);
+            let latency = u64::from(flight.latency) + u64::from(flight.extra);
+            let done = self.load_now(handle, latency, memory);
+            self.is_active = true;
+            self.finish(handle, done, None);
+        }
+    }
+
+    /// The first line that a load wants.
+    fn wanted(&self, handle: Handle) -> Request {
+        let flight = self.flight(handle);
+        self.request(handle.thread(), flight.instruction.into(), flight.address)
+    }
+
+    /// The one that comes next, and the place of its thread among `threads`.
+    fn oldest_unasked(&self, threads: &[usize]) -> Option<(usize, Handle)> {
+        let first = |&index: &usize| self.threads[index].unasked.front().copied();
+        let fronts = threads.iter().enumerate();
+        let fronts = fronts.filter_map(|(place, index)| Some((place, first(index)?)));
+        fronts.min_by_key(|&(_, handle)| self.flight(handle).age)
+    }
+}

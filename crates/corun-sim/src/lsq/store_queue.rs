@@ -1,0 +1,202 @@
+//! Stores from renaming until they have reached the cache.
+
+use std::collections::VecDeque;
+
+use crate::core::in_flight::Handle;
+
+/// Stores of one thread in program order.
+#[derive(Debug)]
+pub(crate) struct StoreQueue {
+    stores: VecDeque<Store>,
+    /// The number of the oldest.
+    first: u64,
+    /// For eight bytes at a time the youngest store to them, by a hash.
+    youngest: Vec<u64>,
+    /// The same for eight bytes of any page.
+    of_offset: Vec<u64>,
+    /// So many of the oldest are retired.
+    retired: usize,
+    /// From when on the oldest may reach the cache.
+    free: u64,
+}
+
+/// A store on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    /// The first byte, physical and linear.
+    pub(crate) address: u64,
+    pub(crate) linear: u64,
+    pub(crate) size: u16,
+    /// Whether it goes past the caches.
+    pub(crate) streams: bool,
+    /// A number for its instruction.
+    pub(crate) instruction: u32,
+    /// The place's name, and the versions of its registers.
+    pub(crate) name: u32,
+    pub(crate) versions: [u64; 2],
+    /// Whether its address was the stack pointer and a displacement.
+    pub(crate) is_on_stack: bool,
+    /// The operation that hands its data over.
+    pub(crate) data: u64,
+    /// From when on its line can be written, once it was asked for.
+    pub(crate) granted: Option<u64>,
+    /// Loads that wait until it has reached the cache, and so many cycles longer.
+    pub(crate) waiting: Vec<(Handle, u32)>,
+}
+
+/// Stores that have left the queue for a line that another core still has: a write-combining buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Gathered {
+    line: u64,
+    until: u64,
+}
+
+impl Gathered {
+    /// Whether a store to a line may leave the queue, too: into the same buffer, or once that is empty.
+    pub(crate) fn may_follow(self, line: u64, now: u64) -> bool {
+        self.until <= now || self.line == line
+    }
+
+    /// Takes a store to a line that will be there then.
+    pub(crate) fn take(&mut self, line: u64, until: u64) {
+        *self = Self { line, until };
+    }
+
+    /// When it is empty.
+    pub(crate) fn until(self) -> u64 {
+        self.until
+    }
+}
+
+/// How a store concerns a load of some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Overlap {
+    /// It writes all of them.
+    Whole(u64),
+    /// It writes some of them.
+    Part(u64),
+}
+
+const HASHED: usize = 1 << 10;
+/// Eights of a page.
+const OFFSETS: usize = 1 << 9;
+
+impl Default for StoreQueue {
+    fn default() -> Self {
+        Self {
+            stores: VecDeque::new(),
+            first: 1,
+            youngest: vec![0; HASHED],
+            of_offset: vec![0; OFFSETS],
+            retired: 0,
+            free: 0,
+        }
+    }
+}
+
+fn eights(address: u64, size: u16) -> impl Iterator<Item = usize> {
+    let last = address.wrapping_add(u64::from(size.max(1)) - 1) >> 3;
+    let first = address >> 3;
+    (0..=last.wrapping_sub(first).min(15)).map(move |ahead| (first + ahead) as usize % HASHED)
+}
+
+impl StoreQueue {
+    pub(crate) fn len(&self) -> u32 {
+        self.stores.len() as u32
+    }
+
+    /// Adds the youngest; returns its number.
+    pub(crate) fn push(&mut self, store: Store) -> u64 {
+        let number = self.first + self.stores.len() as u64;
+        for eight in eights(store.address, store.size) {
+            self.youngest[eight] = number;
+            self.of_offset[eight % OFFSETS] = number;
+        }
+        self.stores.push_back(store);
+        number
+    }
+
+    pub(crate) fn get(&self, number: u64) -> &Store {
+        &self.stores[(number - self.first) as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u64) -> &mut Store {
+        &mut self.stores[(number - self.first) as usize]
+    }
+
+    /// The number of the youngest, if there is one.
+    pub(crate) fn youngest(&self) -> Option<u64> {
+        (!self.stores.is_empty()).then(|| self.first + self.stores.len() as u64 - 1)
+    }
+
+    /// The youngest store that writes some of these bytes.
+    pub(crate) fn overlap(&self, address: u64, size: u16) -> Option<Overlap> {
+        let hashed = eights(address, size).map(|eight| self.youngest[eight]).max().unwrap_or(0);
+        if hashed < self.first {
+            return None;
+        }
+        let end = address + u64::from(size.max(1));
+        let candidates = (self.first..=hashed).rev();
+        for number in candidates {
+            let store = self.get(number);
+            let store_end = store.address + u64::from(store.size.max(1));
+            if store.address < end && address < store_end {
+                let is_whole = store.address <= address && end <= store_end;
+                return Some(if is_whole { Overlap::Whole(number) } else { Overlap::Part(number) });
+            }
+        }
+        None
+    }
+
+    /// Whether a store to another place is on its way whose address has the same lowest bits.
+    pub(crate) fn has_alias(&self, address: u64, size: u16) -> bool {
+        const PAGE: u64 = 1 << 12;
+        let numbers = eights(address, size).map(|eight| self.of_offset[eight % OFFSETS]);
+        let on_their_way = numbers.filter(|&number| number >= self.first);
+        let mut stores = on_their_way.map(|number| self.get(number));
+        stores.any(|store| {
+            let (at, other) = (address % PAGE, store.address % PAGE);
+            let meets =
+                at < other + u64::from(store.size.max(1)) && other < at + u64::from(size.max(1));
+            meets && address / PAGE != store.address / PAGE
+        })
+    }
+
+    /// Marks the oldest stores that are not yet so as retired.
+    pub(crate) fn retire(&mut self, count: u8) {
+        self.retired = (self.retired + usize::from(count)).min(self.stores.len());
+    }
+
+    /// The oldest, if it may reach the cache.
+    pub(crate) fn ready(&mut self, now: u64) -> Option<&mut Store> {
+        self.stores.front_mut().filter(|_| self.retired > 0 && self.free <= now)
+    }
+
+    /// Forgets those that are not retired, and the loads that wait for the others.
+    pub(crate) fn forget(&mut self) {
+        self.stores.truncate(self.retired);
+        self.youngest.fill(0);
+        self.of_offset.fill(0);
+        for (number, store) in (self.first..).zip(&mut self.stores) {
+            store.waiting.clear();
+            for eight in eights(store.address, store.size) {
+                self.youngest[eight] = number;
+                self.of_offset[eight % OFFSETS] = number;
+            }
+        }
+    }
+
+    /// Takes the oldest off; the next one may follow from `free` on.
+    pub(crate) fn pop(&mut self, free: u64) -> Option<Store> {
+        self.first += 1;
+        self.retired = self.retired.saturating_sub(1);
+        self.free = free;
+        self.stores.pop_front()
+    }
+
+    /// When the oldest goes on.
+    pub(crate) fn next_event(&self) -> Option<u64> {
+        let oldest = self.stores.front().filter(|_| self.retired > 0)?;
+        Some(self.free.max(oldest.granted.unwrap_or(0)))
+    }
+}

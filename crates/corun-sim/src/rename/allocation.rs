@@ -1,0 +1,271 @@
+//! Places for what is renamed: entries of buffers and schedulers beside those that siblings have, and the
+//! port of each operation.
+
+use crate::core::cycle_stack::{Component, Shared};
+use crate::core::in_flight::CAPACITY;
+use crate::core::limit::Limit;
+use crate::core::parameters::Parameters;
+use crate::core::thread::{MOST_THREADS, Thread};
+use crate::core::{Core, Feed};
+use crate::execute::ports::{MOST_PORTS, members};
+use crate::uops::{CodeInstruction, Operation, PortSet};
+use corun_model::Binding;
+
+/// Ports given to an instruction's operations, and what of each scheduler that takes.
+#[derive(Debug)]
+pub(crate) struct Seats {
+    pub(crate) ports: Vec<u8>,
+    taken: [u16; MOST_PORTS],
+    /// Whose turn it is of a pair of load ports, of each set of ports.
+    pub(crate) turns: [bool; 1 + MOST_THREADS],
+    /// The turns before this instruction.
+    pub(crate) turns_before: [bool; 1 + MOST_THREADS],
+    /// Whether it found no place because siblings have what the thread may have.
+    pub(crate) is_crowded: bool,
+}
+
+impl Seats {
+    pub(crate) fn new() -> Self {
+        Self {
+            ports: Vec::new(),
+            taken: [0; MOST_PORTS],
+            turns: [false; 1 + MOST_THREADS],
+            turns_before: [false; 1 + MOST_THREADS],
+            is_crowded: false,
+        }
+    }
+}
+
+/// Bits of the number of a port.
+const PORT_BITS: u32 = PortSet::BITS.ilog2();
+
+/// Cycles without an entry from which on a thread is let in first.
+const STARVED: u64 = 100;
+
+impl<F: Feed> Core<F> {
+    /// A thread that siblings have left no entry for so long that it must have the next: no buffer lets
+    /// one thread starve another.
+    pub(crate) fn starving(&self) -> Option<usize> {
+        let is_long = |thread: &Thread<F>| thread.starved.is_some_and(|at| at + STARVED < self.now);
+        if self.threads.len() == 1 { None } else { self.threads.iter().position(is_long) }
+    }
+
+    /// The sum over all threads.
+    pub(crate) fn all(&self, used: impl Fn(&Thread<F>) -> u32) -> u32 {
+        self.threads.iter().map(used).sum()
+    }
+
+    /// Whether a buffer has no room for `wanted` more entries of a thread, and if so, what the thread's
+    /// slots are lost to.
+    fn check(
+        &mut self,
+        index: usize,
+        limit: Limit,
+        wanted: u32,
+        used: impl Fn(&Thread<F>) -> u32,
+        (buffer, shared): (Component, Shared),
+    ) -> Result<(), Result<Component, Component>> {
+        let own = used(&self.threads[index]);
+        let all = if self.threads.len() == 1 { own } else { self.all(used) };
+        // What needs more than there is goes when nothing else is there.
+        let never_fits = wanted > limit.own.min(limit.all);
+        if limit.has_room(own, all, wanted) || (never_fits && own == 0 && all == own) {
+            return Ok(());
+        }
+        let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
+        // What never fits waits until its siblings hold nothing, too.
+        self.seats.is_crowded = own + wanted <= limit.own || (never_fits && own == 0);
+        Err(match is_taken {
+            true => Ok(self.lost(index, (buffer, shared), own, limit.alone - own)),
+            false => Err(buffer),
+        })
+    }
+
+    /// Finds a place for everything that the instruction needs, or says what is full: what the slots are
+    /// lost to, or else what they are lost to unless the oldest operation is to blame.
+    pub(crate) fn seat(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        place: u32,
+    ) -> Result<(), Result<Component, Component>> {
+        self.seats.is_crowded = false;
+        let thread = &self.threads[index];
+        let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
+        let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
+        if in_flight > CAPACITY && !is_alone {
+            return Err(Err(Component::ReorderBuffer));
+        }
+        if !self.fits(index, lowered) {
+            self.check_all(index, lowered)?;
+        }
+        self.seats.ports.clear();
+        self.seats.taken = [0; MOST_PORTS];
+        self.seats.turns = self.seats.turns_before;
+        let mut full = Ok(());
+        for operation in &lowered.operations {
+            full = self.take_port(index, operation, place);
+            if full.is_err() {
+                break;
+            }
+        }
+        if full.is_err() {
+            self.leave_seat(index, lowered);
+        }
+        full
+    }
+
+    /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
+    fn fits(&self, index: usize, lowered: &CodeInstruction) -> bool {
+        let Parameters { rob, registers, load_queue, store_queue, .. } = &self.parameters;
+        let [integer, vector, mask] = lowered.registers;
+        self.has_room(index, rob, lowered.renamed.max(1), |thread| thread.rob_used)
+            && self.has_room(index, &registers[0], integer, |thread| thread.registers_used[0])
+            && self.has_room(index, &registers[1], vector, |thread| thread.registers_used[1])
+            && self.has_room(index, &registers[2], mask, |thread| thread.registers_used[2])
+            && self.has_room(index, load_queue, lowered.loads, |thread| thread.loads_used)
+            && self.has_room(index, store_queue, lowered.stores, |thread| thread.stores.len())
+    }
+
+    #[inline]
+    fn has_room(
+        &self,
+        index: usize,
+        limit: &Limit,
+        wanted: u8,
+        used: impl Fn(&Thread<F>) -> u32,
+    ) -> bool {
+        let own = used(&self.threads[index]);
+        let all = || if self.threads.len() == 1 { own } else { self.all(used) };
+        wanted == 0 || limit.has_room(own, all(), wanted.into())
+    }
+
+    /// The same one by one, to say which of them is full.
+    #[cold]
+    fn check_all(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+    ) -> Result<(), Result<Component, Component>> {
+        let slots = u32::from(lowered.renamed.max(1));
+        let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
+        self.check(index, self.parameters.rob, slots, |thread| thread.rob_used, rob)?;
+        for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
+            let used = |thread: &Thread<F>| thread.registers_used[file];
+            let registers = (Component::Registers, Shared::Registers);
+            self.check(index, self.parameters.registers[file], wanted.into(), used, registers)?;
+        }
+        if lowered.loads > 0 {
+            let queue = (Component::LoadQueue, Shared::LoadQueue);
+            let used = |thread: &Thread<F>| thread.loads_used;
+            self.check(index, self.parameters.load_queue, lowered.loads.into(), used, queue)?;
+        }
+        if lowered.stores > 0 {
+            let queue = (Component::StoreQueue, Shared::StoreQueue);
+            let used = |thread: &Thread<F>| thread.stores.len();
+            self.check(index, self.parameters.store_queue, lowered.stores.into(), used, queue)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the ports of an instruction back that is not renamed after all.
+    pub(crate) fn leave_seat(&mut self, index: usize, lowered: &CodeInstruction) {
+        for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
+            let port = usize::from(port);
+            if operation.ports != 0 {
+                let set = self.parameters.set_of(index, port);
+                self.ports[set].assigned[port] -= 1;
+            }
+        }
+    }
+
+    /// Gives the instruction's next operation one of its ports, if a scheduler has room. The instruction
+    /// begins at `place` of what is renamed in this cycle.
+    fn take_port(
+        &mut self,
+        index: usize,
+        operation: &Operation,
+        place: u32,
+    ) -> Result<(), Result<Component, Component>> {
+        let ports = operation.ports;
+        if ports == 0 {
+            self.seats.ports.push(0);
+            return Ok(());
+        }
+        let lowest = ports.trailing_zeros() as usize;
+        let set = self.parameters.set_of(index, lowest);
+        let port = match self.ports[set].counts.binding {
+            Binding::Fewest => self.best_port(index, ports),
+            _ => self.bound_port(index, set, ports, place + u32::from(operation.slot)),
+        };
+        let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
+        self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
+        let set = self.parameters.set_of(index, port);
+        self.ports[set].assigned[port] += 1;
+        self.seats.ports.push(port as u8);
+        Ok(())
+    }
+
+    /// What slots are lost to when the scheduler of a port has no room.
+    fn full_scheduler(&mut self, index: usize, port: usize) -> Result<Component, Component> {
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        let limit = self.parameters.schedulers[scheduler];
+        let taken = u32::from(self.seats.taken[scheduler]);
+        let own = self.threads[index].scheduler_used[scheduler] + taken;
+        // An instruction that needs more than its part waits until its siblings hold nothing.
+        self.seats.is_crowded = own < limit.own || own == taken;
+        if self.threads.len() > 1 && limit.is_taken(own, 1) {
+            let what = (Component::Scheduler, Shared::Scheduler);
+            return Ok(self.lost(index, what, own, limit.alone - own));
+        }
+        Err(Component::Scheduler)
+    }
+
+    /// Whether a scheduler has no room for one more operation of a thread. An empty one takes an
+    /// instruction that needs more than it has.
+    #[inline]
+    fn is_full(&self, index: usize, scheduler: usize) -> bool {
+        let taken = u32::from(self.seats.taken[scheduler]);
+        let limit = self.parameters.schedulers[scheduler];
+        let own = self.threads[index].scheduler_used[scheduler];
+        let all = self.scheduler_used[scheduler];
+        ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
+    }
+
+    /// The port that is given by the place among what is renamed in a cycle, if its scheduler has room.
+    fn bound_port(
+        &mut self,
+        index: usize,
+        set: usize,
+        ports: PortSet,
+        place: u32,
+    ) -> Option<usize> {
+        let place = place % self.parameters.dispatch;
+        let port = self.ports[set].counts.choose(ports, place, &mut self.seats.turns[set]);
+        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        (self.parameters.whole_groups || !self.is_full(index, scheduler)).then_some(port)
+    }
+
+    /// Of these ports the one that fewest operations were given to, in a scheduler with room.
+    fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
+        let own_ports = self.parameters.own_ports;
+        let shared = &self.ports[0];
+        let own = if own_ports == 0 { shared } else { &self.ports[1 + index] };
+        while ports != 0 {
+            let mut best = ports.trailing_zeros() as usize;
+            if !ports.is_power_of_two() {
+                // Chosen without branches, which the simulating core would predict badly.
+                let load = |port: usize| {
+                    let set = if own_ports >> port & 1 == 0 { shared } else { own };
+                    set.load(port, self.now) << PORT_BITS | port as u64
+                };
+                best = members(ports).map(load).min()? as usize % MOST_PORTS;
+            }
+            if !self.is_full(index, usize::from(self.parameters.ports[best].scheduler)) {
+                return Some(best);
+            }
+            ports &= !(1 << best);
+        }
+        None
+    }
+}

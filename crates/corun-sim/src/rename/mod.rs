@@ -1,0 +1,602 @@
+//! Renaming: operations take their places in the back end, and learn what they wait for.
+
+pub(crate) mod allocation;
+pub(crate) mod move_elimination;
+pub(crate) mod port_assignment;
+
+use corun_trace::Direction;
+
+use corun_trace::Form;
+
+use crate::core::cycle_stack::{Component, Shared};
+use crate::core::in_flight::{Handle, NEVER};
+use crate::core::limit::Limit;
+use crate::core::parameters::Parameters;
+use crate::core::thread::{Lent, Queued, Renamed, Thread};
+use crate::core::{Core, Feed};
+use crate::lsq::predictive_forwarding::Before;
+use crate::lsq::store_queue::{Overlap, Store};
+use crate::memory::Origin;
+use crate::uops::{CodeBlock, CodeInstruction, Effect, Kind, Memory as Place, Operation, Source};
+use corun_model::{MemoryRenaming, Policy};
+
+/// A buffer without room for a thread, of which that has `own` entries.
+struct Full {
+    what: (Component, Shared),
+    limit: Limit,
+    own: u32,
+}
+
+/// The index of the code that holds nothing but the update of the stack pointer.
+pub(crate) const STACK_UPDATE: (u32, u32) = (0, 0);
+
+impl<F: Feed> Core<F> {
+    pub(crate) fn rename(&mut self) {
+        let count = self.threads.len();
+        for ports in &mut self.ports {
+            ports.counts.begin(self.now);
+        }
+        let (whole, policy) = (self.parameters.dispatch, self.parameters.dispatching);
+        let mut width = whole;
+        let turn = self.rename_turn;
+        let mut is_taken = false;
+        let starving = self.starving();
+        let code = std::mem::take(&mut self.code);
+        for place in 0..count {
+            let index = turn.thread(place, count);
+            let most = match policy {
+                _ if starving.is_some_and(|starving| starving != index) => 0,
+                Policy::Replicated => whole,
+                Policy::Partitioned => (whole / self.active).max(1),
+                Policy::Shared | Policy::Alternating => width,
+            };
+            let (used, lost_to) = self.rename_thread(index, most, &code);
+            width = match policy {
+                Policy::Alternating if used > 0 => 0,
+                _ => width.saturating_sub(used),
+            };
+            if used > 0 && !is_taken {
+                self.rename_turn.take(index);
+                is_taken = true;
+            }
+            self.threads[index].stack.note(used, lost_to);
+        }
+        self.code = code;
+    }
+
+    /// Returns the slots used, and what the others are lost to.
+    fn rename_thread(&mut self, index: usize, width: u32, code: &[CodeBlock]) -> (u32, Component) {
+        let debt = self.threads[index].debt.min(width);
+        self.threads[index].debt -= debt;
+        let mut used = debt;
+        let mut moves = self.parameters.moves_a_cycle;
+        let count = self.threads.len();
+        self.threads[index].copies.begin(self.now);
+        let lacking = self.lacks_room(index);
+        if lacking.as_ref().is_some_and(|full| full.own == 0) {
+            // Siblings alone fill it.
+            let since = self.threads[index].starved.unwrap_or(self.now);
+            self.threads[index].starved = Some(since);
+        }
+        match lacking {
+            Some(Full { what, limit, own })
+                if count > 1 && limit.is_taken(own, self.parameters.dispatch) =>
+            {
+                return (0, self.lost(index, what, own, limit.alone - own));
+            }
+            Some(Full { what: (full, _), .. }) => return (0, self.cause(index, full)),
+            None => {}
+        }
+        let mut is_first = true;
+        while used < width || (is_first && width == 0) {
+            is_first = false;
+            let thread = &self.threads[index];
+            if thread.cleared > self.now {
+                return (used, Component::Memory(Origin::OtherCore));
+            }
+            let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
+                return (used, self.starved(index));
+            };
+            if thread.is_held || thread.paused > self.now {
+                return (used, Component::Serializing);
+            }
+            let next = &code[queued.block as usize].instructions[queued.instruction as usize];
+            let must_wait =
+                !thread.rob.is_empty() || (next.is_draining && thread.has_stores(self.now));
+            if next.is_serializing && must_wait {
+                return (used, self.cause(index, Component::Serializing));
+            }
+            let needs_update = thread.stack_moved && next.uses_stack_pointer;
+            let (block, instruction) = STACK_UPDATE;
+            let update = &code[block as usize].instructions[instruction as usize];
+            let lowered = self.executed(index, if needs_update { update } else { next });
+            if lowered.renamed > lowered.slots
+                && used > 0
+                && used + u32::from(lowered.renamed) > self.parameters.dispatch
+            {
+                // What was one operation until now is not torn apart over two cycles.
+                return (used, Component::FrontEnd);
+            }
+            if let Err(full) = self.seat(index, lowered, used) {
+                let thread = &mut self.threads[index];
+                let since = thread.starved.unwrap_or(self.now);
+                thread.starved = (self.seats.is_crowded && used == 0).then_some(since);
+                return (used, full.unwrap_or_else(|full| self.cause(index, full)));
+            }
+            self.threads[index].starved = None;
+            if width == 0 {
+                self.leave_seat(index, lowered);
+                return (0, Component::Sibling(Shared::Dispatch));
+            }
+            let is_move = matches!(lowered.effect, Effect::Move(..));
+            let slots = lowered.renamed;
+            let renamed = Queued { slots, ..queued };
+            self.rename_instruction(index, lowered, &renamed, needs_update);
+            self.is_active = true;
+            used += u32::from(slots);
+            let thread = &mut self.threads[index];
+            if needs_update {
+                thread.stack_moved = false;
+            } else {
+                thread.queue.pop_front();
+                thread.queue_used -= u32::from(queued.slots);
+            }
+            if is_move {
+                moves -= 1;
+                if moves == 0 {
+                    break;
+                }
+            }
+        }
+        let is_cut = used >= width && width < self.parameters.dispatch;
+        let lost_to = match is_cut && self.has_next(index, code, used) {
+            true => Component::Sibling(Shared::Dispatch),
+            false => Component::FrontEnd,
+        };
+        let thread = &mut self.threads[index];
+        thread.debt += used.saturating_sub(width);
+        (used.min(width), lost_to)
+    }
+
+    /// Whether a thread has one more instruction to rename, and room for it.
+    fn has_next(&mut self, index: usize, code: &[CodeBlock], used: u32) -> bool {
+        let thread = &self.threads[index];
+        let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
+            return false;
+        };
+        let next = &code[queued.block as usize].instructions[queued.instruction as usize];
+        let lowered = self.executed(index, next);
+        let has_room = self.seat(index, lowered, used).is_ok();
+        if has_room {
+            self.leave_seat(index, lowered);
+        }
+        has_room
+    }
+
+    /// What has no room for all that is renamed in a cycle, where the core asks for that.
+    fn lacks_room(&self, index: usize) -> Option<Full> {
+        let Parameters { whole_groups, dispatch, rob, ref schedulers, .. } = self.parameters;
+        let thread = &self.threads[index];
+        if !whole_groups || thread.queue.front().is_none_or(|queued| queued.at > self.now) {
+            return None;
+        }
+        let used = &thread.scheduler_used;
+        let in_rob = self.all(|thread| thread.rob_used);
+        if in_rob > 0 && !rob.has_room(thread.rob_used, in_rob, dispatch) {
+            let what = (Component::ReorderBuffer, Shared::ReorderBuffer);
+            return Some(Full { what, limit: rob, own: thread.rob_used });
+        }
+        let mut all = schedulers.iter().zip(used.iter().zip(&self.scheduler_used));
+        let is_full = |limit: &Limit, own, all| all > 0 && !limit.has_room(own, all, dispatch);
+        let (limit, (&own, _)) = all.find(|(limit, (own, all))| is_full(limit, **own, **all))?;
+        let what = (Component::Scheduler, Shared::Scheduler);
+        Some(Full { what, limit: *limit, own })
+    }
+
+    /// The instruction, or what is executed in its place: a copy that cannot be eliminated.
+    fn executed<'c>(&self, index: usize, lowered: &'c CodeInstruction) -> &'c CodeInstruction {
+        match (lowered.effect, &lowered.executed) {
+            (Effect::Move(to, _), Some(executed)) if !self.threads[index].copies.has_place(to) => {
+                executed
+            }
+            _ => lowered,
+        }
+    }
+
+    /// Why there is nothing to rename.
+    fn starved(&self, index: usize) -> Component {
+        let thread = &self.threads[index];
+        if thread.paused > self.now {
+            Component::Serializing
+        } else if thread.fetcher.recovers(self.now) {
+            Component::Mispredict
+        } else if let Some(displaced) = thread.fetcher.displaced(self.now) {
+            let is_second = displaced.is_second;
+            Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
+        } else if thread.fetcher.was_kept_out() {
+            Component::Sibling(Shared::FrontEnd)
+        } else if thread.fetcher.has_nothing() {
+            let waits = thread.fetcher.waits();
+            self.cause(index, if waits { Component::Waiting } else { Component::FrontEnd })
+        } else {
+            Component::FrontEnd
+        }
+    }
+
+    /// What slots are lost to when siblings have entries of a full buffer of which the thread would have
+    /// `more` beside its `own` by itself.
+    ///
+    /// If its oldest operation is a miss, that many more instructions could be under way meanwhile, and misses
+    /// among them be over sooner: with misses that do not wait for each other a window of W(1 + g) instructions spares
+    /// g / (1 + g) of the time that one of W takes, so that this share is the siblings'. Else a chain of short operations
+    /// is no sooner at its end, and the siblings are to blame until the entries would be full. Where the oldest
+    /// operation waits for a port or a line that a sibling took, that is what counts.
+    pub(crate) fn lost(
+        &mut self,
+        index: usize,
+        (full, shared): (Component, Shared),
+        own: u32,
+        more: u32,
+    ) -> Component {
+        let cause = self.cause(index, full);
+        if matches!(cause, Component::Sibling(_) | Component::Port(_)) {
+            return cause;
+        }
+        let Parameters { rob, dispatch, .. } = self.parameters;
+        let (now, thread) = (self.now, &mut self.threads[index]);
+        let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
+        if thread.lent.to.is_none_or(|head| is_miss && head != thread.head) {
+            let done = thread.flights.at(thread.head).done;
+            if is_miss && done == NEVER {
+                // It waits for a buffer, and nobody knows yet for how long.
+                return Component::Sibling(shared);
+            }
+            let in_flight = thread.rob_used.max(1);
+            let room = rob.alone.saturating_sub(in_flight);
+            let cycles = if is_miss {
+                let growth = |more: u32, own: u32| f64::from(more) / f64::from(own.max(1));
+                let growth = growth(more, own).min(growth(room, in_flight));
+                let left = done.saturating_sub(now);
+                (left as f64 * growth / (1.0 + growth)) as u64
+            } else {
+                more.min(room).div_ceil(dispatch).into()
+            };
+            thread.lent = Lent { to: Some(thread.head), until: now + cycles };
+        }
+        if now < thread.lent.until { Component::Sibling(shared) } else { cause }
+    }
+
+    /// What the oldest operation waits for; `full` if that explains nothing.
+    fn cause(&self, index: usize, full: Component) -> Component {
+        let thread = &self.threads[index];
+        if thread.head == thread.next {
+            return full;
+        }
+        let oldest = thread.flights.at(thread.head);
+        if oldest.done <= self.now {
+            return match thread.exposed > self.now {
+                true => Component::Memory(Origin::OtherCore),
+                false => full,
+            };
+        }
+        let is_load = matches!(oldest.kind, Kind::Load(_));
+        let is_displaced = oldest.displaced.cycles > 0
+            && self.now.saturating_add(oldest.displaced.cycles.into()) >= oldest.done;
+        let data = match (is_load, oldest.is_forwarded) {
+            (true, true) => Component::Forwarding,
+            (true, false) if is_displaced => Component::Sibling(match oldest.displaced.is_second {
+                true => Shared::L2,
+                false => Shared::L1d,
+            }),
+            (true, false) => Component::Memory(oldest.origin),
+            (false, _) => Component::Dependency,
+        };
+        let has_operands = oldest.pending == 0 && oldest.ready <= self.now;
+        let group = || {
+            let port = usize::from(oldest.port);
+            let set = &self.ports[self.parameters.set_of(index, port)];
+            match usize::from(set.user[port]) == index || self.threads.len() == 1 {
+                true => Component::Port(self.parameters.ports[port].group),
+                false => Component::Sibling(Shared::Ports),
+            }
+        };
+        if oldest.done == NEVER {
+            match (has_operands, oldest.is_forwarded) {
+                _ if oldest.awaits_buffer() => data,
+                (true, _) if oldest.has_port => group(),
+                (_, true) => Component::Forwarding,
+                _ => Component::Dependency,
+            }
+        } else if oldest.waited >= oldest.latency && oldest.has_port {
+            group()
+        } else {
+            data
+        }
+    }
+
+    fn rename_instruction(
+        &mut self,
+        index: usize,
+        lowered: &CodeInstruction,
+        queued: &Queued,
+        is_update: bool,
+    ) {
+        let Self { parameters, threads, seats, wheel, now, .. } = self;
+        let (now, thread) = (*now, &mut threads[index]);
+        seats.turns_before = seats.turns;
+        let first = thread.next;
+        let mut replaced: Option<(u8, u64)> = None;
+        for (own, operation) in lowered.operations.iter().enumerate() {
+            let (own, port) = (own as u8, seats.ports[own]);
+            let sequence = thread.next;
+            self.age += 1;
+            thread.next += 1;
+            let flight = thread.flights.begin(sequence, self.age, now + parameters.issue_delay);
+            flight.kind = operation.kind;
+            flight.instruction = queued.block << 6 ^ queued.instruction;
+            flight.is_vector = operation.is_vector;
+            flight.has_port = operation.ports != 0;
+            flight.port = port;
+            flight.busy = operation.busy;
+            flight.latency = operation.latency;
+            for source in &operation.sources {
+                match *source {
+                    Source::Register(register, late) => {
+                        let producer = thread.registers[register.index()];
+                        if producer >= thread.head {
+                            thread.flights.wait(sequence, producer, -i16::from(late));
+                        }
+                    }
+                    Source::Own(other) => {
+                        let producer = match replaced {
+                            Some((load, data)) if load == other => data,
+                            _ => first + u64::from(other),
+                        };
+                        if producer >= thread.head {
+                            thread.flights.wait(sequence, producer, 0);
+                        }
+                    }
+                }
+            }
+            match operation.kind {
+                Kind::Compute | Kind::StoreData(_) => {}
+                Kind::Load(memory) => {
+                    let at = thread.first_value(lowered, queued.values, memory);
+                    let place = &lowered.memory[usize::from(memory)];
+                    thread.note_pointer(parameters, place, operation, sequence);
+                    if let Some(data) = thread.load(parameters, lowered, place, at, sequence) {
+                        replaced = Some((own, data));
+                    }
+                }
+                Kind::StoreAddress(memory) | Kind::StreamAddress(memory) => {
+                    let at = thread.first_value(lowered, queued.values, memory);
+                    thread.store(&lowered.memory[usize::from(memory)], at, sequence);
+                }
+            }
+            if operation.ports != 0 {
+                let set = parameters.set_of(index, port.into());
+                self.ports[set].counts.give(port);
+                let scheduler = usize::from(parameters.ports[usize::from(port)].scheduler);
+                self.scheduler_used[scheduler] += 1;
+                thread.scheduler_used[scheduler] += 1;
+            }
+            let flight = thread.flights.at(sequence);
+            if flight.pending == 0 {
+                wheel.call(now, flight.ready.max(now + 1), Handle::new(index, sequence));
+            }
+        }
+        match lowered.effect {
+            Effect::Nothing => {}
+            Effect::Zero(registers) => {
+                for one in registers.iter().flatten() {
+                    thread.registers[one.index()] = 0;
+                    thread.copies.write(*one);
+                }
+            }
+            Effect::Move(to, from) => {
+                thread.registers[to.index()] = thread.registers[from.index()];
+                thread.copies.share(to, from);
+            }
+            Effect::Operations => {
+                for (own, operation) in lowered.operations.iter().enumerate() {
+                    let producer = match replaced {
+                        Some((load, data)) if usize::from(load) == own => data,
+                        _ => first + own as u64,
+                    };
+                    for register in &operation.results {
+                        thread.registers[register.index()] = producer;
+                        thread.copies.write(*register);
+                    }
+                }
+            }
+        }
+        if queued.is_mispredicted && !is_update {
+            thread.fetcher.await_branch(thread.next - 1);
+        }
+        let pauses = match (&lowered.repetition, lowered.memory.first()) {
+            (Some(repetition), Some(place)) if place.form == Form::Repeated => {
+                repetition.cycles(thread.value(queued.values) >> 1, place.size.into())
+            }
+            _ => lowered.pauses.into(),
+        };
+        if pauses > 0 {
+            thread.paused = now.saturating_add(pauses);
+        }
+        thread.stack_moved |= lowered.moves_stack_pointer;
+        thread.is_held |= lowered.is_serializing && !is_update;
+        thread.rob_used += u32::from(queued.slots);
+        for (used, wanted) in thread.registers_used.iter_mut().zip(lowered.registers) {
+            *used += u32::from(wanted);
+        }
+        thread.loads_used += u32::from(lowered.loads);
+        thread.rob.push_back(Renamed {
+            queued: *queued,
+            end: thread.next,
+            registers: lowered.registers,
+            loads: lowered.loads,
+            stores: lowered.stores,
+            instructions: u8::from(!is_update),
+            is_serializing: lowered.is_serializing,
+        });
+    }
+}
+
+impl<F: Feed> Thread<F> {
+    /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
+    fn note_pointer(
+        &mut self,
+        parameters: &Parameters,
+        place: &Place,
+        operation: &Operation,
+        sequence: u64,
+    ) {
+        if parameters.chased == 0 || operation.is_vector {
+            return;
+        }
+        let base = place.registers[0].filter(|_| place.is_near);
+        let producer = base.map_or(0, |base| self.registers[base.index()]);
+        let is_chased = producer >= self.head && self.flights.at(producer).is_pointer;
+        let flight = self.flights.at_mut(sequence);
+        flight.is_pointer = place.size >= 4 && !operation.results.is_empty();
+        if is_chased {
+            flight.latency -= parameters.chased.min(flight.latency);
+        }
+    }
+
+    /// What a load waits for in the store queue. Returns the operation that gives its result in its
+    /// place, if the load is renamed to a store's data.
+    fn load(
+        &mut self,
+        parameters: &Parameters,
+        lowered: &CodeInstruction,
+        place: &Place,
+        at: u32,
+        sequence: u64,
+    ) -> Option<u64> {
+        let bytes = u64::from(place.size);
+        let (linear, span) = self.touched(place, at);
+        let count = self.value(at);
+        let flight = self.flights.at_mut(sequence);
+        match place.form {
+            Form::Single => {}
+            Form::Lanes => {
+                flight.busy = count.clamp(1, 64) as u16;
+                if count == 0 {
+                    return None;
+                }
+            }
+            Form::Repeated => {
+                flight.extra = ((count >> 1).saturating_mul(bytes) / 32).min(1 << 14) as u16;
+            }
+        }
+        flight.touch(linear, span);
+        flight.is_firm = lowered.is_locked || place.direction == Direction::Prefetch;
+        let line = parameters.line_shift;
+        let address = self.pages.physical(linear);
+        if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
+            flight.extra += parameters.load_split as u16;
+        }
+        if lowered.is_locked {
+            flight.ready = flight.ready.max(self.gathered.until());
+            let youngest = self.stores.youngest()?;
+            self.wait_for_cache(youngest, sequence, 0);
+            return None;
+        }
+        let Some(overlap) = self.stores.overlap(address, place.size) else {
+            if parameters.alias > 0 && self.stores.has_alias(address, place.size) {
+                flight.extra += parameters.alias;
+            }
+            return None;
+        };
+        match overlap {
+            Overlap::Part(store) => {
+                self.wait_for_cache(store, sequence, parameters.forwarding_failure);
+                None
+            }
+            Overlap::Whole(number) => {
+                let store = self.stores.get(number);
+                let between = self.stores.youngest().map_or(0, |youngest| youngest - number);
+                let before = Before { instruction: store.instruction, between };
+                let versions = versions(&self.registers, place.registers);
+                let is_same_place = store.name == place.name && store.versions == versions;
+                // The front end follows the stack pointer, however it is moved.
+                let is_same_on_stack =
+                    store.is_on_stack && place.is_on_stack && store.linear == linear;
+                let is_renamed = match parameters.renamed {
+                    None => false,
+                    Some(MemoryRenaming::Any) => is_same_place,
+                    Some(MemoryRenaming::Stack) => is_same_on_stack,
+                };
+                let data = store.data;
+                if place.may_be_renamed {
+                    let is_foreseen =
+                        !flight.is_vector && self.pairs.meet(flight.instruction, before);
+                    if is_foreseen || is_renamed && store.size == place.size {
+                        flight.is_forwarded = true;
+                        return Some(data);
+                    }
+                }
+                let (forwarding, plain) = if flight.is_vector {
+                    (parameters.vector_forwarding, parameters.vector_load_latency)
+                } else {
+                    let plain = if parameters.chased > 0 {
+                        flight.latency.into()
+                    } else {
+                        parameters.load_latency
+                    };
+                    (parameters.forwarding, plain)
+                };
+                flight.is_forwarded = true;
+                if data >= self.head {
+                    let mut later = forwarding as i16 - plain as i16;
+                    if later <= 0 && parameters.chased > 0 && self.flights.at(data).done == NEVER {
+                        // It starts behind the store's data at the earliest.
+                        self.flights.at_mut(sequence).latency = forwarding as u16 - 1;
+                        later = 1;
+                    }
+                    self.flights.wait(sequence, data, later);
+                }
+                None
+            }
+        }
+    }
+
+    fn wait_for_cache(&mut self, store: u64, sequence: u64, longer: u32) {
+        let flight = self.flights.at_mut(sequence);
+        flight.pending += 1;
+        flight.is_forwarded = true;
+        let handle = Handle::new(self.user.thread.into(), sequence);
+        self.stores.get_mut(store).waiting.push((handle, longer));
+    }
+
+    fn store(&mut self, place: &Place, at: u32, sequence: u64) {
+        let (linear, span) = self.touched(place, at);
+        let flight = self.flights.at_mut(sequence);
+        flight.touch(linear, span);
+        let (instruction, streams) =
+            (flight.instruction, matches!(flight.kind, Kind::StreamAddress(_)));
+        let versions = versions(&self.registers, place.registers);
+        self.stores.push(Store {
+            address: self.pages.physical(linear),
+            linear,
+            size: place.size,
+            streams,
+            instruction,
+            name: place.name,
+            is_on_stack: place.is_on_stack,
+            versions,
+            // The operation behind that of the address hands it over.
+            data: sequence + 1,
+            granted: None,
+            waiting: Vec::new(),
+        });
+    }
+}
+
+/// Which values of its registers an address is made of.
+fn versions(
+    registers: &[u64; crate::uops::REGISTERS],
+    of: [Option<crate::uops::RegisterId>; 2],
+) -> [u64; 2] {
+    of.map(|register| register.map_or(0, |register| registers[register.index()]))
+}

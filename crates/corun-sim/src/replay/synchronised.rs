@@ -1,0 +1,295 @@
+//! A recorded thread in step with the others of its process: where it waits, where it spins, and how far it is.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use corun_trace::format::{Events, FormatError};
+use corun_trace::{BlockId, Event, ThreadId};
+
+use crate::replay::synchronisation::{Order, Spin, is_waited_for};
+
+/// A thread, and the order that it keeps.
+#[derive(Debug)]
+pub(crate) struct InStep {
+    thread: ThreadId,
+    order: Rc<RefCell<Order>>,
+    has_begun: bool,
+    /// Recorded instructions that it was given, or that it spun instead of.
+    position: u64,
+    spinning: Option<Spinning>,
+    /// What it waits for without looking, and the block that sees it.
+    awaiting: Option<(Spin, Step)>,
+    /// Blocks that are not done yet, if anybody waits for this thread.
+    given: VecDeque<Given>,
+    is_awaited: bool,
+}
+
+/// What a thread does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// So many instructions of a block.
+    Block(BlockId, u32),
+    /// It waits.
+    Gate,
+    /// Nothing.
+    End,
+}
+
+/// The way from one look to the next, which is gone over and over.
+#[derive(Debug)]
+struct Spinning {
+    spin: Spin,
+    steps: Vec<Step>,
+    next: usize,
+    /// Whether all looks are done that it was given.
+    has_looked: bool,
+}
+
+#[derive(Debug)]
+struct Step {
+    block: BlockId,
+    executed: u32,
+    values: Vec<u64>,
+}
+
+/// A block on its way.
+#[derive(Debug)]
+struct Given {
+    /// Its instructions that are not done.
+    left: u64,
+    /// Where the thread is when they are.
+    position: u64,
+}
+
+impl InStep {
+    pub(crate) fn new(thread: ThreadId, order: Rc<RefCell<Order>>) -> Self {
+        let is_awaited = order.borrow().is_awaited(thread);
+        let (has_begun, position, spinning, awaiting) = (false, 0, None, None);
+        let given = VecDeque::new();
+        Self { thread, order, has_begun, position, spinning, awaiting, given, is_awaited }
+    }
+
+    /// The next block and its values.
+    pub(crate) fn next(
+        &mut self,
+        events: &mut Events<'_>,
+        values: &mut Vec<u64>,
+    ) -> Result<Taken, FormatError> {
+        if !self.has_begun {
+            return Ok(Taken::Gate);
+        }
+        if let Some((spin, step)) = self.awaiting.take() {
+            if spin.end == spin.begin {
+                return Ok(self.deliver(step.block, step.executed, &step.values, values));
+            }
+            self.skip(spin.end, events)?;
+        }
+        loop {
+            if self.spinning.is_some() {
+                if let Some(taken) = self.look_again(values) {
+                    return Ok(taken);
+                }
+                self.leave_spin(events)?;
+            }
+            match events.next_event()? {
+                Some(Event::Marker(it)) if is_waited_for(it.marker) => return Ok(Taken::Gate),
+                Some(Event::Marker(_)) => {}
+                Some(Event::Block { block, executed, values: own }) => {
+                    let begin = self.position;
+                    self.position += u64::from(executed);
+                    let spin = self.order.borrow_mut().spin(self.thread, begin);
+                    let Some(spin) = spin else {
+                        return Ok(self.deliver(block, executed, own, values));
+                    };
+                    let first = Step { block, executed, values: own.to_owned() };
+                    if spin.again > spin.begin {
+                        self.begin_to_spin(spin, first, events)?;
+                    } else {
+                        let is_over = self.order.borrow().is_over(&spin);
+                        self.awaiting = Some((spin, first));
+                        return if is_over { self.next(events, values) } else { Ok(Taken::Gate) };
+                    }
+                }
+                None => {
+                    self.order.borrow_mut().reach(self.thread, u64::MAX);
+                    return Ok(Taken::End);
+                }
+            }
+        }
+    }
+
+    /// The block that was taken last is none for the core.
+    pub(crate) fn leave_out(&mut self) {
+        if let Some(last) = self.given.back_mut() {
+            last.left = 0;
+        }
+    }
+
+    /// Tries to go on behind a gate.
+    pub(crate) fn pass(&mut self) -> bool {
+        if let Some(spinning) = &mut self.spinning {
+            spinning.has_looked = true;
+            return true;
+        }
+        let mut order = self.order.borrow_mut();
+        if let Some((spin, _)) = &self.awaiting {
+            return order.is_over(spin);
+        }
+        if self.has_begun {
+            return order.pass(self.thread);
+        }
+        self.has_begun = order.begins(self.thread);
+        self.has_begun
+    }
+
+    /// So many more instructions are done.
+    pub(crate) fn retire(&mut self, mut instructions: u64) {
+        while let Some(first) = self.given.front_mut() {
+            let done = instructions.min(first.left);
+            (first.left, instructions) = (first.left - done, instructions - done);
+            if first.left > 0 {
+                break;
+            }
+            self.order.borrow_mut().reach(self.thread, first.position);
+            self.given.pop_front();
+        }
+    }
+
+    /// Keeps nobody back any more.
+    pub(crate) fn give_up(&self) {
+        self.order.borrow_mut().give_up();
+    }
+
+    /// The block that the thread was given last.
+    fn deliver(
+        &mut self,
+        block: BlockId,
+        executed: u32,
+        own: &[u64],
+        values: &mut Vec<u64>,
+    ) -> Taken {
+        values.extend_from_slice(own);
+        self.give(executed, self.position);
+        Taken::Block(block, executed)
+    }
+
+    fn give(&mut self, executed: u32, position: u64) {
+        if self.is_awaited {
+            self.given.push_back(Given { left: executed.into(), position });
+        }
+    }
+
+    fn begin_to_spin(
+        &mut self,
+        spin: Spin,
+        first: Step,
+        events: &mut Events<'_>,
+    ) -> Result<(), FormatError> {
+        let mut steps = vec![first];
+        while self.position < spin.again
+            && let Some(event) = events.next_event()?
+        {
+            if let Event::Block { block, executed, values } = event {
+                self.position += u64::from(executed);
+                steps.push(Step { block, executed, values: values.to_owned() });
+            }
+        }
+        let next = steps.len();
+        self.spinning = Some(Spinning { spin, steps, next, has_looked: true });
+        Ok(())
+    }
+
+    /// The next step of a spin, unless it is over. A core that goes on before it knows what a look has seen goes back when it
+    /// does; here it does not go on.
+    fn look_again(&mut self, values: &mut Vec<u64>) -> Option<Taken> {
+        let Spinning { spin, steps, next, has_looked } = self.spinning.as_mut()?;
+        if *next == steps.len() {
+            if self.order.borrow().is_over(spin) {
+                return None;
+            }
+            if !*has_looked {
+                return Some(Taken::Gate);
+            }
+            (*next, *has_looked) = (0, false);
+        }
+        let (step, position) = (&steps[*next], spin.begin);
+        *next += 1;
+        values.extend_from_slice(&step.values);
+        let (block, executed) = (step.block, step.executed);
+        self.give(executed, position);
+        Some(Taken::Block(block, executed))
+    }
+
+    /// Goes on with the look that sees the change; those before it were the tracer's.
+    fn leave_spin(&mut self, events: &mut Events<'_>) -> Result<(), FormatError> {
+        match self.spinning.take() {
+            Some(spinning) => self.skip(spinning.spin.end, events),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on where so many instructions were recorded before.
+    fn skip(&mut self, end: u64, events: &mut Events<'_>) -> Result<(), FormatError> {
+        while self.position < end
+            && let Some(event) = events.next_event()?
+        {
+            if let Event::Block { executed, .. } = event {
+                self.position += u64::from(executed);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::Trace;
+    use proptest::prelude::*;
+
+    use crate::replay::synchronisation::made::{
+        CALL, EXCHANGE, GIVE_AND_TRY, INCREMENT, LOOK, STORE, in_this_order, recorded,
+    };
+    use crate::replay::synchronised::*;
+
+    /// What each thread has done when all go on by turns on a core that takes no time, up to a time when all have long ended.
+    fn done(trace: &Trace, threads: &[ThreadId], turns: usize) -> Vec<u64> {
+        let order = Rc::new(RefCell::new(Order::of(trace, threads).unwrap()));
+        let begun =
+            |&thread| (InStep::new(thread, order.clone()), trace.events(thread).unwrap(), false);
+        let mut all: Vec<_> = threads.iter().map(begun).collect();
+        for _ in 0..turns {
+            for (own, events, is_at_gate) in &mut all {
+                *is_at_gate = *is_at_gate && !own.pass();
+                if *is_at_gate {
+                    continue;
+                }
+                match own.next(events, &mut Vec::new()).unwrap() {
+                    Taken::Block(_, executed) => own.retire(executed.into()),
+                    Taken::Gate => *is_at_gate = true,
+                    Taken::End => {}
+                }
+            }
+        }
+        all.iter().map(|(own, ..)| own.position).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_recorded_all_threads_come_to_their_end(
+            threads in 2..5_u32,
+            steps in prop::collection::vec((0..4_usize, 0..12_usize, 0..2_u64), 0..120),
+        ) {
+            // More looks than anything else.
+            let codes =
+                [EXCHANGE, EXCHANGE, EXCHANGE, LOOK, LOOK, LOOK, LOOK, STORE, INCREMENT, INCREMENT, GIVE_AND_TRY, CALL];
+            let steps: Vec<_> = steps
+                .into_iter()
+                .map(|(thread, code, place)| (thread % threads as usize, codes[code], 0x100 + 8 * place))
+                .collect();
+            let (trace, threads) = recorded(threads, &in_this_order(&steps));
+            let all: Vec<u64> = trace.threads().iter().map(|thread| thread.instructions).collect();
+            prop_assert_eq!(done(&trace, &threads, 8 * steps.len() + 20), all);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Programs that take turns on one logical CPU, as a kernel lets them.
+
+use crate::core::{Feed, Next};
+use crate::memory::Pages;
+use crate::uops::CodeBlock;
+
+/// Programs with a slice of time each.
+pub(crate) struct Sliced<F> {
+    programs: Vec<F>,
+    running: usize,
+    /// Which are at a gate of their own, and which have ended.
+    are_at_gate: Vec<bool>,
+    have_ended: Vec<bool>,
+    /// Instructions that the running one has been given in this slice.
+    given: u64,
+    /// When its slice began, the change to it included, and when it is over.
+    begin: u64,
+    over: u64,
+    slices: Slices,
+    done: Vec<Slice>,
+}
+
+/// How long each may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slices {
+    /// Cycles of a slice.
+    pub(crate) cycles: u64,
+    /// Cycles from one program to the next.
+    pub(crate) switch: u64,
+}
+
+/// A slice that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// Whose it was.
+    pub(crate) program: usize,
+    /// Instructions in it.
+    pub(crate) instructions: u64,
+    /// From which cycle to which.
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+}
+
+impl<F: Feed> Sliced<F> {
+    /// The first of these programs runs first; there is one at least.
+    pub(crate) fn new(programs: Vec<F>, slices: Slices) -> Self {
+        let none = vec![false; programs.len()];
+        Self {
+            programs,
+            running: 0,
+            are_at_gate: none.clone(),
+            have_ended: none,
+            given: 0,
+            begin: 0,
+            over: slices.cycles,
+            slices,
+            done: Vec::new(),
+        }
+    }
+
+    /// The slices that are over.
+    pub(crate) fn done(&self) -> &[Slice] {
+        &self.done
+    }
+
+    /// The programs.
+    pub(crate) fn programs(&self) -> &[F] {
+        &self.programs
+    }
+
+    /// The programs, when nothing more is to be simulated.
+    pub(crate) fn into_programs(self) -> Vec<F> {
+        self.programs
+    }
+
+    fn is_alone(&self) -> bool {
+        self.programs.len() == 1
+    }
+
+    fn is_over(&self, now: u64) -> bool {
+        now >= self.over
+    }
+
+    /// Whether a program can go on now.
+    fn goes_on(&mut self, program: usize, now: u64) -> bool {
+        if self.have_ended[program] {
+            return false;
+        }
+        let is_free = !self.are_at_gate[program] || self.programs[program].pass(now).is_some();
+        self.are_at_gate[program] &= !is_free;
+        is_free
+    }
+}
+
+impl<F: Feed> Feed for Sliced<F> {
+    fn next(&mut self, now: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
+        if !self.is_alone() && self.is_over(now) {
+            return Next::Gate;
+        }
+        let next = self.programs[self.running].next(now, code, values);
+        match next {
+            Next::Step(step) => self.given += u64::from(step.executed),
+            Next::Gate => self.are_at_gate[self.running] = true,
+            Next::End => {
+                self.have_ended[self.running] = true;
+                if self.have_ended.contains(&false) {
+                    return Next::Gate;
+                }
+            }
+        }
+        next
+    }
+
+    fn pass(&mut self, now: u64) -> Option<u64> {
+        let (running, count) = (self.running, self.programs.len());
+        if !self.is_over(now) && self.goes_on(running, now) {
+            return Some(now);
+        }
+        let next = (1..=count)
+            .map(|ahead| (running + ahead) % count)
+            .find(|&program| self.goes_on(program, now))?;
+        let (instructions, begin) = (self.given, self.begin);
+        self.done.push(Slice { program: running, instructions, begin, end: now });
+        self.running = next;
+        (self.given, self.begin) = (0, now);
+        let from = if next == running { now } else { now + self.slices.switch };
+        self.over = from + self.slices.cycles;
+        Some(from)
+    }
+
+    /// Nothing of a program is left when another one goes on.
+    fn retire(&mut self, instructions: u64) {
+        self.programs[self.running].retire(instructions);
+    }
+
+    fn pages(&self) -> Pages {
+        self.programs[self.running].pages()
+    }
+
+    fn describe(&self, block: u32, instruction: u32) -> Option<String> {
+        self.programs[self.running].describe(block, instruction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::Step;
+    use crate::memory::PageSize;
+    use crate::replay::time_slices::*;
+
+    /// A program of so many steps, which waits at a gate before each of them if it is told to.
+    struct Steps {
+        left: u32,
+        waits: bool,
+        process: u32,
+    }
+
+    impl Feed for Steps {
+        fn next(&mut self, _: u64, _: &mut Vec<CodeBlock>, _: &mut Vec<u64>) -> Next {
+            match self.left.checked_sub(1) {
+                None => Next::End,
+                Some(_) if self.waits => Next::Gate,
+                Some(left) => {
+                    self.left = left;
+                    Next::Step(Step { block: self.process, address: 0, executed: 10 })
+                }
+            }
+        }
+
+        fn pass(&mut self, now: u64) -> Option<u64> {
+            (!self.waits).then_some(now)
+        }
+
+        fn pages(&self) -> Pages {
+            Pages::of(self.process, 0, PageSize::Small)
+        }
+    }
+
+    fn sliced(programs: Vec<Steps>) -> Sliced<Steps> {
+        Sliced::new(programs, Slices { cycles: 100, switch: 7 })
+    }
+
+    fn next(sliced: &mut Sliced<Steps>, now: u64) -> Next {
+        sliced.next(now, &mut Vec::new(), &mut Vec::new())
+    }
+
+    /// The program whose step comes next.
+    fn program(sliced: &mut Sliced<Steps>, now: u64) -> Option<u32> {
+        match next(sliced, now) {
+            Next::Step(step) => Some(step.block),
+            _ => None,
+        }
+    }
+
+    fn steps(process: u32, left: u32, waits: bool) -> Steps {
+        Steps { left, waits, process }
+    }
+
+    #[test]
+    fn everyone_gets_a_slice() {
+        let mut sliced = sliced(vec![steps(0, 9, false), steps(1, 9, false)]);
+        assert_eq!(program(&mut sliced, 0), Some(0));
+        assert_eq!(program(&mut sliced, 99), Some(0));
+        assert_eq!(next(&mut sliced, 100), Next::Gate);
+        assert_eq!(sliced.pass(110), Some(117));
+        assert_eq!(sliced.pages().space(), Pages::of(1, 0, PageSize::Small).space());
+        assert_eq!(program(&mut sliced, 117), Some(1));
+        assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins behind the change to it");
+        assert_eq!(next(&mut sliced, 217), Next::Gate);
+        assert_eq!(sliced.pass(217), Some(224));
+        let slices: Vec<_> = sliced.done().iter().map(|it| (it.program, it.instructions)).collect();
+        assert_eq!(slices, [(0, 20), (1, 20)]);
+    }
+
+    #[test]
+    fn who_waits_or_has_ended_leaves_its_slice() {
+        let mut sliced = sliced(vec![steps(0, 1, false), steps(1, 1, true), steps(2, 2, false)]);
+        assert_eq!(program(&mut sliced, 0), Some(0));
+        assert_eq!(next(&mut sliced, 1), Next::Gate, "the others go on");
+        assert_eq!(sliced.pass(2), Some(9));
+        assert_eq!(next(&mut sliced, 9), Next::Gate, "the second waits");
+        assert_eq!(sliced.pass(10), Some(17));
+        assert_eq!(program(&mut sliced, 17), Some(2));
+        assert_eq!(program(&mut sliced, 18), Some(2));
+        assert_eq!(next(&mut sliced, 19), Next::Gate);
+        assert_eq!(sliced.pass(20), None, "nobody can go on");
+        sliced.programs[1].waits = false;
+        assert_eq!(sliced.pass(30), Some(37));
+        assert_eq!(program(&mut sliced, 37), Some(1));
+        assert_eq!(next(&mut sliced, 38), Next::End);
+    }
+}

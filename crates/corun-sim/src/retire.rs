@@ -1,0 +1,177 @@
+//! The end of the pipeline: results become final in program order, stores reach the cache.
+
+use crate::core::thread::Thread;
+use crate::core::{Core, Feed, Handle};
+use crate::lsq::operands::lines;
+use crate::memory::{Memory, Request};
+use corun_model::Policy;
+
+impl<F: Feed> Core<F> {
+    /// Lets the oldest retired stores reach the cache.
+    pub(crate) fn commit_stores(&mut self, memory: &mut Memory) {
+        let (now, core) = (self.now, self.number);
+        let count = self.threads.len();
+        for place in 0..count {
+            let index = self.commit_turn.thread(place, count);
+            let mut line = None;
+            for done in 0..self.parameters.commit_same_line.max(self.parameters.commit) {
+                let thread = &mut self.threads[index];
+                let (pages, user) = (thread.pages, thread.user);
+                let Some(store) = thread.stores.ready(now) else { break };
+                let shift = self.parameters.line_shift;
+                let first = store.address >> shift;
+                let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
+                let is_split = first != last;
+                if !thread.gathered.may_follow(first, now) {
+                    break;
+                }
+                let (linear, streams) = (store.linear, store.streams);
+                let request = Request { core, user, instruction: 0, linear, pages };
+                let granted = *store.granted.get_or_insert_with(|| {
+                    if streams {
+                        return memory.stream(request, now).ready;
+                    }
+                    let owned = memory.owned(request, now);
+                    owned.unwrap_or_else(|| memory.own(request, now).ready)
+                });
+                let gathers =
+                    granted > now && !is_split && !streams && memory.is_contested(request);
+                if granted > now && !gathers {
+                    break;
+                }
+                let place = store.address >> self.parameters.commit_shift;
+                let follows = done < self.parameters.commit || line == Some(place);
+                if !follows || (is_split && done > 0) {
+                    break;
+                }
+                line = Some(place);
+                let parts = u64::from(u32::from(store.size).div_ceil(self.parameters.store_width));
+                let free = match is_split {
+                    true => now + 1 + u64::from(self.parameters.store_split),
+                    false if parts > 1 => now + parts,
+                    false => now,
+                };
+                if gathers {
+                    thread.gathered.take(first, granted);
+                }
+                let waiting =
+                    thread.stores.pop(free).map(|store| store.waiting).unwrap_or_default();
+                self.is_active = true;
+                for (handle, longer) in waiting {
+                    self.release(handle, granted.max(now) + 1 + u64::from(longer));
+                }
+                if free > now {
+                    break;
+                }
+            }
+            if line.is_some() && !self.parameters.own_stores {
+                self.commit_turn.take(index);
+                break;
+            }
+        }
+    }
+
+    /// One thing less that an operation waits for.
+    fn release(&mut self, handle: Handle, ready: u64) {
+        let flight = self.threads[handle.thread()].flights.get_mut(handle);
+        flight.ready = flight.ready.max(ready);
+        flight.pending -= 1;
+        if flight.pending == 0 {
+            let at = flight.ready.max(self.now + 1);
+            self.wheel.call(self.now, at, handle);
+        }
+    }
+
+    /// Retires what is done, in order.
+    pub(crate) fn retire(&mut self, memory: &Memory) {
+        let count = self.threads.len();
+        let mut width = self.parameters.retire;
+        let turn = self.retire_turn;
+        let mut is_taken = false;
+        for place in 0..count {
+            let index = turn.thread(place, count);
+            let thread = &mut self.threads[index];
+            let exposed = self.parameters.exposed;
+            while thread.head < thread.next
+                && thread.is_final(self.number, self.now, exposed, memory)
+            {
+                thread.head += 1;
+                self.is_active = true;
+            }
+            // What is wider than a thread ever has is retired all the same.
+            let whole = match self.parameters.retiring {
+                Policy::Partitioned => (self.parameters.retire / self.active).max(1),
+                _ => self.parameters.retire,
+            };
+            let most = match self.parameters.retiring {
+                Policy::Replicated | Policy::Partitioned => whole,
+                Policy::Shared | Policy::Alternating => width,
+            };
+            let mut left = most;
+            let before = thread.retired;
+            while let Some(oldest) = thread.rob.front() {
+                if thread.too_early.is_some_and(|early| early < oldest.end) {
+                    self.begin_again(index);
+                    break;
+                }
+                let slots = u32::from(oldest.queued.slots);
+                if oldest.end > thread.head || slots > left && left < whole {
+                    break;
+                }
+                left = left.saturating_sub(slots);
+                thread.rob_used -= slots;
+                for (used, freed) in thread.registers_used.iter_mut().zip(oldest.registers) {
+                    *used -= u32::from(freed);
+                }
+                thread.loads_used -= u32::from(oldest.loads);
+                thread.stores.retire(oldest.stores);
+                if thread.retired == 0 {
+                    thread.first_retired = self.now;
+                }
+                thread.retired += u64::from(oldest.instructions);
+                thread.last_retired = self.now;
+                thread.is_held &= !oldest.is_serializing;
+                (thread.oldest, thread.is_anew) = (oldest.end, false);
+                thread.rob.pop_front();
+                self.is_active = true;
+            }
+            let thread = &mut self.threads[index];
+            let retired = thread.retired - before;
+            if retired > 0 {
+                thread.feed.retire(retired);
+            }
+            width = match self.parameters.retiring {
+                Policy::Alternating if left < most => 0,
+                _ => left,
+            };
+            if left < most && !is_taken {
+                self.retire_turn.take(index);
+                is_taken = true;
+            }
+        }
+    }
+}
+
+impl<F> Thread<F> {
+    /// Whether its oldest operation is done, and need not wait because another core may take back what
+    /// it loaded.
+    #[inline]
+    fn is_final(&mut self, core: usize, now: u64, exposed: u64, memory: &Memory) -> bool {
+        let flight = self.flights.at(self.head);
+        if flight.done > now {
+            return false;
+        }
+        let until = flight.done + exposed;
+        if until <= now || !flight.can_be_taken_back() {
+            return true;
+        }
+        let (user, pages) = (self.user, self.pages);
+        let is_exposed = lines(flight.address, flight.span.into()).any(|linear| {
+            memory.is_contested(Request { core, user, instruction: 0, linear, pages })
+        });
+        if is_exposed {
+            self.exposed = until;
+        }
+        !is_exposed
+    }
+}

@@ -1,0 +1,373 @@
+//! The windows of a sampled trace: each is simulated behind its warm-up, and counted by itself.
+//!
+//! One core runs them all, one after the other, so that predictors keep what they learned as they do in
+//! a whole run.
+
+use corun_trace::format::{FormatError, Trace};
+use corun_trace::{Event, Marker, Phase, Plan, StandIn, ThreadId};
+
+use crate::Simulated;
+use crate::core::State;
+use crate::error::SimulationError;
+use crate::memory::{PageSize, Requests};
+use crate::plausible;
+use crate::simulate::{alone, the_feed};
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
+
+/// What a thread takes in the counted windows of a trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedWindows {
+    /// Each of them, in the order of the run; none is empty.
+    pub windows: Vec<SimulatedWindow>,
+    /// All of them together.
+    pub together: Simulated,
+}
+
+/// One counted stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimulatedWindow {
+    /// Instructions of the thread before it, recorded or not.
+    pub begin: u64,
+    /// Cycles that it takes.
+    pub cycles: u64,
+    /// What was noticed in it.
+    pub noticed: Noticed,
+    /// What was noticed in it and in the warm-up before it.
+    pub with_warm_up: Noticed,
+    /// The same window in pieces of equal length, but for the last one.
+    pub pieces: Vec<Piece>,
+    /// What it stands for, if it was chosen for that.
+    pub stands_for: Option<StandsFor>,
+}
+
+/// What a window stands for, in instructions of all threads together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StandsFor {
+    /// Of the window itself.
+    pub own: u64,
+    /// Of all that it stands for, ...
+    pub all: u64,
+    /// ... and those of them that are not recorded.
+    pub left_out: u64,
+}
+
+/// A part of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Cycles that it takes.
+    pub cycles: u64,
+    /// What was noticed in it.
+    pub noticed: Noticed,
+}
+
+impl Piece {
+    fn of(state: &State) -> Self {
+        Self { cycles: state.cycles, noticed: Noticed::of(state) }
+    }
+}
+
+/// What predictors and caches notice of a stretch, whether it goes through the pipeline or only warms them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Noticed {
+    /// Instructions.
+    pub instructions: u64,
+    /// Mispredicted branches.
+    pub mispredicts: u64,
+    /// What was asked of memory.
+    pub requests: Requests,
+}
+
+impl Noticed {
+    fn of(state: &State) -> Self {
+        Self {
+            instructions: state.retired,
+            mispredicts: state.mispredicts,
+            requests: state.requests,
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            instructions: self.instructions + other.instructions,
+            mispredicts: self.mispredicts + other.mispredicts,
+            requests: self.requests.plus(&other.requests),
+        }
+    }
+}
+
+/// Instructions between two calls of `goes_on` in a warm-up.
+const STRIDE: u64 = 1 << 18;
+/// Instructions of a piece of a window.
+const PIECE: u64 = 25_000;
+
+/// Runs the windows of a thread alone on a core, its data in pages of that size. `goes_on` is told now and then how many of all
+/// instructions are done, warm-ups included; when it says no, there is no result.
+///
+/// # Errors
+/// If the trace is damaged where it is read, or has no such thread, or the core makes no progress.
+pub fn simulate_windows(
+    model: &CoreModel,
+    timings: &TimingTable,
+    trace: &Trace,
+    thread: ThreadId,
+    pages: PageSize,
+    mut goes_on: impl FnMut(u64, u64) -> bool,
+) -> Result<Option<SimulatedWindows>, SimulationError> {
+    trace.require_code()?;
+    let stretches = stretches(trace, thread)?;
+    let all = stretches.last().map_or(0, |stretch| stretch.end);
+    let not_counted = before(trace);
+    let mut machine = alone(model, timings, trace, thread, pages)?;
+    let mut together = machine.state(0, 0).since(&machine.state(0, 0));
+    let mut windows = Vec::new();
+    let mut recorded = Noticed::default();
+    for stretch in stretches {
+        let before = machine.state(0, 0);
+        let mut next = before.retired;
+        let mut pieces = Vec::new();
+        while next < stretch.end {
+            if !goes_on(next, all) {
+                return Ok(None);
+            }
+            match stretch.phase {
+                Phase::WarmUp => {
+                    next = (next + STRIDE).min(stretch.end);
+                    machine.warm_up(next, stretch.end)?;
+                }
+                Phase::Counted => {
+                    let begin = machine.state(0, 0);
+                    next = (next + PIECE).min(stretch.end);
+                    machine.run(&[vec![next]])?;
+                    pieces.push(Piece::of(&machine.state(0, 0).since(&begin)));
+                }
+            }
+        }
+        let state = machine.state(0, 0).since(&before);
+        let noticed = Noticed::of(&state);
+        if stretch.phase == Phase::Counted || stretch.place >= not_counted {
+            recorded = recorded.plus(&noticed);
+        }
+        if stretch.phase == Phase::Counted && state.retired > 0 {
+            windows.push(SimulatedWindow {
+                begin: stretch.place,
+                cycles: state.cycles,
+                noticed,
+                with_warm_up: std::mem::take(&mut recorded),
+                pieces,
+                stands_for: stretch.stands_for,
+            });
+            together = together.plus(&state);
+        }
+    }
+    let feed = the_feed(machine)?;
+    let together = Simulated::of(together, &feed.lowering);
+    plausible::of_thread(&together, model)?;
+    for window in &windows {
+        plausible::of_rate(window.noticed.instructions as f64, window.cycles as f64, model)?;
+    }
+    Ok(Some(SimulatedWindows { windows, together }))
+}
+
+/// Instructions before what counts, of which nothing is told with the first window. They are those of all threads: of
+/// one among several, more warm-ups are left out.
+fn before(trace: &Trace) -> u64 {
+    trace.opening().plan.rest().1
+}
+
+/// Recorded instructions up to the next marker that begins a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stretch {
+    phase: Phase,
+    /// Instructions of the thread before it, recorded or not.
+    place: u64,
+    /// Recorded instructions before its end.
+    end: u64,
+    /// If it is a window that was chosen to stand for others.
+    stands_for: Option<StandsFor>,
+}
+
+fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatError> {
+    let mut events = trace.events(thread)?;
+    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut recorded = 0;
+    let mut open = Stretch { phase: Phase::Counted, place: 0, end: 0, stands_for: None };
+    loop {
+        match events.next_event()? {
+            Some(Event::Block { executed, .. }) => recorded += u64::from(executed),
+            Some(Event::Marker(marker)) => {
+                if let Marker::Begin { phase, .. } = marker.marker {
+                    stretches.push(Stretch { end: recorded, ..open });
+                    let place = events.instruction();
+                    open = Stretch { phase, place, end: recorded, stands_for: None };
+                }
+            }
+            None => {
+                stretches.push(Stretch { end: recorded, ..open });
+                break;
+            }
+        }
+    }
+    tell_stand_ins(trace, &mut stretches);
+    let mut begin = 0;
+    stretches.retain(|stretch| stretch.end > std::mem::replace(&mut begin, stretch.end));
+    Ok(stretches)
+}
+
+/// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
+/// known by its place; of several threads one that has missed a window does not know which.
+fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
+    let Plan::StandIns { windows, length, total, .. } = trace.opening().plan.rest().0 else {
+        return;
+    };
+    let not_counted = before(trace);
+    let stands_for = |window: &StandIn| StandsFor {
+        own: (*length).min(total.saturating_sub(window.begin)).max(1),
+        all: window.instructions,
+        left_out: window.left_out,
+    };
+    // Before the first marker nothing is recorded.
+    let counted = stretches.iter_mut().skip(1).filter(|stretch| stretch.phase == Phase::Counted);
+    let mut counted: Vec<&mut Stretch> = counted.collect();
+    let are_all = counted.len() == windows.len();
+    let is_one = trace.threads().len() == 1;
+    for (at, stretch) in counted.iter_mut().enumerate() {
+        let window = match (are_all, is_one) {
+            (true, _) => windows.get(at),
+            (false, true) => windows
+                .iter()
+                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(stretch.place)),
+            (false, false) => None,
+        };
+        stretch.stands_for = window.map(stands_for);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::{Opening, Options, Writer};
+    use corun_trace::{OrderedMarker, Sink, decode};
+
+    use crate::sampling::*;
+    use crate::{Part, simulate};
+    use corun_model::find;
+
+    /// A loop of three instructions, in stretches: phase, instructions left out before, rounds.
+    fn trace(stretches: &[(Phase, u64, u32)]) -> Trace {
+        planned(Plan::Whole, stretches)
+    }
+
+    fn planned(plan: Plan, stretches: &[(Phase, u64, u32)]) -> Trace {
+        let opening = Opening { plan, ..Opening::default() };
+        let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
+        // imul rax, rax; dec rcx; jnz to the first
+        let code = [0x48, 0x0f, 0xaf, 0xc0, 0x48, 0xff, 0xc9, 0x75, 0xf7];
+        let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        for (order, &(phase, skipped, rounds)) in (1..).zip(stretches) {
+            let marker = Marker::Begin { phase, skipped };
+            writer.mark(thread, OrderedMarker { order, marker }).unwrap();
+            for _ in 0..rounds {
+                writer.execute(thread, block, 3, &[]).unwrap();
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    fn simulated(trace: &Trace) -> SimulatedWindows {
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        simulate_windows(&model, &timings, trace, ThreadId(0), PageSize::Small, |_, _| true)
+            .unwrap()
+            .unwrap()
+    }
+
+    #[test]
+    fn counted_stretches_are_windows_and_warm_ups_are_not() {
+        use Phase::{Counted, WarmUp};
+        // Shorter than what goes through the pipeline, and longer.
+        for rounds in [1000, 100_000] {
+            let stretches = [(WarmUp, 500, rounds), (Counted, 0, 2000), (WarmUp, 700, rounds)];
+            let last = [(Counted, 0, 1000), (Counted, 90, 0)];
+            check_windows(&trace(&[&stretches[..], &last].concat()), 3 * u64::from(rounds));
+        }
+    }
+
+    fn check_windows(trace: &Trace, warm_up: u64) {
+        let SimulatedWindows { windows, together } = simulated(trace);
+        let begins: Vec<u64> = windows.iter().map(|window| window.begin).collect();
+        assert_eq!(begins, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
+        for (window, instructions) in windows.iter().zip([6000, 3000]) {
+            // Whole cycles of retirement.
+            assert!(window.noticed.instructions.abs_diff(instructions) < 16, "{windows:?}");
+            // Each round waits for the multiplication of the one before.
+            assert!(window.cycles.abs_diff(instructions) < 100, "{windows:?}");
+        }
+        let sums = windows.iter().fold((0, 0), |(instructions, cycles), window| {
+            (instructions + window.noticed.instructions, cycles + window.cycles)
+        });
+        assert_eq!((together.instructions, together.cycles), sums);
+        let stack: f64 = together.stack.cycles().map(|(_, cycles)| cycles).sum();
+        assert!((stack - together.cycles as f64).abs() < 1e-6, "{stack} of {}", together.cycles);
+    }
+
+    #[test]
+    fn a_whole_run_is_one_window_of_what_simulating_says() {
+        let trace = trace(&[(Phase::Counted, 0, 500)]);
+        let found = simulated(&trace);
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let whole = simulate(&model, &timings, &trace, Part::default()).unwrap();
+        assert_eq!((found.windows.len(), found.windows[0].begin), (1, 0));
+        assert_eq!((found.together.instructions, found.together.cycles), (1500, whole.cycles));
+    }
+
+    #[test]
+    fn windows_that_were_chosen_stand_for_others() {
+        use Phase::{Counted, WarmUp};
+        let stretches = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
+        let told = |places: &[(u64, u64)]| {
+            let window = |&(begin, instructions)| StandIn { begin, instructions, left_out: 7 };
+            let windows = places.iter().map(window).collect();
+            let plan = Plan::StandIns { windows, length: 120, warm_up: 270, total: 1000 };
+            let windows = simulated(&planned(plan, &stretches)).windows;
+            let all = |window: &SimulatedWindow| window.stands_for.map(|it| it.all);
+            windows.iter().map(all).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[(0, 700), (0, 300)]), [Some(700), Some(300)]);
+        // The run was over before the last one.
+        let three = [(270, 600), (440, 300), (900, 100)];
+        assert_eq!(told(&three), [Some(600), Some(300)]);
+    }
+
+    #[test]
+    fn what_lies_before_what_counts_is_told_of_no_window() {
+        use Phase::{Counted, WarmUp};
+        let stretches = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
+        let rest = Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900 });
+        let plan = Plan::Behind { skip: 3030, warm_up: 3000, rest };
+        let windows = simulated(&planned(plan, &stretches)).windows;
+        let recorded = |windows: &[SimulatedWindow]| windows[0].with_warm_up.instructions;
+        assert_eq!((windows.len(), windows[0].begin), (1, 3630));
+        assert!(recorded(&windows).abs_diff(900) < 16, "{windows:?}");
+        let all = simulated(&trace(&stretches)).windows;
+        assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
+        // Of a thread that has done less than all did before; what counts is told in any case.
+        let plan = Plan::Behind { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
+        let few = simulated(&planned(plan, &stretches)).windows;
+        assert!(recorded(&few).abs_diff(300) < 16, "{few:?}");
+    }
+
+    #[test]
+    fn it_stops_when_it_is_told_to() {
+        let trace = trace(&[(Phase::Counted, 0, 500)]);
+        let model = find("zen3").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let none =
+            simulate_windows(&model, &timings, &trace, ThreadId(0), PageSize::Small, |_, _| false)
+                .unwrap();
+        assert_eq!(none, None);
+    }
+}

@@ -1,0 +1,148 @@
+//! Which workers run where: a placement on so many cores of a width.
+
+use corun_record::Placement;
+
+/// For each core and each of its logical CPUs that is used, the workers that take turns there, by number.
+pub type Seating = Vec<Vec<Vec<usize>>>;
+
+/// The number of cores, of a width S, and of workers that a placement is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Cores; none: as few as there are workers for.
+    pub cores: Option<usize>,
+    /// Hardware threads of a core.
+    pub smt_width: usize,
+    /// Workers that there are at least: each is placed once before any is placed again.
+    pub workers: usize,
+    /// Whether a worker may be placed again, as a copy; if not, logical CPUs stay idle.
+    pub repeats: bool,
+}
+
+/// Why workers cannot be placed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unseated {
+    /// More workers on a core than it has logical CPUs.
+    #[error("expected at most {width} workers a core, the SMT width of the model, found {found}")]
+    TooNarrow {
+        /// The SMT width.
+        width: usize,
+        /// What was asked for.
+        found: u32,
+    },
+    /// Fewer cores than workers for one of them.
+    #[error(
+        "expected at least {width} cores for packed, the SMT width of the model, found {found}"
+    )]
+    TooFew {
+        /// The SMT width.
+        width: usize,
+        /// What was asked for.
+        found: usize,
+    },
+}
+
+/// Places workers; the same one may be named several times, for a copy each.
+///
+/// # Errors
+/// If the placement is impossible there.
+pub fn seat(placement: Placement, wanted: Wanted) -> Result<Seating, Unseated> {
+    let Wanted { cores, smt_width: width, workers, .. } = wanted;
+    let mut next = 0;
+    let mut worker = || {
+        let one = next % workers.max(1);
+        next += 1;
+        one
+    };
+    let mut full = |cores: usize, on_each: usize| -> Seating {
+        (0..cores).map(|_| (0..on_each).map(|_| vec![worker()]).collect()).collect()
+    };
+    let mut seating = match placement {
+        Placement::Single => full(1, 1),
+        Placement::Spread(number) => {
+            full(number.map_or(cores.unwrap_or(workers).max(1), |it| it as usize), 1)
+        }
+        Placement::Full(number) => {
+            let on_each = number.map_or(width, |it| it as usize);
+            if on_each > width {
+                return Err(Unseated::TooNarrow { width, found: on_each as u32 });
+            }
+            full(cores.unwrap_or(workers.div_ceil(on_each)).max(1), on_each)
+        }
+        Placement::Packed => {
+            let cores = cores.unwrap_or(workers.max(1).next_multiple_of(width));
+            if cores < width {
+                return Err(Unseated::TooFew { width, found: cores });
+            }
+            full(cores / width, width)
+        }
+        Placement::Stacked => {
+            let on_each = width.max(2);
+            let cores = cores.unwrap_or(workers.div_ceil(on_each)).max(1);
+            (0..cores).map(|_| vec![(0..on_each).map(|_| worker()).collect()]).collect()
+        }
+        Placement::Free(number) => {
+            // Whole idle cores first, then idle siblings, then whoever has the shortest queue: what an
+            // idle-core-preferring kernel arrives at.
+            let cores = cores.unwrap_or(workers.div_ceil(width)).max(1);
+            let count = number.map_or(workers, |it| it as usize).max(1);
+            let mut seating: Seating = vec![Vec::new(); cores];
+            for place in 0..count {
+                let (core, turn) = (place % cores, place / cores);
+                match seating[core].get_mut(turn % width) {
+                    Some(queue) => queue.push(worker()),
+                    None => seating[core].push(vec![worker()]),
+                }
+            }
+            seating
+        }
+    };
+    if !wanted.repeats {
+        let mut seen = vec![false; workers];
+        let queues = seating.iter_mut().flatten();
+        queues
+            .for_each(|queue| queue.retain(|&worker| !std::mem::replace(&mut seen[worker], true)));
+    }
+    for core in &mut seating {
+        core.retain(|queue| !queue.is_empty());
+    }
+    seating.retain(|core| !core.is_empty());
+    Ok(seating)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::thread_mapping::*;
+
+    fn seated(placement: &str, cores: Option<usize>, width: usize, workers: usize) -> Seating {
+        let wanted = Wanted { cores, smt_width: width, workers, repeats: true };
+        seat(placement.parse().unwrap(), wanted).unwrap()
+    }
+
+    #[test]
+    fn each_placement_uses_the_logical_cpus_that_its_name_says() {
+        assert_eq!(seated("single", None, 2, 3), [[[0]]]);
+        assert_eq!(seated("spread", None, 2, 2), [[[0]], [[1]]]);
+        assert_eq!(seated("spread@3", None, 2, 2), [[[0]], [[1]], [[0]]]);
+        assert_eq!(seated("full", None, 2, 1), [[[0], [0]]]);
+        assert_eq!(seated("full", None, 2, 3), [[[0], [1]], [[2], [0]]]);
+        assert_eq!(seated("full@3", Some(1), 4, 2), [[[0], [1], [0]]]);
+        assert_eq!(seated("packed", Some(5), 2, 1), [[[0], [0]], [[0], [0]]]);
+        assert_eq!(seated("packed", None, 2, 3), [[[0], [1]], [[2], [0]]]);
+        assert_eq!(seated("stacked", None, 2, 2), [[[0, 1]]]);
+        assert_eq!(seated("free", None, 2, 3), [vec![[0], [2]], vec![[1]]]);
+        assert_eq!(seated("free@5", Some(2), 2, 5), [[vec![0, 4], vec![2]], [vec![1], vec![3]]]);
+    }
+
+    #[test]
+    fn without_copies_logical_cpus_stay_idle() {
+        let wanted = Wanted { cores: Some(3), smt_width: 2, workers: 3, repeats: false };
+        assert_eq!(seat(Placement::Full(None), wanted).unwrap(), [vec![[0], [1]], vec![[2]]]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let wanted = Wanted { cores: Some(1), smt_width: 2, workers: 1, repeats: true };
+        assert!(matches!(seat(Placement::Full(Some(3)), wanted), Err(Unseated::TooNarrow { .. })));
+        assert!(matches!(seat(Placement::Packed, wanted), Err(Unseated::TooFew { .. })));
+    }
+}

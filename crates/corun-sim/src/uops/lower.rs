@@ -1,0 +1,724 @@
+//! From a block's bytes to operations, by a core's model and timings.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use corun_trace::{Block, BranchKind, Direction, MemoryOperand, is_atomic};
+use iced_x86::{
+    Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Register, RflagsBits, UsedMemory, UsedRegister,
+};
+use smallvec::smallvec;
+
+use crate::uops::idiom::{Idiom, idiom};
+use crate::uops::register::{File, RegisterId};
+use crate::uops::slots;
+use crate::uops::uop::{
+    CodeBlock, CodeInstruction, Effect, Kind, Known, Memory, Operation, PortSet, Results, Source,
+    Sources,
+};
+use corun_model::timing::{Class, Lookup, Timing, TimingTable, form};
+use corun_model::{CoreModel, Division, Repetition};
+
+/// Lowers blocks for one core, and counts the forms that its timing table has no row for.
+#[derive(Debug)]
+pub struct Lowering<'m> {
+    model: &'m CoreModel,
+    timings: &'m TimingTable,
+    ports: HashMap<&'m str, PortSet>,
+    /// Addresses by base, index, scale and displacement.
+    names: HashMap<(Register, Register, Register, u32, u64), u32>,
+    unknown: BTreeMap<String, Unknown>,
+    quotients: BTreeMap<u32, u32>,
+    /// Instructions by [`Known`] that were executed.
+    executed: [u64; 3],
+    factory: InstructionInfoFactory,
+}
+
+impl Drop for Lowering<'_> {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
+/// A form without a row of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unknown {
+    /// What it was taken for.
+    pub class: Class,
+    /// In how many places of the code it stands.
+    pub places: u64,
+}
+
+/// The most operations of one instruction that are told apart; the rest of a long microprogram counts
+/// in slots and latency only.
+const MOST_OPERATIONS: usize = 24;
+/// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
+const NEAR: u64 = 2048;
+
+impl<'m> Lowering<'m> {
+    /// For a core with its timings.
+    pub fn new(model: &'m CoreModel, timings: &'m TimingTable) -> Self {
+        let schedulers = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
+        let names = schedulers.chain(&model.back.units);
+        let ports = names.enumerate().map(|(bit, name)| (name.as_str(), 1 << bit)).collect();
+        Self {
+            model,
+            timings,
+            ports,
+            names: HashMap::new(),
+            unknown: BTreeMap::new(),
+            quotients: BTreeMap::new(),
+            executed: [0; 3],
+            factory: InstructionInfoFactory::new(),
+        }
+    }
+
+    /// The operation that tells the back end where the stack pointer is.
+    pub(crate) fn stack_update(&mut self) -> CodeInstruction {
+        // lea rsp, [rsp + 8]
+        let bytes = [0x48, 0x8d, 0x64, 0x24, 0x08];
+        let decoded = Decoder::with_ip(64, &bytes, 0, DecoderOptions::NONE).decode();
+        CodeInstruction { length: 0, ..self.instruction(&decoded, &[]) }
+    }
+
+    /// Adds what was executed since the last time to the usage of the table.
+    pub fn tell(&mut self) {
+        let [own, inherited, by_class] = std::mem::take(&mut self.executed);
+        self.timings.usage().add(own + inherited + by_class, by_class, inherited);
+    }
+
+    /// Forms that fell back to a class, by name.
+    pub fn unknown(&self) -> &BTreeMap<String, Unknown> {
+        &self.unknown
+    }
+
+    /// For each width of a division in the code, the bits of its quotient that were assumed.
+    pub fn assumed_quotients(&self) -> &BTreeMap<u32, u32> {
+        &self.quotients
+    }
+
+    /// What the block's instructions are on this core. A block whose code is not known has none.
+    pub(crate) fn lower(&mut self, block: &Block) -> CodeBlock {
+        let bytes = block.bytes().unwrap_or_default();
+        let mut decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
+        let mut operands = block.operands.iter().copied();
+        let mut instructions: Vec<CodeInstruction> = Vec::with_capacity(block.instructions.len());
+        let mut before: Option<Instruction> = None;
+        let mut takes_nop = false;
+        for told in &block.instructions {
+            if !decoder.can_decode() {
+                break;
+            }
+            let decoded = decoder.decode();
+            let own: Vec<MemoryOperand> = operands.by_ref().take(told.operands.into()).collect();
+            let mut lowered = self.instruction(&decoded, &own);
+            if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
+                && self.fuses(first, &decoded)
+            {
+                fuse(pending, &mut lowered, self.ports(&self.model.front.fusion.ports));
+            }
+            if lowered.is_nop && takes_nop && self.model.front.fusion.nop {
+                (lowered.slots, lowered.renamed) = (0, 0);
+            }
+            // One of them at most shares the slot of an instruction.
+            takes_nop = lowered.slots == 1;
+            let from = (decoded.ip() - block.address) as usize;
+            lowered.constants = slots::constants(&decoded, &decoder.get_constant_offsets(&decoded));
+            lowered.opcode_at = slots::opcode_at(bytes.get(from..).unwrap_or_default());
+            instructions.push(lowered);
+            before = Some(decoded);
+        }
+        if self.model.front.fusion.nop {
+            share_the_last_slot(&mut instructions);
+        }
+        CodeBlock { instructions }
+    }
+
+    fn instruction(&mut self, decoded: &Instruction, own: &[MemoryOperand]) -> CodeInstruction {
+        let mut lowered = CodeInstruction {
+            length: decoded.len() as u8,
+            constants: 0,
+            slots: 1,
+            is_nop: false,
+            renamed: 1,
+            effect: Effect::Nothing,
+            operations: Vec::new(),
+            memory: Vec::new(),
+            registers: [0; 3],
+            loads: 0,
+            stores: 0,
+            branch: BranchKind::of(decoded),
+            known: Known::Own,
+            is_microcode: false,
+            may_fuse: false,
+            first_only: slots::is_named(decoded, &self.model.front.decoder.first_only),
+            alone: slots::is_named(decoded, &self.model.front.decoder.alone),
+            opcode_at: 0,
+            executed: None,
+            is_serializing: is_serializing(decoded.mnemonic()),
+            pauses: 0,
+            repetition: None,
+            is_draining: decoded.mnemonic() == Mnemonic::Mfence,
+            is_locked: is_atomic(decoded),
+            has_length_changing_prefix: has_length_changing_prefix(decoded),
+            uses_stack_pointer: false,
+            moves_stack_pointer: false,
+        };
+        let elimination = &self.model.back.elimination;
+        let found = idiom(decoded, elimination);
+        let mut used = Used::of(decoded, &mut self.factory);
+        if elimination.stack_engine && is_stack_operation(decoded) {
+            lowered.moves_stack_pointer = true;
+            used.forget(RegisterId::STACK_POINTER);
+        } else {
+            lowered.uses_stack_pointer = used.names(RegisterId::STACK_POINTER);
+        }
+        match found {
+            Some(Idiom::Nop) => {
+                lowered.is_nop = true;
+                lowered.memory = own.iter().map(|&operand| unused(operand)).collect();
+                return lowered;
+            }
+            Some(Idiom::Move(to, from)) => {
+                if self.model.back.elimination.copy_slots.is_some() {
+                    let mut executed = lowered.clone();
+                    self.execution(&mut executed, decoded, own, &used);
+                    lowered.executed = Some(Box::new(executed));
+                }
+                lowered.effect = Effect::Move(to, from);
+                return lowered;
+            }
+            Some(Idiom::Zero { without_port: true }) => {
+                let mut zeroed = used.results.iter().copied();
+                lowered.effect = Effect::Zero([(); 4].map(|()| zeroed.next()));
+                return lowered;
+            }
+            Some(Idiom::Zero { without_port: false } | Idiom::Ones) => used.sources.clear(),
+            None => {}
+        }
+        self.execution(&mut lowered, decoded, own, &used);
+        lowered
+    }
+
+    /// What the model says of a repeated string instruction, if it says anything.
+    fn repetition(&self, decoded: &Instruction) -> Option<Rc<Repetition>> {
+        let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
+        let mut all = self.model.back.repetitions.iter();
+        all.find(|one| one.mnemonics.contains(&name)).cloned().map(Rc::new)
+    }
+
+    /// What is executed, by the timing of its form.
+    fn execution(
+        &mut self,
+        lowered: &mut CodeInstruction,
+        decoded: &Instruction,
+        own: &[MemoryOperand],
+        used: &Used,
+    ) {
+        let (timing, known) = self.timing(decoded);
+        lowered.known = known;
+        lowered.slots = timing.slots.max(1);
+        lowered.pauses = if waits(decoded.mnemonic()) { timing.latency } else { 0 };
+        if decoded.is_string_instruction() {
+            lowered.repetition = self.repetition(decoded);
+        }
+        lowered.is_microcode = u32::from(timing.slots) >= self.model.front.microcode.from.max(1);
+        lowered.effect = Effect::Operations;
+        self.operations(lowered, decoded, own, used, &timing);
+        let fusion = &self.model.front.fusion;
+        lowered.renamed = slots::renamed(decoded, lowered, fusion, &mut self.factory);
+        lowered.may_fuse = slots::may_fuse(decoded, lowered, fusion);
+        slots::share(lowered);
+        for result in &used.results {
+            match result.file() {
+                File::Integer => lowered.registers[0] += 1,
+                File::Vector => lowered.registers[1] += 1,
+                File::Mask => lowered.registers[2] += 1,
+                File::Flags => {}
+            }
+        }
+    }
+
+    fn timing(&mut self, decoded: &Instruction) -> (Timing, Known) {
+        if matches!(decoded.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
+            let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
+            let width = match decoded.op0_kind() {
+                OpKind::Register => decoded.op0_register().size() as u32 * 8,
+                _ => decoded.memory_size().size() as u32 * 8,
+            };
+            let mut all = self.model.back.divisions.iter();
+            let is_it = |one: &&Division| one.width == width && one.mnemonics.contains(&name);
+            if let Some(division) = all.find(is_it) {
+                self.quotients.insert(width, division.assumed_bits);
+            }
+        }
+        match self.timings.trace(decoded) {
+            (Lookup::Known(timing), true) => (timing.into_owned(), Known::Inherited),
+            (Lookup::Known(timing), false) => (timing.into_owned(), Known::Own),
+            (Lookup::Fallback(class, timing), _) => {
+                let timing = timing.into_owned();
+                let unknown = Unknown { class, places: 0 };
+                self.unknown.entry(form(decoded)).or_insert(unknown).places += 1;
+                (timing, Known::ByClass)
+            }
+        }
+    }
+
+    /// Counts the first instructions of the block as executed.
+    pub(crate) fn count(&mut self, block: &CodeBlock, executed: usize) {
+        for instruction in block.instructions.iter().take(executed) {
+            self.executed[instruction.known as usize] += 1;
+        }
+    }
+
+    /// Loads first, then what computes, then stores.
+    fn operations(
+        &mut self,
+        lowered: &mut CodeInstruction,
+        decoded: &Instruction,
+        own: &[MemoryOperand],
+        used: &Used,
+        timing: &Timing,
+    ) {
+        let is_vector = used
+            .results
+            .iter()
+            .chain(&used.sources)
+            .any(|register| register.file() == File::Vector);
+        let mut loaded = Vec::new();
+        for (index, &operand) in (0..).zip(own) {
+            let memory = self.memory(decoded, operand, timing);
+            if operand.direction != Direction::Write {
+                loaded.push(lowered.operations.len() as u8);
+                lowered.operations.push(self.load(index, &memory, is_vector));
+                lowered.loads += 1;
+            }
+            lowered.memory.push(memory);
+        }
+        let last = self.compute(lowered, decoded, used, timing, &loaded);
+        for (index, operand) in (0..).zip(own) {
+            if matches!(operand.direction, Direction::Write | Direction::ReadWrite) {
+                let memory = lowered.memory[usize::from(index)];
+                lowered.stores += 1;
+                self.store(lowered, index, &memory, is_vector, last, used, &loaded);
+            }
+        }
+        if lowered.operations.is_empty() {
+            // Nothing but a slot: it waits for its sources all the same.
+            lowered.operations.push(Operation {
+                kind: Kind::Compute,
+                is_vector: false,
+                ports: 0,
+                slot: 0,
+                busy: 0,
+                latency: timing.latency.max(1),
+                sources: used.sources.iter().map(|&source| Source::Register(source, 0)).collect(),
+                results: Results::new(),
+            });
+        }
+        let producer = last.unwrap_or_else(|| loaded.last().copied().unwrap_or(0));
+        lowered.operations[usize::from(producer)].results = Results::from_slice(&used.results);
+    }
+
+    fn memory(&mut self, decoded: &Instruction, operand: MemoryOperand, timing: &Timing) -> Memory {
+        let accesses = self.factory.info(decoded).used_memory();
+        let wanted = |memory: &&UsedMemory| {
+            let access = memory.access();
+            match operand.direction {
+                Direction::Read | Direction::Prefetch => reads(access),
+                Direction::Write => writes(access),
+                Direction::ReadWrite => reads(access) || writes(access),
+            }
+        };
+        let place = accesses.iter().find(wanted).or_else(|| accesses.first()).copied();
+        let registers = place.map_or([None; 2], |place| {
+            let is_tracked = |register: &RegisterId| {
+                !(self.model.back.elimination.stack_engine
+                    && is_stack_operation(decoded)
+                    && *register == RegisterId::STACK_POINTER)
+            };
+            [place.base(), place.index()]
+                .map(|register| RegisterId::of(register).filter(is_tracked))
+        });
+        let next = self.names.len() as u32;
+        let name = place.map_or(u32::MAX, |place| {
+            let address =
+                (place.segment(), place.base(), place.index(), place.scale(), place.displacement());
+            *self.names.entry(address).or_insert(next)
+        });
+        let is_whole = operand.size >= 4 && operand.size <= 8;
+        let is_plain_load = timing.operations.is_empty();
+        let is_near = place
+            .is_some_and(|place| place.index() == Register::None && place.displacement() < NEAR);
+        Memory {
+            direction: operand.direction,
+            size: operand.size,
+            form: operand.form,
+            name,
+            registers,
+            is_near,
+            is_on_stack: place.is_some_and(|place| {
+                place.index() == Register::None && place.base() == Register::RSP
+            }),
+            may_be_renamed: is_whole
+                && (is_plain_load || operand.direction == Direction::ReadWrite),
+        }
+    }
+
+    fn load(&self, index: u8, memory: &Memory, is_vector: bool) -> Operation {
+        let loads = &self.model.memory.loads;
+        let names = if is_vector && !loads.vector_ports.is_empty() {
+            &loads.vector_ports
+        } else {
+            &loads.ports
+        };
+        let base = if is_vector { loads.vector_latency } else { loads.latency };
+        let is_complex = memory.registers[1].is_some() || (loads.chased && !is_vector);
+        let latency = base + if is_complex { loads.complex_address } else { 0 };
+        Operation {
+            kind: Kind::Load(index),
+            is_vector,
+            ports: self.ports(names),
+            slot: 0,
+            busy: accesses(memory.size, loads.width),
+            latency: latency as u16,
+            sources: address_sources(memory),
+            results: Results::new(),
+        }
+    }
+
+    /// The operations that compute; the index of the one that gives the results.
+    fn compute(
+        &self,
+        lowered: &mut CodeInstruction,
+        decoded: &Instruction,
+        used: &Used,
+        timing: &Timing,
+        loaded: &[u8],
+    ) -> Option<u8> {
+        let first = lowered.operations.len();
+        let late = |register: RegisterId| late(decoded, register, timing);
+        let mut sources: Sources = used
+            .sources
+            .iter()
+            .map(|&register| Source::Register(register, late(register)))
+            .collect();
+        sources.extend(loaded.iter().map(|&load| Source::Own(load)));
+        let count = timing.operations.len().min(MOST_OPERATIONS);
+        for (index, operation) in timing.operations.iter().take(count).enumerate() {
+            let is_last = index + 1 == count;
+            // Those before the last are a part of the way, if it is long enough.
+            let (own, others) = match (is_last, timing.latency) {
+                (true, latency @ 0..=1) => (latency, false),
+                (true, latency) if count > 1 => (latency - 1, true),
+                (true, latency) => (latency, false),
+                (false, _) => (1, false),
+            };
+            let mut sources = sources.clone();
+            if others {
+                sources.extend((first..first + index).map(|own| Source::Own(own as u8)));
+            }
+            lowered.operations.push(Operation {
+                kind: Kind::Compute,
+                is_vector: false,
+                ports: self.ports(&operation.ports),
+                slot: 0,
+                busy: operation.busy.max(1),
+                latency: own,
+                sources,
+                results: Results::new(),
+            });
+        }
+        (count > 0).then(|| (lowered.operations.len() - 1) as u8)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn store(
+        &self,
+        lowered: &mut CodeInstruction,
+        index: u8,
+        memory: &Memory,
+        is_vector: bool,
+        computed: Option<u8>,
+        used: &Used,
+        loaded: &[u8],
+    ) {
+        let stores = &self.model.memory.stores;
+        let is_simple = memory.registers[1].is_none();
+        let mut ports = self.ports(&stores.address_ports);
+        if is_simple {
+            ports |= self.ports(&stores.simple_address_ports);
+        }
+        lowered.operations.push(Operation {
+            kind: if used.streams { Kind::StreamAddress(index) } else { Kind::StoreAddress(index) },
+            is_vector,
+            ports,
+            slot: 0,
+            busy: 1,
+            latency: 1,
+            sources: address_sources(memory),
+            results: Results::new(),
+        });
+        let data_ports = if is_vector && !stores.vector_data_ports.is_empty() {
+            &stores.vector_data_ports
+        } else {
+            &stores.data_ports
+        };
+        let sources = match (computed, loaded.last()) {
+            (Some(computed), _) => smallvec![Source::Own(computed)],
+            (None, Some(&load)) => smallvec![Source::Own(load)],
+            (None, None) => {
+                used.sources.iter().map(|&source| Source::Register(source, 0)).collect()
+            }
+        };
+        lowered.operations.push(Operation {
+            kind: Kind::StoreData(index),
+            is_vector,
+            ports: self.ports(data_ports),
+            slot: 0,
+            busy: accesses(memory.size, stores.width),
+            latency: 0,
+            sources,
+            results: Results::new(),
+        });
+    }
+
+    fn ports(&self, names: &[String]) -> PortSet {
+        names.iter().filter_map(|name| self.ports.get(name.as_str())).fold(0, |all, bit| all | bit)
+    }
+
+    /// Whether a conditional jump becomes one operation with the instruction before it.
+    fn fuses(&self, first: &Instruction, jump: &Instruction) -> bool {
+        let fusion = &self.model.front.fusion;
+        if !jump.is_jcc_short_or_near() {
+            return false;
+        }
+        let name = format!("{:?}", first.mnemonic()).to_lowercase();
+        let is_in = |names: &[String]| names.contains(&name);
+        let asks = jump.rflags_read();
+        let sign = RflagsBits::SF | RflagsBits::PF | RflagsBits::OF;
+        let has_both = (0..first.op_count()).any(|at| first.op_kind(at) == OpKind::Memory)
+            && (0..first.op_count()).any(|at| is_immediate(first.op_kind(at)));
+        is_in(&fusion.with_branch)
+            && !(is_in(&fusion.without_sign) && asks & sign != 0)
+            && !(is_in(&fusion.without_carry) && asks & RflagsBits::CF != 0)
+            && (!has_both || (fusion.relative_immediate && first.is_ip_rel_memory_operand()))
+            && !first.has_lock_prefix()
+    }
+}
+
+/// Registers that an instruction reads for its data, and those that it writes.
+#[derive(Debug, Default)]
+struct Used {
+    sources: Vec<RegisterId>,
+    results: Vec<RegisterId>,
+    addresses: Vec<RegisterId>,
+    /// Whether it stores past the caches.
+    streams: bool,
+}
+
+impl Used {
+    fn of(decoded: &Instruction, factory: &mut InstructionInfoFactory) -> Self {
+        let info = factory.info(decoded);
+        let mut used = Self { streams: streams(decoded.mnemonic()), ..Self::default() };
+        let registers = info.used_registers().iter();
+        let address = info.used_memory().iter().flat_map(|memory| [memory.base(), memory.index()]);
+        used.addresses = address.filter_map(RegisterId::of).collect();
+        for one in registers {
+            let Some(register) = RegisterId::of(one.register()) else { continue };
+            let is_address_only = one.access() == OpAccess::Read
+                && used.addresses.contains(&register)
+                && !is_read_operand(decoded, register);
+            if (reads(one.access()) || keeps_rest(one)) && !is_address_only {
+                add(&mut used.sources, register);
+            }
+            if writes(one.access()) {
+                add(&mut used.results, register);
+            }
+        }
+        for group in RegisterId::of_flags(decoded.rflags_read()) {
+            add(&mut used.sources, group);
+        }
+        for group in RegisterId::of_flags(decoded.rflags_modified()) {
+            add(&mut used.results, group);
+        }
+        used
+    }
+
+    fn names(&self, register: RegisterId) -> bool {
+        [&self.sources, &self.results, &self.addresses]
+            .into_iter()
+            .any(|all| all.contains(&register))
+    }
+
+    fn forget(&mut self, register: RegisterId) {
+        for all in [&mut self.sources, &mut self.results, &mut self.addresses] {
+            all.retain(|one| *one != register);
+        }
+    }
+}
+
+fn add(to: &mut Vec<RegisterId>, register: RegisterId) {
+    if !to.contains(&register) {
+        to.push(register);
+    }
+}
+
+/// Whether a write leaves a part of the register as it was, so that it must be read.
+fn keeps_rest(used: &UsedRegister) -> bool {
+    let register = used.register();
+    writes(used.access()) && (register.is_gpr8() || register.is_gpr16())
+}
+
+/// Whether an operand that is read names the register itself.
+fn is_read_operand(decoded: &Instruction, register: RegisterId) -> bool {
+    let first_is_only_written = matches!(
+        decoded.mnemonic(),
+        Mnemonic::Mov | Mnemonic::Lea | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd
+    );
+    (0..decoded.op_count())
+        .filter(|at| !(first_is_only_written && *at == 0))
+        .filter(|&at| decoded.op_kind(at) == OpKind::Register)
+        .any(|at| RegisterId::of(decoded.op_register(at)) == Some(register))
+}
+
+fn reads(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Read
+            | OpAccess::CondRead
+            | OpAccess::ReadWrite
+            | OpAccess::ReadCondWrite
+            | OpAccess::CondWrite
+    )
+}
+
+fn writes(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
+}
+
+/// How many accesses of the core's width one of `size` bytes is.
+fn accesses(size: u16, width: u32) -> u16 {
+    (u32::from(size).div_ceil(width.max(1))).max(1) as u16
+}
+
+fn address_sources(memory: &Memory) -> Sources {
+    memory.registers.iter().flatten().map(|&register| Source::Register(register, 0)).collect()
+}
+
+/// By how many cycles a source may come after the others.
+fn late(decoded: &Instruction, register: RegisterId, timing: &Timing) -> u8 {
+    let latency = timing
+        .late
+        .iter()
+        .find(|late| match late.operand {
+            Some(operand) => {
+                let at = u32::from(operand);
+                at < decoded.op_count()
+                    && decoded.op_kind(at) == OpKind::Register
+                    && RegisterId::of(decoded.op_register(at)) == Some(register)
+            }
+            None => register.file() == File::Flags,
+        })
+        .map_or(timing.latency, |late| late.latency);
+    timing.latency.saturating_sub(latency).min(u8::MAX.into()) as u8
+}
+
+fn is_stack_operation(decoded: &Instruction) -> bool {
+    let is_push_or_pop = matches!(decoded.mnemonic(), Mnemonic::Push | Mnemonic::Pop);
+    let names_it = (0..decoded.op_count())
+        .filter(|&at| decoded.op_kind(at) == OpKind::Register)
+        .any(|at| RegisterId::of(decoded.op_register(at)) == Some(RegisterId::STACK_POINTER));
+    (is_push_or_pop && !names_it) || matches!(decoded.mnemonic(), Mnemonic::Call | Mnemonic::Ret)
+}
+
+/// Whether a thread says with it that it has nothing to do for a while.
+fn waits(mnemonic: Mnemonic) -> bool {
+    matches!(mnemonic, Mnemonic::Pause | Mnemonic::Tpause | Mnemonic::Umwait | Mnemonic::Mwaitx)
+}
+
+fn is_serializing(mnemonic: Mnemonic) -> bool {
+    matches!(mnemonic, Mnemonic::Lfence | Mnemonic::Mfence | Mnemonic::Cpuid | Mnemonic::Serialize)
+}
+
+fn is_immediate(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Immediate8
+            | OpKind::Immediate16
+            | OpKind::Immediate32
+            | OpKind::Immediate64
+            | OpKind::Immediate8to16
+            | OpKind::Immediate8to32
+            | OpKind::Immediate8to64
+            | OpKind::Immediate32to64
+    )
+}
+
+/// An operand-size prefix before an immediate of two bytes.
+fn has_length_changing_prefix(decoded: &Instruction) -> bool {
+    (0..decoded.op_count()).any(|at| decoded.op_kind(at) == OpKind::Immediate16)
+        && !matches!(decoded.mnemonic(), Mnemonic::Ret | Mnemonic::Enter)
+}
+
+fn streams(mnemonic: Mnemonic) -> bool {
+    use Mnemonic::{
+        Maskmovdqu, Maskmovq, Movntdq, Movnti, Movntpd, Movntps, Movntq, Movntsd, Movntss,
+        Vmaskmovdqu, Vmovntdq, Vmovntpd, Vmovntps,
+    };
+    matches!(
+        mnemonic,
+        Maskmovdqu
+            | Maskmovq
+            | Movntdq
+            | Movnti
+            | Movntpd
+            | Movntps
+            | Movntq
+            | Movntsd
+            | Movntss
+            | Vmaskmovdqu
+            | Vmovntdq
+            | Vmovntpd
+            | Vmovntps
+    )
+}
+
+fn unused(operand: MemoryOperand) -> Memory {
+    Memory {
+        direction: Direction::Prefetch,
+        size: operand.size,
+        form: operand.form,
+        name: u32::MAX,
+        registers: [None; 2],
+        is_near: false,
+        is_on_stack: false,
+        may_be_renamed: false,
+    }
+}
+
+/// The jump takes no slot and no port of its own: the instruction before it does both, at these ports or at the jump's.
+fn fuse(first: &mut CodeInstruction, jump: &mut CodeInstruction, ports: PortSet) {
+    let Some(branch) = jump.operations.last_mut() else { return };
+    if let Some(computed) =
+        first.operations.iter_mut().rfind(|operation| operation.kind == Kind::Compute)
+    {
+        computed.ports = if ports == 0 { branch.ports } else { ports };
+    }
+    (branch.ports, branch.latency, branch.busy) = (0, 0, 0);
+    (jump.slots, jump.renamed) = (0, 0);
+}
+
+/// A no-operation at the begin of a block shares the slot of what is executed before: the block itself is
+/// taken for that, as in a loop or in copies.
+fn share_the_last_slot(instructions: &mut [CodeInstruction]) {
+    let [first, others @ .., last] = instructions else { return };
+    let follows_alone = others.first().unwrap_or(last).slots > 0;
+    if first.is_nop && !last.is_nop && last.slots == 1 && follows_alone {
+        (first.slots, first.renamed) = (0, 0);
+    }
+}

@@ -1,0 +1,188 @@
+//! What lowering makes: blocks of instructions, each of a few operations.
+
+use std::rc::Rc;
+
+use corun_trace::Direction;
+use smallvec::SmallVec;
+
+use crate::uops::register::RegisterId;
+use corun_model::Repetition;
+
+/// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
+pub(crate) type PortSet = u32;
+
+/// A block's instructions.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeBlock {
+    pub(crate) instructions: Vec<CodeInstruction>,
+}
+
+impl CodeBlock {
+    /// Bytes of all its instructions.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.instructions.iter().map(|instruction| u64::from(instruction.length)).sum()
+    }
+}
+
+/// An instruction as this core does it.
+#[derive(Debug, Clone)]
+pub(crate) struct CodeInstruction {
+    /// Bytes.
+    pub(crate) length: u8,
+    /// Immediates and displacements that the op cache keeps, those of 64 bits counted twice.
+    pub(crate) constants: u8,
+    /// Operations of queue, renaming, reorder buffer and retirement; 0 if it is one with the
+    /// instruction before it.
+    pub(crate) slots: u8,
+    /// Whether it does nothing. Decoders and op cache have a place for it even if it shares a slot.
+    pub(crate) is_nop: bool,
+    /// The same from renaming on, where some of them part again (unlamination).
+    pub(crate) renamed: u8,
+    /// What becomes of its results.
+    pub(crate) effect: Effect,
+    /// What is executed, in order; an operation's sources lie before it.
+    pub(crate) operations: Vec<Operation>,
+    /// Places in memory, in the order of the trace's values.
+    pub(crate) memory: Vec<Memory>,
+    /// Physical registers that its results take: general-purpose, vector, mask.
+    pub(crate) registers: [u8; 3],
+    /// Entries of the load queue.
+    pub(crate) loads: u8,
+    /// Entries of the store queue.
+    pub(crate) stores: u8,
+    /// What kind of branch it is, if it is one.
+    pub(crate) branch: Option<corun_trace::BranchKind>,
+    /// How well its timing is known.
+    pub(crate) known: Known,
+    /// Whether it comes from the microcode sequencer.
+    pub(crate) is_microcode: bool,
+    /// Whether it may become one with a jump behind it.
+    pub(crate) may_fuse: bool,
+    /// Whether only the first decoder takes it, and whether it lets no other in then.
+    pub(crate) first_only: bool,
+    pub(crate) alone: bool,
+    /// Where its operation code begins, behind its prefixes.
+    pub(crate) opcode_at: u8,
+    /// What is executed if a copy cannot be eliminated.
+    pub(crate) executed: Option<Box<CodeInstruction>>,
+    /// Whether it waits until everything before it is done, and keeps back what comes behind it.
+    pub(crate) is_serializing: bool,
+    /// Cycles for which nothing behind it is renamed, so that siblings have the core (`pause`).
+    pub(crate) pauses: u16,
+    /// How long it takes for its elements, if it is a repeated string instruction.
+    pub(crate) repetition: Option<Rc<Repetition>>,
+    /// Whether it also waits until all stores have reached the cache.
+    pub(crate) is_draining: bool,
+    /// Whether its accesses wait until the stores before them have reached the cache.
+    pub(crate) is_locked: bool,
+    /// Whether a prefix changes its length.
+    pub(crate) has_length_changing_prefix: bool,
+    /// Whether the stack engine must tell the stack pointer to the back end first: it is read or
+    /// written as any register.
+    pub(crate) uses_stack_pointer: bool,
+    /// Whether the stack engine moves the stack pointer.
+    pub(crate) moves_stack_pointer: bool,
+}
+
+impl CodeInstruction {
+    /// Decoder slots and op cache entries that it takes.
+    pub(crate) fn entries(&self) -> u32 {
+        u32::from(self.slots).max(u32::from(self.is_nop))
+    }
+}
+
+/// How well the timing of an instruction is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// A row of the core's own.
+    Own,
+    /// A row that is kept from an older core.
+    Inherited,
+    /// No row: that of its class.
+    ByClass,
+}
+
+/// What becomes of an instruction's results when it is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Its operations give them.
+    Operations,
+    /// It has none.
+    Nothing,
+    /// Registers become zero: ready at once.
+    Zero([Option<RegisterId>; 4]),
+    /// The first becomes another name of the second.
+    Move(RegisterId, RegisterId),
+}
+
+/// A place in memory that an instruction uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) direction: Direction,
+    /// Bytes of an access.
+    pub(crate) size: u16,
+    pub(crate) form: corun_trace::Form,
+    /// A number for base, index, scale and displacement together; equal ones may be one place.
+    pub(crate) name: u32,
+    /// The registers of the address.
+    pub(crate) registers: [Option<RegisterId>; 2],
+    /// Whether its address is one register and less than 2048 bytes behind that.
+    pub(crate) is_near: bool,
+    /// Whether its address is the stack pointer and a displacement.
+    pub(crate) is_on_stack: bool,
+    /// Whether a load of it may be renamed to the register of the store before.
+    pub(crate) may_be_renamed: bool,
+}
+
+/// What operations wait for and give lies in them, so that it is there when they are: as much as takes no
+/// more room than a vector elsewhere would.
+pub(crate) type Sources = SmallVec<[Source; 5]>;
+pub(crate) type Results = SmallVec<[RegisterId; 16]>;
+
+/// One step of an instruction.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    pub(crate) kind: Kind,
+    /// Whether it moves a vector to or from memory.
+    pub(crate) is_vector: bool,
+    pub(crate) ports: PortSet,
+    /// Its place among the instruction's slots from renaming on.
+    pub(crate) slot: u8,
+    /// Cycles for which it keeps its port.
+    pub(crate) busy: u16,
+    /// Cycles from its start to its results.
+    pub(crate) latency: u16,
+    pub(crate) sources: Sources,
+    pub(crate) results: Results,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Computes.
+    Compute,
+    /// Loads from the instruction's place of this index.
+    Load(u8),
+    /// Computes the address of a store to it.
+    StoreAddress(u8),
+    /// Computes the address of a store to it that goes past the caches (`movnt`).
+    StreamAddress(u8),
+    /// Hands over the data of a store to it.
+    StoreData(u8),
+}
+
+impl Kind {
+    /// Whether it goes to memory, or finds out where.
+    pub(crate) fn is_access(self) -> bool {
+        !matches!(self, Self::Compute | Self::StoreData(_))
+    }
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A register, which may come so many cycles after the start.
+    Register(RegisterId, u8),
+    /// The instruction's own operation of this index.
+    Own(u8),
+}

@@ -4,8 +4,8 @@
 //! two one-sided tests ask (Schuirmann 1987). "Violated": the 95 % interval lies beyond it, even
 //! after everything is granted that others' work could account for. All else is inconclusive.
 
-use corun_measure::statistics::paired;
 use corun_record::{AuditBound, AuditVerdict, Estimate, Metric};
+use corun_stats::paired;
 
 use crate::property::Reading;
 

@@ -85,16 +85,6 @@ pub(crate) fn value(seen: &[Observation], place: usize) -> f64 {
     seen.get(place).map_or(f64::NAN, |it| it.estimate.value)
 }
 
-/// A share in per cent: `4.2 %`, `67 %`.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent.abs() {
-        0.0 => "0 %".to_owned(),
-        size if size < 10.0 => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
-    }
-}
-
 /// A time in the unit that suits it: `12 ms`, `40 µs`.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {

@@ -4,8 +4,9 @@ use corun_record::AuditBound;
 
 use crate::facts::Facts;
 use crate::load::{Load, MS, Process, Task};
-use crate::property::{Figure, Plan, Reading, percent, value};
+use crate::property::{Figure, Plan, Reading, value};
 use crate::schedule::{Schedule, TaskLog, seconds};
+use corun_stats::percent;
 
 /// Tasks settle until here.
 const SETTLED_NS: u64 = 100 * MS;

@@ -4,8 +4,9 @@ use corun_record::{AuditBound, Observation};
 
 use crate::facts::Facts;
 use crate::load::{Load, MS, Step, Task};
-use crate::property::{Figure, Plan, Reading, percent, time, value};
+use crate::property::{Figure, Plan, Reading, time, value};
 use crate::schedule::{Schedule, Wake, seconds};
+use corun_stats::percent;
 
 /// At most so many wake-ups, in at most this time.
 const WAKES: u64 = 40;

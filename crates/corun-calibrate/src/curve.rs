@@ -132,11 +132,9 @@ fn is_there<E>(
     Ok(right + 1 >= 2 * EACH)
 }
 
-/// The middle value; 0 of none.
+/// The median; 0 of none.
 pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+    corun_stats::median(values).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use corun_machine::Machine;
 use corun_measure::cores::usable_cores;
 use corun_measure::execution::{Command, Interrupt, LocalExecutor, Task, Work};
 use corun_measure::experiment::Executor;
-use corun_measure::statistics::{median, paired};
 use corun_record::{Arm, Mode};
+use corun_stats::{median, paired};
 
 const ROUNDS: usize = 30;
 const RUNS: usize = 100;

@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use corun_machine::{Affinity, CpuSet};
-use corun_measure::statistics::{median, paired};
+use corun_stats::{median, paired};
 use corun_workload::{Job, Kernel, Parameters, find};
 
 const ROUNDS: usize = 40;

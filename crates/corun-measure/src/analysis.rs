@@ -15,7 +15,7 @@ use crate::comparison::{Comparison, comparisons, headline};
 use crate::foreign_load::Disturbed;
 use crate::sentences;
 use crate::series::Series;
-use crate::statistics::{self, BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
+use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
 
 /// Resamples of the bootstrap diagnostic.
 const RESAMPLES: usize = 2000;
@@ -123,7 +123,7 @@ fn arms_left<'a>(arms: &'a [Arm], samples: &[Sample]) -> BTreeSet<&'a str> {
 }
 
 /// An estimate on the log scale as a ratio with its interval.
-pub fn on_ratio_scale(estimate: &statistics::Estimate) -> Estimate {
+pub fn on_ratio_scale(estimate: &corun_stats::Estimate) -> Estimate {
     let [value, low, high] = estimate.ratio();
     Estimate { value, low, high, level: estimate.level, blocks: estimate.blocks }
 }
@@ -155,8 +155,8 @@ impl Analyst<'_> {
     }
 
     /// The mean of one log a block, with an interval that holds what load of others may have done.
-    fn estimate(&self, logs: &[f64], load: &ForeignLoad) -> Option<statistics::Estimate> {
-        let estimate = statistics::steady(logs, self.question.level, self.load_seen)?;
+    fn estimate(&self, logs: &[f64], load: &ForeignLoad) -> Option<corun_stats::Estimate> {
+        let estimate = corun_stats::steady(logs, self.question.level, self.load_seen)?;
         Some(estimate.allowing(load.allowance()))
     }
 
@@ -173,7 +173,7 @@ impl Analyst<'_> {
             return None;
         }
         let bootstrap = (logs.len() >= BOOTSTRAP_FROM_BLOCKS)
-            .then(|| statistics::bootstrap_t(logs, level, RESAMPLES, self.question.seed))
+            .then(|| corun_stats::bootstrap_t(logs, level, RESAMPLES, self.question.seed))
             .flatten()
             .map(|interval| Estimate {
                 low: interval.low.exp(),
@@ -196,8 +196,8 @@ impl Analyst<'_> {
     /// The noise floor of an arm, as a fraction, with the A/A ratio's own interval around it.
     fn noise_floor(&self, arm: &str) -> Option<Observation> {
         let logs = self.throughput.against_twin(arm);
-        let interval = statistics::paired(&logs, 0.95)?;
-        let floor = statistics::noise_floor(&logs)?.exp_m1();
+        let interval = corun_stats::paired(&logs, 0.95)?;
+        let floor = corun_stats::noise_floor(&logs)?.exp_m1();
         if !floor.is_finite() {
             return None;
         }
@@ -227,21 +227,21 @@ impl Analyst<'_> {
         let gains: Vec<f64> = logs.iter().map(|log| comparison.sign * log).collect();
         let gain = self.estimate(&gains, &load)?;
         let floors = [&comparison.arm, &comparison.against]
-            .map(|arm| statistics::noise_floor(&self.throughput.against_twin(arm)));
+            .map(|arm| corun_stats::noise_floor(&self.throughput.against_twin(arm)));
         let noise_floor = floors.into_iter().flatten().reduce(f64::max);
         let bounds = Bounds {
             practical: self.question.practical.ln_1p(),
             noise_floor: noise_floor.unwrap_or(0.0),
         };
         let judged = match load.decides() {
-            true => statistics::Verdict::Inconclusive(Unsettled::ForeignLoad),
-            false => statistics::judge(&gain, bounds),
+            true => corun_stats::Verdict::Inconclusive(Unsettled::ForeignLoad),
+            false => corun_stats::judge(&gain, bounds),
         };
         let answer = match judged {
-            statistics::Verdict::Helps => Answer::Helps,
-            statistics::Verdict::Hurts => Answer::Hurts,
-            statistics::Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
-            statistics::Verdict::Inconclusive(_) => Answer::Inconclusive,
+            corun_stats::Verdict::Helps => Answer::Helps,
+            corun_stats::Verdict::Hurts => Answer::Hurts,
+            corun_stats::Verdict::NoPracticalEffect => Answer::NoPracticalEffect,
+            corun_stats::Verdict::Inconclusive(_) => Answer::Inconclusive,
         };
         let equivalence_level = 1.0 - 2.0 * (1.0 - self.question.level);
         let arm = self.arms.iter().find(|arm| arm.id == comparison.arm)?;

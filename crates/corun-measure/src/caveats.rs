@@ -7,7 +7,7 @@ use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 use crate::comparison::{Comparison, comparisons};
 use crate::foreign_load::{Disturbed, is_long};
 use crate::series::Series;
-use crate::statistics::{drift, median, outliers};
+use corun_stats::{drift, median, outliers, percent};
 
 /// Clocks of two compared arms that differ by more than this are worth a remark.
 const CLOCK_DIFFERENCE: f64 = 0.01;
@@ -84,10 +84,6 @@ impl<'a> ByArm<'a> {
         let (_, samples) = self.0.iter().find(|(other, _)| other.id == arm)?;
         median(&samples.iter().filter_map(|sample| of(sample)).collect::<Vec<_>>())
     }
-}
-
-fn percent(fraction: f64) -> String {
-    format!("{:.1} %", fraction * 100.0)
 }
 
 fn one_block(samples: &[Sample]) -> Option<Caveat> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use corun_record::{Arm, Sample};
 
 use crate::comparison::Comparison;
-use crate::statistics::{ForeignLoad, WAITED};
+use corun_stats::{ForeignLoad, WAITED};
 
 /// A busy sibling takes about half of a core, at most.
 const TAKEN_BY_SIBLING: f64 = 0.5;

@@ -2,7 +2,7 @@
 //!
 //! The way of a measurement: a [`Request`] is laid out as arms on this machine ([`layout`]), an
 //! executor runs them in random order ([`experiment`], [`execution`]), and the samples become
-//! observations with a verdict ([`analysis`], [`statistics`]).
+//! observations with a verdict ([`analysis`], [`corun_stats`]).
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 pub mod analysis;
@@ -19,7 +19,6 @@ mod measurement;
 mod request;
 mod sentences;
 pub mod series;
-pub mod statistics;
 mod stopping;
 pub mod suite;
 

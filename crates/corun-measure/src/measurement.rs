@@ -163,7 +163,7 @@ impl<'a> Measurement<'a> {
         if let (Some(sample_time), Some(arm)) = (self.sample_time, self.calibrated_on().cloned()) {
             calibrate(&mut self.executor, &arm, sample_time.as_secs_f64(), self.least_operations)?;
         }
-        let seed = self.request.seed.unwrap_or_else(|| fresh_seed(self.started));
+        let seed = self.request.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started));
         let schedule = Schedule {
             seed,
             warmup: self.request.warmup,
@@ -250,16 +250,6 @@ pub fn machine_summary(machine: &Machine) -> MachineSummary {
         smt_active: machine.smt.active,
         governors: governors(machine),
     }
-}
-
-/// A seed that differs from run to run, in the 53 bits that every reader of JSON keeps.
-///
-/// From the time, not from the system's randomness, which may block on a machine just started.
-fn fresh_seed(now: SystemTime) -> u64 {
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let mixed = (since.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32))
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed >> 11
 }
 
 fn governors(machine: &Machine) -> Vec<String> {

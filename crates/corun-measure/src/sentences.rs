@@ -4,7 +4,7 @@ use corun_record::{Arm, Estimate, Metric};
 
 use crate::analysis::{Question, Workers};
 use crate::comparison::Comparison;
-use crate::statistics::{Unsettled, Verdict};
+use corun_stats::{Unsettled, Verdict, percent};
 
 /// The verdict on a comparison as one sentence, figures included.
 pub(crate) fn verdict(
@@ -114,9 +114,4 @@ fn finding(metric: Metric, arm: &Arm, estimate: &Estimate, roles: Workers) -> St
 
 fn decimals(estimate: &Estimate) -> usize {
     if estimate.high - estimate.low < 0.01 { 3 } else { 2 }
-}
-
-fn percent(fraction: f64) -> String {
-    let percent = fraction * 100.0;
-    if percent < 0.995 { format!("{percent:.2} %") } else { format!("{percent:.1} %") }
 }

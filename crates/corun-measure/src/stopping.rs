@@ -9,7 +9,7 @@ use crate::experiment::Stopping;
 use crate::foreign_load::Disturbed;
 use crate::request::Request;
 use crate::series::Series;
-use crate::statistics::{self, Plan};
+use corun_stats::Plan;
 
 /// The most blocks of an experiment without a fixed number.
 const MOST_BLOCKS: u32 = 320;
@@ -67,11 +67,11 @@ impl PlannedLooks {
             .map_or(self.plan.maximum(), |look| look.blocks)
     }
 
-    fn estimate(&self, samples: &[Sample], level: f64) -> Option<statistics::Estimate> {
+    fn estimate(&self, samples: &[Sample], level: f64) -> Option<corun_stats::Estimate> {
         let comparison = self.headline.as_ref()?;
         let series = Series::of_throughput(&self.arms, samples);
         let load_seen = Disturbed::of(&self.arms, samples).is_seen();
-        statistics::steady(&series.comparison(comparison), level, load_seen)
+        corun_stats::steady(&series.comparison(comparison), level, load_seen)
     }
 }
 

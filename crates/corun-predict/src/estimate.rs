@@ -19,7 +19,7 @@ pub(crate) fn repeated(values: &[f64]) -> Option<Estimate> {
         });
     }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let found = corun_measure::statistics::paired(&logs, LEVEL)?;
+    let found = corun_stats::paired(&logs, LEVEL)?;
     let [value, low, high] = found.ratio();
     Some(Estimate { value, low, high, level: LEVEL, blocks: found.blocks })
 }

@@ -28,17 +28,6 @@ pub fn grouped(number: u64) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// A fraction as percent: `0.4 %`, `12 %`; beyond ten times only that it is.
-pub fn percent(fraction: f64) -> String {
-    let percent = fraction * 100.0;
-    match percent.abs() {
-        size if size > 1000.0 => "> 1000 %".to_owned(),
-        size if size < 0.995 => format!("{percent:.2} %"),
-        size if size < 9.95 => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
-    }
-}
-
 /// A time with the unit that suits it: `62.5 ps`, `1.83 ns`, `612 ms`, `18.4 s`.
 pub fn seconds(seconds: f64) -> String {
     let (scale, unit) = match seconds.abs() {
@@ -70,6 +59,8 @@ pub(crate) fn three_digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use corun_stats::percent;
+
     use super::*;
 
     fn estimate(value: f64, half: f64) -> Estimate {

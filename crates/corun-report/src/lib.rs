@@ -23,9 +23,10 @@ mod terminal;
 pub use audit::{audit_to_csv, audit_to_terminal};
 pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};
 pub use calibration::MeasuredCore;
+pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
-pub use figures::{grouped, interval, percent, ratio, seconds};
+pub use figures::{grouped, interval, ratio, seconds};
 pub use markdown::to_markdown;
 pub use model::{
     ModelDifference, describe_model, list_models, model_differences, models_side_by_side,

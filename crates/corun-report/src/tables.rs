@@ -1,10 +1,11 @@
 //! The rows of a run's tables, as text: one table of arms, one of comparisons.
 
+use corun_stats::percent;
 use std::collections::BTreeSet;
 
 use corun_record::{Arm, Latency, Metric, Observation, Run, on_one_line};
 
-use crate::figures::{interval, percent, ratio, seconds, three_digits, unit};
+use crate::figures::{interval, ratio, seconds, three_digits, unit};
 
 /// A table before it takes a form.
 #[derive(Debug, Clone, PartialEq, Eq)]

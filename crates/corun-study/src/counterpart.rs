@@ -3,7 +3,6 @@
 use corun_measure::analysis::on_ratio_scale;
 use corun_measure::comparison::Comparison;
 use corun_measure::series::Series;
-use corun_measure::statistics;
 use corun_record::{Arm, Estimate, Metric, Mode, Run, StudyFigure};
 
 use crate::arm::StudyArm;
@@ -169,7 +168,7 @@ fn compared(run: &Run, metric: Metric, arm: &Arm, against: &Arm) -> Result<Estim
     };
     let logs = Series::of_throughput(&run.arms, &run.samples).comparison(&comparison);
     let level = throughput(run, arm)?.level;
-    statistics::paired(&logs, level)
+    corun_stats::paired(&logs, level)
         .map(|estimate| on_ratio_scale(&estimate))
         .ok_or_else(|| "its few runs differed too much to say".to_owned())
 }

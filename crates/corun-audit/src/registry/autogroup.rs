@@ -1,6 +1,7 @@
 //! With autogroups sessions share a CPU equally, whatever their number of tasks; without, tasks do.
 
-use crate::property::{Property, percent};
+use corun_stats::percent;
+use crate::property::{Property};
 use crate::sharing;
 
 pub(super) const PROPERTY: Property = Property {

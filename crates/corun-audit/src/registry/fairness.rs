@@ -6,7 +6,8 @@ use corun_record::{AuditBound, Metric, Observation};
 
 use crate::facts::Facts;
 use crate::load::{Load, MS, Task};
-use crate::property::{Figure, Plan, Property, Reading, percent, value};
+use corun_stats::percent;
+use crate::property::{Figure, Plan, Property, Reading, value};
 use crate::schedule::{Schedule, TaskLog};
 
 pub(super) const PROPERTY: Property = Property {

@@ -6,7 +6,8 @@ use corun_record::{AuditBound, Observation};
 
 use crate::facts::Facts;
 use crate::load::{Load, MS, Step, Task};
-use crate::property::{Figure, Plan, Property, Reading, percent, value};
+use corun_stats::percent;
+use crate::property::{Figure, Plan, Property, Reading, value};
 use crate::schedule::{Schedule, TaskLog, seconds};
 
 pub(super) const PROPERTY: Property = Property {

@@ -1,6 +1,7 @@
 //! A nice value weighs a task: five steps make a third.
 
-use crate::property::{Property, percent};
+use corun_stats::percent;
+use crate::property::{Property};
 use crate::sharing;
 
 pub(super) const PROPERTY: Property = Property {

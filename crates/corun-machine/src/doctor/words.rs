@@ -12,16 +12,6 @@ pub(super) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A share as `97 %`, `0.4 %`.
-pub(super) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 10.0 && percent > 0.0 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.0} %")
-    }
-}
-
 /// A frequency in kHz, as cpufreq gives it, in GHz.
 pub(super) fn ghz(khz: u64) -> String {
     format!("{:.2} GHz", khz as f64 / 1e6)

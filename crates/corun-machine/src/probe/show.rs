@@ -1,6 +1,7 @@
 //! A probe's result for a person: a matrix where it fits, a summary by conclusion, and in plain
 //! sentences what contradicts sysfs.
 
+use corun_stats::median;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -103,11 +104,11 @@ fn summary(text: &mut String, probe: &Probe) {
             continue;
         }
         let ratio = |of: fn(&Pair) -> &Contention| {
-            let ratios = pairs.iter().filter_map(|pair| of(pair).work_ratio).collect();
-            median(ratios).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
+            let ratios: Vec<f64> = pairs.iter().filter_map(|pair| of(pair).work_ratio).collect();
+            median(&ratios).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
         };
-        let trips = pairs.iter().filter_map(|pair| pair.round_trip_ns).collect();
-        let trip = median(trips).map_or_else(|| "-".to_owned(), time);
+        let trips: Vec<f64> = pairs.iter().filter_map(|pair| pair.round_trip_ns).collect();
+        let trip = median(&trips).map_or_else(|| "-".to_owned(), time);
         let _ = writeln!(
             text,
             "  {:<16}{:>6}{:>8}{:>8}{trip:>12}{}",
@@ -139,11 +140,6 @@ fn time(nanoseconds: f64) -> String {
         ..1e6 => format!("{:.0} us", nanoseconds / 1e3),
         _ => format!("{:.1} ms", nanoseconds / 1e6),
     }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 /// Appends a list of sentences, if there are any.

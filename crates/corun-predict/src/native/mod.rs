@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use corun_calibrate::{Seen, Surroundings};
 use corun_machine::evidence::CpuTimes;
 use corun_machine::{Affinity, CpuSet, RootFiles};
-use corun_measure::statistics::median;
 use corun_record::{MeasuredRun, MeasuredRuns};
+use corun_stats::median;
 use corun_trace::{Ending, SystemCall, Target};
 
 use bracketed::Bracketed;

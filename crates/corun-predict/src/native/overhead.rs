@@ -5,7 +5,7 @@
 
 use std::io;
 
-use corun_measure::statistics::median;
+use corun_stats::median;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;

@@ -13,9 +13,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use corun_measure::statistics::student_t;
 use corun_record::Estimate;
 use corun_sim::SimulatedWindow;
+use corun_stats::student_t;
 
 use crate::estimate::LEVEL;
 use prices::Prices;

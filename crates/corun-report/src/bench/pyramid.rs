@@ -2,13 +2,14 @@
 //!
 //! It is a bench like any other, of two workloads at many sizes; only the way it is shown differs.
 
+use corun_stats::percent;
 use std::collections::BTreeMap;
 
 use corun_record::{Bench, Estimate, Metric, Run};
 
 use super::plot::{self, Line, Plot};
 use super::{ends, whole};
-use crate::figures::{percent, three_digits};
+use crate::figures::three_digits;
 use crate::prose;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};

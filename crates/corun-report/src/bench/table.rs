@@ -1,11 +1,12 @@
 //! A bench as one table: a row for each arm of each workload, and what follows from it.
 
+use corun_stats::percent;
 use std::collections::BTreeMap;
 
 use corun_record::{Arm, Bench, Metric, Mode, Observation, Run};
 
 use super::{ends, name, whole};
-use crate::figures::{percent, ratio, seconds};
+use crate::figures::{ratio, seconds};
 use crate::prose::{self, plural};
 use crate::tables::{RateScale, Table, amount, number};
 use crate::terminal::{NO_BREAK, grid, wrap};

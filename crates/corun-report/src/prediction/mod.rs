@@ -3,8 +3,9 @@
 mod words;
 
 use corun_record::{ClockSource, Estimate, MeasuredRuns, Metric, Prediction, Source, on_one_line};
+use corun_stats::percent;
 
-use crate::figures::{grouped, interval, percent, ratio, seconds};
+use crate::figures::{grouped, interval, ratio, seconds};
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 

@@ -1,6 +1,7 @@
 //! The stack of cycles in words: what the slots of renaming were used for, or lost to, the most first.
 
 use corun_record::StackShare;
+use corun_stats::percent;
 
 /// Components below this share are told together.
 const LEAST_SHARE: f64 = 0.005;
@@ -50,14 +51,6 @@ fn reason(component: &str) -> String {
         }
     };
     format!("are lost {lost}.")
-}
-
-/// Whole percents from 10 on, and one decimal below.
-fn percent(share: f64) -> String {
-    match 100.0 * share {
-        large if large >= 9.95 => format!("{large:.0} %"),
-        small => format!("{small:.1} %"),
-    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@ use corun_record::{
 use corun_sched::Settings;
 use corun_sched::load::{ALL as LOADS, Make};
 use corun_sched::policy::ALL as POLICIES;
+use corun_stats::percent;
 
-use crate::figures::{percent, seconds, three_digits};
+use crate::figures::{seconds, three_digits};
 use crate::tables::Table;
 use crate::terminal::{NO_BREAK, grid, wrap};
 

@@ -1,8 +1,9 @@
 //! The rows of a study's table: what was published beside what was measured.
 
 use corun_record::{Estimate, Metric, ModelRole, Published, StudyFigure, StudyResult};
+use corun_stats::percent;
 
-use crate::figures::{self, percent, ratio, three_digits};
+use crate::figures::{self, ratio, three_digits};
 use crate::tables::Table;
 use crate::terminal::NO_BREAK;
 

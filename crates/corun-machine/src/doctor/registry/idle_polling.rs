@@ -7,7 +7,8 @@ use crate::CpuSet;
 use crate::doctor::check::{Answer, CannotTell, Check};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::{CPUS, System};
-use crate::doctor::words::{cpus, percent};
+use crate::doctor::words::cpus;
+use corun_stats::percent;
 
 pub(super) const CHECK: Check = Check {
     name: "idle-polling",

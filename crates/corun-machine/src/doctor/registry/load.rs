@@ -5,7 +5,7 @@ use crate::doctor::report::{Evidence, Severity};
 use crate::doctor::system::System;
 use crate::doctor::tasks::TaskTime;
 use crate::doctor::watch::Watch;
-use crate::doctor::words::percent;
+use corun_stats::percent;
 
 pub(super) const CHECK: Check = Check {
     name: "load",

@@ -3,8 +3,9 @@
 use crate::doctor::check::{Answer, CannotTell, Check};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
-use crate::doctor::words::{cpus, percent};
+use crate::doctor::words::cpus;
 use crate::evidence::{CpuTime, CpuTimes};
+use corun_stats::percent;
 
 pub(super) const CHECK: Check = Check {
     name: "steal",

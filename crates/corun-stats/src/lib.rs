@@ -5,7 +5,7 @@
 //! cancel what the machine did to all of its runs. [`Estimate::ratio`] leads back from logs.
 //!
 //! ```
-//! use corun_measure::statistics::{Bounds, Plan, Verdict, judge, noise_floor, paired};
+//! use corun_stats::{Bounds, Plan, Verdict, judge, noise_floor, paired};
 //!
 //! let plan = Plan::planned(10, 60);
 //! let look = plan.at(10).expect("the first look comes after 10 blocks");
@@ -18,11 +18,14 @@
 //! let bounds = Bounds { practical: 1.02_f64.ln(), noise_floor: noise_floor(&twin).unwrap() };
 //! assert_eq!(judge(&estimate, bounds), Verdict::Helps);
 //! ```
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod bootstrap;
 mod estimate;
 mod foreign_load;
 mod looks;
+mod percent;
+mod seed;
 mod sizing;
 mod unusual;
 mod verdict;
@@ -31,6 +34,8 @@ pub use bootstrap::{BOOTSTRAP_FROM_BLOCKS, bootstrap_t};
 pub use estimate::{Estimate, Interval, paired, student_t};
 pub use foreign_load::{ForeignLoad, WAITED, steady};
 pub use looks::{Look, Plan};
+pub use percent::percent;
+pub use seed::fresh_seed;
 pub use sizing::blocks_needed;
 pub use unusual::{Drift, drift, median, outliers, quantile};
 pub use verdict::{Bounds, Unsettled, Verdict, judge, lies_within, noise_floor};

@@ -4,7 +4,7 @@
 //! variances are drawn (sums of chi-squared increments); given the variance at the stop, the
 //! coverage is a value of the normal distribution, which leaves hardly any simulation error.
 
-use corun_measure::statistics::Look;
+use corun_stats::Look;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution};

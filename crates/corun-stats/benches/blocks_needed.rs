@@ -3,12 +3,12 @@
 //! Both sides analyse the same simulated experiments, in which the machine drifts under both arms.
 //! Paired is what corun does; unpaired is Welch's interval on the two arms as independent samples.
 //!
-//! `cargo bench -p corun-measure --bench blocks_needed`
+//! `cargo bench -p corun-stats --bench blocks_needed`
 
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
 
-use corun_measure::statistics::{paired, quantile};
+use corun_stats::{paired, quantile};
 use simulation::{Drift, Machine, Noise};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::Statistics;

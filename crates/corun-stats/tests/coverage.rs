@@ -6,7 +6,7 @@
 
 mod simulation;
 
-use corun_measure::statistics::{
+use corun_stats::{
     Bounds, Estimate, ForeignLoad, Look, Plan, Verdict, bootstrap_t, judge, noise_floor, paired,
     steady,
 };

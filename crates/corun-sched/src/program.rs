@@ -39,6 +39,8 @@ pub enum Step {
     Resume(usize),
     /// Gives a signal to the one that has waited longest for it.
     Notify(usize),
+    /// Waits for a signal until so many tasks do, itself included: a barrier. The last wakes the others.
+    Meet(usize, usize),
     /// Puts a message into a queue; waits while the queue is full.
     Send(usize),
     /// Takes a message from a queue; waits while it is empty.
@@ -356,9 +358,10 @@ impl Load {
                 Step::Send(place) | Step::Receive(place) => (place, self.queues.len(), "queue"),
                 Step::Fork(place) => (place, self.programs.len(), "program"),
                 Step::Disk(place, _) => (place, self.disks, "disk"),
-                Step::Suspend(place) | Step::Resume(place) | Step::Notify(place) => {
-                    (place, self.signals, "signal")
-                }
+                Step::Suspend(place)
+                | Step::Resume(place)
+                | Step::Notify(place)
+                | Step::Meet(place, _) => (place, self.signals, "signal"),
                 _ => (0, 1, ""),
             };
             if place >= count {

@@ -370,11 +370,8 @@ impl Engine<'_> {
     pub(super) fn balance_timer(&mut self, cpu: usize) {
         let is_idle = self.state.is_idle(cpu);
         self.settle(cpu);
-        if self.balance(cpu, if is_idle { Balance::Idle } else { Balance::Busy }) {
-            match is_idle {
-                true => self.call(cpu),
-                false => self.end_slices(cpu),
-            }
+        if self.balance(cpu, if is_idle { Balance::Idle } else { Balance::Busy }) && is_idle {
+            self.call(cpu);
         }
         self.set_balance_timer(cpu);
     }
@@ -383,7 +380,11 @@ impl Engine<'_> {
     fn balance(&mut self, cpu: usize, when: Balance) -> bool {
         match self.policy.balance(&self.state, cpu, when) {
             Balanced::Nothing => false,
-            Balanced::Pulled => true,
+            Balanced::Pulled => {
+                // The task may not be one that this CPU takes beside its siblings: their slices end now.
+                self.end_slices(cpu);
+                true
+            }
             Balanced::Push(from) => {
                 let Some(task) = self.take_off(from) else { return false };
                 self.wait(task);
@@ -391,6 +392,7 @@ impl Engine<'_> {
                 // In this order, or the CPU that lost the task would take it back.
                 self.call(cpu);
                 self.call(from);
+                self.end_slices(cpu);
                 true
             }
         }

@@ -71,6 +71,11 @@ impl Shared {
         self.suspended[signal].push(task);
     }
 
+    /// How many tasks wait for the signal.
+    pub(super) fn suspended(&self, signal: usize) -> usize {
+        self.suspended[signal].len()
+    }
+
     /// An operation that came from outside is done.
     pub(super) fn done(&mut self) {
         self.open = self.open.saturating_sub(1);

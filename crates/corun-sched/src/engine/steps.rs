@@ -64,6 +64,13 @@ impl Engine<'_> {
             }
             Step::Resume(signal) => self.resume(cpu, signal),
             Step::Notify(signal) => self.notify(cpu, signal),
+            Step::Meet(signal, count) => {
+                if self.shared.suspended(signal) + 1 < count {
+                    self.shared.suspend(task, signal);
+                    return false;
+                }
+                self.resume(cpu, signal);
+            }
             Step::Send(queue) => return self.send(cpu, task, queue),
             Step::Receive(queue) => return self.receive(cpu, task, queue),
             Step::Fork(program) => self.fork(task, program, cpu),

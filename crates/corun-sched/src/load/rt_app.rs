@@ -5,8 +5,9 @@
 //!
 //! A timer is relative, as by default there: who is late does not sleep, and its next period begins at once.
 //! A condition variable keeps nothing: `resume` and `broad` wake all that wait, `signal` the first of them,
-//! and none that comes later.
+//! and none that comes later; where none waits under a name they do nothing, as there.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use corun_machine::CpuSet;
@@ -28,11 +29,10 @@ const OF_THREADS: [&str; 7] = ["instance", "loop", "cpus", "delay", "priority", 
 /// Timers whose names begin with this are each thread's own.
 const UNIQUE: &str = "unique";
 const EVENTS: &str = "run, runtime, sleep, timer, lock, unlock, wait, signal, broad, sync, suspend, resume, \
-                      sem_wait, sem_post, fork";
+                      barrier, sem_wait, sem_post, fork";
 
 /// What rt-app knows and the model does not, with what it would need.
-const NOT_SIMULATED: [(&str, &str); 12] = [
-    ("barrier", "threads that wait for each other at a barrier"),
+const NOT_SIMULATED: [(&str, &str); 11] = [
     ("memrun", "an access to memory, which has no known time; `run` has one"),
     ("mem", "an access to memory, which has no known time; `run` has one"),
     ("iorun", "an access to a device, which has no known time; `sleep` has one"),
@@ -60,21 +60,11 @@ fn load(json: &Json) -> Result<Load, String> {
     if let Some(policy) = global("default_policy") {
         check_policy(policy).map_err(|why| format!("`global.default_policy`: {why}"))?;
     }
-    let names = tasks.iter().map(|(name, _)| name.clone()).collect();
-    let mut builder = Builder { names, ..Builder::default() };
-    for (name, task) in tasks {
-        builder.thread(name, task).map_err(|why| format!("task \"{name}\": {why}"))?;
+    let mut builder = Builder::of(tasks, false)?;
+    if builder.are_names_of_suspend_meant() {
+        builder = Builder::of(tasks, true)?;
     }
     let Builder { mut load, locks, signals, .. } = builder;
-    let is_suspended = |signal: usize| {
-        load.programs.iter().any(|program| program.steps.contains(&Step::Suspend(signal)))
-    };
-    if let Some(signal) = (0..signals.len()).find(|&signal| !is_suspended(signal)) {
-        return Err(format!(
-            "expected a name for which a task waits or is suspended, found \"{}\" in `resume`, `signal` or `broad`",
-            signals[signal]
-        ));
-    }
     (load.locks, load.signals) = (locks.len(), signals.len());
     load.until = match global("duration") {
         None => None,
@@ -108,9 +98,44 @@ struct Builder {
     semaphores: Vec<String>,
     /// Timers that several threads could use.
     timers: Vec<String>,
+    /// Whether `suspend` waits under the name that is its value, as in rt-app up to May 2025 (commit 32fcddf);
+    /// since then it waits under the name of its thread, whatever stands there.
+    is_suspended_by_value: bool,
+    /// The values of `suspend`.
+    values_of_suspend: Vec<String>,
+    /// Threads that meet at each barrier, by the place of its signal.
+    meetings: BTreeMap<usize, usize>,
 }
 
 impl Builder {
+    fn of(tasks: &[(String, Json)], is_suspended_by_value: bool) -> Result<Self, String> {
+        let names = tasks.iter().map(|(name, _)| name.clone()).collect();
+        let mut builder = Self { names, is_suspended_by_value, ..Self::default() };
+        for (name, task) in tasks {
+            builder.thread(name, task).map_err(|why| format!("task \"{name}\": {why}"))?;
+        }
+        let steps = builder.load.programs.iter_mut().flat_map(|program| &mut program.steps);
+        for step in steps {
+            if let Step::Meet(place, count) = step {
+                *count = builder.meetings[place];
+            }
+        }
+        Ok(builder)
+    }
+
+    /// Whether something is resumed under whose name only a value of `suspend` stands: the file is for an
+    /// rt-app in which that counted.
+    fn are_names_of_suspend_meant(&self) -> bool {
+        let steps = || self.load.programs.iter().flat_map(|program| &program.steps);
+        self.values_of_suspend.iter().any(|name| {
+            let place = self.signals.iter().position(|known| known == name);
+            place.is_some_and(|place| {
+                steps().any(|step| *step == Step::Resume(place))
+                    && !steps().any(|step| *step == Step::Suspend(place))
+            })
+        })
+    }
+
     fn thread(&mut self, name: &str, task: &Json) -> Result<(), String> {
         let fields = task.object().ok_or("expected an object")?;
         if let Some(policy) = task.get("policy") {
@@ -125,6 +150,7 @@ impl Builder {
             fields.iter().filter(|(field, _)| !OF_THREADS.contains(&field.as_str())).collect();
         events.retain(|(field, _)| field != COMMENT);
         let mut timer = None;
+        let thread = (name, instances as usize);
         match task.get("phases") {
             Some(phases) => {
                 let phases = phases.object().ok_or(format!(
@@ -141,11 +167,11 @@ impl Builder {
                         .filter(|(field, _)| field != "loop" && field != COMMENT)
                         .collect();
                     steps.push(Step::Repeat(times(body, 1).map_err(wrong)?));
-                    self.events(name, &fields, &mut timer, &mut steps).map_err(wrong)?;
+                    self.events(thread, &fields, &mut timer, &mut steps).map_err(wrong)?;
                     steps.push(Step::End);
                 }
             }
-            None => self.events(name, &events, &mut timer, &mut steps)?,
+            None => self.events(thread, &events, &mut timer, &mut steps)?,
         }
         if let Some(timer) = timer.filter(|timer| !timer.starts_with(UNIQUE)) {
             if instances > 1 || self.timers.contains(&timer) {
@@ -188,7 +214,7 @@ impl Builder {
     /// `timer` is the name of the thread's timer, once it has one.
     fn events(
         &mut self,
-        task: &str,
+        (task, instances): (&str, usize),
         fields: &[&(String, Json)],
         timer: &mut Option<String>,
         steps: &mut Vec<Step>,
@@ -207,8 +233,19 @@ impl Builder {
                 "timer" => steps.push(period(name, value, timer)?),
                 "lock" => steps.push(Step::Lock(place(&mut self.locks, text()?))),
                 "unlock" => steps.push(Step::Unlock(place(&mut self.locks, text()?))),
-                // A thread is suspended under its own name, whatever stands there.
-                "suspend" => steps.push(Step::Suspend(place(&mut self.signals, task))),
+                "suspend" => {
+                    let value = if let Json::Text(value) = value { value.as_str() } else { "" };
+                    self.values_of_suspend.push(value.to_owned());
+                    let is_by_value = self.is_suspended_by_value && !value.is_empty();
+                    let under = if is_by_value { value } else { task };
+                    steps.push(Step::Suspend(place(&mut self.signals, under)));
+                }
+                "barrier" => {
+                    // A name of its own, whatever else waits under the same.
+                    let signal = place(&mut self.signals, &format!("barrier {}", text()?));
+                    *self.meetings.entry(signal).or_default() += instances;
+                    steps.push(Step::Meet(signal, 0));
+                }
                 "resume" | "broad" => {
                     steps.push(Step::Resume(place(&mut self.signals, text()?)));
                 }
@@ -398,15 +435,52 @@ mod tests {
         assert!(load.check().is_ok());
     }
 
+    /// Up to May 2025 the value of `suspend` was the name, as in rt-app's own browser-short.json and
+    /// video-short.json; where no thread waits under a name, `resume` does nothing.
+    #[test]
+    fn threads_are_suspended_under_the_name_that_is_resumed() {
+        let of = |resumed: &str| {
+            let text = format!(
+                r#"{{"tasks":{{
+                    "main":{{"loop":1,"run":1,"resume":"{resumed}"}},
+                    "sub":{{"loop":1,"suspend":"group","run":1}},
+                    "other":{{"loop":1,"suspend","run":1}}}}}}"#
+            );
+            let load = read(&text).unwrap();
+            assert!(load.check().is_ok());
+            let woken = |program: usize| match load.programs[0].steps[2] {
+                Step::Resume(signal) => load.programs[program].steps[1] == Step::Suspend(signal),
+                _ => panic!("{:?}", load.programs[0].steps),
+            };
+            [woken(1), woken(2)]
+        };
+        assert_eq!(of("sub"), [true, false]);
+        assert_eq!(of("group"), [true, false]);
+        assert_eq!(of("other"), [false, true]);
+        assert_eq!(of("nobody"), [false, false]);
+    }
+
+    /// All instances of all tasks that name a barrier wait for each other.
+    #[test]
+    fn threads_meet_at_a_barrier() {
+        let load = read(
+            r#"{"tasks":{
+                "a":{"loop":1,"instance":2,"run":1,"barrier1":"FIRST"},
+                "b":{"loop":1,"barrier":"FIRST","run":1,"barrier2":"SECOND"}}}"#,
+        )
+        .unwrap();
+        assert_eq!(load.programs[0].steps[2], Step::Meet(0, 3));
+        assert_eq!(load.programs[1].steps[1], Step::Meet(0, 3));
+        assert_eq!(load.programs[1].steps[3], Step::Meet(1, 1));
+        assert!(load.check().is_ok());
+    }
+
     #[test]
     fn what_cannot_be_simulated_is_refused() {
         for (text, expected) in [
             ("{", "found the end of the file"),
             ("[]", "expected an object `tasks`"),
-            (
-                r#"{"tasks":{"a":{"loop":1,"barrier":"x"}}}"#,
-                "found \"barrier\", which is not simulated",
-            ),
+            (r#"{"tasks":{"a":{"loop":1,"yield":""}}}"#, "found \"yield\", which is not simulated"),
             (r#"{"tasks":{"a":{"loop":1,"mem":9}}}"#, "which has no known time"),
             (r#"{"tasks":{"a":{"loop":1,"exec":9}}}"#, "found \"exec\", which rt-app leaves out"),
             (
@@ -416,10 +490,6 @@ mod tests {
             (r#"{"tasks":{"a":{"loop":1,"wait":"b"}}}"#, "with the names `ref` and `mutex`"),
             (r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"taskgroup":"/a"}}}}}"#, "(control groups)"),
             (r#"{"tasks":{"a":{"loop":1,"run":-1}}}"#, "expected microseconds"),
-            (
-                r#"{"tasks":{"a":{"loop":1,"resume":"x"}}}"#,
-                "expected a name for which a task waits or is suspended",
-            ),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"policy":"SCHED_FIFO"}}}"#, "found \"SCHED_FIFO\""),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"priority":90}}}"#, "expected a nice value"),
             (r#"{"tasks":{"a":{"loop":1,"run":1,"dl-runtime":9}}}"#, "found \"dl-runtime\""),

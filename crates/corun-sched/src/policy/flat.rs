@@ -22,13 +22,13 @@ pub(super) const BUSY_INTERVAL: u64 = 250_000_000;
 
 /// The queues of Linux 2.5, one for each logical CPU.
 #[derive(Debug)]
-pub(super) struct Flat {
-    pub(super) arrays: Arrays,
+struct Flat {
+    arrays: Arrays,
     random: ChaCha8Rng,
 }
 
 impl Flat {
-    pub(super) fn new(topology: &Topology, seed: u64) -> Self {
+    fn new(topology: &Topology, seed: u64) -> Self {
         let random = ChaCha8Rng::seed_from_u64(seed);
         Self { arrays: Arrays::new(topology.cpus.len()), random }
     }

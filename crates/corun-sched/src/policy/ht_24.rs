@@ -1,40 +1,210 @@
-//! `flat` with the one change of Linux 2.4.17 for siblings: a core that is idle as a whole comes before
-//! the idle sibling of a busy CPU. Each decision looks at every runnable task, under one lock.
+//! The scheduler of Linux 2.4: one run queue, and a counter for each task; a CPU takes the task with the greatest
+//! goodness, and when all that it may take have used their counters, all tasks get new ones. The change of 2.4.17
+//! for siblings: a core that is idle as a whole comes before an idle sibling.
 
-use super::flat::Flat;
-use super::{Arrival, Balance, Balanced, Decision, Policy, PolicyEntry, Turn, Why, around, least};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::{Arrival, Balance, Balanced, Decision, Policy, PolicyEntry, Turn, Why, least};
 use crate::engine::{State, TaskId};
+use crate::program::weight;
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry {
     name: "ht-2.4",
-    summary: "flat, but an idle core is preferred; a decision looks at all runnable tasks",
-    source: "Linux 2.4.17 and later, kernel/sched.c: reschedule_idle, goodness",
+    summary: "one run queue and counters; an idle core is preferred; a decision looks at all runnable tasks",
+    source: "Linux 2.4.17 and later, kernel/sched.c: schedule, goodness, reschedule_idle",
     is_without_siblings: false,
-    make: |topology, seed| Box::new(Ht24(Flat::new(topology, seed))),
+    make: |topology, _| Box::new(Ht24::new(topology.cpus.len())),
 };
 
+/// A tick, with `HZ` 100, in nanoseconds.
+const TICK: u64 = 10_000_000;
+/// What a task gains where it ran last (`PROC_CHANGE_PENALTY` of i386).
+const SAME_CPU: u64 = 15 * TICK;
+/// The most that a task has when others that it started have ended (`MAX_COUNTER`).
+const MOST: u64 = 20 * TICK;
+/// How often a CPU that is idle looks at the queue: a task that was preempted may wait there.
+const IDLE_INTERVAL: u64 = 1_000_000;
+
+/// What is remembered of a task.
+#[derive(Debug, Clone, Copy)]
+struct Memory {
+    number: u64,
+    /// Nanoseconds that it may still run (`counter`), as of `epoch`.
+    counter: u64,
+    epoch: u64,
+    /// The CPU that it was on last (`processor`).
+    cpu: Option<usize>,
+    /// When it was enqueued, as a count of such events: of equals the one that waits longest comes first.
+    enqueued: u64,
+    /// Its goodness but for the CPU, as it waits.
+    goodness: u64,
+}
+
+/// By goodness, the greatest first.
+type Order = BTreeSet<(Reverse<u64>, u64, u32)>;
+
 #[derive(Debug)]
-struct Ht24(Flat);
+struct Ht24 {
+    tasks: Vec<Memory>,
+    /// All that wait, and by the CPU that they were on last.
+    waiting: Order,
+    waiting_near: Vec<Order>,
+    /// How often counters were renewed.
+    epoch: u64,
+    enqueued: u64,
+    /// By CPU: until when its task is charged, and when it chose its task last.
+    charged: Vec<u64>,
+    chosen: Vec<u64>,
+}
+
+/// A task's nice value.
+fn nice(state: &State, task: TaskId) -> i8 {
+    let own = state.task(task).weight;
+    (-20..20).find(|&nice| weight(nice) <= own).unwrap_or(19)
+}
+
+/// `NICE_TO_TICKS`, in nanoseconds: 60 ms at nice 0, at least a tick.
+fn full(nice: i8) -> u64 {
+    (above_least(nice) / 4 + 1) * TICK
+}
+
+/// 20 at nice 0, and 1 at nice 19.
+fn above_least(nice: i8) -> u64 {
+    20_u64.saturating_add_signed(-i64::from(nice))
+}
+
+/// A new counter, in nanoseconds: half of the ticks that are left, and a full one.
+///
+/// Counters are kept in nanoseconds, so that also who runs for less than a tick is charged. But of a task that runs
+/// on another CPU meanwhile the next tick comes as soon as it would have come anyway, so that it is through before
+/// the CPU that renewed the counters does so again: else who may use that CPU only could wait for ever.
+fn recalculated(counter: u64, nice: i8, runs: bool) -> u64 {
+    let ticks = counter.div_ceil(TICK).max(u64::from(runs));
+    let renewed = ticks / 2 * TICK + full(nice);
+    match runs {
+        true => renewed - (ticks * TICK - counter),
+        false => renewed,
+    }
+}
+
+impl Ht24 {
+    fn new(cpus: usize) -> Self {
+        Self {
+            tasks: Vec::new(),
+            waiting: Order::new(),
+            waiting_near: vec![Order::new(); cpus],
+            epoch: 0,
+            enqueued: 0,
+            charged: vec![0; cpus],
+            chosen: vec![0; cpus],
+        }
+    }
+
+    /// What is remembered of a task, with the counters that it got while it slept.
+    fn memory(&mut self, state: &State, task: TaskId) -> &mut Memory {
+        let (place, epoch) = (task.0 as usize, self.epoch);
+        let number = state.task(task).number;
+        if self.tasks.len() <= place {
+            let none =
+                Memory { number: u64::MAX, counter: 0, epoch, cpu: None, enqueued: 0, goodness: 0 };
+            self.tasks.resize(place + 1, none);
+        }
+        let held = &mut self.tasks[place];
+        if held.number != number {
+            let counter = full(nice(state, task));
+            *held = Memory { number, counter, epoch, cpu: None, enqueued: 0, goodness: 0 };
+        }
+        // Each renewal halves what was there before.
+        for _ in 0..(epoch - held.epoch).min(u64::from(u64::BITS)) {
+            held.counter = recalculated(held.counter, nice(state, task), false);
+        }
+        held.epoch = epoch;
+        held
+    }
+
+    /// `goodness` of a task but for what it gains where it ran last; 0 if its counter is used.
+    fn goodness(&mut self, state: &State, task: TaskId) -> u64 {
+        match self.memory(state, task).counter {
+            0 => 0,
+            counter => counter.div_ceil(TICK) * TICK + above_least(nice(state, task)) * TICK,
+        }
+    }
+
+    fn insert(&mut self, state: &State, task: TaskId) {
+        let goodness = self.goodness(state, task);
+        let held = self.memory(state, task);
+        held.goodness = goodness;
+        let key = (Reverse(goodness), held.enqueued, task.0);
+        let near = held.cpu;
+        self.waiting.insert(key);
+        if let Some(cpu) = near {
+            self.waiting_near[cpu].insert(key);
+        }
+    }
+
+    fn remove(&mut self, task: TaskId) {
+        let Memory { goodness, enqueued, cpu, .. } = self.tasks[task.0 as usize];
+        let key = (Reverse(goodness), enqueued, task.0);
+        self.waiting.remove(&key);
+        if let Some(cpu) = cpu {
+            self.waiting_near[cpu].remove(&key);
+        }
+    }
+
+    /// The task with the greatest goodness on a CPU among those that wait, and its goodness there.
+    fn best(&self, state: &State, cpu: usize) -> Option<(u64, TaskId)> {
+        let first = |order: &Order| {
+            let mut tasks =
+                order.iter().map(|&(Reverse(goodness), _, task)| (goodness, TaskId(task)));
+            tasks.find(|&(_, task)| state.may_run(task, cpu))
+        };
+        let anywhere = first(&self.waiting)?;
+        let near = first(&self.waiting_near[cpu]).filter(|&(goodness, _)| goodness > 0);
+        let near = near.map(|(goodness, task)| (goodness + SAME_CPU, task));
+        Some(near.filter(|near| near.0 >= anywhere.0).unwrap_or(anywhere))
+    }
+
+    /// Charges the task that runs on a CPU up to now.
+    fn settle(&mut self, state: &State, task: TaskId, cpu: usize) {
+        let ran = state.now() - std::mem::replace(&mut self.charged[cpu], state.now());
+        let held = self.memory(state, task);
+        held.counter = held.counter.saturating_sub(ran);
+    }
+
+    /// Gives all tasks new counters, as this CPU finds none that has any left; those that sleep get theirs when
+    /// they are looked at.
+    fn recalculate(&mut self, state: &State, own: usize) {
+        let cpus = 0..state.topology().cpus.len();
+        let running: Vec<(usize, TaskId)> =
+            cpus.filter_map(|cpu| Some((cpu, state.running(cpu)?))).collect();
+        for &(cpu, task) in &running {
+            self.settle(state, task, cpu);
+        }
+        self.epoch += 1;
+        for (cpu, task) in running {
+            let held = &mut self.tasks[task.0 as usize];
+            held.counter = recalculated(held.counter, nice(state, task), cpu != own);
+            held.epoch = self.epoch;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_near.iter_mut().for_each(BTreeSet::clear);
+        waiting.into_iter().for_each(|(.., task)| self.insert(state, TaskId(task)));
+    }
+}
 
 impl Policy for Ht24 {
-    /// `reschedule_idle`: the CPU that the task ran on last if it is idle, else a CPU of an idle core,
-    /// else an idle CPU, else where it would be without.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize {
         let last = match arrival {
             Arrival::New(parent) => parent,
             Arrival::Woken(_) => state.task(task).last_cpu,
         };
-        let is_good = |cpu: &usize| state.may_run(task, *cpu) && state.is_idle(*cpu);
-        if let Some(last) = last.filter(is_good) {
-            return last;
-        }
-        if state.idle_cpus() > 0 {
-            let idle = around(state, last.unwrap_or(0)).filter(|&cpu| state.is_idle(cpu));
-            if let Some(cpu) = least(state, task, idle, |cpu| !state.has_idle_core(cpu)) {
-                return cpu;
-            }
-        }
-        self.0.place(state, task, arrival)
+        let last = last.filter(|&cpu| state.may_run(task, cpu));
+        self.memory(state, task).cpu = last;
+        let cpu = self.choose(state, task, last);
+        // Whoever comes from outside has a CPU too.
+        self.memory(state, task).cpu.get_or_insert(cpu);
+        cpu
     }
 
     fn decision(&self, state: &State, _cpu: usize) -> Decision {
@@ -42,42 +212,124 @@ impl Policy for Ht24 {
     }
 
     fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
-        self.0.enqueue(state, task, cpu, why);
+        self.enqueued += 1;
+        let enqueued = self.enqueued;
+        let held = self.memory(state, task);
+        held.enqueued = enqueued;
+        if !matches!(why, Why::New | Why::Woken) {
+            held.cpu = Some(cpu);
+        }
+        self.insert(state, task);
     }
 
+    /// `schedule`.
     fn pick(&mut self, state: &State, cpu: usize) -> Option<TaskId> {
-        self.0.pick(state, cpu)
+        self.chosen[cpu] = state.now();
+        self.charged[cpu] = state.now();
+        let (mut goodness, mut task) = self.best(state, cpu)?;
+        if goodness == 0 {
+            self.recalculate(state, cpu);
+            (goodness, task) = self.best(state, cpu)?;
+        }
+        debug_assert!(goodness > 0, "every task has a counter after they were renewed");
+        self.remove(task);
+        self.memory(state, task).cpu = Some(cpu);
+        Some(task)
     }
 
-    fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64) {
-        self.0.charge(state, task, cpu, ran);
+    fn charge(&mut self, state: &State, task: TaskId, cpu: usize, _ran: u64) {
+        self.settle(state, task, cpu);
     }
 
+    /// `do_fork`: the counter is shared.
     fn fork(&mut self, state: &State, parent: TaskId, child: TaskId) -> bool {
-        self.0.fork(state, parent, child)
+        let held = self.memory(state, parent);
+        let share = held.counter.div_ceil(2);
+        held.counter -= share;
+        self.memory(state, child).counter = share;
+        true
     }
 
+    /// `release_task`: what is left goes to the parent.
     fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
-        self.0.exit(state, child, parent);
+        let left = self.memory(state, child).counter;
+        let held = self.memory(state, parent);
+        held.counter = (held.counter + left).min(MOST);
     }
 
-    fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64> {
-        self.0.slice(state, cpu, task)
+    fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
+        Some(self.memory(state, task).counter)
     }
 
     fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
-        self.0.slice_is_over(state, cpu, task)
+        if self.memory(state, task).counter > 0 {
+            return Turn::Keep;
+        }
+        if self.best(state, cpu).is_some() {
+            return Turn::Next;
+        }
+        self.recalculate(state, cpu);
+        Turn::Keep
     }
 
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool {
-        self.0.preempts(state, woken, running, cpu)
+        debug_assert_eq!(state.running(cpu), Some(running));
+        self.gain(state, woken, cpu) > 0
     }
 
+    /// The queue is that of all CPUs.
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
-        self.0.balance(state, cpu, when)
+        match when == Balance::Idle && self.best(state, cpu).is_some() {
+            true => Balanced::Pulled,
+            false => Balanced::Nothing,
+        }
     }
 
-    fn balance_interval(&self, state: &State, is_idle: bool) -> Option<u64> {
-        self.0.balance_interval(state, is_idle)
+    fn balance_interval(&self, _state: &State, is_idle: bool) -> Option<u64> {
+        is_idle.then_some(IDLE_INTERVAL)
+    }
+}
+
+impl Ht24 {
+    /// `reschedule_idle`: the CPU that the task ran on last if it is idle, else one of an idle core, else the one
+    /// that is idle longest, else the one whose task is worst beside this one.
+    fn choose(&mut self, state: &State, task: TaskId, last: Option<usize>) -> usize {
+        if let Some(last) = last.filter(|&cpu| state.is_idle(cpu)) {
+            return last;
+        }
+        let count = state.topology().cpus.len();
+        if state.idle_cpus() > 0 {
+            let idle = (0..count).filter(|&cpu| state.is_idle(cpu));
+            let key = |cpu| match state.topology().smt_width() > 1 && state.has_idle_core(cpu) {
+                true => (false, 0),
+                false => (true, self.chosen[cpu]),
+            };
+            if let Some(cpu) = least(state, task, idle, key) {
+                return cpu;
+            }
+        }
+        for cpu in 0..count {
+            if let Some(running) = state.running(cpu) {
+                self.settle(state, running, cpu);
+            }
+        }
+        let gains: Vec<u64> = (0..count).map(|cpu| self.gain(state, task, cpu)).collect();
+        let key = |cpu: usize| (Reverse(gains[cpu]), Some(cpu) != last);
+        least(state, task, 0..count, key).unwrap_or(0)
+    }
+
+    /// `preemption_goodness`: how much better a task is on a CPU than the one that runs there.
+    fn gain(&mut self, state: &State, task: TaskId, cpu: usize) -> u64 {
+        let Some(running) = state.running(cpu) else { return 0 };
+        let near = if self.memory(state, task).cpu == Some(cpu) { SAME_CPU } else { 0 };
+        let own = match self.goodness(state, task) {
+            0 => 0,
+            goodness => goodness + near,
+        };
+        let other = match self.goodness(state, running) {
+            0 => 0,
+            goodness => goodness + SAME_CPU,
+        };
+        own.saturating_sub(other)
     }
 }

@@ -84,7 +84,7 @@ fn five_tasks_on_four_cpus_share_equally() {
 #[test]
 fn jobs_that_have_no_cpu_of_their_own_rotate() {
     const SEEDS: u64 = 20;
-    for policy in ["cfs", "eevdf", "core"] {
+    for policy in ["ht-2.4", "cfs", "eevdf", "core"] {
         for (topology, jobs, cpus) in [("1x4x1", 5, 4), ("1x8x1", 10, 8), ("1x2x1", 3, 2)] {
             let load = load(&format!("batch:jobs={jobs},work=9.962s"));
             let equal = 9_962_000_000.0 * f64::from(jobs) / f64::from(cpus);
@@ -110,6 +110,58 @@ fn jobs_that_have_no_cpu_of_their_own_rotate() {
             assert!(last < 13.143 / 12.4525, "{policy}, {jobs} on {topology}: {last}");
         }
     }
+}
+
+/// Jobs that only run have equal shares of the CPUs, however many there are for how many CPUs, siblings or not.
+#[test]
+fn jobs_without_end_share_equally() {
+    let policies = ["ht-2.4", "cfs", "eevdf", "core"];
+    let wrong = std::thread::scope(|scope| {
+        let each = policies.map(|policy| scope.spawn(move || unequal(policy)));
+        each.map(|it| it.join().unwrap()).concat()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// How many jobs on which machine have shares that are more than 3 % off equal ones, over some starts; 4 % on two
+/// packages with siblings, where `cfs` always has a third of 12 jobs on 8 CPUs a little ahead.
+fn unequal(policy: &str) -> Vec<String> {
+    const TIME: u64 = 200;
+    const SEEDS: u64 = 3;
+    let mut wrong = Vec::new();
+    for topology in ["1x2x1", "1x4x1", "1x8x1", "1x2x2", "2x2x2"] {
+        let settings = Settings { until: Some(TIME * SECOND), ..settings(topology, "1.3") };
+        let off = if topology == "2x2x2" { 0.04 } else { 0.03 };
+        let (cpus, caches) = (settings.topology.cpus.len(), settings.topology.caches.len());
+        for jobs in 1..=3 * cpus {
+            let mut load = Load::default();
+            let again = vec![Step::Repeat(None), Step::Run(Amount::Fixed(SECOND)), Step::End];
+            let job = load.program("job", "it", again);
+            load.tasks(job, jobs);
+            let mut shares = vec![0.0; jobs];
+            for seed in 0..SEEDS {
+                let settings = Settings { seed, ..settings.clone() };
+                for stretch in run(policy, &load, &settings).1 {
+                    let time = (stretch.end - stretch.begin) as f64;
+                    shares[stretch.task as usize] += time / (TIME * SECOND * SEEDS) as f64;
+                }
+            }
+            // Where as many wait behind each cache but for one, and 7 for 6 are within `imbalance_pct` (117),
+            // fair.c moves none: those behind a cache share its CPUs.
+            let (fewest, most) = (jobs / caches, jobs.div_ceil(caches));
+            let stays = policy != "ht-2.4" && jobs > cpus && most * 100 <= fewest * 117;
+            let behind = if stays { [fewest, most] } else { [jobs, jobs] };
+            let all = if stays { cpus / caches } else { cpus };
+            let is_equal = |share: &f64| {
+                let equal = behind.map(|behind| (all as f64 / behind as f64).min(1.0));
+                equal.iter().any(|equal| (share / equal - 1.0).abs() <= off)
+            };
+            if !shares.iter().all(is_equal) {
+                wrong.push(format!("{policy}, {jobs} on {topology}: {shares:.3?}"));
+            }
+        }
+    }
+    wrong
 }
 
 /// The arithmetic of whole tasks moves none from two to one: `imbalance` of Linux 2.5.31 is (2 - 1) / 2.
@@ -304,6 +356,24 @@ fn a_signal_is_a_broadcast_and_is_not_kept() {
     load.tasks(late, 1);
     let (outcome, _) = run("cfs", &load, &settings("1x1x1", "1"));
     assert_eq!((outcome.is_stuck, outcome.left), (true, 1));
+}
+
+/// Three tasks with a barrier behind each of two parts; without the third the others wait for ever.
+#[test]
+fn whoever_comes_last_to_a_barrier_wakes_the_others() {
+    let mut load = Load { signals: 1, ..Load::default() };
+    let run = |ms: u64| Step::Run(Amount::Fixed(ms * 1_000_000));
+    let meet = Step::Meet(0, 3);
+    for (one, other) in [(1, 5), (4, 1), (2, 3)] {
+        let program = load.program("it", "it", vec![run(one), meet, run(other), meet, run(1)]);
+        load.tasks(program, 1);
+    }
+    let (outcome, _) = run_of("pinned", &load, &settings("1x3x1", "1")).unwrap();
+    // The slowest of each part: 4, 5 and 1 ms.
+    assert_eq!((outcome.is_finished, outcome.makespan), (true, 10_000_000));
+    load.tasks.pop();
+    let (outcome, _) = run_of("pinned", &load, &settings("1x3x1", "1")).unwrap();
+    assert_eq!((outcome.is_stuck, outcome.left), (true, 2));
 }
 
 /// A lock that another gives back, though it holds it not, stays with its holder.

@@ -1,6 +1,6 @@
 //! The memory of a routine: what it holds, and on pages of which size.
 
-use corun_sim::Circle;
+use corun_sim::PointerChaseRing;
 
 /// What a routine finds at `r14`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Memory {
                 [middle, 1 << 32 | 3]
             }
             Self::Circle { places, apart, circles, .. } => {
-                let circle = Circle { places: places as u32, apart: apart as u32 };
+                let circle = PointerChaseRing { places: places as u32, apart: apart as u32 };
                 let start = |number: usize| {
                     let first = number as u32 * circle.places;
                     // The first page is for what a routine loads and stores besides.

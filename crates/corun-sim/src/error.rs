@@ -3,7 +3,7 @@
 use corun_record::{Actionable, Exit};
 use corun_trace::format::FormatError;
 
-use crate::core::Stuck;
+use crate::core::Deadlock;
 use crate::plausible::Implausible;
 
 /// Why a trace was not simulated.
@@ -14,7 +14,7 @@ pub enum SimulationError {
     Trace(#[from] FormatError),
     /// The simulated core stopped making progress: a fault of corun.
     #[error(transparent)]
-    Stuck(#[from] Box<Stuck>),
+    Deadlock(#[from] Box<Deadlock>),
     /// A figure came out that cannot be.
     #[error("the simulation gave a figure that cannot be: {0}")]
     Implausible(#[from] Implausible),
@@ -24,14 +24,14 @@ impl Actionable for SimulationError {
     fn exit(&self) -> Exit {
         match self {
             Self::Trace(error) => error.exit(),
-            Self::Stuck(_) | Self::Implausible(_) => Exit::Failed,
+            Self::Deadlock(_) | Self::Implausible(_) => Exit::Failed,
         }
     }
 
     fn next_step(&self) -> String {
         match self {
             Self::Trace(error) => error.next_step(),
-            Self::Stuck(_) | Self::Implausible(_) => {
+            Self::Deadlock(_) | Self::Implausible(_) => {
                 "This is a fault of corun, not of the program: report it with this text, the command line and, if \
                  possible, the trace."
                     .to_owned()

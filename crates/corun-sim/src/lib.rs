@@ -27,15 +27,15 @@ pub mod thread_mapping;
 mod together;
 pub mod uops;
 
-pub use core::{CycleStack, Occupancy, Stuck, StuckThread};
+pub use core::{CycleStack, Deadlock, DeadlockedThread, Occupancy};
 pub use error::SimulationError;
 pub use memory::{PageSize, Requests};
 pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
-pub use pointer_chase::Circle;
+pub use pointer_chase::PointerChaseRing;
 pub use sampling::{
-    Noticed, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows,
+    EventCounts, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows,
 };
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};
-pub use together::{Phase, Process, Seated, Setup, simulate_together};
+pub use together::{Phase, PlacedWorker, Process, Setup, simulate_together};

@@ -1,9 +1,9 @@
 //! Cores that share memory, in step with each other.
 
-use crate::core::{Core, Feed, Pause, State, Stuck};
+use crate::core::{Core, Deadlock, InstructionSource, Pause, State};
 use crate::memory::Memory;
 use crate::progress::Watch;
-use crate::uops::CodeInstruction;
+use crate::uops::DecodedInstruction;
 use corun_model::CoreModel;
 
 /// Cycles that a core may be ahead of the others: fewer than anything takes from one to another in the
@@ -24,16 +24,16 @@ pub(crate) struct Machine<F> {
     watch: Watch,
 }
 
-impl<F: Feed> Machine<F> {
+impl<F: InstructionSource> Machine<F> {
     /// A machine with one core for each list of feeds, each of which gets a hardware thread there.
-    pub(crate) fn new(model: &CoreModel, cores: Vec<(CodeInstruction, Vec<F>)>) -> Self {
-        let threads: Vec<usize> = cores.iter().map(|(_, feeds)| feeds.len()).collect();
+    pub(crate) fn new(model: &CoreModel, cores: Vec<(DecodedInstruction, Vec<F>)>) -> Self {
+        let threads: Vec<usize> = cores.iter().map(|(_, sources)| sources.len()).collect();
         let memory = Memory::new(model, &threads);
         let ended = vec![false; cores.len()];
         let watch = Watch::new(model, &threads);
-        let cores = (0..)
-            .zip(cores)
-            .map(|(number, (stack_update, feeds))| Core::new(number, model, stack_update, feeds));
+        let cores = (0..).zip(cores).map(|(number, (stack_update, sources))| {
+            Core::new(number, model, stack_update, sources)
+        });
         Self { cores: cores.collect(), ended, memory, watch }
     }
 
@@ -59,13 +59,13 @@ impl<F: Feed> Machine<F> {
     }
 
     /// What a thread of a core executes.
-    pub(crate) fn feed(&self, core: usize, thread: usize) -> &F {
-        self.cores[core].feed(thread)
+    pub(crate) fn source(&self, core: usize, thread: usize) -> &F {
+        self.cores[core].source(thread)
     }
 
     /// The feeds of each core, when nothing more is to be simulated.
-    pub(crate) fn into_feeds(self) -> Vec<Vec<F>> {
-        self.cores.into_iter().map(Core::into_feeds).collect()
+    pub(crate) fn into_sources(self) -> Vec<Vec<F>> {
+        self.cores.into_iter().map(Core::into_sources).collect()
     }
 
     /// Takes the only thread of the first core on until so many of its instructions are done, of a warm-up
@@ -73,7 +73,7 @@ impl<F: Feed> Machine<F> {
     ///
     /// # Errors
     /// If the core makes no progress.
-    pub(crate) fn warm_up(&mut self, until: u64, end: u64) -> Result<(), Box<Stuck>> {
+    pub(crate) fn warm_up(&mut self, until: u64, end: u64) -> Result<(), Box<Deadlock>> {
         let warmed =
             self.cores[0].warm(0, until.min(end.saturating_sub(DETAILED)), &mut self.memory);
         if warmed.is_none() {
@@ -91,7 +91,7 @@ impl<F: Feed> Machine<F> {
     pub(crate) fn run(
         &mut self,
         targets: &[Vec<u64>],
-    ) -> Result<Option<(usize, Option<usize>)>, Box<Stuck>> {
+    ) -> Result<Option<(usize, Option<usize>)>, Box<Deadlock>> {
         loop {
             let at_work = |core: &usize| !self.ended[*core];
             let behind =
@@ -109,7 +109,7 @@ impl<F: Feed> Machine<F> {
                     self.ended[behind] = true;
                     return Ok(Some((behind, None)));
                 }
-                Pause::Stuck => return Err(self.watch.lost(behind, &self.cores)),
+                Pause::Deadlock => return Err(self.watch.lost(behind, &self.cores)),
                 Pause::Time => {}
             }
             self.watch.look(behind, &self.cores)?;
@@ -126,19 +126,19 @@ mod tests {
     use crate::machine::*;
     use crate::memory::{PageSize, Pages, Requests};
     use crate::simulate::alone;
-    use crate::uops::{CodeBlock, Lowering};
+    use crate::uops::{DecodedBlock, Lowering};
     use corun_model::timing::TimingTable;
 
     /// An instruction over and over, with one place in memory.
     struct Again {
-        code: Option<CodeBlock>,
+        code: Option<DecodedBlock>,
         block: u32,
         place: u64,
         left: u32,
     }
 
-    impl Feed for Again {
-        fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
+    impl InstructionSource for Again {
+        fn next(&mut self, _: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next {
             if let Some(new) = self.code.take() {
                 self.block = code.len() as u32;
                 code.push(new);
@@ -182,8 +182,8 @@ mod tests {
         let mut lowering = Lowering::new(model, &timings);
         let cores = work.iter().map(|&(code, place)| {
             let code = lowering.lower(&corun_trace::decode(0x1000, code).unwrap());
-            let feed = Again { code: Some(code), block: 0, place, left: TIMES };
-            (lowering.stack_update(), vec![feed])
+            let source = Again { code: Some(code), block: 0, place, left: TIMES };
+            (lowering.stack_update(), vec![source])
         });
         let cores = cores.collect();
         let mut machine = Machine::new(model, cores);
@@ -201,9 +201,9 @@ mod tests {
     /// A thread that waits at a gate which opens in some cycle, or never.
     struct Gated(Option<u64>);
 
-    impl Feed for Gated {
-        fn next(&mut self, _: u64, _: &mut Vec<CodeBlock>, _: &mut Vec<u64>) -> Next {
-            Next::Gate
+    impl InstructionSource for Gated {
+        fn next(&mut self, _: u64, _: &mut Vec<DecodedBlock>, _: &mut Vec<u64>) -> Next {
+            Next::SyncPoint
         }
 
         fn pass(&mut self, _: u64) -> Option<u64> {
@@ -312,20 +312,20 @@ mod tests {
             let mut lowering = Lowering::new(&model, &timings);
             let width = model.smt_width as usize;
             // A word for each, all in one line; every second one only reads.
-            let mut feed = |number: usize| {
+            let mut source = |number: usize| {
                 let code = if number.is_multiple_of(2) { ADD } else { LOAD };
                 let code = lowering.lower(&corun_trace::decode(0x1000, code).unwrap());
                 let place = 0x8000 + 8 * (number as u64 % 8);
                 Again { code: Some(code), block: 0, place, left: TIMES }
             };
-            let feeds: Vec<Vec<Again>> = (0..2)
-                .map(|core| (0..width).map(|thread| feed(core * width + thread)).collect())
+            let sources: Vec<Vec<Again>> = (0..2)
+                .map(|core| (0..width).map(|thread| source(core * width + thread)).collect())
                 .collect();
             let update = lowering.stack_update();
-            let cores = feeds.into_iter().map(|feeds| (update.clone(), feeds)).collect();
+            let cores = sources.into_iter().map(|sources| (update.clone(), sources)).collect();
             let mut machine = Machine::new(&model, cores);
             while machine.run(&vec![vec![u64::MAX; width]; 2]).unwrap().is_some() {}
-            assert!(machine.cores.iter().any(Core::has_begun_again), "{}", model.name);
+            assert!(machine.cores.iter().any(Core::has_machine_cleared), "{}", model.name);
             for core in 0..2 {
                 assert_eq!(machine.cores[core].occupied(), 0, "{}", model.name);
                 for thread in 0..width {
@@ -345,10 +345,10 @@ mod tests {
                 // add [rdi], rax
                 let code =
                     lowering.lower(&corun_trace::decode(0x1000, &[0x48, 0x01, 0x07]).unwrap());
-                let feed =
+                let source =
                     |&left: &u32| Again { code: Some(code.clone()), block: 0, place: 0x8000, left };
-                let feeds = [TIMES].iter().chain(siblings).map(feed).collect();
-                let mut machine = Machine::new(&model, vec![(lowering.stack_update(), feeds)]);
+                let sources = [TIMES].iter().chain(siblings).map(source).collect();
+                let mut machine = Machine::new(&model, vec![(lowering.stack_update(), sources)]);
                 machine.run(&[vec![u64::MAX; 1 + siblings.len()]]).unwrap();
                 machine.retired_within(0, 0).1
             };

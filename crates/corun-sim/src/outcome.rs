@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corun_record::Placement;
 
 use crate::memory::Requests;
-use crate::together::{Phase, Seated};
+use crate::together::{Phase, PlacedWorker};
 
 /// A placement, simulated.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Outcome {
 
     /// Cycles of a worker that counts the instructions that `one` counts, in the same order and behind the same
     /// warm-up; where none does, those of [`Outcome::cycles`].
-    pub fn cycles_like(&self, one: &Seated) -> Option<f64> {
+    pub fn cycles_like(&self, one: &PlacedWorker) -> Option<f64> {
         self.like(one)
             .map(|like| like.cycles)
             .filter(|cycles| *cycles > 0.0)
@@ -64,9 +64,9 @@ impl Outcome {
     }
 
     /// A worker that counts the instructions that `one` counts.
-    fn like(&self, one: &Seated) -> Option<&Seated> {
+    fn like(&self, one: &PlacedWorker) -> Option<&PlacedWorker> {
         let offset = one.offset?;
-        let is_like = |it: &&Seated| it.worker == one.worker && it.offset == Some(offset);
+        let is_like = |it: &&PlacedWorker| it.worker == one.worker && it.offset == Some(offset);
         self.phases.iter().chain(&self.matched).flat_map(|phase| &phase.workers).find(is_like)
     }
 
@@ -96,7 +96,7 @@ impl Outcome {
         let rates = |outcome: &Self, is_reference: bool| -> Vec<(&'static str, f64)> {
             let phases =
                 outcome.phases.iter().chain(outcome.matched.iter().filter(|_| is_reference));
-            let workers: Vec<&Seated> = phases.flat_map(|phase| &phase.workers).collect();
+            let workers: Vec<&PlacedWorker> = phases.flat_map(|phase| &phase.workers).collect();
             let instructions: u64 = workers.iter().map(|one| one.simulated.instructions).sum();
             let rate = |sum: u64| 1e3 * sum as f64 / instructions.max(1) as f64;
             let requests = workers

@@ -2,7 +2,7 @@
 //! that the memory of a model can be set beside that of a machine.
 
 use crate::memory::{Chance, Memory, PageSize, Pages, Request};
-use crate::sharing::User;
+use crate::sharing::Requester;
 use corun_model::{CoreModel, LINE};
 
 /// Bytes of a small page.
@@ -14,14 +14,14 @@ const PART: u32 = 8;
 
 /// Places in memory, of which each leads to another one until all were visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Circle {
+pub struct PointerChaseRing {
     /// How many.
     pub places: u32,
     /// Bytes from one to the next.
     pub apart: u32,
 }
 
-impl Circle {
+impl PointerChaseRing {
     /// Rounds before one that counts, after which caches hold what they keep of it. A last level that is filled by what the
     /// second one drops was seen to take three by itself, and takes more with others in it.
     pub const ROUNDS_TO_SETTLE: usize = 8;
@@ -67,14 +67,14 @@ impl Circle {
     fn cycles_of_all(&self, model: &CoreModel) -> f64 {
         let mut memory = Memory::new(model, &[1]);
         let pages = Pages::of(0, 1, PageSize::Small);
-        let user = User { thread: 0, is_alone: true };
+        let requester = Requester { thread: 0, is_alone: true };
         let next = self.order(0);
         let (mut now, mut at) = (0, 0);
         let mut follow = |loads: usize| {
             let begin = now;
             for _ in 0..loads {
                 let linear = self.offset(at);
-                let request = Request { core: 0, user, instruction: 1, linear, pages };
+                let request = Request { core: 0, requester, instruction: 1, linear, pages };
                 now = memory.load(request, now).ready + u64::from(model.memory.loads.latency);
                 at = next[at as usize];
             }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_load_takes_what_the_level_takes_that_holds_the_circle() {
         let model = find("zen4").unwrap();
-        let of = |kib: u64| Circle::of_lines(kib << 10).cycles(&model);
+        let of = |kib: u64| PointerChaseRing::of_lines(kib << 10).cycles(&model);
         let first = f64::from(model.memory.loads.latency);
         assert_eq!(of(16), first);
         let second = first + f64::from(model.memory.l1d.miss);
@@ -140,7 +140,7 @@ mod tests {
             // Some lines of a circle happen to follow each other, and prefetchers look behind its end.
             let prefetch = &mut model.hierarchy.prefetch;
             (prefetch.lines, prefetch.strides, prefetch.streams) = (None, 0, 0);
-            Circle::of_lines(kib << 10).cycles(&model)
+            PointerChaseRing::of_lines(kib << 10).cycles(&model)
         };
         assert_eq!(cycles(5.0, 512), cycles(0.0, 512), "the second level is the core's own");
         let [none, some, many] = [0.0, 0.5, 5.0].map(|others| cycles(others, 12 << 10));
@@ -158,7 +158,7 @@ mod tests {
             let mut model = find(name).unwrap();
             let l3 = model.hierarchy.l3.as_mut().unwrap();
             l3.others = others;
-            let circle = Circle::of_lines(kib << 10);
+            let circle = PointerChaseRing::of_lines(kib << 10);
             let [part, all] = [circle.cycles(&model), circle.cycles_of_all(&model)];
             assert!((part / all - 1.0).abs() < 0.03, "{name} {others}: {part} {all}");
         }
@@ -166,13 +166,14 @@ mod tests {
 
     #[test]
     fn pages_take_walks_and_lines_lie_in_all_sets() {
-        let circle = Circle::of_pages(64);
+        let circle = PointerChaseRing::of_pages(64);
         let sets: std::collections::HashSet<u64> =
             (0..64).map(|place| circle.offset(place) % PAGE / 64).collect();
         assert_eq!(sets.len(), 64);
         let model = find("zen4").unwrap();
         assert!(
-            Circle::of_pages(8192).cycles(&model) > Circle::of_pages(1024).cycles(&model) + 9.0
+            PointerChaseRing::of_pages(8192).cycles(&model)
+                > PointerChaseRing::of_pages(1024).cycles(&model) + 9.0
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Whether simulated cores make progress: every thread that has something to do retires instructions now
 //! and then, unless it waits for other threads, and these do not all wait for each other.
 
-use crate::core::{Core, Feed, Progress, Stuck};
+use crate::core::{Core, Deadlock, InstructionSource, Progress};
 use corun_model::CoreModel;
 
 /// Steps of a core in which each of its threads has retired something.
@@ -33,22 +33,22 @@ impl Watch {
 
     /// Looks at a core that has just gone on, if it is time to.
     #[inline]
-    pub(crate) fn look<F: Feed>(
+    pub(crate) fn look<F: InstructionSource>(
         &mut self,
         core: usize,
         cores: &[Core<F>],
-    ) -> Result<(), Box<Stuck>> {
+    ) -> Result<(), Box<Deadlock>> {
         let steps = cores[core].steps() - self.cores[core].steps;
         if steps < PATIENCE { Ok(()) } else { self.compare(core, cores, steps) }
     }
 
     #[cold]
-    fn compare<F: Feed>(
+    fn compare<F: InstructionSource>(
         &mut self,
         core: usize,
         cores: &[Core<F>],
         steps: u64,
-    ) -> Result<(), Box<Stuck>> {
+    ) -> Result<(), Box<Deadlock>> {
         let now: Vec<Progress> = cores[core].progress().collect();
         let before = std::mem::replace(&mut self.cores[core].threads, now.clone());
         self.cores[core].steps = cores[core].steps();
@@ -70,21 +70,25 @@ impl Watch {
     }
 
     /// What comes next on a core never comes.
-    pub(crate) fn lost<F: Feed>(&self, core: usize, cores: &[Core<F>]) -> Box<Stuck> {
+    pub(crate) fn lost<F: InstructionSource>(
+        &self,
+        core: usize,
+        cores: &[Core<F>],
+    ) -> Box<Deadlock> {
         let progress: Vec<Progress> = cores[core].progress().collect();
         self.stuck(cores, |at, thread| at == core && progress[thread] != Progress::Ended)
     }
 
     /// What all threads wait for.
-    fn stuck<F: Feed>(
+    fn stuck<F: InstructionSource>(
         &self,
         cores: &[Core<F>],
         is_stuck: impl Fn(usize, usize) -> bool,
-    ) -> Box<Stuck> {
+    ) -> Box<Deadlock> {
         let dumps = cores.iter().enumerate();
         let dumps = dumps.flat_map(|(at, core)| core.dump(|thread| is_stuck(at, thread)));
         let cycle = cores.iter().map(Core::now).min().unwrap_or(0);
-        Box::new(Stuck { model: self.model.clone(), cycle, threads: dumps.collect() })
+        Box::new(Deadlock { model: self.model.clone(), cycle, threads: dumps.collect() })
     }
 }
 

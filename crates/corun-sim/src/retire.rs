@@ -1,12 +1,12 @@
 //! The end of the pipeline: results become final in program order, stores reach the cache.
 
 use crate::core::thread::Thread;
-use crate::core::{Core, Feed, Handle};
+use crate::core::{Core, Handle, InstructionSource};
 use crate::lsq::operands::lines;
 use crate::memory::{Memory, Request};
 use corun_model::Policy;
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// Lets the oldest retired stores reach the cache.
     pub(crate) fn commit_stores(&mut self, memory: &mut Memory) {
         let (now, core) = (self.now, self.number);
@@ -16,7 +16,7 @@ impl<F: Feed> Core<F> {
             let mut line = None;
             for done in 0..self.parameters.commit_same_line.max(self.parameters.commit) {
                 let thread = &mut self.threads[index];
-                let (pages, user) = (thread.pages, thread.user);
+                let (pages, requester) = (thread.pages, thread.requester);
                 let Some(store) = thread.stores.ready(now) else { break };
                 let shift = self.parameters.line_shift;
                 let first = store.address >> shift;
@@ -26,7 +26,7 @@ impl<F: Feed> Core<F> {
                     break;
                 }
                 let (linear, streams) = (store.linear, store.streams);
-                let request = Request { core, user, instruction: 0, linear, pages };
+                let request = Request { core, requester, instruction: 0, linear, pages };
                 let granted = *store.granted.get_or_insert_with(|| {
                     if streams {
                         return memory.stream(request, now).ready;
@@ -71,13 +71,13 @@ impl<F: Feed> Core<F> {
         }
     }
 
-    /// One thing less that an operation waits for.
+    /// One thing less that an micro-op waits for.
     fn release(&mut self, handle: Handle, ready: u64) {
-        let flight = self.threads[handle.thread()].flights.get_mut(handle);
-        flight.ready = flight.ready.max(ready);
-        flight.pending -= 1;
-        if flight.pending == 0 {
-            let at = flight.ready.max(self.now + 1);
+        let in_flight = self.threads[handle.thread()].in_flight_uops.get_mut(handle);
+        in_flight.ready = in_flight.ready.max(ready);
+        in_flight.pending -= 1;
+        if in_flight.pending == 0 {
+            let at = in_flight.ready.max(self.now + 1);
             self.wheel.call(self.now, at, handle);
         }
     }
@@ -110,8 +110,8 @@ impl<F: Feed> Core<F> {
             let mut left = most;
             let before = thread.retired;
             while let Some(oldest) = thread.rob.front() {
-                if thread.too_early.is_some_and(|early| early < oldest.end) {
-                    self.begin_again(index);
+                if thread.ordering_violation.is_some_and(|early| early < oldest.end) {
+                    self.machine_clear(index);
                     break;
                 }
                 let slots = u32::from(oldest.queued.slots);
@@ -131,14 +131,14 @@ impl<F: Feed> Core<F> {
                 thread.retired += u64::from(oldest.instructions);
                 thread.last_retired = self.now;
                 thread.is_held &= !oldest.is_serializing;
-                (thread.oldest, thread.is_anew) = (oldest.end, false);
+                (thread.oldest, thread.is_reexecuting) = (oldest.end, false);
                 thread.rob.pop_front();
                 self.is_active = true;
             }
             let thread = &mut self.threads[index];
             let retired = thread.retired - before;
             if retired > 0 {
-                thread.feed.retire(retired);
+                thread.source.retire(retired);
             }
             width = match self.parameters.retiring {
                 Policy::Alternating if left < most => 0,
@@ -153,21 +153,21 @@ impl<F: Feed> Core<F> {
 }
 
 impl<F> Thread<F> {
-    /// Whether its oldest operation is done, and need not wait because another core may take back what
+    /// Whether its oldest micro-op is done, and need not wait because another core may take back what
     /// it loaded.
     #[inline]
     fn is_final(&mut self, core: usize, now: u64, exposed: u64, memory: &Memory) -> bool {
-        let flight = self.flights.at(self.head);
-        if flight.done > now {
+        let in_flight = self.in_flight_uops.at(self.head);
+        if in_flight.done > now {
             return false;
         }
-        let until = flight.done + exposed;
-        if until <= now || !flight.can_be_taken_back() {
+        let until = in_flight.done + exposed;
+        if until <= now || !in_flight.is_snooped() {
             return true;
         }
-        let (user, pages) = (self.user, self.pages);
-        let is_exposed = lines(flight.address, flight.span.into()).any(|linear| {
-            memory.is_contested(Request { core, user, instruction: 0, linear, pages })
+        let (requester, pages) = (self.requester, self.pages);
+        let is_exposed = lines(in_flight.address, in_flight.span.into()).any(|linear| {
+            memory.is_contested(Request { core, requester, instruction: 0, linear, pages })
         });
         if is_exposed {
             self.exposed = until;

@@ -4,14 +4,14 @@ use corun_model::Policy;
 
 /// Who uses a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct User {
+pub(crate) struct Requester {
     /// The hardware thread of the core.
     pub(crate) thread: u8,
     /// Whether its siblings are halted.
     pub(crate) is_alone: bool,
 }
 
-impl User {
+impl Requester {
     /// The only thread of a core.
     #[cfg(test)]
     pub(crate) const ALONE: Self = Self { thread: 0, is_alone: true };
@@ -19,13 +19,13 @@ impl User {
 
 /// A structure, or one for each thread.
 #[derive(Debug)]
-pub(crate) struct Divided<T> {
+pub(crate) struct ThreadShared<T> {
     /// One; one a thread; or the whole one and then one a thread.
     all: Vec<T>,
     policy: Policy,
 }
 
-impl<T> Divided<T> {
+impl<T> ThreadShared<T> {
     /// `make(n)` makes one of an n-th of the size.
     pub(crate) fn new(policy: Policy, threads: usize, make: impl Fn(u32) -> T) -> Self {
         let mut all = vec![make(1)];
@@ -40,16 +40,16 @@ impl<T> Divided<T> {
 
     /// The one that the thread uses.
     #[inline]
-    pub(crate) fn of(&mut self, user: User) -> &mut T {
-        let place = if self.all.len() == 1 { 0 } else { self.place(user) };
+    pub(crate) fn of(&mut self, requester: Requester) -> &mut T {
+        let place = if self.all.len() == 1 { 0 } else { self.place(requester) };
         &mut self.all[place]
     }
 
-    fn place(&self, user: User) -> usize {
+    fn place(&self, requester: Requester) -> usize {
         match self.policy {
-            Policy::Partitioned if user.is_alone => 0,
-            Policy::Partitioned => 1 + usize::from(user.thread),
-            _ => user.thread.into(),
+            Policy::Partitioned if requester.is_alone => 0,
+            Policy::Partitioned => 1 + usize::from(requester.thread),
+            _ => requester.thread.into(),
         }
     }
 
@@ -66,9 +66,9 @@ mod tests {
     fn used(policy: Policy) -> Vec<usize> {
         let next = std::cell::Cell::new(0);
         let number = |_| next.replace(next.get() + 1);
-        let mut divided = Divided::new(policy, 2, number);
+        let mut divided = ThreadShared::new(policy, 2, number);
         let users = [(0, true), (0, false), (1, false), (1, true)];
-        users.map(|(thread, is_alone)| *divided.of(User { thread, is_alone })).to_vec()
+        users.map(|(thread, is_alone)| *divided.of(Requester { thread, is_alone })).to_vec()
     }
 
     #[test]
@@ -80,9 +80,9 @@ mod tests {
 
     #[test]
     fn parts_are_as_large_as_there_are_threads() {
-        let mut divided = Divided::new(Policy::Partitioned, 4, |n| 64 / n);
+        let mut divided = ThreadShared::new(Policy::Partitioned, 4, |n| 64 / n);
         assert_eq!(divided.each().map(|it| *it).collect::<Vec<_>>(), [64, 16, 16, 16, 16]);
-        let mut one = Divided::new(Policy::Partitioned, 1, |n| 64 / n);
+        let mut one = ThreadShared::new(Policy::Partitioned, 1, |n| 64 / n);
         assert_eq!(one.each().count(), 1);
     }
 }

@@ -86,8 +86,8 @@ pub fn simulate(
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
     machine.run(&[vec![end]])?;
     let state = machine.state(0, 0).since(&begin);
-    let feed = the_feed(machine)?;
-    let simulated = Simulated::of(state, &feed.lowering);
+    let source = the_feed(machine)?;
+    let simulated = Simulated::of(state, &source.lowering);
     plausible::of_thread(&simulated, model)?;
     Ok(simulated)
 }
@@ -103,13 +103,13 @@ pub(crate) fn alone<'t>(
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
     let pages = Pages::of(0, 0, pages).on(model);
-    let feed = Recorded::new(lowering, trace, thread, pages, Course::Once)?;
-    Ok(Machine::new(model, vec![(stack_update, vec![feed])]))
+    let source = Recorded::new(lowering, trace, thread, pages, Course::Once)?;
+    Ok(Machine::new(model, vec![(stack_update, vec![source])]))
 }
 
 /// What the first core ran, if all of it could be read.
 pub(crate) fn the_feed(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
-    let mut feed = machine.into_feeds().swap_remove(0).swap_remove(0);
-    feed.error()?;
-    Ok(feed)
+    let mut source = machine.into_sources().swap_remove(0).swap_remove(0);
+    source.error()?;
+    Ok(source)
 }

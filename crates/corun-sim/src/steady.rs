@@ -3,12 +3,12 @@
 
 use corun_trace::Block;
 
-use crate::core::{CycleStack, Feed, Next, Step, Stuck};
+use crate::core::{CycleStack, Deadlock, InstructionSource, Next, Step};
 use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::Pages;
 use crate::plausible;
-use crate::uops::{CodeBlock, Lowering};
+use crate::uops::{DecodedBlock, Lowering};
 use corun_model::CoreModel;
 
 /// A block, and what each of its copies touches.
@@ -57,17 +57,17 @@ fn run(
     lowering: &mut Lowering<'_>,
     copies: Copies<'_>,
     count: u32,
-) -> Result<(u64, CycleStack), Box<Stuck>> {
+) -> Result<(u64, CycleStack), Box<Deadlock>> {
     // lfence; mfence
     let fences = corun_trace::decode(0, &[0x0f, 0xae, 0xe8, 0x0f, 0xae, 0xf0]);
     let fences = fences.map(|fences| shortened(lowering.lower(&fences)));
     let code = lowering.lower(copies.block);
     lowering.count(&code, code.instructions.len());
     let instructions = code.instructions.len() as u64;
-    let feed = Unrolled {
+    let source = Unrolled {
         length: copies.block.end() - copies.block.address,
         values: copies.values.to_vec(),
-        code: Some([code, fences.unwrap_or_else(|_| CodeBlock { instructions: Vec::new() })]),
+        code: Some([code, fences.unwrap_or_else(|_| DecodedBlock { instructions: Vec::new() })]),
         block: 0,
         at: copies.block.address,
         executed: instructions as u32,
@@ -75,7 +75,7 @@ fn run(
         next: 0,
         rounds: 2,
     };
-    let mut machine = Machine::new(model, vec![(lowering.stack_update(), vec![feed])]);
+    let mut machine = Machine::new(model, vec![(lowering.stack_update(), vec![source])]);
     let copies = instructions * u64::from(count);
     machine.run(&[vec![copies + 2]])?;
     let begin = machine.state(0, 0);
@@ -86,12 +86,12 @@ fn run(
 
 /// The last fence only separates the rounds: its own time would let the front end run ahead of the first
 /// copies of the next one.
-fn shortened(mut fences: CodeBlock) -> CodeBlock {
+fn shortened(mut fences: DecodedBlock) -> DecodedBlock {
     if let Some(last) = fences.instructions.last_mut() {
         (last.slots, last.renamed, last.is_microcode) = (1, 1, false);
-        last.operations.truncate(1);
-        for operation in &mut last.operations {
-            (operation.slot, operation.busy, operation.latency) = (0, 1, 1);
+        last.uops.truncate(1);
+        for uop in &mut last.uops {
+            (uop.slot, uop.busy, uop.latency) = (0, 1, 1);
         }
     }
     fences
@@ -101,7 +101,7 @@ fn shortened(mut fences: CodeBlock) -> CodeBlock {
 struct Unrolled {
     length: u64,
     values: Vec<Vec<u64>>,
-    code: Option<[CodeBlock; 2]>,
+    code: Option<[DecodedBlock; 2]>,
     block: u32,
     at: u64,
     executed: u32,
@@ -110,8 +110,8 @@ struct Unrolled {
     rounds: u32,
 }
 
-impl Feed for Unrolled {
-    fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
+impl InstructionSource for Unrolled {
+    fn next(&mut self, _: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next {
         if let Some(new) = self.code.take() {
             self.block = code.len() as u32;
             code.extend(new);

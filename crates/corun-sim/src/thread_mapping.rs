@@ -3,11 +3,11 @@
 use corun_record::Placement;
 
 /// For each core and each of its logical CPUs that is used, the workers that take turns there, by number.
-pub type Seating = Vec<Vec<Vec<usize>>>;
+pub type ThreadMapping = Vec<Vec<Vec<usize>>>;
 
 /// The number of cores, of a width S, and of workers that a placement is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct MappingRequest {
     /// Cores; none: as few as there are workers for.
     pub cores: Option<usize>,
     /// Hardware threads of a core.
@@ -20,7 +20,7 @@ pub struct Wanted {
 
 /// Why workers cannot be placed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unseated {
+pub enum MappingError {
     /// More workers on a core than it has logical CPUs.
     #[error("expected at most {width} workers a core, the SMT width of the model, found {found}")]
     TooNarrow {
@@ -45,18 +45,21 @@ pub enum Unseated {
 ///
 /// # Errors
 /// If the placement is impossible there.
-pub fn seat(placement: Placement, wanted: Wanted) -> Result<Seating, Unseated> {
-    let Wanted { cores, smt_width: width, workers, .. } = wanted;
+pub fn map_threads(
+    placement: Placement,
+    wanted: MappingRequest,
+) -> Result<ThreadMapping, MappingError> {
+    let MappingRequest { cores, smt_width: width, workers, .. } = wanted;
     let mut next = 0;
     let mut worker = || {
         let one = next % workers.max(1);
         next += 1;
         one
     };
-    let mut full = |cores: usize, on_each: usize| -> Seating {
+    let mut full = |cores: usize, on_each: usize| -> ThreadMapping {
         (0..cores).map(|_| (0..on_each).map(|_| vec![worker()]).collect()).collect()
     };
-    let mut seating = match placement {
+    let mut mapping = match placement {
         Placement::Single => full(1, 1),
         Placement::Spread(number) => {
             full(number.map_or(cores.unwrap_or(workers).max(1), |it| it as usize), 1)
@@ -64,14 +67,14 @@ pub fn seat(placement: Placement, wanted: Wanted) -> Result<Seating, Unseated> {
         Placement::Full(number) => {
             let on_each = number.map_or(width, |it| it as usize);
             if on_each > width {
-                return Err(Unseated::TooNarrow { width, found: on_each as u32 });
+                return Err(MappingError::TooNarrow { width, found: on_each as u32 });
             }
             full(cores.unwrap_or(workers.div_ceil(on_each)).max(1), on_each)
         }
         Placement::Packed => {
             let cores = cores.unwrap_or(workers.max(1).next_multiple_of(width));
             if cores < width {
-                return Err(Unseated::TooFew { width, found: cores });
+                return Err(MappingError::TooFew { width, found: cores });
             }
             full(cores / width, width)
         }
@@ -85,37 +88,42 @@ pub fn seat(placement: Placement, wanted: Wanted) -> Result<Seating, Unseated> {
             // idle-core-preferring kernel arrives at.
             let cores = cores.unwrap_or(workers.div_ceil(width)).max(1);
             let count = number.map_or(workers, |it| it as usize).max(1);
-            let mut seating: Seating = vec![Vec::new(); cores];
+            let mut mapping: ThreadMapping = vec![Vec::new(); cores];
             for place in 0..count {
                 let (core, turn) = (place % cores, place / cores);
-                match seating[core].get_mut(turn % width) {
+                match mapping[core].get_mut(turn % width) {
                     Some(queue) => queue.push(worker()),
-                    None => seating[core].push(vec![worker()]),
+                    None => mapping[core].push(vec![worker()]),
                 }
             }
-            seating
+            mapping
         }
     };
     if !wanted.repeats {
         let mut seen = vec![false; workers];
-        let queues = seating.iter_mut().flatten();
+        let queues = mapping.iter_mut().flatten();
         queues
             .for_each(|queue| queue.retain(|&worker| !std::mem::replace(&mut seen[worker], true)));
     }
-    for core in &mut seating {
+    for core in &mut mapping {
         core.retain(|queue| !queue.is_empty());
     }
-    seating.retain(|core| !core.is_empty());
-    Ok(seating)
+    mapping.retain(|core| !core.is_empty());
+    Ok(mapping)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::thread_mapping::*;
 
-    fn seated(placement: &str, cores: Option<usize>, width: usize, workers: usize) -> Seating {
-        let wanted = Wanted { cores, smt_width: width, workers, repeats: true };
-        seat(placement.parse().unwrap(), wanted).unwrap()
+    fn seated(
+        placement: &str,
+        cores: Option<usize>,
+        width: usize,
+        workers: usize,
+    ) -> ThreadMapping {
+        let wanted = MappingRequest { cores, smt_width: width, workers, repeats: true };
+        map_threads(placement.parse().unwrap(), wanted).unwrap()
     }
 
     #[test]
@@ -135,14 +143,20 @@ mod tests {
 
     #[test]
     fn without_copies_logical_cpus_stay_idle() {
-        let wanted = Wanted { cores: Some(3), smt_width: 2, workers: 3, repeats: false };
-        assert_eq!(seat(Placement::Full(None), wanted).unwrap(), [vec![[0], [1]], vec![[2]]]);
+        let wanted = MappingRequest { cores: Some(3), smt_width: 2, workers: 3, repeats: false };
+        assert_eq!(
+            map_threads(Placement::Full(None), wanted).unwrap(),
+            [vec![[0], [1]], vec![[2]]]
+        );
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let wanted = Wanted { cores: Some(1), smt_width: 2, workers: 1, repeats: true };
-        assert!(matches!(seat(Placement::Full(Some(3)), wanted), Err(Unseated::TooNarrow { .. })));
-        assert!(matches!(seat(Placement::Packed, wanted), Err(Unseated::TooFew { .. })));
+        let wanted = MappingRequest { cores: Some(1), smt_width: 2, workers: 1, repeats: true };
+        assert!(matches!(
+            map_threads(Placement::Full(Some(3)), wanted),
+            Err(MappingError::TooNarrow { .. })
+        ));
+        assert!(matches!(map_threads(Placement::Packed, wanted), Err(MappingError::TooFew { .. })));
     }
 }

@@ -20,9 +20,9 @@ use crate::memory::{PageSize, Pages};
 use crate::plausible;
 use crate::replay::recorded::{Course, Recorded};
 use crate::replay::synchronisation::Order;
-use crate::replay::synchronised::InStep;
+use crate::replay::synchronised::SynchronisedReplay;
 use crate::replay::time_slices::{Sliced, Slices};
-use crate::thread_mapping::Seating;
+use crate::thread_mapping::ThreadMapping;
 use crate::uops::Lowering;
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
@@ -83,7 +83,7 @@ pub struct Setup<'a, 't> {
     /// The processes; workers are counted through all of them.
     pub processes: &'a [Process<'t>],
     /// Which worker runs where.
-    pub seating: &'a Seating,
+    pub mapping: &'a ThreadMapping,
     /// Instructions that fill caches and predictors and are not counted. Of processes with one worker.
     pub warm_up: u64,
     /// Instructions behind them that are counted, over and over; all there are, if none.
@@ -110,12 +110,12 @@ pub struct Setup<'a, 't> {
 #[derive(Debug, Clone)]
 pub struct Phase {
     /// By place in the seating: cores, their logical CPUs, who takes turns there.
-    pub workers: Vec<Seated>,
+    pub workers: Vec<PlacedWorker>,
 }
 
 /// A worker in one phase.
 #[derive(Debug, Clone)]
-pub struct Seated {
+pub struct PlacedWorker {
     /// Its number.
     pub worker: usize,
     /// The core.
@@ -180,7 +180,7 @@ pub fn simulate_together(
     setup.processes.iter().try_for_each(|process| process.trace.require_code())?;
     let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);
     let mut machine = machine(setup, &cpus)?;
-    let mut targets: Vec<Vec<u64>> = setup.seating.iter().map(|core| vec![0; core.len()]).collect();
+    let mut targets: Vec<Vec<u64>> = setup.mapping.iter().map(|core| vec![0; core.len()]).collect();
     targets.resize(machine.cores(), vec![u64::MAX]);
     for cpu in &cpus {
         targets[cpu.core][cpu.cpu] = cpu.begin;
@@ -202,8 +202,8 @@ pub fn simulate_together(
         plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
         plausible::of_thread(&one.simulated, setup.model)?;
     }
-    for feed in machine.into_feeds().into_iter().flatten() {
-        feed.into_programs().into_iter().try_for_each(|mut program| program.error())?;
+    for source in machine.into_sources().into_iter().flatten() {
+        source.into_programs().into_iter().try_for_each(|mut program| program.error())?;
     }
     Ok(Phase { workers: seated })
 }
@@ -216,7 +216,7 @@ impl Cpu {
         let state = machine.state(self.core, self.cpu);
         let retired = state.retired;
         if self.workers.len() > 1 {
-            let slices = machine.feed(self.core, self.cpu).done().len();
+            let slices = machine.source(self.core, self.cpu).done().len();
             if slices >= self.workers.len() && self.state.is_none() {
                 self.state = Some(state);
             } else if slices >= self.workers.len() * (1 + ROUNDS) {
@@ -274,7 +274,7 @@ fn cpus(setup: Setup<'_, '_>, phase: f64) -> Vec<Cpu> {
         Place { worker, process, thread, copy, offset, begin, length }
     };
     let mut cpus = Vec::new();
-    for (core, siblings) in setup.seating.iter().enumerate() {
+    for (core, siblings) in setup.mapping.iter().enumerate() {
         for (cpu, workers) in siblings.iter().enumerate() {
             let workers: Vec<Place> = workers.iter().map(|&worker| place(worker)).collect();
             let first = workers[0];
@@ -323,7 +323,7 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, Format
                     place.insert(Rc::new(RefCell::new(process.order()?))).clone()
                 }
             };
-            Course::Ordered(InStep::new(place.thread, order))
+            Course::Ordered(SynchronisedReplay::new(place.thread, order))
         } else {
             let (begin, end) = (place.begin, place.begin + place.length);
             let first = begin + (place.offset * place.length as f64) as u64;
@@ -355,14 +355,14 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, Format
             cores.push(vec![Sliced::new(vec![recorded(Place { thread, ..*place })?], slices)]);
         }
     }
-    let cores = cores.into_iter().map(|feeds| (lowering().stack_update(), feeds));
+    let cores = cores.into_iter().map(|sources| (lowering().stack_update(), sources));
     let mut machine = Machine::new(setup.model, cores.collect());
     machine.begin_with(setup.first_turn);
     Ok(machine)
 }
 
 /// What became of the workers.
-fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seated> {
+fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
     // An ordered process goes from the beginning of its first worker to the end of its last.
     let mut spans: HashMap<(usize, usize), (u64, u64)> = HashMap::new();
     for cpu in cpus {
@@ -376,7 +376,7 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seat
     for cpu in cpus {
         let state = || machine.state(cpu.core, cpu.cpu);
         let state = cpu.state.clone().unwrap_or_else(state);
-        let feed = machine.feed(cpu.core, cpu.cpu);
+        let source = machine.source(cpu.core, cpu.cpu);
         for (turn, place) in cpu.workers.iter().enumerate() {
             let instructions = recorded(setup, *place);
             let cycles = if setup.processes[place.process].is_ordered() {
@@ -384,7 +384,7 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seat
                 (last - first) as f64
             } else if cpu.workers.len() > 1 {
                 // Whole rounds, behind the first.
-                let (round, done) = (cpu.workers.len(), feed.done());
+                let (round, done) = (cpu.workers.len(), source.done());
                 let slices = &done[round.min(done.len())..(round * (1 + ROUNDS)).min(done.len())];
                 let own = slices.iter().filter(|slice| slice.program == turn);
                 let own: u64 = own.map(|slice| slice.instructions).sum();
@@ -394,8 +394,8 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Seat
             } else {
                 state.cycles as f64 * instructions as f64 / state.retired.max(1) as f64
             };
-            let lowering = &feed.programs()[turn].lowering;
-            all.push(Seated {
+            let lowering = &source.programs()[turn].lowering;
+            all.push(PlacedWorker {
                 worker: place.worker,
                 core: cpu.core,
                 cpu: cpu.cpu,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::thread_mapping::{Wanted, seat};
+use corun_sim::thread_mapping::{MappingRequest, map_threads};
 use corun_sim::{PageSize, Phase, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
@@ -19,14 +19,18 @@ const PLACEMENTS: [&str; 4] = ["spread", "full", "stacked", "free@3"];
 /// One placement of copies of the committed trace's program, in the middle of its start-up.
 fn phase(model: &CoreModel, timings: &TimingTable, trace: &Trace, placement: &str) -> Phase {
     let processes = [Process::of(trace)];
-    let wanted =
-        Wanted { cores: None, smt_width: model.smt_width as usize, workers: 1, repeats: true };
-    let seating = seat(placement.parse().unwrap(), wanted).unwrap();
+    let wanted = MappingRequest {
+        cores: None,
+        smt_width: model.smt_width as usize,
+        workers: 1,
+        repeats: true,
+    };
+    let mapping = map_threads(placement.parse().unwrap(), wanted).unwrap();
     let setup = Setup {
         model,
         timings,
         processes: &processes,
-        seating: &seating,
+        mapping: &mapping,
         warm_up: 20_000,
         length: Some(30_000),
         slice_ms: 0.002,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, Policy};
 use corun_sim::plausible;
-use corun_sim::thread_mapping::{Wanted, seat};
+use corun_sim::thread_mapping::{MappingRequest, map_threads};
 use corun_sim::{PageSize, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{BlockId, Event, Sink, ThreadId};
@@ -115,20 +115,20 @@ fn try_one(number: usize, models: &[(CoreModel, TimingTable)], traces: &[Trace])
     let processes: Vec<Process<'_>> = windows.iter().map(Process::of).collect();
     let names = ["single", "spread", "spread@2", "full", "full@2", "packed", "stacked", "free@3"];
     let placement = names.choose(&mut chance).unwrap().parse().unwrap();
-    let wanted = Wanted {
+    let wanted = MappingRequest {
         cores: None,
         smt_width: model.smt_width as usize,
         workers: windows.len(),
         repeats: true,
     };
-    let seating = seat(placement, wanted).unwrap();
+    let mapping = map_threads(placement, wanted).unwrap();
     let (phase, phases) = (chance.random_range(0..8), 8);
     let warm_up = if chance.random_bool(0.5) { 0 } else { chance.random_range(0..400) };
     let setup = Setup {
         model: &model,
         timings,
         processes: &processes,
-        seating: &seating,
+        mapping: &mapping,
         warm_up,
         length: chance.random_bool(0.5).then(|| chance.random_range(100..12_000)),
         slice_ms: 0.001,
@@ -185,12 +185,12 @@ fn copies_in_step_at_the_start_of_a_program_come_to_their_end() {
     let trace = Trace::open(&program_start()).unwrap();
     let processes = [Process::of(&trace)];
     for (model, timings) in models().iter().filter(|(model, _)| model.front.predecoder.is_none()) {
-        let seating = vec![vec![vec![0]; model.smt_width as usize]];
+        let mapping = vec![vec![vec![0]; model.smt_width as usize]];
         let setup = Setup {
             model,
             timings,
             processes: &processes,
-            seating: &seating,
+            mapping: &mapping,
             warm_up: 500_000,
             length: Some(200_000),
             slice_ms: 1.0,

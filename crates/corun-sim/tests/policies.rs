@@ -283,12 +283,12 @@ impl Pair {
 
 /// Programs are made once, and simulated once with the model as it is.
 #[derive(Default)]
-struct Pairs {
+struct ForwardingPredictor {
     programs: HashMap<Pair, [Trace; 2]>,
     before: HashMap<Pair, [f64; 2]>,
 }
 
-impl Pairs {
+impl ForwardingPredictor {
     fn cycles(&mut self, model: &CoreModel, pair: Pair) -> [f64; 2] {
         let [one, other] = self.programs.entry(pair).or_insert_with(|| pair.programs());
         let both = simulated(model, &[one, other], "full@2", 1);
@@ -318,7 +318,7 @@ fn is_rare(resource: &str, policy: Policy) -> bool {
 /// The policies of a model's resources that no pair notices, although that is not told, or the other way
 /// round.
 fn unnoticed(model: &CoreModel) -> Vec<String> {
-    let mut pairs = Pairs::default();
+    let mut pairs = ForwardingPredictor::default();
     let mut wrong = Vec::new();
     for resource in model.resources() {
         for policy in Policy::ALL.into_iter().filter(|policy| *policy != resource.policy) {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use corun_machine::evidence::gigahertz;
-use corun_sim::Circle;
+use corun_sim::PointerChaseRing;
 use memmap2::{Advice, MmapMut, MmapOptions};
 
 use super::{Circles, MOST_MEMORY, Seen};
@@ -49,7 +49,8 @@ impl Surroundings {
         let Circles { last_level, contested, main, pages } = self.circles;
         // Whoever interrupts what is the core's own only makes it longer.
         let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
-        let settling = |circle: Circle| Circle::ROUNDS_TO_SETTLE * circle.places as usize;
+        let settling =
+            |circle: PointerChaseRing| PointerChaseRing::ROUNDS_TO_SETTLE * circle.places as usize;
         let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         Seen {
             pages: least(self.follow(pages, settling(pages), TIMES)),
@@ -62,7 +63,7 @@ impl Surroundings {
     }
 
     /// Cycles of a load in a circle, behind so many loads, so many times one after the other.
-    fn follow(&mut self, circle: Circle, warm_up: usize, times: usize) -> Vec<f64> {
+    fn follow(&mut self, circle: PointerChaseRing, warm_up: usize, times: usize) -> Vec<f64> {
         let start = self.lay(circle);
         let loads = (circle.places as usize).min(LOADS);
         let mut place = follow(start, warm_up);
@@ -78,9 +79,9 @@ impl Surroundings {
     }
 
     /// Lays a circle into the memory; returns the exposed address of a place of it.
-    fn lay(&mut self, circle: Circle) -> usize {
+    fn lay(&mut self, circle: PointerChaseRing) -> usize {
         let address = self.memory.as_ptr().expose_provenance();
-        let Circle { places, apart } = circle;
+        let PointerChaseRing { places, apart } = circle;
         let (places, apart) = (places as usize, apart as usize);
         let memory = Memory::Circle { places, apart, circles: 1, on_small_pages: true };
         // SAFETY: pages are aligned for words, and any bytes are words.
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_circle_leads_through_all_its_places() {
-        let circle = Circle { places: 100, apart: 64 };
+        let circle = PointerChaseRing { places: 100, apart: 64 };
         let mut surroundings =
             Surroundings::new(Circles::of(&find("zen4").unwrap()).unwrap()).unwrap();
         let start = surroundings.lay(circle);

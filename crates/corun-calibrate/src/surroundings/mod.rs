@@ -11,7 +11,7 @@ mod fitted;
 mod look;
 
 use corun_model::CoreModel;
-use corun_sim::Circle;
+use corun_sim::PointerChaseRing;
 
 use crate::memory::PAGE;
 
@@ -39,10 +39,10 @@ pub struct Seen {
 /// The circles that are timed for a core with these caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Circles {
-    last_level: Circle,
-    contested: Circle,
-    main: Circle,
-    pages: Circle,
+    last_level: PointerChaseRing,
+    contested: PointerChaseRing,
+    main: PointerChaseRing,
+    pages: PointerChaseRing,
 }
 
 impl Circles {
@@ -50,13 +50,15 @@ impl Circles {
     pub fn of(model: &CoreModel) -> Option<Self> {
         let last = u64::from(model.hierarchy.l3.as_ref()?.kib) << 10;
         let second = u64::from(model.hierarchy.l2.kib) << 10;
-        let of_lines = |bytes: u64| Circle::of_lines(bytes.min(MOST_MEMORY));
+        let of_lines = |bytes: u64| PointerChaseRing::of_lines(bytes.min(MOST_MEMORY));
         let known = model.hierarchy.stlb.as_ref().map_or(0, |stlb| stlb.entries);
         Some(Self {
             last_level: of_lines((3 * second).min(last / 4)),
             contested: of_lines(last / 4),
             main: of_lines(2 * last),
-            pages: Circle::of_pages((known / 3 * 8).clamp(512, MOST_MEMORY as u32 / PAGE as u32)),
+            pages: PointerChaseRing::of_pages(
+                (known / 3 * 8).clamp(512, MOST_MEMORY as u32 / PAGE as u32),
+            ),
         })
     }
 }

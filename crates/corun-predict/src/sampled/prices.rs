@@ -1,6 +1,6 @@
 //! What an instruction, a misprediction and a miss cost in a program, as its windows teach.
 
-use corun_sim::{Noticed, Piece, SimulatedWindow};
+use corun_sim::{EventCounts, Piece, SimulatedWindow};
 use nalgebra::{DMatrix, DVector};
 
 use super::run::Run;
@@ -85,7 +85,7 @@ impl Prices {
         }
     }
 
-    pub(super) fn of(&self, noticed: &Noticed) -> f64 {
+    pub(super) fn of(&self, noticed: &EventCounts) -> f64 {
         self.each.iter().zip(figures(noticed)).map(|(price, figure)| price * figure).sum()
     }
 }
@@ -148,7 +148,7 @@ fn comparable(run: &Run<'_>) -> [bool; FIGURES] {
 
 /// What has a price, instructions first. Lines of code and walks have none: of the first the pipeline asks for more,
 /// since prediction is ahead of it, and of the others it begins some twice.
-fn figures(noticed: &Noticed) -> [f64; FIGURES] {
+fn figures(noticed: &EventCounts) -> [f64; FIGURES] {
     let requests = &noticed.requests;
     [
         noticed.instructions,

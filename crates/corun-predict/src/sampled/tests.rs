@@ -1,6 +1,6 @@
 //! Windows of runs whose cycles are known.
 
-use corun_sim::{Noticed, Piece, Requests, StandsFor};
+use corun_sim::{EventCounts, Piece, Requests, StandsFor};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -9,9 +9,9 @@ use super::*;
 
 /// Windows behind warm-ups in which the same was noticed, so many times.
 fn windows(cycles: &[u64], instructions: u64, warm_ups: u64) -> Vec<SimulatedWindow> {
-    let noticed = Noticed { instructions, ..Default::default() };
+    let noticed = EventCounts { instructions, ..Default::default() };
     let with_warm_up =
-        Noticed { instructions: instructions * (1 + warm_ups), ..Default::default() };
+        EventCounts { instructions: instructions * (1 + warm_ups), ..Default::default() };
     let window = |(index, &cycles)| SimulatedWindow {
         begin: index as u64 * 2 * instructions,
         cycles,
@@ -61,7 +61,7 @@ fn windows_that_were_chosen_weigh_what_they_stand_for() {
 #[test]
 fn what_is_recorded_counts_for_itself_and_windows_for_the_rest() {
     let noticed =
-        |instructions, mispredicts| Noticed { instructions, mispredicts, ..Default::default() };
+        |instructions, mispredicts| EventCounts { instructions, mispredicts, ..Default::default() };
     let window = |index: u64| {
         let (mispredicts, part) = if index.is_multiple_of(2) { (2, 3) } else { (14, 1) };
         let own = noticed(1000, mispredicts);
@@ -130,7 +130,7 @@ fn windows_that_leave_nothing_out_have_no_width() {
 /// A run of stretches of 1000 instructions, in some of which branches are mispredicted or lines come from
 /// memory, in bursts; and the cycles of each, with something that nothing explains.
 struct Population {
-    stretches: Vec<(Noticed, f64)>,
+    stretches: Vec<(EventCounts, f64)>,
 }
 
 impl Population {
@@ -144,7 +144,7 @@ impl Population {
             let l1d_misses = chance.random_range(0..20) + burst / 2;
             let main = l1d_misses / 4;
             let requests = Requests { l1d_misses, l2_misses: main, main, ..Default::default() };
-            let noticed = Noticed { instructions: 1000, mispredicts, requests };
+            let noticed = EventCounts { instructions: 1000, mispredicts, requests };
             let unexplained = chance.random_range(-60.0..60.0);
             let cycles = 400.0
                 + 18.0 * mispredicts as f64
@@ -166,7 +166,7 @@ impl Population {
 
     /// One stretch of every `part`, by chance, behind up to so many that are recorded.
     fn windows(&self, chance: &mut StdRng, part: usize, recorded: usize) -> Vec<SimulatedWindow> {
-        let window = |stretches: &[(Noticed, f64)]| {
+        let window = |stretches: &[(EventCounts, f64)]| {
             let at = chance.random_range(recorded - 1..part);
             let (noticed, cycles) = stretches[at];
             let all = stretches[at + 1 - recorded..=at].iter();
@@ -175,7 +175,7 @@ impl Population {
                 begin: 0,
                 cycles,
                 noticed,
-                with_warm_up: all.fold(Noticed::default(), |sum, (one, _)| sum.plus(one)),
+                with_warm_up: all.fold(EventCounts::default(), |sum, (one, _)| sum.plus(one)),
                 pieces: vec![Piece { cycles, noticed }],
                 stands_for: None,
             }
@@ -217,14 +217,14 @@ fn long_windows_teach_in_pieces() {
     const TRIES: u32 = 200;
     for _ in 0..TRIES {
         let population = Population::of(&mut chance, 4000);
-        let window = |stretches: &[(Noticed, f64)]| {
+        let window = |stretches: &[(EventCounts, f64)]| {
             let begin = chance.random_range(200..360);
-            let all = |stretches: &[(Noticed, f64)]| {
-                stretches.iter().fold(Noticed::default(), |sum, (one, _)| sum.plus(one))
+            let all = |stretches: &[(EventCounts, f64)]| {
+                stretches.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
             };
             let own = &stretches[begin..begin + 40];
             let piece =
-                |&(noticed, cycles): &(Noticed, f64)| Piece { cycles: cycles as u64, noticed };
+                |&(noticed, cycles): &(EventCounts, f64)| Piece { cycles: cycles as u64, noticed };
             let pieces: Vec<Piece> = own.iter().map(piece).collect();
             SimulatedWindow {
                 begin: 0,
@@ -261,10 +261,10 @@ fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
             let mut kind = |share: usize| {
                 let stretches = Population::of(&mut chance, 40 * share).stretches;
                 let besides = chance.random_range(0.0..100.0);
-                let cycles = |it: &(Noticed, f64)| it.1 + besides;
+                let cycles = |it: &(EventCounts, f64)| it.1 + besides;
                 truth += stretches.iter().map(cycles).sum::<f64>();
-                let noticed = |stretches: &[(Noticed, f64)]| {
-                    stretches.iter().fold(Noticed::default(), |sum, (one, _)| sum.plus(one))
+                let noticed = |stretches: &[(EventCounts, f64)]| {
+                    stretches.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
                 };
                 let begin = 40 * chance.random_range(0..share);
                 let own = &stretches[begin..begin + 40];
@@ -303,7 +303,7 @@ fn what_is_noticed_narrows_the_interval() {
 #[test]
 fn what_warming_notices_otherwise_has_no_price() {
     let stream = |index: u64| {
-        let noticed = |instructions, l1d_misses| Noticed {
+        let noticed = |instructions, l1d_misses| EventCounts {
             instructions,
             requests: Requests { l1d_misses, ..Default::default() },
             ..Default::default()
@@ -327,7 +327,7 @@ fn what_warming_notices_otherwise_has_no_price() {
 /// In each window misses come along with three mispredictions and with something quick; in the rest of the run alone.
 #[test]
 fn nothing_saves_time() {
-    let noticed = |mispredicts, l1d_misses| Noticed {
+    let noticed = |mispredicts, l1d_misses| EventCounts {
         instructions: 1000,
         mispredicts,
         requests: Requests { l1d_misses, ..Default::default() },
@@ -359,11 +359,11 @@ fn prices_are_those_of_what_windows_stand_for() {
         let (price, all) = if index < 5 { (60, 1000) } else { (20, 200_000) };
         let piece = |at: u64| {
             let mispredicts = at + 3 * index;
-            let noticed = Noticed { instructions: 1000, mispredicts, ..Default::default() };
+            let noticed = EventCounts { instructions: 1000, mispredicts, ..Default::default() };
             Piece { cycles: 300 + price * mispredicts, noticed }
         };
         let pieces: Vec<Piece> = (0..10).map(piece).collect();
-        let own = pieces.iter().fold(Noticed::default(), |sum, it| sum.plus(&it.noticed));
+        let own = pieces.iter().fold(EventCounts::default(), |sum, it| sum.plus(&it.noticed));
         SimulatedWindow {
             begin: 100_000 * index,
             cycles: pieces.iter().map(|piece| piece.cycles).sum(),

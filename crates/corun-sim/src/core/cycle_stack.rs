@@ -16,15 +16,15 @@ pub struct CycleStack {
 /// A cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Component {
-    /// An operation was renamed (and later retired).
+    /// An micro-op was renamed (and later retired).
     Retiring,
     /// Nothing to rename: fetch or decoding.
     FrontEnd,
     /// Nothing to rename behind a wrongly predicted branch.
     Mispredict,
-    /// The oldest operation waits for operands or is being executed.
+    /// The oldest micro-op waits for operands or is being executed.
     Dependency,
-    /// The oldest operation waits for data from there.
+    /// The oldest micro-op waits for data from there.
     Memory(Origin),
     /// A load of bytes that a store before it has not yet written to the cache.
     Forwarding,
@@ -42,7 +42,7 @@ pub enum Component {
     Scheduler,
     /// The thread waits for another one.
     Waiting,
-    /// The oldest operation has its operands and waits for a port of this group.
+    /// The oldest micro-op has its operands and waits for a port of this group.
     Port(u8),
     /// A sibling has what the thread needs.
     Sibling(Shared),

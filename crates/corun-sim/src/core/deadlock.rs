@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::core::in_flight::NEVER;
 use crate::core::thread::{Queued, Thread};
-use crate::core::{Core, Feed};
+use crate::core::{Core, InstructionSource};
 use crate::uops::Kind;
 
 /// Cycles that nothing waits for at once: minutes of the simulated core's time.
@@ -20,18 +20,18 @@ const LONGEST_WAIT: u64 = 1 << 40;
      instructions, found threads that wait for something that does not come{}",
     listed(threads)
 )]
-pub struct Stuck {
+pub struct Deadlock {
     /// The model's name.
     pub model: String,
     /// The cycle at which the first of these cores was found so.
     pub cycle: u64,
     /// Each hardware thread of all cores.
-    pub threads: Vec<StuckThread>,
+    pub threads: Vec<DeadlockedThread>,
 }
 
 /// A hardware thread of such a core.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StuckThread {
+pub struct DeadlockedThread {
     /// The core, and the thread's number there.
     pub core: usize,
     /// The hardware thread.
@@ -48,18 +48,18 @@ pub struct StuckThread {
     pub occupancy: Vec<(&'static str, u32)>,
 }
 
-fn listed(threads: &[StuckThread]) -> String {
+fn listed(threads: &[DeadlockedThread]) -> String {
     threads.iter().map(|thread| format!("\n  {thread}")).collect()
 }
 
-impl Display for StuckThread {
+impl Display for DeadlockedThread {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { core, thread, retired, .. } = self;
         let state = if self.is_stuck { "stuck" } else { "not stuck" };
         write!(f, "core {core}, thread {thread}: {state}, {retired} instructions retired; ")?;
         match &self.head {
             Some(head) => write!(f, "at the head {head}; ")?,
-            None => write!(f, "nothing in flight; ")?,
+            None => write!(f, "nothing in in_flight; ")?,
         }
         write!(f, "it waits for {}; entries:", self.waits_for)?;
         for (place, (name, used)) in self.occupancy.iter().enumerate() {
@@ -82,7 +82,7 @@ pub(crate) enum Progress {
     AtGate,
 }
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// How often the core has gone on: cycles, but those in which nothing could happen counted once.
     pub(crate) fn steps(&self) -> u64 {
         self.steps
@@ -110,8 +110,8 @@ impl<F: Feed> Core<F> {
     }
 
     /// What each thread waits for; `is_stuck` says which are those that make no progress.
-    pub(crate) fn dump(&self, is_stuck: impl Fn(usize) -> bool) -> Vec<StuckThread> {
-        let of_thread = |(index, thread): (usize, &Thread<F>)| StuckThread {
+    pub(crate) fn dump(&self, is_stuck: impl Fn(usize) -> bool) -> Vec<DeadlockedThread> {
+        let of_thread = |(index, thread): (usize, &Thread<F>)| DeadlockedThread {
             core: self.number,
             thread: index,
             retired: thread.retired,
@@ -127,7 +127,7 @@ impl<F: Feed> Core<F> {
                 ("mask registers", thread.registers_used[2]),
                 ("load queue", thread.loads_used),
                 ("store queue", thread.stores.len()),
-                ("loads without a miss buffer", thread.unasked.len() as u32),
+                ("loads without a miss buffer", thread.mshr_blocked.len() as u32),
             ],
         };
         self.threads.iter().enumerate().map(of_thread).collect()
@@ -137,7 +137,7 @@ impl<F: Feed> Core<F> {
         let named = |queued: &Queued| {
             let Queued { block, instruction, .. } = *queued;
             thread
-                .feed
+                .source
                 .describe(block, instruction)
                 .unwrap_or_else(|| format!("instruction {instruction} of block {block}"))
         };
@@ -147,8 +147,8 @@ impl<F: Feed> Core<F> {
                 return Some(format!("{name}, executed"));
             }
             let number = thread.head - thread.oldest;
-            let flight = thread.flights.at(thread.head);
-            return Some(format!("{name}, micro-op {number} ({})", kind(flight.kind)));
+            let in_flight = thread.in_flight_uops.at(thread.head);
+            return Some(format!("{name}, micro-op {number} ({})", kind(in_flight.kind)));
         }
         thread.queue.front().map(|queued| format!("{}, not renamed", named(queued)))
     }
@@ -159,17 +159,17 @@ impl<F: Feed> Core<F> {
             return "nothing: its program has ended".to_owned();
         }
         if thread.head < thread.next {
-            let flight = thread.flights.at(thread.head);
-            return if flight.done != NEVER {
-                format!("cycle {}, when the micro-op is done", flight.done)
-            } else if flight.awaits_buffer() {
+            let in_flight = thread.in_flight_uops.at(thread.head);
+            return if in_flight.done != NEVER {
+                format!("cycle {}, when the micro-op is done", in_flight.done)
+            } else if in_flight.awaits_buffer() {
                 "a miss buffer of the first-level cache".to_owned()
-            } else if flight.pending > 0 && flight.is_forwarded {
+            } else if in_flight.pending > 0 && in_flight.is_forwarded {
                 "a store before it that has not reached the cache".to_owned()
-            } else if flight.pending > 0 {
-                format!("{} operands", flight.pending)
+            } else if in_flight.pending > 0 {
+                format!("{} operands", in_flight.pending)
             } else {
-                format!("port {}", flight.port)
+                format!("port {}", in_flight.port)
             };
         }
         if !thread.rob.is_empty() {

@@ -1,9 +1,9 @@
-//! Operations between renaming and retirement.
+//! Micro-ops between renaming and retirement.
 
 use crate::memory::{Displacement, Origin};
 use crate::uops::Kind;
 
-/// Which operation of which thread.
+/// Which micro-op of which thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Handle(u32);
 
@@ -23,20 +23,20 @@ impl Handle {
     }
 }
 
-/// Operations that a thread can have in flight: more than reorder buffers hold, and few enough to stay
+/// Micro-ops that a thread can have in flight: more than reorder buffers hold, and few enough to stay
 /// in a cache of the machine that simulates.
 pub(crate) const CAPACITY: usize = corun_model::MOST_IN_FLIGHT as usize;
-/// Registers, own operations and stores that one operation may wait for.
+/// Registers, own micro-ops and stores that one micro-op may wait for.
 pub(crate) const MOST_SOURCES: usize = 8;
 /// A list's end.
 const NONE: u16 = u16::MAX;
 /// Not started.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// An operation in flight: as much as a line of the simulating machine's cache.
+/// An micro-op in flight: as much as a line of the simulating machine's cache.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-pub(crate) struct Flight {
+pub(crate) struct InFlightUop {
     /// The cycle from which its result can be used; `NEVER` before it has started.
     pub(crate) done: u64,
     /// The cycle from which its known operands can be used.
@@ -80,12 +80,12 @@ pub(crate) struct Flight {
     used_edges: u8,
 }
 
-const _: () = assert!(size_of::<Flight>() == 64);
+const _: () = assert!(size_of::<InFlightUop>() == 64);
 
-impl Flight {
+impl InFlightUop {
     /// Whether another core that takes the line may make it a load that was too early.
     #[inline]
-    pub(crate) fn can_be_taken_back(&self) -> bool {
+    pub(crate) fn is_snooped(&self) -> bool {
         matches!(self.kind, Kind::Load(_)) && !self.is_firm
     }
 
@@ -107,17 +107,17 @@ impl Flight {
     }
 }
 
-/// The operations in flight of one thread, a ring by sequence number.
+/// The micro-ops in flight of one thread, a ring by sequence number.
 #[derive(Debug)]
-pub(crate) struct Flights {
-    ring: Box<[Flight; CAPACITY]>,
-    /// For each source of each operation the next edge of the same producer, and the cycles it adds.
+pub(crate) struct InFlightUops {
+    ring: Box<[InFlightUop; CAPACITY]>,
+    /// For each source of each micro-op the next edge of the same producer, and the cycles it adds.
     edges: Box<[[(u16, i16); MOST_SOURCES]; CAPACITY]>,
 }
 
-impl Default for Flights {
+impl Default for InFlightUops {
     fn default() -> Self {
-        let empty = Flight {
+        let empty = InFlightUop {
             done: 0,
             ready: 0,
             age: 0,
@@ -151,79 +151,79 @@ pub(crate) fn filled<T: Clone, const PLACES: usize>(with: T) -> Box<[T; PLACES]>
     places.try_into().unwrap_or_else(|_| unreachable!("it has this length"))
 }
 
-impl Flights {
-    pub(crate) fn get(&self, handle: Handle) -> &Flight {
+impl InFlightUops {
+    pub(crate) fn get(&self, handle: Handle) -> &InFlightUop {
         &self.ring[handle.index()]
     }
 
-    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut Flight {
+    pub(crate) fn get_mut(&mut self, handle: Handle) -> &mut InFlightUop {
         &mut self.ring[handle.index()]
     }
 
-    pub(crate) fn at(&self, sequence: u64) -> &Flight {
+    pub(crate) fn at(&self, sequence: u64) -> &InFlightUop {
         &self.ring[sequence as usize % CAPACITY]
     }
 
-    pub(crate) fn at_mut(&mut self, sequence: u64) -> &mut Flight {
+    pub(crate) fn at_mut(&mut self, sequence: u64) -> &mut InFlightUop {
         &mut self.ring[sequence as usize % CAPACITY]
     }
 
-    /// Puts a new operation in its place.
-    pub(crate) fn begin(&mut self, sequence: u64, age: u64, earliest: u64) -> &mut Flight {
-        let flight = &mut self.ring[sequence as usize % CAPACITY];
-        flight.done = NEVER;
-        flight.ready = earliest;
-        flight.is_pointer = false;
-        flight.age = age;
-        flight.pending = 0;
-        flight.extra = 0;
-        flight.span = 0;
-        flight.origin = Origin::L1;
-        flight.is_forwarded = false;
-        flight.is_firm = false;
-        flight.waited = 0;
-        flight.displaced = Displacement::default();
-        flight.waiters = NONE;
-        flight.used_edges = 0;
-        flight
+    /// Puts a new micro-op in its place.
+    pub(crate) fn begin(&mut self, sequence: u64, age: u64, earliest: u64) -> &mut InFlightUop {
+        let in_flight = &mut self.ring[sequence as usize % CAPACITY];
+        in_flight.done = NEVER;
+        in_flight.ready = earliest;
+        in_flight.is_pointer = false;
+        in_flight.age = age;
+        in_flight.pending = 0;
+        in_flight.extra = 0;
+        in_flight.span = 0;
+        in_flight.origin = Origin::L1;
+        in_flight.is_forwarded = false;
+        in_flight.is_firm = false;
+        in_flight.waited = 0;
+        in_flight.displaced = Displacement::default();
+        in_flight.waiters = NONE;
+        in_flight.used_edges = 0;
+        in_flight
     }
 
     /// Lets `consumer` wait for `producer`'s result and `extra` cycles (which may be negative).
     pub(crate) fn wait(&mut self, consumer: u64, producer: u64, extra: i16) {
         let (consumer, producer) = (consumer as usize % CAPACITY, producer as usize % CAPACITY);
-        let Flight { done, waiters, .. } = self.ring[producer];
+        let InFlightUop { done, waiters, .. } = self.ring[producer];
         if done != NEVER {
-            let flight = &mut self.ring[consumer];
-            flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
+            let in_flight = &mut self.ring[consumer];
+            in_flight.ready = in_flight.ready.max(done.saturating_add_signed(extra.into()));
             return;
         }
-        let flight = &mut self.ring[consumer];
-        let slot = usize::from(flight.used_edges);
+        let in_flight = &mut self.ring[consumer];
+        let slot = usize::from(in_flight.used_edges);
         if slot == MOST_SOURCES {
             return;
         }
         self.edges[consumer][slot] = (waiters, extra);
-        flight.used_edges += 1;
-        flight.pending += 1;
+        in_flight.used_edges += 1;
+        in_flight.pending += 1;
         self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u16;
     }
 
-    /// Says when an operation is done; calls `ready` with the sequence (modulo the ring) of each that
+    /// Says when an micro-op is done; calls `ready` with the sequence (modulo the ring) of each that
     /// then knows when it can start.
     pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut ready: impl FnMut(u32, u64)) {
-        let flight = &mut self.ring[handle.index()];
-        flight.done = done;
-        let mut edge = std::mem::replace(&mut flight.waiters, NONE);
+        let in_flight = &mut self.ring[handle.index()];
+        in_flight.done = done;
+        let mut edge = std::mem::replace(&mut in_flight.waiters, NONE);
         while edge != NONE {
             let (consumer, slot) =
                 (usize::from(edge) / MOST_SOURCES, usize::from(edge) % MOST_SOURCES);
             let consumer = consumer % CAPACITY;
-            let flight = &mut self.ring[consumer];
+            let in_flight = &mut self.ring[consumer];
             let (next, extra) = self.edges[consumer][slot];
-            flight.ready = flight.ready.max(done.saturating_add_signed(extra.into()));
-            flight.pending -= 1;
-            if flight.pending == 0 {
-                ready(consumer as u32, flight.ready);
+            in_flight.ready = in_flight.ready.max(done.saturating_add_signed(extra.into()));
+            in_flight.pending -= 1;
+            if in_flight.pending == 0 {
+                ready(consumer as u32, in_flight.ready);
             }
             edge = next;
         }

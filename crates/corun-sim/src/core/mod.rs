@@ -14,30 +14,30 @@ pub(crate) mod thread;
 
 pub use cycle_stack::CycleStack;
 pub(crate) use deadlock::Progress;
-pub use deadlock::{Stuck, StuckThread};
+pub use deadlock::{Deadlock, DeadlockedThread};
 pub use occupancy::Occupancy;
 
-pub(crate) use in_flight::{Flight, Handle};
+pub(crate) use in_flight::{Handle, InFlightUop};
 use parameters::Parameters;
-use round_robin::Turn;
+use round_robin::RoundRobin;
 use thread::Thread;
 
 use crate::execute::ports::{MOST_PORTS, Ports};
 use crate::execute::wheel::Wheel;
 use crate::frontend::branch::Predictor;
 use crate::frontend::{Front, Pace};
-use crate::lsq::agu::Begins;
-use crate::lsq::microtags::LinearTags;
+use crate::lsq::agu::AguBandwidth;
+use crate::lsq::microtags::Microtags;
 use crate::memory::{Memory, Pages, Request, Requests};
-use crate::rename::allocation::Seats;
-use crate::uops::{CodeBlock, CodeInstruction};
+use crate::rename::allocation::Allocator;
+use crate::uops::{DecodedBlock, DecodedInstruction};
 use corun_model::CoreModel;
 
 /// What a hardware thread executes, block by block.
-pub(crate) trait Feed {
+pub(crate) trait InstructionSource {
     /// What comes next at cycle `now`. Code that it needs for the first time is added to `code`, what its
     /// instructions touch to `values`.
-    fn next(&mut self, now: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next;
+    fn next(&mut self, now: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next;
 
     /// Tries to go on behind a gate, now that everything before it is done. Returns from which cycle on
     /// it does, if it does.
@@ -63,7 +63,7 @@ pub(crate) enum Next {
     /// A block.
     Step(Step),
     /// A place that is passed when everything before it is done, and [`Feed::pass`] lets it.
-    Gate,
+    SyncPoint,
     /// Nothing: it has ended.
     End,
 }
@@ -126,7 +126,7 @@ pub(crate) enum Pause {
     /// The time is over.
     Time,
     /// What comes next never comes.
-    Stuck,
+    Deadlock,
 }
 
 /// A core at work.
@@ -137,7 +137,7 @@ pub(crate) struct Core<F> {
     /// What each of so many active threads gets, from one on.
     pub(crate) by_active: Vec<Parameters>,
     pub(crate) front: Front,
-    pub(crate) code: Vec<CodeBlock>,
+    pub(crate) code: Vec<DecodedBlock>,
     pub(crate) threads: Vec<Thread<F>>,
     pub(crate) now: u64,
     pub(crate) pace: Pace,
@@ -147,19 +147,19 @@ pub(crate) struct Core<F> {
     /// Occupied entries of each scheduler.
     pub(crate) scheduler_used: [u32; MOST_PORTS],
     /// Whose turn it is to predict, to fetch, to rename, to retire, and to write to the cache.
-    pub(crate) predict_turn: Turn,
-    pub(crate) fetch_turn: Turn,
-    pub(crate) rename_turn: Turn,
-    pub(crate) retire_turn: Turn,
-    pub(crate) commit_turn: Turn,
-    /// Operations in the order of their renaming, over all threads.
+    pub(crate) predict_turn: RoundRobin,
+    pub(crate) fetch_turn: RoundRobin,
+    pub(crate) rename_turn: RoundRobin,
+    pub(crate) retire_turn: RoundRobin,
+    pub(crate) commit_turn: RoundRobin,
+    /// Micro-ops in the order of their renaming, over all threads.
     pub(crate) age: u64,
     /// Threads that are not halted.
     pub(crate) active: u32,
     /// When another core has the next of the lines that it takes from this one.
-    pub(crate) next_taken: Option<u64>,
+    pub(crate) next_snoop: Option<u64>,
     /// When loads that could not be asked for may be.
-    pub(crate) next_ask: Option<u64>,
+    pub(crate) next_replay: Option<u64>,
     /// Whether anything happened in this cycle.
     pub(crate) is_active: bool,
     /// Cycles that were simulated one by one.
@@ -167,38 +167,38 @@ pub(crate) struct Core<F> {
     /// Whether what comes next never comes.
     pub(crate) is_stuck: bool,
     pub(crate) due: Vec<Handle>,
-    pub(crate) seats: Seats,
+    pub(crate) allocator: Allocator,
     /// Of all threads together, or of each.
-    pub(crate) begins: Vec<Begins>,
-    pub(crate) tags: LinearTags,
+    pub(crate) agus: Vec<AguBandwidth>,
+    pub(crate) tags: Microtags,
     pub(crate) predictor: Predictor,
 }
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// A core at rest, with a hardware thread for each feed.
     pub(crate) fn new(
         number: usize,
         model: &CoreModel,
-        stack_update: CodeInstruction,
-        feeds: Vec<F>,
+        stack_update: DecodedInstruction,
+        sources: Vec<F>,
     ) -> Self {
-        let count = feeds.len();
+        let count = sources.len();
         let by_active: Vec<Parameters> =
             (1..=count as u32).map(|active| Parameters::of(model, active, count as u32)).collect();
         let parameters = by_active[count - 1].clone();
         let sets = parameters.sets_of_ports(count);
         let ports = (0..sets).map(|_| Ports::new(model.back.binding, &parameters)).collect();
         let mut predictor = Predictor::new(&model.front.prediction);
-        for (thread, feed) in feeds.iter().enumerate() {
-            predictor.enter(thread, feed.pages().space());
+        for (thread, source) in sources.iter().enumerate() {
+            predictor.enter(thread, source.pages().space());
         }
-        let turn = Turn::beginning(0, count);
+        let turn = RoundRobin::beginning(0, count);
         Self {
             number,
-            code: vec![CodeBlock { instructions: vec![stack_update] }],
+            code: vec![DecodedBlock { instructions: vec![stack_update] }],
             threads: (0..)
-                .zip(feeds)
-                .map(|(thread, feed)| Thread::new(thread, feed, &parameters, model, count - 1))
+                .zip(sources)
+                .map(|(thread, source)| Thread::new(thread, source, &parameters, model, count - 1))
                 .collect(),
             now: 0,
             pace: Pace::default(),
@@ -212,15 +212,15 @@ impl<F: Feed> Core<F> {
             scheduler_used: [0; MOST_PORTS],
             age: 0,
             active: count as u32,
-            next_taken: None,
-            next_ask: None,
+            next_snoop: None,
+            next_replay: None,
             is_active: false,
             steps: 0,
             is_stuck: false,
             due: Vec::new(),
-            seats: Seats::new(),
-            begins: vec![Begins::of(model); count],
-            tags: LinearTags::of(model),
+            allocator: Allocator::new(),
+            agus: vec![AguBandwidth::of(model); count],
+            tags: Microtags::of(model),
             predictor,
             front: Front::of(model, count),
             parameters,
@@ -242,8 +242,8 @@ impl<F: Feed> Core<F> {
     }
 
     /// The feeds, when nothing more is to be simulated.
-    pub(crate) fn into_feeds(self) -> Vec<F> {
-        self.threads.into_iter().map(|thread| thread.feed).collect()
+    pub(crate) fn into_sources(self) -> Vec<F> {
+        self.threads.into_iter().map(|thread| thread.source).collect()
     }
 
     /// The cycle that comes next.
@@ -254,7 +254,7 @@ impl<F: Feed> Core<F> {
     /// Gives a thread the first turn wherever they alternate.
     pub(crate) fn begin_with(&mut self, thread: usize) {
         let count = self.threads.len();
-        let turn = Turn::beginning(thread % count, count);
+        let turn = RoundRobin::beginning(thread % count, count);
         self.predict_turn = turn;
         self.fetch_turn = turn;
         self.rename_turn = turn;
@@ -263,8 +263,8 @@ impl<F: Feed> Core<F> {
     }
 
     /// What a thread executes.
-    pub(crate) fn feed(&self, thread: usize) -> &F {
-        &self.threads[thread].feed
+    pub(crate) fn source(&self, thread: usize) -> &F {
+        &self.threads[thread].source
     }
 
     /// The cycles in which a thread first and last retired something.
@@ -286,7 +286,7 @@ impl<F: Feed> Core<F> {
             }
             self.cycle(memory, Self::fetch);
             if self.is_stuck {
-                return Pause::Stuck;
+                return Pause::Deadlock;
             }
         }
         Pause::Time
@@ -296,10 +296,10 @@ impl<F: Feed> Core<F> {
     pub(crate) fn cycle(&mut self, memory: &mut Memory, fetch: fn(&mut Self, &mut Memory)) {
         self.is_active = false;
         self.count_active();
-        self.notice_taken(memory);
+        self.check_snoops(memory);
         self.commit_stores(memory);
         self.retire(memory);
-        self.ask_anew(memory);
+        self.replay_blocked_loads(memory);
         self.execute(memory);
         self.rename();
         fetch(self, memory);
@@ -330,7 +330,7 @@ impl<F: Feed> Core<F> {
         self.active = active;
         self.parameters = self.by_active[active as usize - 1].clone();
         for thread in &mut self.threads {
-            thread.user.is_alone = active == 1;
+            thread.requester.is_alone = active == 1;
         }
     }
 
@@ -343,8 +343,8 @@ impl<F: Feed> Core<F> {
         ports
             .chain(threads)
             .chain(wheel)
-            .chain(self.next_taken)
-            .chain(self.next_ask)
+            .chain(self.next_snoop)
+            .chain(self.next_replay)
             .min()
             .unwrap_or(soonest)
             .max(soonest)
@@ -353,12 +353,18 @@ impl<F: Feed> Core<F> {
     /// Of a thread for a linear address.
     pub(crate) fn request(&self, thread: usize, instruction: u64, linear: u64) -> Request {
         let thread = &self.threads[thread];
-        Request { core: self.number, user: thread.user, instruction, linear, pages: thread.pages }
+        Request {
+            core: self.number,
+            requester: thread.requester,
+            instruction,
+            linear,
+            pages: thread.pages,
+        }
     }
 
     /// Whether a thread has begun anew because of other cores.
     #[cfg(test)]
-    pub(crate) fn has_begun_again(&self) -> bool {
+    pub(crate) fn has_machine_cleared(&self) -> bool {
         self.threads.iter().any(|thread| thread.cleared > 0)
     }
 
@@ -375,7 +381,7 @@ impl<F: Feed> Core<F> {
         self.threads.iter().map(of_thread).sum::<u32>() + assigned + schedulers
     }
 
-    pub(crate) fn flight(&self, handle: Handle) -> &Flight {
-        self.threads[handle.thread()].flights.get(handle)
+    pub(crate) fn in_flight(&self, handle: Handle) -> &InFlightUop {
+        self.threads[handle.thread()].in_flight_uops.get(handle)
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Parameters {
     pub(crate) choice: Choice,
     pub(crate) rob: Limit,
     pub(crate) queue: Limit,
-    /// Operations of a loop that needs no fetch.
+    /// Micro-ops of a loop that needs no fetch.
     pub(crate) loop_buffer: u32,
     /// General-purpose, vector, mask: results in flight.
     pub(crate) registers: [Limit; 3],
@@ -94,7 +94,7 @@ impl Parameters {
             });
             ports.extend(one.ports.iter().map(|_| Port { scheduler, group: group as u8 }));
         }
-        // Units behind the ports: operations wait in front of them without an entry anywhere.
+        // Units behind the ports: micro-ops wait in front of them without an entry anywhere.
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
         let mut schedulers: Vec<Limit> = own.collect();
         for queue in &back.waiting {
@@ -189,7 +189,7 @@ impl Parameters {
             chased: if memory.loads.chased { memory.loads.complex_address as u16 } else { 0 },
             issue_delay,
             moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
-            // Told for a core whose operations start a cycle after renaming.
+            // Told for a core whose micro-ops start a cycle after renaming.
             mispredict: u64::from(model.front.prediction.mispredict)
                 .saturating_sub(issue_delay - 1),
             resteer: model.front.prediction.resteer.into(),

@@ -3,11 +3,11 @@
 /// The thread that had the last turn. One that has no use for its turn leaves it to the next, and the round goes on
 /// behind that one, so that of many threads each has a part of what a stalled one leaves.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct RoundRobin {
     last: usize,
 }
 
-impl Turn {
+impl RoundRobin {
     /// The first turn is this thread's.
     pub(crate) fn beginning(first: usize, threads: usize) -> Self {
         Self { last: (first + threads - 1) % threads.max(1) }
@@ -33,8 +33,8 @@ mod tests {
 
     #[test]
     fn everyone_is_next_once() {
-        let mut turn = Turn::beginning(1, 3);
-        let order = |turn: Turn| [0, 1, 2].map(|place| turn.thread(place, 3));
+        let mut turn = RoundRobin::beginning(1, 3);
+        let order = |turn: RoundRobin| [0, 1, 2].map(|place| turn.thread(place, 3));
         assert_eq!(order(turn), [1, 2, 0]);
         turn.take(2);
         assert_eq!(order(turn), [0, 1, 2]);

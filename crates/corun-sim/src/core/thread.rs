@@ -2,25 +2,25 @@
 
 use std::collections::VecDeque;
 
-use crate::core::Feed;
+use crate::core::InstructionSource;
 use crate::core::cycle_stack::CycleStack;
-use crate::core::in_flight::{Flights, Handle, NEVER, filled};
+use crate::core::in_flight::{Handle, InFlightUops, NEVER, filled};
 use crate::core::occupancy::Occupancy;
 use crate::core::parameters::Parameters;
 use crate::execute::ports::MOST_PORTS;
 use crate::frontend::Fetcher;
-use crate::lsq::predictive_forwarding::Pairs;
+use crate::lsq::predictive_forwarding::ForwardingPredictor;
 use crate::lsq::store_queue::{Gathered, StoreQueue};
 use crate::memory::Pages;
-use crate::rename::move_elimination::Copies;
-use crate::sharing::User;
+use crate::rename::move_elimination::MoveElimination;
+use crate::sharing::Requester;
 use crate::uops::REGISTERS;
 use corun_model::{CoreModel, WIDEST};
 
 pub(crate) struct Thread<F> {
-    pub(crate) feed: F,
+    pub(crate) source: F,
     /// How it shares what its core has.
-    pub(crate) user: User,
+    pub(crate) requester: Requester,
     pub(crate) pages: Pages,
     pub(crate) fetcher: Fetcher,
     /// Instructions on their way to renaming.
@@ -30,33 +30,33 @@ pub(crate) struct Thread<F> {
     /// Values of the queue's instructions, a ring.
     pub(crate) values: Box<[u64; VALUES]>,
     pub(crate) next_value: u32,
-    /// For each register the operation that gives it; one before `head` is done.
+    /// For each register the micro-op that gives it; one before `head` is done.
     pub(crate) registers: [u64; REGISTERS],
-    pub(crate) flights: Flights,
-    /// The first operation of the oldest instruction.
+    pub(crate) in_flight_uops: InFlightUops,
+    /// The first micro-op of the oldest instruction.
     pub(crate) oldest: u64,
-    /// The oldest operation that is not final.
+    /// The oldest micro-op that is not final.
     pub(crate) head: u64,
-    /// The operation that is renamed next.
+    /// The micro-op that is renamed next.
     pub(crate) next: u64,
     pub(crate) rob: VecDeque<Renamed>,
     pub(crate) rob_used: u32,
     /// Slots of an instruction that was renamed in part.
     pub(crate) debt: u32,
     /// Registers that share a value.
-    pub(crate) copies: Copies,
+    pub(crate) move_elimination: MoveElimination,
     /// General-purpose, vector and mask registers taken.
     pub(crate) registers_used: [u32; 3],
     pub(crate) loads_used: u32,
     /// Loads that wait for a buffer of the first level's misses.
-    pub(crate) unasked: VecDeque<Handle>,
+    pub(crate) mshr_blocked: VecDeque<Handle>,
     /// Its entries of each scheduler.
     pub(crate) scheduler_used: [u32; MOST_PORTS],
     pub(crate) stores: StoreQueue,
     /// Those that have left the queue, and have not reached the cache.
     pub(crate) gathered: Gathered,
     /// Which of them loads got their bytes from.
-    pub(crate) pairs: Pairs,
+    pub(crate) pairs: ForwardingPredictor,
     /// Whether the stack engine's pointer differs from the back end's.
     pub(crate) stack_moved: bool,
     /// Whether an instruction in flight keeps back what comes behind it.
@@ -68,10 +68,10 @@ pub(crate) struct Thread<F> {
     /// From when on it renames again, after it had to begin anew.
     pub(crate) cleared: u64,
     /// The oldest load that it has to begin anew with, once that is the oldest instruction.
-    pub(crate) too_early: Option<u64>,
+    pub(crate) ordering_violation: Option<u64>,
     /// Whether it has begun anew with the oldest instruction, which then is not too early again.
-    pub(crate) is_anew: bool,
-    /// Until when the oldest operation is not retired because another core may take back what it loaded.
+    pub(crate) is_reexecuting: bool,
+    /// Until when the oldest micro-op is not retired because another core may take back what it loaded.
     pub(crate) exposed: u64,
     /// Since when siblings have left it no entry of something.
     pub(crate) starved: Option<u64>,
@@ -88,7 +88,7 @@ pub(crate) struct Thread<F> {
 /// Entries that siblings have, while the thread could fill them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lent {
-    /// The oldest operation when it was counted last what they would hold.
+    /// The oldest micro-op when it was counted last what they would hold.
     pub(crate) to: Option<u64>,
     /// When they would be full.
     pub(crate) until: u64,
@@ -119,7 +119,7 @@ pub(crate) struct Queued {
 pub(crate) struct Renamed {
     /// As it was in the queue, but for the slots, which are those that it takes here.
     pub(crate) queued: Queued,
-    /// The operation behind its last one.
+    /// The micro-op behind its last one.
     pub(crate) end: u64,
     pub(crate) registers: [u8; 3],
     pub(crate) loads: u8,
@@ -128,46 +128,46 @@ pub(crate) struct Renamed {
     pub(crate) is_serializing: bool,
 }
 
-impl<F: Feed> Thread<F> {
+impl<F: InstructionSource> Thread<F> {
     pub(crate) fn new(
         thread: usize,
-        feed: F,
+        source: F,
         parameters: &Parameters,
         model: &CoreModel,
         siblings: usize,
     ) -> Self {
         Self {
-            user: User { thread: thread as u8, is_alone: siblings == 0 },
-            pages: feed.pages(),
-            feed,
+            requester: Requester { thread: thread as u8, is_alone: siblings == 0 },
+            pages: source.pages(),
+            source,
             fetcher: Fetcher::new(model),
             queue: VecDeque::new(),
             queue_used: 0,
             values: filled(0),
             next_value: 0,
             registers: [0; REGISTERS],
-            flights: Flights::default(),
+            in_flight_uops: InFlightUops::default(),
             oldest: 1,
             head: 1,
             next: 1,
             rob: VecDeque::new(),
             rob_used: 0,
             debt: 0,
-            copies: Copies::new(model.back.elimination.copy_slots.as_ref()),
+            move_elimination: MoveElimination::new(model.back.elimination.copy_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
-            unasked: VecDeque::new(),
+            mshr_blocked: VecDeque::new(),
             scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
             gathered: Gathered::default(),
-            pairs: Pairs::new(model.memory.forwarding.pairs),
+            pairs: ForwardingPredictor::new(model.memory.forwarding.pairs),
             stack_moved: false,
             is_held: false,
             paused: 0,
             resumes: 0,
             cleared: 0,
-            too_early: None,
-            is_anew: false,
+            ordering_violation: None,
+            is_reexecuting: false,
             exposed: 0,
             starved: None,
             lent: Lent::default(),
@@ -202,7 +202,7 @@ impl<F: Feed> Thread<F> {
 
     /// The next cycle in which this thread may go on by itself.
     pub(crate) fn next_event(&self, now: u64) -> Option<u64> {
-        let oldest = (self.head < self.next).then(|| self.flights.at(self.head));
+        let oldest = (self.head < self.next).then(|| self.in_flight_uops.at(self.head));
         let oldest = oldest.filter(|oldest| oldest.done != NEVER);
         let head = oldest.map(|oldest| oldest.done);
         // From then on a sibling is to blame.

@@ -1,12 +1,12 @@
-//! The ports: each starts the oldest operation that has its operands.
+//! The ports: each starts the oldest micro-op that has its operands.
 
 pub(crate) mod ports;
 pub(crate) mod wheel;
 
-use crate::core::in_flight::{Flight, Handle};
+use crate::core::in_flight::{Handle, InFlightUop};
 use crate::core::parameters::Parameters;
-use crate::core::{Core, Feed};
-use crate::lsq::agu::Begins;
+use crate::core::{Core, InstructionSource};
+use crate::lsq::agu::AguBandwidth;
 use crate::lsq::banks::Banks;
 use crate::lsq::operands::lines;
 use crate::memory::{Memory, Reply, Request};
@@ -52,7 +52,7 @@ impl Parameters {
     }
 }
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     pub(crate) fn execute(&mut self, memory: &mut Memory) {
         self.gather_due();
         let mut rates = Rates {
@@ -62,7 +62,7 @@ impl<F: Feed> Core<F> {
             vector_stores: self.parameters.vector_store_rate,
         };
         let whole = rates;
-        self.begins.iter_mut().for_each(Begins::begin);
+        self.agus.iter_mut().for_each(AguBandwidth::begin);
         let mut banks = Banks::new(self.parameters.banks);
         let has_own = self.parameters.own_loads || self.parameters.own_stores;
         let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
@@ -79,21 +79,22 @@ impl<F: Feed> Core<F> {
                     continue;
                 }
                 let Some(&(_, handle)) = ports.waiting[port].front() else { continue };
-                let flight = self.flight(handle);
-                let (kind, is_vector) = (flight.kind, flight.is_vector);
-                let (address, span, busy) = (flight.address, flight.span.into(), flight.busy);
+                let in_flight = self.in_flight(handle);
+                let (kind, is_vector) = (in_flight.kind, in_flight.is_vector);
+                let (address, span, busy) =
+                    (in_flight.address, in_flight.span.into(), in_flight.busy);
                 let is_own = self.parameters.has_own_rate(kind);
-                let (rates, begins) = match is_own {
+                let (rates, agus) = match is_own {
                     true => (&mut own[handle.thread()], handle.thread()),
                     false => (&mut rates, 0),
                 };
                 if matches!(kind, Kind::Load(_)) && !banks.take(address, span) {
                     continue;
                 }
-                if self.begins[begins].is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
+                if self.agus[agus].is_over(kind) || !rates.take(kind, is_vector, busy, &whole) {
                     continue;
                 }
-                self.begins[begins].take(kind, span);
+                self.agus[agus].take(kind, span);
                 self.ports[set].take(port);
                 self.start(handle, set, port, memory);
             }
@@ -108,13 +109,13 @@ impl<F: Feed> Core<F> {
         while let Some(&handle) = due.get(next) {
             next += 1;
             self.is_active = true;
-            let flight = self.flight(handle);
-            if !flight.has_port {
-                let done = self.now + u64::from(flight.latency);
+            let in_flight = self.in_flight(handle);
+            if !in_flight.has_port {
+                let done = self.now + u64::from(in_flight.latency);
                 self.finish(handle, done, Some(&mut due));
                 continue;
             }
-            let (port, age) = (usize::from(flight.port), flight.age);
+            let (port, age) = (usize::from(in_flight.port), in_flight.age);
             let set = self.parameters.set_of(handle.thread(), port);
             self.ports[set].wait(port, age, handle);
         }
@@ -128,12 +129,13 @@ impl<F: Feed> Core<F> {
         let scheduler = usize::from(self.parameters.ports[port].scheduler);
         self.scheduler_used[scheduler] -= 1;
         thread.scheduler_used[scheduler] -= 1;
-        let flight = thread.flights.get_mut(handle);
-        flight.waited = now.saturating_sub(flight.ready).min(u16::MAX.into()) as u16;
-        let (kind, latency) = (flight.kind, u64::from(flight.latency) + u64::from(flight.extra));
+        let in_flight = thread.in_flight_uops.get_mut(handle);
+        in_flight.waited = now.saturating_sub(in_flight.ready).min(u16::MAX.into()) as u16;
+        let (kind, latency) =
+            (in_flight.kind, u64::from(in_flight.latency) + u64::from(in_flight.extra));
         let ports = &mut self.ports[set];
-        ports.free[port] = now + u64::from(flight.busy.max(1));
-        ports.user[port] = index as u8;
+        ports.free[port] = now + u64::from(in_flight.busy.max(1));
+        ports.requester[port] = index as u8;
         ports.assigned[port] -= 1;
         ports.counts.start(now, port);
         let done = match kind {
@@ -159,7 +161,7 @@ impl<F: Feed> Core<F> {
     /// When a load that starts now is done.
     pub(crate) fn load_now(&mut self, handle: Handle, latency: u64, memory: &mut Memory) -> u64 {
         let (now, thread) = (self.now, handle.thread());
-        let &Flight { address, is_forwarded, .. } = self.flight(handle);
+        let &InFlightUop { address, is_forwarded, .. } = self.in_flight(handle);
         // What a store hands over never misses.
         let ready = if is_forwarded { now } else { self.touch(handle, memory, Memory::load) };
         let pages = self.threads[thread].pages;
@@ -169,23 +171,23 @@ impl<F: Feed> Core<F> {
         ready + latency
     }
 
-    /// Asks memory for every line that an operation touches. Returns when the last one is there.
+    /// Asks memory for every line that an micro-op touches. Returns when the last one is there.
     fn touch(
         &mut self,
         handle: Handle,
         memory: &mut Memory,
         ask: fn(&mut Memory, Request, u64) -> Reply,
     ) -> u64 {
-        let &Flight { address, span, instruction, .. } = self.flight(handle);
+        let &InFlightUop { address, span, instruction, .. } = self.in_flight(handle);
         let now = self.now;
         let mut ready = now;
         for at in lines(address, span.into()) {
             let request = self.request(handle.thread(), instruction.into(), at);
             let reply = ask(memory, request, now);
-            let flight = self.threads[handle.thread()].flights.get_mut(handle);
-            flight.origin = flight.origin.max(reply.origin);
+            let in_flight = self.threads[handle.thread()].in_flight_uops.get_mut(handle);
+            in_flight.origin = in_flight.origin.max(reply.origin);
             if reply.ready > ready {
-                (ready, flight.displaced) = (reply.ready, reply.displaced);
+                (ready, in_flight.displaced) = (reply.ready, reply.displaced);
             }
         }
         ready
@@ -196,7 +198,7 @@ impl<F: Feed> Core<F> {
     pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
         let (now, wheel) = (self.now, &mut self.wheel);
         let thread = handle.thread();
-        self.threads[thread].flights.finish(handle, done, |consumer, ready| {
+        self.threads[thread].in_flight_uops.finish(handle, done, |consumer, ready| {
             let consumer = Handle::new(thread, consumer.into());
             match &mut due {
                 Some(due) if ready <= now => due.push(consumer),

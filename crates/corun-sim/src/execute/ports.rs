@@ -24,18 +24,18 @@ pub(crate) fn members(mut ports: PortSet) -> impl Iterator<Item = usize> {
 /// One set of ports.
 #[derive(Debug)]
 pub(crate) struct Ports {
-    /// Operations that have their operands, of each port, the oldest first.
+    /// Micro-ops that have their operands, of each port, the oldest first.
     pub(crate) waiting: [VecDeque<(u64, Handle)>; MOST_PORTS],
     /// The ports that any wait for.
     pub(crate) ready: PortSet,
-    /// Operations that were given each port and have not started.
+    /// Micro-ops that were given each port and have not started.
     pub(crate) assigned: [u32; MOST_PORTS],
     /// The same as the renamer knows it.
     pub(crate) counts: Counts,
-    /// From when on each port takes another operation.
+    /// From when on each port takes another micro-op.
     pub(crate) free: [u64; MOST_PORTS],
-    /// The thread whose operation each port took last.
-    pub(crate) user: [u8; MOST_PORTS],
+    /// The thread whose micro-op each port took last.
+    pub(crate) requester: [u8; MOST_PORTS],
 }
 
 impl Ports {
@@ -47,11 +47,11 @@ impl Ports {
             assigned: [0; MOST_PORTS],
             counts: Counts::new(binding, parameters.load_ports, MOST_PORTS),
             free: [0; MOST_PORTS],
-            user: [0; MOST_PORTS],
+            requester: [0; MOST_PORTS],
         }
     }
 
-    /// An operation has its operands.
+    /// An micro-op has its operands.
     pub(crate) fn wait(&mut self, port: usize, age: u64, handle: Handle) {
         let waiting = &mut self.waiting[port];
         match waiting.back() {
@@ -64,7 +64,7 @@ impl Ports {
         self.ready |= 1 << port;
     }
 
-    /// Operations that a port has to start, and cycles before it starts any.
+    /// Micro-ops that a port has to start, and cycles before it starts any.
     #[inline]
     pub(crate) fn load(&self, port: usize, now: u64) -> u64 {
         u64::from(self.assigned[port]) + self.free[port].saturating_sub(now)
@@ -89,7 +89,7 @@ impl Ports {
         }
     }
 
-    /// Forgets the operations of a thread that wait for a port.
+    /// Forgets the micro-ops of a thread that wait for a port.
     pub(crate) fn forget(&mut self, thread: usize) {
         for port in members(self.ready) {
             self.waiting[port].retain(|(_, handle)| handle.thread() != thread);

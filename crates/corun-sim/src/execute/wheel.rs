@@ -1,4 +1,4 @@
-//! Operations by the cycle in which they have their operands.
+//! Micro-ops by the cycle in which they have their operands.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,7 +30,7 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Calls for the operation in cycle `at`, which lies ahead of `now`.
+    /// Calls for the micro-op in cycle `at`, which lies ahead of `now`.
     pub(crate) fn call(&mut self, now: u64, at: u64, handle: Handle) {
         if at - now < SLOTS as u64 {
             self.put(at, handle);
@@ -46,7 +46,7 @@ impl Wheel {
         self.occupied[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Forgets the operations of a thread.
+    /// Forgets the micro-ops of a thread.
     pub(crate) fn forget(&mut self, thread: usize) {
         let is_other = |handle: &Handle| handle.thread() != thread;
         self.far.retain(|Reverse((_, _, handle))| is_other(handle));
@@ -58,7 +58,7 @@ impl Wheel {
         }
     }
 
-    /// Moves the operations of cycle `now` to `due`, which is empty.
+    /// Moves the micro-ops of cycle `now` to `due`, which is empty.
     pub(crate) fn take(&mut self, now: u64, due: &mut Vec<Handle>) {
         while let Some(&Reverse((at, _, handle))) = self.far.peek() {
             if at - now >= SLOTS as u64 {
@@ -74,7 +74,7 @@ impl Wheel {
         }
     }
 
-    /// The next cycle behind `now` that has operations.
+    /// The next cycle behind `now` that has micro-ops.
     pub(crate) fn next(&self, now: u64) -> Option<u64> {
         let far = self.far.peek().map(|Reverse((at, ..))| *at);
         self.near(now).into_iter().chain(far).min()

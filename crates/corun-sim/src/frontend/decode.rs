@@ -4,23 +4,23 @@ use crate::frontend::Fetcher;
 use crate::frontend::op_cache::Decoded;
 use crate::frontend::predecoder::Bytes;
 use crate::frontend::structures::{Budget, Code, Front};
-use crate::uops::CodeInstruction;
+use crate::uops::DecodedInstruction;
 use corun_model::{Decoder, LINE};
 
 impl Fetcher {
     /// Whether the instruction still fits into what this cycle brings.
     pub(crate) fn admit(
         &mut self,
-        lowered: &CodeInstruction,
+        lowered: &DecodedInstruction,
         budget: &mut Budget,
         front: &mut Front,
         code: &mut Code<'_>,
     ) -> bool {
         let Some(place) = &mut self.path.current else { return false };
         let address = place.address;
-        let operations = lowered.entries();
+        let uops = lowered.entries();
         if place.is_looping {
-            let used = budget.looped + operations;
+            let used = budget.looped + uops;
             let has_room = used <= front.looping || budget.looped == 0;
             budget.looped = if has_room { used } else { budget.looped };
             return has_room;
@@ -29,7 +29,7 @@ impl Fetcher {
         let space = code.request.pages.space() & !0xfff;
         if let (Some(cache), Some(model)) = (&mut front.decoded, &front.op_cache) {
             if place.reading.end <= address {
-                let cache = cache.of(code.request.user);
+                let cache = cache.of(code.request.requester);
                 match cache.find(address ^ space) {
                     Some(reading) => {
                         if self.is_decoding {
@@ -60,11 +60,11 @@ impl Fetcher {
                 }
             }
             if !self.is_decoding {
-                let used = budget.operations + operations;
-                if used > budget.width && (budget.operations > 0 || budget.width == 0) {
+                let used = budget.uops + uops;
+                if used > budget.width && (budget.uops > 0 || budget.width == 0) {
                     return false;
                 }
-                budget.operations = used;
+                budget.uops = used;
                 budget.is_first = false;
                 return true;
             }
@@ -78,9 +78,9 @@ impl Fetcher {
             return false;
         }
         if let Some(cache) = &mut front.decoded {
-            let cache = cache.of(code.request.user);
-            let CodeInstruction { length, constants, .. } = *lowered;
-            let decoded = Decoded { address: address ^ space, length, operations, constants };
+            let cache = cache.of(code.request.requester);
+            let DecodedInstruction { length, constants, .. } = *lowered;
+            let decoded = Decoded { address: address ^ space, length, uops, constants };
             cache.fill(&mut self.filling, decoded);
         }
         true
@@ -117,12 +117,12 @@ impl Fetcher {
     fn decode_queued(
         &mut self,
         address: u64,
-        lowered: &CodeInstruction,
+        lowered: &DecodedInstruction,
         budget: &mut Budget,
         front: &mut Front,
         code: &mut Code<'_>,
     ) -> bool {
-        let (now, user) = (code.now, code.request.user);
+        let (now, requester) = (code.now, code.request.requester);
         let Some(predecoder) = &mut self.predecoder else { return true };
         let (last, displaced) = (&mut self.line, &mut self.displaced);
         let missed = |address: u64| {
@@ -142,7 +142,7 @@ impl Fetcher {
             opcode_at: lowered.opcode_at,
             has_length_changing_prefix: lowered.has_length_changing_prefix,
         };
-        let ready = predecoder.ready(bytes, now, user, &mut front.claims, missed);
+        let ready = predecoder.ready(bytes, now, requester, &mut front.claims, missed);
         if ready > now {
             self.resume = self.resume.max(ready);
             return false;
@@ -171,7 +171,7 @@ impl Fetcher {
         if let Some(switch) = front.from_decoders.filter(|_| is_program) {
             budget.instructions = 0;
             let beyond = slots.saturating_sub(first);
-            let end = front.microcode.run(user, now + 1 + u64::from(switch), beyond);
+            let end = front.microcode.run(requester, now + 1 + u64::from(switch), beyond);
             self.resume = end;
         }
         true
@@ -181,7 +181,7 @@ impl Fetcher {
     fn decode(
         &mut self,
         address: u64,
-        lowered: &CodeInstruction,
+        lowered: &DecodedInstruction,
         budget: &mut Budget,
         front: &Front,
         code: &mut Code<'_>,

@@ -9,8 +9,8 @@ pub(crate) struct Looping {
     /// Its first address, and that behind the branch back to it.
     begin: u64,
     end: u64,
-    /// Operations of the round so far.
-    operations: u32,
+    /// Micro-ops of the round so far.
+    uops: u32,
     rounds: u32,
 }
 
@@ -20,8 +20,8 @@ const SEEN: u32 = 2;
 /// The end of a step, as far as loops are concerned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
-    /// Operations of the step.
-    pub(crate) operations: u32,
+    /// Micro-ops of the step.
+    pub(crate) uops: u32,
     /// The branch that it ends with.
     pub(crate) branch: Option<BranchKind>,
     /// The address behind it, and the one that is executed next.
@@ -30,19 +30,19 @@ pub(crate) struct End {
 }
 
 impl Looping {
-    /// Goes past the end of a step. Returns whether what comes next is in a buffer of so many operations.
+    /// Goes past the end of a step. Returns whether what comes next is in a buffer of so many micro-ops.
     pub(crate) fn pass(&mut self, end: End, most: u32) -> bool {
-        let End { operations, branch, behind, next } = end;
-        self.operations = self.operations.saturating_add(operations);
+        let End { uops, branch, behind, next } = end;
+        self.uops = self.uops.saturating_add(uops);
         let is_plain = matches!(branch, None | Some(BranchKind::Jump | BranchKind::Conditional));
-        if !is_plain || self.operations > most {
+        if !is_plain || self.uops > most {
             *self = Self::default();
         } else if next < behind {
             match (next, behind) == (self.begin, self.end) {
                 true => self.rounds = self.rounds.saturating_add(1),
                 false => *self = Self { begin: next, end: behind, ..Self::default() },
             }
-            self.operations = 0;
+            self.uops = 0;
         } else if next >= self.end {
             *self = Self::default();
         }

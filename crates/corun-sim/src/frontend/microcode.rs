@@ -1,6 +1,6 @@
 //! The sequencer of microprograms: which cycles of it each thread's program has.
 
-use crate::sharing::User;
+use crate::sharing::Requester;
 use corun_model::{MicrocodeSequencer as Model, Policy};
 
 /// The sequencer of a core.
@@ -24,16 +24,16 @@ impl Sequencer {
         self.until[thread]
     }
 
-    /// Begins a program of so many operations; returns when it ends. Where threads alternate, this may
+    /// Begins a program of so many micro-ops; returns when it ends. Where threads alternate, this may
     /// put off the end of a sibling's.
-    pub(crate) fn run(&mut self, user: User, begin: u64, operations: u32) -> u64 {
-        let own = usize::from(user.thread);
+    pub(crate) fn run(&mut self, requester: Requester, begin: u64, uops: u32) -> u64 {
+        let own = usize::from(requester.thread);
         let siblings = self.until.len() as u32;
         let parts = match self.policy {
-            Policy::Partitioned if !user.is_alone => siblings,
+            Policy::Partitioned if !requester.is_alone => siblings,
             _ => 1,
         };
-        let cycles = u64::from(operations.div_ceil((self.width / parts).max(1)));
+        let cycles = u64::from(uops.div_ceil((self.width / parts).max(1)));
         let mut end = begin + cycles;
         match self.policy {
             Policy::Replicated | Policy::Partitioned => {}
@@ -59,13 +59,13 @@ impl Sequencer {
 mod tests {
     use crate::frontend::microcode::*;
 
-    /// When programs of eight operations of two threads end that begin together.
+    /// When programs of eight micro-ops of two threads end that begin together.
     fn ends(policy: Policy) -> [u64; 2] {
         let mut model = corun_model::find("ivy-bridge").unwrap().front.microcode;
         model.sharing.policy = policy;
         let mut sequencer = Sequencer::new(&model, 2);
         for thread in [0, 1] {
-            sequencer.run(User { thread, is_alone: false }, 10, 8);
+            sequencer.run(Requester { thread, is_alone: false }, 10, 8);
         }
         [sequencer.until(0), sequencer.until(1)]
     }

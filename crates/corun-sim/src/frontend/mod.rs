@@ -13,12 +13,12 @@ mod warm_up;
 
 use crate::core::in_flight::NEVER;
 use crate::core::thread::{MOST_THREADS, Queued, VALUES};
-use crate::core::{Core, Feed};
+use crate::core::{Core, InstructionSource};
 use crate::frontend::branch::Outcome;
 use crate::frontend::op_cache::Filling;
 use crate::frontend::predecoder::Predecoder;
 use crate::memory::{Displacement, Memory};
-use crate::sharing::User;
+use crate::sharing::Requester;
 use corun_model::{Choice, CoreModel, Policy};
 use path::{Path, Place};
 use smallvec::SmallVec;
@@ -35,12 +35,12 @@ pub(crate) struct Fetcher {
     was_kept_out: bool,
     /// From when on it goes on.
     resume: u64,
-    /// The operation that must be executed before it goes on, once that is known.
+    /// The micro-op that must be executed before it goes on, once that is known.
     branch: Option<u64>,
     awaits_branch: bool,
     /// From when on what follows the last mispredicted branch can be renamed.
     refilled: u64,
-    /// Operations on their way into the op cache.
+    /// Micro-ops on their way into the op cache.
     filling: Filling,
     predecoder: Option<Predecoder>,
     /// The line that was fetched last, and when it can be decoded.
@@ -53,7 +53,7 @@ pub(crate) struct Fetcher {
     fetched_to: u64,
 }
 
-/// Cycles from a line to the first of its operations that can be renamed.
+/// Cycles from a line to the first of its micro-ops that can be renamed.
 const DECODED: u64 = 1;
 /// Cycles until a thread that waits at a gate looks again.
 const GATE: u64 = 50;
@@ -133,12 +133,12 @@ impl Fetcher {
         }
     }
 
-    /// The operation that decides where to go on.
+    /// The micro-op that decides where to go on.
     pub(crate) fn await_branch(&mut self, sequence: u64) {
         self.branch = Some(sequence);
     }
 
-    /// Whether this operation decides where to go on; if so, it is going to be another one.
+    /// Whether this micro-op decides where to go on; if so, it is going to be another one.
     pub(crate) fn await_again(&mut self, sequence: u64) -> bool {
         let is_it = self.branch == Some(sequence);
         if is_it {
@@ -148,10 +148,10 @@ impl Fetcher {
     }
 
     /// What was fetched or is being decoded behind the last instruction is not what follows it.
-    fn jump(&mut self, user: User, front: &mut Front) {
+    fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
         if let Some(cache) = &mut front.decoded {
-            cache.of(user).jump(&mut self.filling);
+            cache.of(requester).jump(&mut self.filling);
         }
         if let Some(predecoder) = &mut self.predecoder {
             predecoder.jump();
@@ -171,7 +171,7 @@ impl Fetcher {
     }
 }
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     pub(crate) fn fetch(&mut self, memory: &mut Memory) {
         self.predict_ahead(memory);
         let count = self.threads.len();
@@ -295,11 +295,11 @@ impl<F: Feed> Core<F> {
         let thread = &mut self.threads[index];
         if thread.fetcher.waits() {
             let is_done = thread.is_drained() && !thread.has_stores(self.now);
-            let Some(from) = is_done.then(|| thread.feed.pass(self.now)).flatten() else {
+            let Some(from) = is_done.then(|| thread.source.pass(self.now)).flatten() else {
                 return false;
             };
             thread.resumes = from;
-            thread.pages = thread.feed.pages();
+            thread.pages = thread.source.pages();
             self.predictor.enter(index, thread.pages.space());
             let fetcher = &mut thread.fetcher;
             fetcher.path.pass();
@@ -309,7 +309,8 @@ impl<F: Feed> Core<F> {
         let thread = &mut self.threads[index];
         if thread.fetcher.awaits_branch {
             let Some(branch) = thread.fetcher.branch else { return false };
-            let done = if branch < thread.head { self.now } else { thread.flights.at(branch).done };
+            let done =
+                if branch < thread.head { self.now } else { thread.in_flight_uops.at(branch).done };
             if done == NEVER {
                 return false;
             }
@@ -368,13 +369,13 @@ impl<F: Feed> Core<F> {
             && reading.end == address
             && let Some(reading) = {
                 let space = thread.pages.space() & !0xfff;
-                self.front.go_on(reading, next.address, space, thread.user)
+                self.front.go_on(reading, next.address, space, thread.requester)
             }
         {
             // As if it were straight: neither another line, nor the bubble behind the branch.
             (next.reading, from, is_straight) = (reading, 0, true);
         } else {
-            fetcher.jump(thread.user, &mut self.front);
+            fetcher.jump(thread.requester, &mut self.front);
         }
         match end {
             Some(Outcome::Resteer) => {

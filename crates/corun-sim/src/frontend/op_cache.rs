@@ -1,15 +1,15 @@
-//! Decoded operations by address: what is found here is neither fetched nor decoded. The lines of a trace
+//! Decoded micro-ops by address: what is found here is neither fetched nor decoded. The lines of a trace
 //! cache go on behind taken branches (Rotenberg, Bennett and Smith 1996).
 
 use corun_model::{Constants, OpCache as Model};
 
-/// Lines of operations, each from one entry point on.
+/// Lines of micro-ops, each from one entry point on.
 #[derive(Debug)]
 pub(crate) struct OpCache {
     ways: usize,
     sets: usize,
     window_shift: u32,
-    operations: u32,
+    uops: u32,
     constants: Option<Constants>,
     lines: Vec<Line>,
     /// Of a trace cache, for each line.
@@ -23,7 +23,7 @@ pub(crate) struct Decoded {
     pub(crate) address: u64,
     /// Bytes.
     pub(crate) length: u8,
-    pub(crate) operations: u32,
+    pub(crate) uops: u32,
     /// Immediates and displacements, those of 64 bits counted twice.
     pub(crate) constants: u8,
 }
@@ -55,12 +55,12 @@ struct Turns {
 /// As in NetBurst, whose lines have two branches at most.
 const MOST_TURNS: usize = 2;
 
-/// Operations that follow each other from one address on.
+/// Micro-ops that follow each other from one address on.
 #[derive(Debug, Clone, Copy, Default)]
 struct Line {
     start: u64,
     end: u64,
-    operations: u32,
+    uops: u32,
     constants: u32,
     used: u64,
 }
@@ -76,7 +76,7 @@ impl OpCache {
             ways,
             sets,
             window_shift: model.window.trailing_zeros(),
-            operations: model.line,
+            uops: model.line,
             constants: model.constants,
             lines: vec![Line::default(); sets * ways],
             turns: if model.traces { vec![Turns::default(); sets * ways] } else { Vec::new() },
@@ -127,7 +127,7 @@ impl OpCache {
 
     /// Takes in a decoded instruction.
     pub(crate) fn fill(&mut self, filling: &mut Filling, decoded: Decoded) {
-        let Decoded { address, operations, .. } = decoded;
+        let Decoded { address, uops, .. } = decoded;
         let (end, constants) = (address + u64::from(decoded.length), decoded.constants.into());
         let shift = self.window_shift;
         let is_trace = !self.turns.is_empty();
@@ -137,30 +137,30 @@ impl OpCache {
         };
         let joined = filling.line.filter(|line| {
             joins(line, &filling.turns)
-                && self.has_room(line.operations + operations, line.constants + constants)
+                && self.has_room(line.uops + uops, line.constants + constants)
         });
         match joined {
             Some(mut line) => {
-                line.operations += operations;
+                line.uops += uops;
                 line.constants += constants;
                 filling.turns.extend(&mut line, address, end);
                 filling.line = Some(line);
             }
             None => {
                 self.finish(filling);
-                filling.line = Some(Line { start: address, end, operations, constants, used: 0 });
+                filling.line = Some(Line { start: address, end, uops, constants, used: 0 });
             }
         }
     }
 
-    /// Whether a line holds so many operations with so many constants.
-    fn has_room(&self, operations: u32, constants: u32) -> bool {
+    /// Whether a line holds so many micro-ops with so many constants.
+    fn has_room(&self, uops: u32, constants: u32) -> bool {
         let more = match self.constants {
             Some(Constants { most, .. }) if constants > most => return false,
             Some(Constants { free, .. }) => constants.saturating_sub(free).div_ceil(2),
             None => 0,
         };
-        operations + more <= self.operations
+        uops + more <= self.uops
     }
 
     /// Puts the line that is being filled in its place.
@@ -211,12 +211,12 @@ mod tests {
     use crate::frontend::op_cache::*;
 
     /// Lines that so many instructions behind each other take, the first with most of the constants.
-    fn lines(cache: &mut OpCache, operations: u32, constants: u32) -> u32 {
+    fn lines(cache: &mut OpCache, uops: u32, constants: u32) -> u32 {
         let (mut filling, mut count) = (Filling::default(), 0);
-        for number in 0..operations {
-            let own = constants / operations + u32::from(number < constants % operations);
+        for number in 0..uops {
+            let own = constants / uops + u32::from(number < constants % uops);
             let address = 0x1000 + 4 * u64::from(number);
-            let decoded = Decoded { address, length: 4, operations: 1, constants: own as u8 };
+            let decoded = Decoded { address, length: 4, uops: 1, constants: own as u8 };
             cache.fill(&mut filling, decoded);
             count += u32::from(filling.line.is_some_and(|line| line.start == address));
         }
@@ -229,16 +229,9 @@ mod tests {
         let model = corun_model::find("zen3").unwrap();
         let mut cache = OpCache::new(model.front.op_cache.as_ref().unwrap(), 1);
         let fits = [(8, 0), (8, 4), (7, 6), (6, 8), (5, 8), (4, 7)];
-        assert!(
-            fits.iter()
-                .all(|&(operations, constants)| lines(&mut cache, operations, constants) == 1)
-        );
+        assert!(fits.iter().all(|&(uops, constants)| lines(&mut cache, uops, constants) == 1));
         let too_much = [(9, 0), (8, 5), (7, 7), (6, 9), (5, 9)];
-        assert!(
-            too_much
-                .iter()
-                .all(|&(operations, constants)| lines(&mut cache, operations, constants) == 2)
-        );
+        assert!(too_much.iter().all(|&(uops, constants)| lines(&mut cache, uops, constants) == 2));
         let without = corun_model::find("ivy-bridge").unwrap();
         let mut cache = OpCache::new(without.front.op_cache.as_ref().unwrap(), 1);
         assert_eq!(lines(&mut cache, 6, 12), 1);

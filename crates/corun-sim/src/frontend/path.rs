@@ -9,7 +9,7 @@ use crate::core::{Next, Step};
 use crate::frontend::branch::Outcome;
 use crate::frontend::loop_buffer::{End, Looping};
 use crate::frontend::op_cache::Reading;
-use crate::frontend::{Core, Feed, NEVER, VALUES};
+use crate::frontend::{Core, InstructionSource, NEVER, VALUES};
 use crate::memory::Memory;
 use corun_model::{LINE, Policy};
 
@@ -38,9 +38,9 @@ pub(crate) struct Path {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Supply {
     /// It was not asked yet.
-    Unasked,
+    MshrBlocked,
     Step,
-    Gate,
+    SyncPoint,
     End,
 }
 
@@ -82,7 +82,7 @@ impl Path {
             free: 0,
             most: most as usize,
             looping: Looping::default(),
-            supply: Supply::Unasked,
+            supply: Supply::MshrBlocked,
             line: u64::MAX,
             values: Vec::new(),
         }
@@ -94,17 +94,17 @@ impl Path {
 
     /// Whether there is nothing to fetch, now or for good.
     pub(crate) fn has_nothing(&self) -> bool {
-        self.supply != Supply::Unasked && self.current.is_none()
+        self.supply != Supply::MshrBlocked && self.current.is_none()
     }
 
     /// Whether it waits at a gate.
     pub(crate) fn waits(&self) -> bool {
-        self.supply == Supply::Gate && self.current.is_none()
+        self.supply == Supply::SyncPoint && self.current.is_none()
     }
 
     /// The gate is open.
     pub(crate) fn pass(&mut self) {
-        self.supply = Supply::Unasked;
+        self.supply = Supply::MshrBlocked;
     }
 
     /// Prediction was wrong, and goes on rightly at cycle `at`.
@@ -126,10 +126,10 @@ impl Path {
     }
 }
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// Takes the first steps from the feed, unless that was done.
     pub(crate) fn begin(&mut self, index: usize) {
-        if self.threads[index].fetcher.path.supply == Supply::Unasked {
+        if self.threads[index].fetcher.path.supply == Supply::MshrBlocked {
             self.supply(index);
             self.advance(index);
             self.is_active = true;
@@ -159,7 +159,7 @@ impl<F: Feed> Core<F> {
         let thread = &mut self.threads[index];
         let path = &mut thread.fetcher.path;
         while path.following.len() <= path.most
-            && matches!(path.supply, Supply::Unasked | Supply::Step)
+            && matches!(path.supply, Supply::MshrBlocked | Supply::Step)
         {
             let in_flight = thread.rob.front().map(|renamed| renamed.queued.values);
             let oldest = in_flight.or(thread.queue.front().map(|queued| queued.values));
@@ -169,7 +169,7 @@ impl<F: Feed> Core<F> {
                 break;
             }
             path.values.clear();
-            let next = thread.feed.next(self.now, &mut self.code, &mut path.values);
+            let next = thread.source.next(self.now, &mut self.code, &mut path.values);
             path.supply = match next {
                 Next::Step(step) => {
                     let values = thread.next_value;
@@ -182,7 +182,7 @@ impl<F: Feed> Core<F> {
                     });
                     Supply::Step
                 }
-                Next::Gate => Supply::Gate,
+                Next::SyncPoint => Supply::SyncPoint,
                 Next::End => Supply::End,
             };
             for &value in &path.values {
@@ -243,9 +243,9 @@ impl<F: Feed> Core<F> {
         let is_whole = executed.len() == instructions.len();
         let last = executed.last().filter(|_| is_whole);
         let is_looping = self.parameters.loop_buffer > 0 && {
-            let operations = executed.iter().map(|it| u32::from(it.slots)).sum();
+            let uops = executed.iter().map(|it| u32::from(it.slots)).sum();
             let branch = last.and_then(|last| last.branch);
-            path.looping.pass(End { operations, branch, behind, next }, self.parameters.loop_buffer)
+            path.looping.pass(End { uops, branch, behind, next }, self.parameters.loop_buffer)
         };
         let outcome = match last.and_then(|last| Some((last.length, last.branch?))) {
             Some((length, kind)) => {
@@ -289,7 +289,7 @@ impl<F: Feed> Core<F> {
         let request = self.request(index, 0, step.address);
         if let Some(cache) = &mut self.front.decoded {
             let space = request.pages.space() & !0xfff;
-            if cache.of(request.user).holds(step.address ^ space) {
+            if cache.of(request.requester).holds(step.address ^ space) {
                 return;
             }
         }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::sharing::User;
+use crate::sharing::Requester;
 use corun_model::{CoreModel, Policy, Predecoder as Model};
 
 /// What lies between fetch and decoders, of one thread.
@@ -122,14 +122,14 @@ impl Predecoder {
         &mut self,
         bytes: Bytes,
         now: u64,
-        user: User,
+        requester: Requester,
         claims: &mut Claims,
         mut missed: impl FnMut(u64) -> u64,
     ) -> u64 {
         if let Some(ready) = self.ready {
             return ready;
         }
-        let parts = if user.is_alone { 1 } else { claims.parts.max(1) };
+        let parts = if requester.is_alone { 1 } else { claims.parts.max(1) };
         self.width = (self.model.instructions / parts).max(1);
         self.queue = (self.model.queue / parts).max(self.width);
         let delay = u64::from(self.model.delay);
@@ -209,7 +209,8 @@ mod tests {
             let has_length_changing_prefix = index == longer;
             let bytes = Bytes { address, length, opcode_at: 0, has_length_changing_prefix };
             address += u64::from(length);
-            let ready = predecoder.ready(bytes, 100, User::ALONE, &mut Claims::default(), |_| 0);
+            let ready =
+                predecoder.ready(bytes, 100, Requester::ALONE, &mut Claims::default(), |_| 0);
             predecoder.take(ready.max(100));
             ready
         };
@@ -247,7 +248,7 @@ mod tests {
                 has_length_changing_prefix: false,
             };
             let claims = &mut Claims::default();
-            ready.push(predecoder.ready(bytes, 100, User::ALONE, claims, |_| 0));
+            ready.push(predecoder.ready(bytes, 100, Requester::ALONE, claims, |_| 0));
             // The decoders take nothing before cycle 200.
             predecoder.take(200);
         }

@@ -4,21 +4,21 @@ use crate::frontend::microcode::Sequencer;
 use crate::frontend::op_cache::{OpCache, Reading};
 use crate::frontend::predecoder::Claims;
 use crate::memory::{Memory, Reply, Request};
-use crate::sharing::{Divided, User};
+use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CoreModel, Decoder, Fetch, LINE};
 
 /// What one cycle of the front end can still bring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
-    /// Of the op cache: operations that it gave, how many it can give, and its lines.
-    pub(crate) operations: u32,
+    /// Of the op cache: micro-ops that it gave, how many it can give, and its lines.
+    pub(crate) uops: u32,
     pub(crate) width: u32,
     pub(crate) lines: u32,
     /// The window of code of the first of them.
     pub(crate) window: Option<u64>,
-    /// Operations that the thread's loop buffer gave.
+    /// Micro-ops that the thread's loop buffer gave.
     pub(crate) looped: u32,
-    /// Of the decoders: instructions that they still take, and operations that they made.
+    /// Of the decoders: instructions that they still take, and micro-ops that they made.
     pub(crate) instructions: u32,
     pub(crate) decoded: u32,
     /// Bytes of a fetch, as long as none was made, and always.
@@ -52,12 +52,12 @@ impl Code<'_> {
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) fetch: Fetch,
-    /// Operations a cycle of a loop that is held in the queue.
+    /// Micro-ops a cycle of a loop that is held in the queue.
     pub(crate) looping: u32,
     pub(crate) decoder: Decoder,
     pub(crate) op_cache: Option<corun_model::OpCache>,
     /// What it holds.
-    pub(crate) decoded: Option<Divided<OpCache>>,
+    pub(crate) decoded: Option<ThreadShared<OpCache>>,
     pub(crate) claims: Claims,
     /// Cycles lost on the way to a microprogram, where it takes any.
     pub(crate) from_decoders: Option<u32>,
@@ -69,7 +69,7 @@ impl Front {
     pub(crate) fn of(model: &CoreModel, threads: usize) -> Self {
         let front = &model.front;
         let decoded = front.op_cache.as_ref().map(|cache| {
-            Divided::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
+            ThreadShared::new(cache.sharing.policy, threads, |parts| OpCache::new(cache, parts))
         });
         Self {
             decoded,
@@ -89,11 +89,11 @@ impl Front {
         reading: Reading,
         address: u64,
         space: u64,
-        user: User,
+        requester: Requester,
     ) -> Option<Reading> {
         let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.traces);
         let cache = self.decoded.as_mut().filter(|_| is_trace)?;
-        let reading = cache.of(user).go_on(reading, address ^ space)?;
+        let reading = cache.of(requester).go_on(reading, address ^ space)?;
         Some(reading.at(reading.end ^ space))
     }
 
@@ -101,7 +101,7 @@ impl Front {
     pub(crate) fn budget(&self, fetched: u32, decoded: u32) -> Budget {
         let op_cache = self.op_cache.as_ref();
         Budget {
-            operations: 0,
+            uops: 0,
             width: op_cache.map_or(0, |cache| cache.width.div_ceil(fetched)),
             lines: op_cache.map_or(0, |cache| cache.lines.div_ceil(fetched)),
             window: None,

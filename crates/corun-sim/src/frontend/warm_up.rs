@@ -5,10 +5,10 @@
 //! via rigorous statistical sampling").
 
 use crate::frontend::branch::Outcome;
-use crate::frontend::{Core, Feed, Place};
+use crate::frontend::{Core, InstructionSource, Place};
 use crate::lsq::operands::lines;
 use crate::memory::{Memory, Reply};
-use crate::uops::{CodeBlock, Kind};
+use crate::uops::{DecodedBlock, Kind};
 use corun_model::LINE;
 
 /// Cycles by which a line may come later than it is asked for: about what a reorder buffer hides. Time
@@ -61,7 +61,7 @@ impl Pace {
     }
 }
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
     /// caches and predictors notice them. Ends before that with the program, or at a gate.
     ///
@@ -91,7 +91,7 @@ impl<F: Feed> Core<F> {
         let thread = &mut self.threads[index];
         self.pace.end(self.now, thread.retired);
         let fetcher = &mut thread.fetcher;
-        fetcher.jump(thread.user, &mut self.front);
+        fetcher.jump(thread.requester, &mut self.front);
         fetcher.restart();
         fetcher.line = u64::MAX;
         fetcher.resume = self.now;
@@ -114,7 +114,7 @@ impl<F: Feed> Core<F> {
     }
 
     /// Asks memory for what the rest of a step executes and touches.
-    fn show(&mut self, index: usize, place: Place, block: &CodeBlock, memory: &mut Memory) {
+    fn show(&mut self, index: usize, place: Place, block: &DecodedBlock, memory: &mut Memory) {
         let (mut address, mut values) = (place.address, place.values);
         let numbers = place.instruction..place.step.executed;
         for number in numbers {
@@ -128,8 +128,8 @@ impl<F: Feed> Core<F> {
                 self.wait_for(reply);
             }
             let instruction = u64::from(place.step.block << 6 ^ number);
-            for operation in &lowered.operations {
-                let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match operation.kind {
+            for uop in &lowered.uops {
+                let (of, ask): (u8, fn(&mut Memory, _, u64) -> Reply) = match uop.kind {
                     Kind::Compute | Kind::StoreData(_) => continue,
                     Kind::Load(of) => (of, Memory::load),
                     Kind::StoreAddress(of) => (of, Memory::own),

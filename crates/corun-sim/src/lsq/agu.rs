@@ -6,7 +6,7 @@ use corun_model::CoreModel;
 
 /// What still begins in this cycle, if anything may be too much.
 #[derive(Debug, Clone)]
-pub(crate) struct Begins {
+pub(crate) struct AguBandwidth {
     /// As how many a wide load counts; none where wide accesses are in nobody's way.
     wide_load: Option<f64>,
     /// Bytes of the core's accesses.
@@ -15,7 +15,7 @@ pub(crate) struct Begins {
     left: f64,
 }
 
-impl Begins {
+impl AguBandwidth {
     pub(crate) fn of(model: &CoreModel) -> Self {
         let (loads, stores) = (&model.memory.loads, &model.memory.stores);
         Self::new(loads.wide_as, loads.width, stores.address_ports.len())
@@ -52,30 +52,30 @@ mod tests {
     #[test]
     fn wide_accesses_begin_in_the_cycles_behind_them_too() {
         let (load, store) = (Kind::Load(0), Kind::StoreAddress(0));
-        let mut begins = Begins::new(Some(2.75), 32, 3);
-        begins.begin();
-        begins.take(load, 64);
-        begins.take(Kind::Compute, 0);
-        assert!(!begins.is_over(store));
-        begins.take(store, 64);
-        assert!(begins.is_over(load) && !begins.is_over(Kind::Compute));
+        let mut agus = AguBandwidth::new(Some(2.75), 32, 3);
+        agus.begin();
+        agus.take(load, 64);
+        agus.take(Kind::Compute, 0);
+        assert!(!agus.is_over(store));
+        agus.take(store, 64);
+        assert!(agus.is_over(load) && !agus.is_over(Kind::Compute));
         // 1.75 of 3 are taken.
-        begins.begin();
-        begins.take(load, 32);
-        assert!(!begins.is_over(load));
-        begins.take(load, 8);
-        assert!(begins.is_over(load));
-        begins.begin();
-        begins.begin();
-        (0..3).for_each(|_| begins.take(load, 1));
-        assert!(begins.is_over(load), "nothing is left over from cycles before");
+        agus.begin();
+        agus.take(load, 32);
+        assert!(!agus.is_over(load));
+        agus.take(load, 8);
+        assert!(agus.is_over(load));
+        agus.begin();
+        agus.begin();
+        (0..3).for_each(|_| agus.take(load, 1));
+        assert!(agus.is_over(load), "nothing is left over from cycles before");
     }
 
     #[test]
     fn most_cores_have_a_port_for_each() {
-        let mut begins = Begins::new(None, 32, 1);
-        begins.begin();
-        (0..9).for_each(|_| begins.take(Kind::Load(0), 64));
-        assert!(!begins.is_over(Kind::Load(0)));
+        let mut agus = AguBandwidth::new(None, 32, 1);
+        agus.begin();
+        (0..9).for_each(|_| agus.take(Kind::Load(0), 64));
+        assert!(!agus.is_over(Kind::Load(0)));
     }
 }

@@ -3,54 +3,55 @@
 //! x86 loads seem to happen in program order. A core loads ahead all the same, remembers the lines, and when
 //! one is taken from it before the load is retired, executes everything again from that load on.
 
-use crate::core::in_flight::{Flight, NEVER};
+use crate::core::in_flight::{InFlightUop, NEVER};
 use crate::core::thread::{Queued, Thread};
-use crate::core::{Core, Feed};
+use crate::core::{Core, InstructionSource};
 use crate::lsq::operands::lines;
 use crate::memory::Memory;
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// Looks for loads of lines that other cores have taken by now.
-    pub(crate) fn notice_taken(&mut self, memory: &mut Memory) {
+    pub(crate) fn check_snoops(&mut self, memory: &mut Memory) {
         let (now, shift) = (self.now, self.parameters.line_shift);
-        self.next_taken = None;
+        self.next_snoop = None;
         let Some(taken) = memory.taken(self.number).filter(|taken| !taken.is_empty()) else {
             return;
         };
         for (line, at) in taken.extract_if(.., |(_, at)| *at <= now) {
             for thread in &mut self.threads {
-                let is_there = |flight: &Flight| {
-                    let mut all = lines(flight.address, flight.span.into());
+                let is_there = |in_flight: &InFlightUop| {
+                    let mut all = lines(in_flight.address, in_flight.span.into());
                     all.any(|at| thread.pages.physical(at) >> shift == line)
                 };
                 // What it began anew with is not too early again: every thread gets on.
-                let spared = thread.rob.front().filter(|_| thread.is_anew);
+                let spared = thread.rob.front().filter(|_| thread.is_reexecuting);
                 let first = spared.map_or(thread.oldest, |oldest| oldest.end);
                 let early = (first..thread.next).find(|&sequence| {
-                    let flight = thread.flights.at(sequence);
-                    flight.can_be_taken_back() && flight.done <= at && is_there(flight)
+                    let in_flight = thread.in_flight_uops.at(sequence);
+                    in_flight.is_snooped() && in_flight.done <= at && is_there(in_flight)
                 });
-                thread.too_early = thread.too_early.into_iter().chain(early).min();
+                thread.ordering_violation =
+                    thread.ordering_violation.into_iter().chain(early).min();
             }
         }
-        self.next_taken = taken.iter().map(|(_, at)| *at).min();
+        self.next_snoop = taken.iter().map(|(_, at)| *at).min();
     }
 
     /// Everything that a thread has not retired comes again.
-    pub(crate) fn begin_again(&mut self, index: usize) {
+    pub(crate) fn machine_clear(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         self.wheel.forget(index);
         self.ports.iter_mut().for_each(|ports| ports.forget(index));
         for sequence in thread.head..thread.next {
-            let flight = thread.flights.at(sequence);
-            if flight.done == NEVER && flight.has_port {
-                let port = usize::from(flight.port);
+            let in_flight = thread.in_flight_uops.at(sequence);
+            if in_flight.done == NEVER && in_flight.has_port {
+                let port = usize::from(in_flight.port);
                 let scheduler = usize::from(self.parameters.ports[port].scheduler);
                 self.scheduler_used[scheduler] -= 1;
                 thread.scheduler_used[scheduler] -= 1;
                 let ports = &mut self.ports[self.parameters.set_of(index, port)];
                 ports.assigned[port] -= 1;
-                ports.counts.take_back(flight.port);
+                ports.counts.take_back(in_flight.port);
             }
         }
         let code = &self.code;
@@ -78,17 +79,17 @@ impl<F> Thread<F> {
         self.rob_used = 0;
         self.debt = 0;
         self.registers.fill(0);
-        self.copies.forget();
+        self.move_elimination.forget();
         self.registers_used = [0; 3];
         self.loads_used = 0;
-        self.unasked.clear();
+        self.mshr_blocked.clear();
         self.stores.forget();
         self.stack_moved = false;
         self.is_held = false;
         self.starved = None;
         self.lent = Default::default();
-        self.too_early = None;
-        self.is_anew = true;
+        self.ordering_violation = None;
+        self.is_reexecuting = true;
         (self.paused, self.exposed) = (0, 0);
     }
 }

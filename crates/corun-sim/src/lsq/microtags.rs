@@ -7,7 +7,7 @@ use corun_model::{CoreModel, LinearTags as Model};
 
 /// By which address each line is found.
 #[derive(Debug)]
-pub(crate) struct LinearTags {
+pub(crate) struct Microtags {
     model: Option<Model>,
     line_shift: u32,
     /// For a physical line its linear one, and the cycle from which it is found there.
@@ -16,7 +16,7 @@ pub(crate) struct LinearTags {
     repeats: u32,
 }
 
-impl LinearTags {
+impl Microtags {
     pub(crate) fn of(model: &CoreModel) -> Self {
         Self {
             model: model.memory.linear_tags.clone(),

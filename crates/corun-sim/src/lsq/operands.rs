@@ -2,17 +2,17 @@
 
 use corun_trace::Form;
 
-use crate::core::Feed;
+use crate::core::InstructionSource;
 use crate::core::thread::Thread;
-use crate::uops::{CodeInstruction, Memory as Place};
+use crate::uops::{DecodedInstruction, Memory as Place};
 use corun_model::LINE;
 
 /// Bytes of a repeated access of which the lines are asked for one by one.
 const LONGEST_SPAN: u64 = 1 << 14;
 
-impl<F: Feed> Thread<F> {
+impl<F: InstructionSource> Thread<F> {
     /// Where the values of an instruction's place in memory begin, if those of its first begin at `values`.
-    pub(crate) fn first_value(&self, lowered: &CodeInstruction, values: u32, memory: u8) -> u32 {
+    pub(crate) fn first_value(&self, lowered: &DecodedInstruction, values: u32, memory: u8) -> u32 {
         lowered.memory[..usize::from(memory)]
             .iter()
             .fold(values, |at, place| self.behind(place, at))

@@ -7,7 +7,7 @@
 
 /// The loads and stores of one thread that go together, the last one first.
 #[derive(Debug)]
-pub(crate) struct Pairs {
+pub(crate) struct ForwardingPredictor {
     known: Vec<Pair>,
     /// How many are known at most.
     most: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Before {
     pub(crate) between: u64,
 }
 
-impl Pairs {
+impl ForwardingPredictor {
     /// Room for so many.
     pub(crate) fn new(most: u32) -> Self {
         Self { known: Vec::with_capacity(most as usize), most: most as usize }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     /// Of a last round over these loads, each behind a store of its own, how many are foreseen.
-    fn foreseen(pairs: &mut Pairs, loads: u32) -> usize {
+    fn foreseen(pairs: &mut ForwardingPredictor, loads: u32) -> usize {
         (0..4)
             .map(|_| (0..loads).filter(|&load| pairs.meet(load, store(100 + load, 3))).count())
             .last()
@@ -74,14 +74,18 @@ mod tests {
 
     #[test]
     fn so_many_are_known_and_no_more() {
-        assert_eq!(foreseen(&mut Pairs::new(24), 24), 24);
-        assert_eq!(foreseen(&mut Pairs::new(24), 25), 0, "each comes when it was forgotten");
-        assert_eq!(foreseen(&mut Pairs::new(0), 1), 0);
+        assert_eq!(foreseen(&mut ForwardingPredictor::new(24), 24), 24);
+        assert_eq!(
+            foreseen(&mut ForwardingPredictor::new(24), 25),
+            0,
+            "each comes when it was forgotten"
+        );
+        assert_eq!(foreseen(&mut ForwardingPredictor::new(0), 1), 0);
     }
 
     #[test]
     fn a_pair_is_trusted_after_it_was_right() {
-        let mut pairs = Pairs::new(4);
+        let mut pairs = ForwardingPredictor::new(4);
         let met = [7, 7, 7, 8, 8, 8].map(|instruction| pairs.meet(1, store(instruction, 0)));
         assert_eq!(met, [false, false, true, false, false, true]);
         let by_turns = [0, 1, 0, 1, 0, 1].map(|between| pairs.meet(2, store(7, between)));

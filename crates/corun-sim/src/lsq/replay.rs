@@ -5,46 +5,46 @@ use smallvec::SmallVec;
 
 use crate::core::in_flight::Handle;
 use crate::core::thread::MOST_THREADS;
-use crate::core::{Core, Feed};
+use crate::core::{Core, InstructionSource};
 use crate::memory::{Memory, Request};
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// Lets a load wait if it has to.
     pub(crate) fn must_wait(&mut self, handle: Handle, memory: &mut Memory) -> bool {
         // What a store hands over never misses.
-        let is_forwarded = self.flight(handle).is_forwarded;
+        let is_forwarded = self.in_flight(handle).is_forwarded;
         if is_forwarded || memory.may_ask(self.wanted(handle), self.now).is_ok() {
             return false;
         }
         let thread = &mut self.threads[handle.thread()];
-        thread.unasked.push_back(handle);
-        thread.flights.get_mut(handle).wait_for_buffer();
+        thread.mshr_blocked.push_back(handle);
+        thread.in_flight_uops.get_mut(handle).wait_for_buffer();
         true
     }
 
     /// Asks for what can be asked for by now.
-    pub(crate) fn ask_anew(&mut self, memory: &mut Memory) {
-        self.next_ask = None;
-        if self.threads.iter().all(|thread| thread.unasked.is_empty()) {
+    pub(crate) fn replay_blocked_loads(&mut self, memory: &mut Memory) {
+        self.next_replay = None;
+        if self.threads.iter().all(|thread| thread.mshr_blocked.is_empty()) {
             return;
         }
         // Of all threads, the oldest first: none takes every buffer from another.
         let mut threads: SmallVec<[usize; MOST_THREADS]> = (0..self.threads.len())
-            .filter(|&index| !self.threads[index].unasked.is_empty())
+            .filter(|&index| !self.threads[index].mshr_blocked.is_empty())
             .collect();
         while let Some((place, handle)) = self.oldest_unasked(&threads) {
             if let Err(free) = memory.may_ask(self.wanted(handle), self.now) {
-                self.next_ask = self.next_ask.into_iter().chain([free]).min();
+                self.next_replay = self.next_replay.into_iter().chain([free]).min();
                 threads.swap_remove(place);
                 continue;
             }
             let thread = &mut self.threads[handle.thread()];
-            thread.unasked.pop_front();
-            if thread.unasked.is_empty() {
+            thread.mshr_blocked.pop_front();
+            if thread.mshr_blocked.is_empty() {
                 threads.swap_remove(place);
             }
-            let flight = self.flight(handle);
-            let latency = u64::from(flight.latency) + u64::from(flight.extra);
+            let in_flight = self.in_flight(handle);
+            let latency = u64::from(in_flight.latency) + u64::from(in_flight.extra);
             let done = self.load_now(handle, latency, memory);
             self.is_active = true;
             self.finish(handle, done, None);
@@ -53,15 +53,15 @@ impl<F: Feed> Core<F> {
 
     /// The first line that a load wants.
     fn wanted(&self, handle: Handle) -> Request {
-        let flight = self.flight(handle);
-        self.request(handle.thread(), flight.instruction.into(), flight.address)
+        let in_flight = self.in_flight(handle);
+        self.request(handle.thread(), in_flight.instruction.into(), in_flight.address)
     }
 
     /// The one that comes next, and the place of its thread among `threads`.
     fn oldest_unasked(&self, threads: &[usize]) -> Option<(usize, Handle)> {
-        let first = |&index: &usize| self.threads[index].unasked.front().copied();
+        let first = |&index: &usize| self.threads[index].mshr_blocked.front().copied();
         let fronts = threads.iter().enumerate();
         let fronts = fronts.filter_map(|(place, index)| Some((place, first(index)?)));
-        fronts.min_by_key(|&(_, handle)| self.flight(handle).age)
+        fronts.min_by_key(|&(_, handle)| self.in_flight(handle).age)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Store {
     pub(crate) versions: [u64; 2],
     /// Whether its address was the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,
-    /// The operation that hands its data over.
+    /// The micro-op that hands its data over.
     pub(crate) data: u64,
     /// From when on its line can be written, once it was asked for.
     pub(crate) granted: Option<u64>,

@@ -5,7 +5,7 @@
 
 /// Lines of others on their way into a cache.
 #[derive(Debug)]
-pub(super) struct Others {
+pub(super) struct BackgroundFills {
     /// Lines a cycle into one set.
     rate: f64,
     /// Up to when each set knows what came; not at all before it was asked.
@@ -13,7 +13,7 @@ pub(super) struct Others {
     chance: Chance,
 }
 
-impl Others {
+impl BackgroundFills {
     /// So many lines a cycle, into so many sets.
     pub(super) fn new(lines_a_cycle: f64, sets: u64) -> Self {
         let rate = lines_a_cycle / sets as f64;
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn as_many_come_as_the_rate_says() {
         // 0.01 lines a cycle into 16 sets, each asked every 500 cycles for a million.
-        let mut others = Others::new(0.01, 16);
+        let mut others = BackgroundFills::new(0.01, 16);
         assert!((0..16).all(|set| others.come(set, 0, 16) == 16), "they were there before");
         let mut all = [0; 16];
         let mut none = 0;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_long_wait_fills_the_set_and_no_more() {
-        let mut others = Others::new(1.0, 4);
+        let mut others = BackgroundFills::new(1.0, 4);
         others.come(1, 0, 16);
         assert_eq!(others.come(1, 1_000_000_000, 16), ROUNDS * 16);
         assert_eq!(others.come(1, 1_000_000_000, 16), 0, "they are known now");

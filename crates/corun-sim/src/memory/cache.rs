@@ -1,8 +1,8 @@
 //! One cache: which lines it holds, in which state, and which one leaves for a new one.
 
-use crate::memory::background_fills::{Chance, Others};
+use crate::memory::background_fills::{BackgroundFills, Chance};
 use crate::memory::set_associative::position;
-use crate::memory::shadow_tags::Displaced;
+use crate::memory::shadow_tags::ShadowTags;
 use corun_model::{CacheSize, Replacement};
 
 /// A line's number: its physical address without the bits inside the line.
@@ -85,9 +85,9 @@ pub(super) struct Cache {
     /// Counts uses, for the order of the last ones.
     clock: u32,
     /// What threads lost to each other, where several share it.
-    displaced: Option<Displaced>,
+    displaced: Option<ShadowTags>,
     /// Which cores that are not simulated use it, too.
-    others: Option<Others>,
+    others: Option<BackgroundFills>,
     chance: Chance,
 }
 
@@ -123,14 +123,14 @@ impl Cache {
 
     /// One into which cores that are not simulated bring so many lines a cycle.
     pub(super) fn with_others(self, lines_a_cycle: f64) -> Self {
-        let others = (lines_a_cycle > 0.0).then(|| Others::new(lines_a_cycle, self.sets));
+        let others = (lines_a_cycle > 0.0).then(|| BackgroundFills::new(lines_a_cycle, self.sets));
         Self { others, ..self }
     }
 
     /// One that so many threads share.
     pub(super) fn of_threads(size: CacheSize, threads: usize) -> Self {
         let cache = Self::of(size);
-        let displaced = (threads > 1).then(|| Displaced::new(cache.sets, cache.ways, threads));
+        let displaced = (threads > 1).then(|| ShadowTags::new(cache.sets, cache.ways, threads));
         Self { displaced, ..cache }
     }
 

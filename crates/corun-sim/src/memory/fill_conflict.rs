@@ -7,14 +7,14 @@ use corun_model::CoreModel;
 
 /// Sets of the first level that have just been given a line.
 #[derive(Debug)]
-pub(super) struct Settling {
+pub(super) struct FillConflict {
     /// When each set was last given one's bytes.
     filled: Vec<u64>,
     within: u64,
     again: u64,
 }
 
-impl Settling {
+impl FillConflict {
     pub(super) fn of(model: &CoreModel) -> Self {
         let fills = &model.hierarchy.fills;
         let sets = if fills.again > 0 { model.memory.l1d.size().sets } else { 0 };
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn only_the_set_that_was_filled_and_only_for_a_while() {
         let model = find("zen4").unwrap();
-        let mut settling = Settling::of(&model);
+        let mut settling = FillConflict::of(&model);
         settling.fill(3, 100);
         for (line, now, begin) in [
             (3 + 64, 99, 99),
@@ -59,7 +59,7 @@ mod tests {
         ] {
             assert_eq!(settling.begin(line, now), begin, "{line} {now}");
         }
-        let mut without = Settling::of(&find("coffee-lake").unwrap());
+        let mut without = FillConflict::of(&find("coffee-lake").unwrap());
         without.fill(3, 100);
         assert_eq!(without.begin(3, 100), 100);
     }

@@ -32,7 +32,7 @@ use pages::PAGE_SHIFT;
 use prefetch::{Ahead, Level};
 use private::Private;
 
-use crate::sharing::User;
+use crate::sharing::Requester;
 use corun_model::{CoreModel, Holds, LINE, WalkBegins};
 use tlb::Found;
 
@@ -65,7 +65,7 @@ pub(crate) struct Request {
     /// The core that asks.
     pub(crate) core: usize,
     /// Which of its threads.
-    pub(crate) user: User,
+    pub(crate) requester: Requester,
     /// A number for the instruction.
     pub(crate) instruction: u64,
     /// A linear address; its line is meant.
@@ -192,13 +192,13 @@ impl Memory {
     #[inline]
     pub(crate) fn may_ask(&mut self, request: Request, now: u64) -> Result<(), u64> {
         let own = &mut self.cores[request.core];
-        let fills = own.fills.of(request.user);
+        let fills = own.fills.of(request.requester);
         if !fills.are_full(now) {
             return Ok(());
         }
         let free = fills.free(now);
         let line = request.pages.physical(request.linear) >> LINE_SHIFT;
-        let is_there = own.l1d.of(request.user).peek(line).is_some();
+        let is_there = own.l1d.of(request.requester).peek(line).is_some();
         if is_there { Ok(()) } else { Err(free) }
     }
 
@@ -216,7 +216,7 @@ impl Memory {
     /// core's own any more, and must be asked for again.
     pub(crate) fn owned(&mut self, request: Request, now: u64) -> Option<u64> {
         let physical = request.pages.physical(request.linear);
-        let l1d = self.cores[request.core].l1d.of(request.user);
+        let l1d = self.cores[request.core].l1d.of(request.requester);
         let held = l1d.find(physical >> LINE_SHIFT)?;
         if held.state == State::Shared || held.until <= now.max(held.ready) {
             return None;
@@ -239,28 +239,29 @@ impl Memory {
         let start = now + translation;
         let line = request.pages.code(request.linear) >> LINE_SHIFT;
         let core = &mut self.cores[request.core];
-        if let Some(held) = core.l1i.of(request.user).find(line) {
+        if let Some(held) = core.l1i.of(request.requester).find(line) {
             let ready = held.ready.max(start);
             let displaced = Displacement::of(held.was_displaced, ready - start, 0);
             return Reply { ready, translation, origin: Origin::L1, displaced };
         }
-        core.asked(request.user).l1i_misses += 1;
-        let is_displaced = core.l1i.of(request.user).was_displaced(line, request.user.thread);
-        let Request { core, user, .. } = request;
-        let found = self.beyond(core, user, line, false, start, self.latencies.code);
+        core.asked(request.requester).l1i_misses += 1;
+        let is_displaced =
+            core.l1i.of(request.requester).was_displaced(line, request.requester.thread);
+        let Request { core, requester, .. } = request;
+        let found = self.beyond(core, requester, line, false, start, self.latencies.code);
         let (ready, origin) = (found.ready, found.origin);
-        self.cores[core].l1i.of(user).insert(line, ready, State::Shared, user.thread);
+        self.cores[core].l1i.of(requester).insert(line, ready, State::Shared, requester.thread);
         let displaced = Displacement::of(is_displaced, ready - start, found.displaced);
         Reply { ready, translation, origin, displaced }
     }
 
     /// Brings a line of code that is going to be asked for.
     pub(crate) fn fetch_ahead(&mut self, request: Request, now: u64) {
-        let Request { core, user, pages, linear, .. } = request;
+        let Request { core, requester, pages, linear, .. } = request;
         let line = pages.code(linear) >> LINE_SHIFT;
-        if self.cores[core].l1i.of(user).peek(line).is_none() {
-            let ready = self.beyond(core, user, line, false, now, self.latencies.code).ready;
-            self.cores[core].l1i.of(user).insert(line, ready, State::Shared, user.thread);
+        if self.cores[core].l1i.of(requester).peek(line).is_none() {
+            let ready = self.beyond(core, requester, line, false, now, self.latencies.code).ready;
+            self.cores[core].l1i.of(requester).insert(line, ready, State::Shared, requester.thread);
         }
     }
 
@@ -279,9 +280,9 @@ impl Memory {
         let start = now + translation;
         let physical = request.pages.physical(request.linear);
         let line = physical >> LINE_SHIFT;
-        let Request { core: number, user, .. } = request;
+        let Request { core: number, requester, .. } = request;
         let core = &mut self.cores[number];
-        let reply = match core.l1d.of(user).find(line) {
+        let reply = match core.l1d.of(requester).find(line) {
             Some(held) if held.serves(is_write, start) => {
                 if is_write {
                     held.state = State::Modified;
@@ -291,22 +292,22 @@ impl Memory {
                 Reply { ready, translation, origin: Origin::L1, displaced }
             }
             _ => {
-                core.asked(user).l1d_misses += 1;
-                let is_displaced = core.l1d.of(user).was_displaced(line, user.thread);
-                let begin = core.settling.begin(line, core.fills.of(user).free(start));
+                core.asked(requester).l1d_misses += 1;
+                let is_displaced = core.l1d.of(requester).was_displaced(line, requester.thread);
+                let begin = core.settling.begin(line, core.fills.of(requester).free(start));
                 let Beyond { ready, origin, displaced, .. } =
-                    self.bring(number, user, line, is_write, begin);
+                    self.bring(number, requester, line, is_write, begin);
                 let displaced = Displacement::of(is_displaced, ready - start, displaced);
-                self.cores[number].fills.of(user).take(ready);
+                self.cores[number].fills.of(requester).take(ready);
                 if self.cores[number].next_line && !(line + 1).is_multiple_of(LINES_OF_A_PAGE) {
-                    self.bring_ahead(number, user, line + 1, begin);
+                    self.bring_ahead(number, requester, line + 1, begin);
                 }
                 Reply { ready, translation, origin, displaced }
             }
         };
         let is_new = reply.origin != Origin::L1;
         let instruction = (!is_write).then_some(request.instruction);
-        let prefetchers = self.cores[number].prefetchers.of(user);
+        let prefetchers = self.cores[number].prefetchers.of(requester);
         if let Some(ahead) = prefetchers.follow(instruction, request.linear, is_new) {
             self.go_ahead(request, &ahead, start);
         }
@@ -327,15 +328,20 @@ impl Memory {
                     let start = now + self.translate(&wanted, false, now);
                     let line = request.pages.physical(linear) >> LINE_SHIFT;
                     match level {
-                        Level::First => self.bring_ahead(request.core, request.user, line, start),
+                        Level::First => {
+                            self.bring_ahead(request.core, request.requester, line, start)
+                        }
                         Level::Second => {
-                            self.fill_l2_ahead(request.core, request.user, line, start)
+                            self.fill_l2_ahead(request.core, request.requester, line, start)
                         }
                     }
                 });
                 if !is_brought {
                     // Later, when there is a buffer.
-                    self.cores[request.core].prefetchers.of(request.user).stop_before(level, step);
+                    self.cores[request.core]
+                        .prefetchers
+                        .of(request.requester)
+                        .stop_before(level, step);
                     break;
                 }
             }
@@ -343,30 +349,37 @@ impl Memory {
     }
 
     /// A line for the first level that nobody asked for, unless it is there; says no if all buffers are taken.
-    fn bring_ahead(&mut self, core: usize, user: User, line: Line, now: u64) -> bool {
+    fn bring_ahead(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
-        if own.l1d.of(user).peek(line).is_some() {
+        if own.l1d.of(requester).peek(line).is_some() {
             return true;
         }
-        if own.fills.of(user).are_full(now) {
+        if own.fills.of(requester).are_full(now) {
             return false;
         }
-        own.asked(user).prefetches += 1;
-        let ready = self.bring(core, user, line, false, now).ready;
-        self.cores[core].fills.of(user).take(ready);
+        own.asked(requester).prefetches += 1;
+        let ready = self.bring(core, requester, line, false, now).ready;
+        self.cores[core].fills.of(requester).take(ready);
         true
     }
 
     /// A line for the first-level data cache.
-    fn bring(&mut self, core: usize, user: User, line: Line, is_write: bool, now: u64) -> Beyond {
+    fn bring(
+        &mut self,
+        core: usize,
+        requester: Requester,
+        line: Line,
+        is_write: bool,
+        now: u64,
+    ) -> Beyond {
         let to_l2 = self.latencies.l2;
-        let found = self.beyond(core, user, line, is_write, now, to_l2);
+        let found = self.beyond(core, requester, line, is_write, now, to_l2);
         let state = if is_write { State::Modified } else { found.state };
         let own = &mut self.cores[core];
         own.settling.fill(line, found.ready + own.l1d_latency);
-        let evicted = own.l1d.of(user).insert(line, found.ready, state, user.thread);
+        let evicted = own.l1d.of(requester).insert(line, found.ready, state, requester.thread);
         if let Some(evicted) = evicted.filter(|evicted| evicted.state == State::Modified) {
-            self.write_back(core, user, evicted.line, now);
+            self.write_back(core, requester, evicted.line, now);
         }
         found
     }
@@ -375,16 +388,16 @@ impl Memory {
     fn beyond(
         &mut self,
         core: usize,
-        user: User,
+        requester: Requester,
         line: Line,
         is_write: bool,
         now: u64,
         to_l2: u64,
     ) -> Beyond {
         let own = &mut self.cores[core];
-        let stream = own.prefetchers.of(user).stream(line);
-        let start = own.l2_link.of(user).take(now);
-        let found = own.l2.of(user).find(line).map(|held| *held);
+        let stream = own.prefetchers.of(requester).stream(line);
+        let start = own.l2_link.of(requester).take(now);
+        let found = own.l2.of(requester).find(line).map(|held| *held);
         let reply = match found {
             Some(held) if held.hands_on(is_write) => {
                 let ready = held.ready.max(start);
@@ -393,23 +406,23 @@ impl Memory {
                 Beyond { ready: ready + to_l2, origin, state, displaced }
             }
             _ => {
-                own.asked(user).l2_misses += 1;
-                let is_displaced = own.l2.of(user).was_displaced(line, user.thread);
-                let begin = own.l2_misses.of(user).free(start);
-                let (ready, origin, state) = self.outside(core, user, line, is_write, begin);
+                own.asked(requester).l2_misses += 1;
+                let is_displaced = own.l2.of(requester).was_displaced(line, requester.thread);
+                let begin = own.l2_misses.of(requester).free(start);
+                let (ready, origin, state) = self.outside(core, requester, line, is_write, begin);
                 let own = &mut self.cores[core];
-                own.l2_misses.of(user).take(ready);
+                own.l2_misses.of(requester).take(ready);
                 if own.adjacent {
-                    self.fill_l2_ahead(core, user, line ^ 1, begin);
+                    self.fill_l2_ahead(core, requester, line ^ 1, begin);
                 }
                 let displaced = if is_displaced { ready - start } else { 0 };
                 Beyond { ready: ready + to_l2, origin, state, displaced }
             }
         };
         for line in stream {
-            if !self.fill_l2_ahead(core, user, line, start) {
+            if !self.fill_l2_ahead(core, requester, line, start) {
                 // Later, when there is a buffer.
-                self.cores[core].prefetchers.of(user).stop_stream_before(line);
+                self.cores[core].prefetchers.of(requester).stop_stream_before(line);
                 break;
             }
         }
@@ -417,17 +430,17 @@ impl Memory {
     }
 
     /// A line for the second level that nobody asked for, unless it is there; says no if all buffers are taken.
-    fn fill_l2_ahead(&mut self, core: usize, user: User, line: Line, now: u64) -> bool {
+    fn fill_l2_ahead(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
-        if own.l1d.of(user).peek(line).is_some() || own.l2.of(user).peek(line).is_some() {
+        if own.l1d.of(requester).peek(line).is_some() || own.l2.of(requester).peek(line).is_some() {
             return true;
         }
-        if own.l2_misses.of(user).are_full(now) {
+        if own.l2_misses.of(requester).are_full(now) {
             return false;
         }
-        own.asked(user).prefetches += 1;
-        let (ready, _, _) = self.outside(core, user, line, false, now);
-        self.cores[core].l2_misses.of(user).take(ready);
+        own.asked(requester).prefetches += 1;
+        let (ready, _, _) = self.outside(core, requester, line, false, now);
+        self.cores[core].l2_misses.of(requester).take(ready);
         true
     }
 
@@ -435,7 +448,7 @@ impl Memory {
     fn outside(
         &mut self,
         core: usize,
-        user: User,
+        requester: Requester,
         line: Line,
         is_write: bool,
         now: u64,
@@ -446,8 +459,8 @@ impl Memory {
                 let others = directory.ask(line, core, is_write);
                 if let Some(ready) = self.take_from(others, line, is_write, now) {
                     let state = if is_write { State::Modified } else { State::Shared };
-                    self.cores[core].asked(user).transfers += 1;
-                    self.fill_l2(core, user, line, ready, state);
+                    self.cores[core].asked(requester).transfers += 1;
+                    self.fill_l2(core, requester, line, ready, state);
                     return (ready, Origin::OtherCore, state);
                 }
                 others == 0
@@ -466,7 +479,7 @@ impl Memory {
         let (ready, origin) = match found {
             Some(ready) => (ready.max(start) + latencies.l3, Origin::L3),
             None => {
-                self.cores[core].asked(user).main += 1;
+                self.cores[core].asked(requester).main += 1;
                 let ready = group.from_main.take(start) + latencies.l3 + latencies.main;
                 if self.holds == Holds::Inclusive {
                     self.fill_l3(core, line, ready - latencies.l3, State::Exclusive);
@@ -474,7 +487,7 @@ impl Memory {
                 (ready, Origin::Main)
             }
         };
-        self.fill_l2(core, user, line, ready, state);
+        self.fill_l2(core, requester, line, ready, state);
         (ready, origin, state)
     }
 
@@ -518,8 +531,9 @@ impl Memory {
         self.latencies.transfer.saturating_sub(spread) + ((place * (2 * spread + 1)) >> 32)
     }
 
-    fn fill_l2(&mut self, core: usize, user: User, line: Line, ready: u64, state: State) {
-        let evicted = self.cores[core].l2.of(user).insert(line, ready, state, user.thread);
+    fn fill_l2(&mut self, core: usize, requester: Requester, line: Line, ready: u64, state: State) {
+        let evicted =
+            self.cores[core].l2.of(requester).insert(line, ready, state, requester.thread);
         let Some(evicted) = evicted else { return };
         if self.holds == Holds::Victims || evicted.state == State::Modified {
             self.fill_l3(core, evicted.line, ready, evicted.state);
@@ -568,52 +582,53 @@ impl Memory {
     }
 
     /// A changed line leaves the first level.
-    fn write_back(&mut self, core: usize, user: User, line: Line, now: u64) {
-        match self.cores[core].l2.of(user).peek(line) {
+    fn write_back(&mut self, core: usize, requester: Requester, line: Line, now: u64) {
+        match self.cores[core].l2.of(requester).peek(line) {
             Some(held) => held.state = State::Modified,
-            None => self.fill_l2(core, user, line, now, State::Modified),
+            None => self.fill_l2(core, requester, line, now, State::Modified),
         }
     }
 
     /// Cycles until the page of a request is known.
     fn translate(&mut self, request: &Request, is_code: bool, now: u64) -> u64 {
         let own = &mut self.cores[request.core];
-        let user = request.user;
+        let requester = request.requester;
         let translations = &mut own.translations;
         let miss = if is_code { translations.code_miss } else { translations.data_miss };
         let nested = translations.nested;
         let pages = if is_code { request.pages.in_small() } else { request.pages };
-        let above = match translations.find(user, pages.page(request.linear, is_code)) {
+        let above = match translations.find(requester, pages.page(request.linear, is_code)) {
             Found::First => return 0,
             Found::Second => return miss,
             Found::Walk(above) => above,
         };
-        let begin = translations.walkers.of(user).free(now + miss);
+        let begin = translations.walkers.of(requester).free(now + miss);
         let mut at = begin + translations.walk;
-        own.asked(user).walks += 1;
+        own.asked(requester).walks += 1;
         // The entry of the level above lies 512 times as close to its neighbours.
         let entry = pages.entry(request.linear);
         let levels = [entry >> 9 & !7 | 1 << 60, entry];
         for entry in &levels[1 - above.min(1) as usize..] {
-            at = self.table(request.core, user, entry >> LINE_SHIFT, at);
+            at = self.table(request.core, requester, entry >> LINE_SHIFT, at);
         }
         for _ in 0..nested {
             let entry = pages.host_entry(request.linear);
-            at = self.table(request.core, user, entry >> LINE_SHIFT, at);
+            at = self.table(request.core, requester, entry >> LINE_SHIFT, at);
         }
-        self.cores[request.core].translations.walkers.of(user).take(at);
+        self.cores[request.core].translations.walkers.of(requester).take(at);
         at - now
     }
 
     /// When an entry of the tables is read.
-    fn table(&mut self, core: usize, user: User, line: Line, now: u64) -> u64 {
+    fn table(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> u64 {
         let latencies = self.latencies;
         match latencies.walk_begins {
-            WalkBegins::L2 => self.beyond(core, user, line, false, now, latencies.l2).ready,
-            WalkBegins::L1d => match self.cores[core].l1d.of(user).find(line) {
+            WalkBegins::L2 => self.beyond(core, requester, line, false, now, latencies.l2).ready,
+            WalkBegins::L1d => match self.cores[core].l1d.of(requester).find(line) {
                 Some(held) => held.ready.max(now) + self.cores[core].l1d_latency,
                 None => {
-                    self.bring(core, user, line, false, now).ready + self.cores[core].l1d_latency
+                    self.bring(core, requester, line, false, now).ready
+                        + self.cores[core].l1d_latency
                 }
             },
         }

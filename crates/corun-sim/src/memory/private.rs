@@ -4,33 +4,33 @@ use std::collections::VecDeque;
 
 use crate::memory::Requests;
 use crate::memory::cache::{Cache, Held, Line, State};
-use crate::memory::fill_conflict::Settling;
+use crate::memory::fill_conflict::FillConflict;
 use crate::memory::link::Link;
 use crate::memory::mshr::Buffers;
 use crate::memory::prefetch::Prefetchers;
 use crate::memory::tlb::Translations;
-use crate::sharing::{Divided, User};
+use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CacheSize, CoreModel, Policy, Sharing};
 
 /// First and second level of one core, and what lies between them.
 #[derive(Debug)]
 pub(super) struct Private {
-    pub(super) l1i: Divided<Cache>,
-    pub(super) l1d: Divided<Cache>,
+    pub(super) l1i: ThreadShared<Cache>,
+    pub(super) l1d: ThreadShared<Cache>,
     pub(super) l1d_latency: u64,
-    pub(super) fills: Divided<Buffers>,
-    pub(super) settling: Settling,
+    pub(super) fills: ThreadShared<Buffers>,
+    pub(super) settling: FillConflict,
     /// Lines that are gathered of stores past the caches, the one that began first in front, with where in it the last
     /// one stored.
     pub(super) gathered: VecDeque<(Line, u64)>,
     /// Their buffers.
     pub(super) gathering: Buffers,
-    pub(super) l2: Divided<Cache>,
-    pub(super) l2_link: Divided<Link>,
-    pub(super) l2_misses: Divided<Buffers>,
+    pub(super) l2: ThreadShared<Cache>,
+    pub(super) l2_link: ThreadShared<Link>,
+    pub(super) l2_misses: ThreadShared<Buffers>,
     pub(super) l3_link: Link,
     pub(super) translations: Translations,
-    pub(super) prefetchers: Divided<Prefetchers>,
+    pub(super) prefetchers: ThreadShared<Prefetchers>,
     pub(super) next_line: bool,
     pub(super) adjacent: bool,
     /// Of each thread.
@@ -43,7 +43,7 @@ impl Private {
         let hierarchy = &model.hierarchy;
         let cache = |size: CacheSize, sharing: &Sharing| {
             let sharers = if sharing.policy == Policy::Shared { threads } else { 1 };
-            Divided::new(sharing.policy, threads, |parts| {
+            ThreadShared::new(sharing.policy, threads, |parts| {
                 Cache::of_threads(size.part(parts), sharers)
             })
         };
@@ -54,23 +54,23 @@ impl Private {
             l1i: cache(l1i.size(), &l1i.sharing),
             l1d: cache(l1d.size(), &l1d.sharing),
             l1d_latency: model.memory.loads.latency.into(),
-            fills: Divided::new(fills.sharing.policy, threads, |parts| {
+            fills: ThreadShared::new(fills.sharing.policy, threads, |parts| {
                 Buffers::new(fills.entries / parts)
             }),
-            settling: Settling::of(model),
+            settling: FillConflict::of(model),
             gathered: VecDeque::new(),
             gathering: Buffers::new(crate::memory::write_combining::GATHERED as u32),
             l2: cache(hierarchy.l2.size(), &hierarchy.l2.sharing),
             // Each of equal parts is so many times as slow.
-            l2_link: Divided::new(l2, threads, |parts| {
+            l2_link: ThreadShared::new(l2, threads, |parts| {
                 Link::new(hierarchy.l2.interval * f64::from(parts))
             }),
-            l2_misses: Divided::new(l2, threads, |parts| {
+            l2_misses: ThreadShared::new(l2, threads, |parts| {
                 Buffers::new(hierarchy.l2.entries / parts)
             }),
             l3_link: Link::new(hierarchy.l3.as_ref().map_or(0.0, |l3| l3.interval)),
             translations: Translations::of(model, threads),
-            prefetchers: Divided::new(prefetch.sharing.policy, threads, |parts| {
+            prefetchers: ThreadShared::new(prefetch.sharing.policy, threads, |parts| {
                 Prefetchers::of(prefetch, parts)
             }),
             next_line: hierarchy.prefetch.next_line,
@@ -81,8 +81,8 @@ impl Private {
 
     /// What a thread has asked for.
     #[inline]
-    pub(super) fn asked(&mut self, user: User) -> &mut Requests {
-        &mut self.requests[usize::from(user.thread)]
+    pub(super) fn asked(&mut self, requester: Requester) -> &mut Requests {
+        &mut self.requests[usize::from(requester.thread)]
     }
 
     /// Gives up a line for another core that asks for it now and is heard so many cycles later; or, if it

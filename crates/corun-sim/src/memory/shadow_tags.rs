@@ -5,13 +5,13 @@ use crate::memory::cache::Line;
 
 /// The lines of each set that each thread lost, the one that left last first.
 #[derive(Debug)]
-pub(super) struct Displaced {
+pub(super) struct ShadowTags {
     ways: usize,
     threads: usize,
     lost: Vec<Vec<Line>>,
 }
 
-impl Displaced {
+impl ShadowTags {
     /// Of a cache that several threads share.
     pub(super) fn new(sets: u64, ways: usize, threads: usize) -> Self {
         Self { ways, threads, lost: vec![Vec::new(); sets as usize * threads] }

@@ -13,7 +13,7 @@ fn zen4() -> CoreModel {
 
 fn request(core: usize, linear: u64) -> Request {
     let pages = Pages::of(0, 1, PageSize::Huge);
-    Request { core, user: User::ALONE, instruction: 1, linear, pages }
+    Request { core, requester: Requester::ALONE, instruction: 1, linear, pages }
 }
 
 /// Mean cycles of loads that follow each other over `bytes`, a line each in an order without a pattern,

@@ -3,7 +3,7 @@
 use crate::memory::mshr::Buffers;
 use crate::memory::pages::{Page, PageSize};
 use crate::memory::set_associative::Ways;
-use crate::sharing::{Divided, User};
+use crate::sharing::{Requester, ThreadShared};
 use corun_model::{CoreModel, Policy, SecondTlb, Tlb};
 
 /// How a translation was found.
@@ -20,20 +20,20 @@ pub(super) enum Found {
 /// The translations of a core.
 #[derive(Debug)]
 pub(super) struct Translations {
-    data: Divided<Ways>,
+    data: ThreadShared<Ways>,
     /// Of huge pages, where they have a table of their own.
-    huge: Option<Divided<Ways>>,
-    code: Divided<Ways>,
-    second: Option<Divided<Ways>>,
+    huge: Option<ThreadShared<Ways>>,
+    code: ThreadShared<Ways>,
+    second: Option<ThreadShared<Ways>>,
     /// Whether the second level has none of huge pages.
     is_second_small: bool,
     /// Of instructions, where they have their own.
-    second_code: Option<Divided<Ways>>,
-    directories: Divided<Ways>,
+    second_code: Option<ThreadShared<Ways>>,
+    directories: ThreadShared<Ways>,
     /// What a first-level miss costs if the second level has it.
     pub(super) data_miss: u64,
     pub(super) code_miss: u64,
-    pub(super) walkers: Divided<Buffers>,
+    pub(super) walkers: ThreadShared<Buffers>,
     pub(super) walk: u64,
     /// Entries of a hypervisor's tables that a walk reads.
     pub(super) nested: u32,
@@ -46,7 +46,7 @@ impl Translations {
     pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let walk = &model.hierarchy.walk;
         let divided = |entries: u32, ways: u32, by_chance: bool, policy: Policy| {
-            Divided::new(policy, threads, |parts| {
+            ThreadShared::new(policy, threads, |parts| {
                 // Of what all ways of one set hold, a thread gets some of the ways.
                 let ways = if ways == entries { ways / parts } else { ways };
                 let known = Ways::new(entries / parts, ways);
@@ -69,7 +69,7 @@ impl Translations {
             directories: divided(walk.directories, walk.directories, false, walk.sharing.policy),
             data_miss: model.memory.dtlb.miss.into(),
             code_miss: model.front.itlb.miss.into(),
-            walkers: Divided::new(walk.sharing.policy, threads, |parts| {
+            walkers: ThreadShared::new(walk.sharing.policy, threads, |parts| {
                 Buffers::new(walk.walkers / parts)
             }),
             walk: walk.cycles.into(),
@@ -79,20 +79,20 @@ impl Translations {
 
     /// Looks a page up; it is known from now on.
     #[inline]
-    pub(super) fn find(&mut self, user: User, page: Page) -> Found {
+    pub(super) fn find(&mut self, requester: Requester, page: Page) -> Found {
         let Page { number, size, in_tables, is_code } = page;
         let is_huge = size == PageSize::Huge;
         let own = self.huge.as_mut().filter(|_| is_huge);
         let data = own.unwrap_or(&mut self.data);
         let first = if is_code { &mut self.code } else { data };
-        if first.of(user).touch(number) {
+        if first.of(requester).touch(number) {
             return Found::First;
         }
         let own = self.second_code.as_mut().filter(|_| is_code);
         let all = self.second.as_mut().filter(|_| !(is_huge && self.is_second_small));
-        if own.or(all).is_some_and(|second| second.of(user).touch(number)) {
+        if own.or(all).is_some_and(|second| second.of(requester).touch(number)) {
             return Found::Second;
         }
-        Found::Walk(u32::from(!self.directories.of(user).touch(in_tables >> DIRECTORY_SHIFT)))
+        Found::Walk(u32::from(!self.directories.of(requester).touch(in_tables >> DIRECTORY_SHIFT)))
     }
 }

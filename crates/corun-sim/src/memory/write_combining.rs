@@ -46,7 +46,7 @@ impl Memory {
         }
         // Whatever leaves the second level is among its misses until memory has it.
         let buffer = own.gathering.free(reply.ready);
-        let begin = own.l2_misses.of(request.user).free(buffer);
+        let begin = own.l2_misses.of(request.requester).free(buffer);
         for cache in own.l1d.each().chain(own.l2.each()).chain(own.l1i.each()) {
             cache.remove(line);
         }
@@ -58,7 +58,7 @@ impl Memory {
         let taken = group.to_main.take(begin) + self.latencies.l3;
         let own = &mut self.cores[core];
         own.gathering.take(taken);
-        own.l2_misses.of(request.user).take(taken + self.latencies.write);
+        own.l2_misses.of(request.requester).take(taken + self.latencies.write);
         reply.ready = begin;
         reply
     }
@@ -75,11 +75,11 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use crate::memory::{Memory, Origin, PageSize, Pages, Request};
-    use crate::sharing::User;
+    use crate::sharing::Requester;
 
     fn request(core: usize, linear: u64) -> Request {
         let pages = Pages::of(0, 1, PageSize::Huge);
-        Request { core, user: User::ALONE, instruction: 1, linear, pages }
+        Request { core, requester: Requester::ALONE, instruction: 1, linear, pages }
     }
 
     #[test]

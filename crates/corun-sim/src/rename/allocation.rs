@@ -1,19 +1,28 @@
 //! Places for what is renamed: entries of buffers and schedulers beside those that siblings have, and the
-//! port of each operation.
+//! port of each micro-op.
 
 use crate::core::cycle_stack::{Component, Shared};
 use crate::core::in_flight::CAPACITY;
 use crate::core::limit::Limit;
 use crate::core::parameters::Parameters;
 use crate::core::thread::{MOST_THREADS, Thread};
-use crate::core::{Core, Feed};
+use crate::core::{Core, InstructionSource};
 use crate::execute::ports::{MOST_PORTS, members};
-use crate::uops::{CodeInstruction, Operation, PortSet};
+use crate::uops::{DecodedInstruction, PortSet, Uop};
 use corun_model::Binding;
 
-/// Ports given to an instruction's operations, and what of each scheduler that takes.
+/// Why an instruction cannot be allocated: what its slots are lost to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stall {
+    /// This: a sibling's entries, mostly.
+    LostTo(Component),
+    /// This full buffer, unless the oldest micro-op is to blame.
+    Full(Component),
+}
+
+/// Ports given to an instruction's micro-ops, and what of each scheduler that takes.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct Allocator {
     pub(crate) ports: Vec<u8>,
     taken: [u16; MOST_PORTS],
     /// Whose turn it is of a pair of load ports, of each set of ports.
@@ -21,17 +30,17 @@ pub(crate) struct Seats {
     /// The turns before this instruction.
     pub(crate) turns_before: [bool; 1 + MOST_THREADS],
     /// Whether it found no place because siblings have what the thread may have.
-    pub(crate) is_crowded: bool,
+    pub(crate) is_stalled_by_sibling: bool,
 }
 
-impl Seats {
+impl Allocator {
     pub(crate) fn new() -> Self {
         Self {
             ports: Vec::new(),
             taken: [0; MOST_PORTS],
             turns: [false; 1 + MOST_THREADS],
             turns_before: [false; 1 + MOST_THREADS],
-            is_crowded: false,
+            is_stalled_by_sibling: false,
         }
     }
 }
@@ -42,7 +51,7 @@ const PORT_BITS: u32 = PortSet::BITS.ilog2();
 /// Cycles without an entry from which on a thread is let in first.
 const STARVED: u64 = 100;
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     /// A thread that siblings have left no entry for so long that it must have the next: no buffer lets
     /// one thread starve another.
     pub(crate) fn starving(&self) -> Option<usize> {
@@ -64,7 +73,7 @@ impl<F: Feed> Core<F> {
         wanted: u32,
         used: impl Fn(&Thread<F>) -> u32,
         (buffer, shared): (Component, Shared),
-    ) -> Result<(), Result<Component, Component>> {
+    ) -> Result<(), Stall> {
         let own = used(&self.threads[index]);
         let all = if self.threads.len() == 1 { own } else { self.all(used) };
         // What needs more than there is goes when nothing else is there.
@@ -74,49 +83,50 @@ impl<F: Feed> Core<F> {
         }
         let is_taken = self.threads.len() > 1 && limit.is_taken(own, wanted);
         // What never fits waits until its siblings hold nothing, too.
-        self.seats.is_crowded = own + wanted <= limit.own || (never_fits && own == 0);
+        self.allocator.is_stalled_by_sibling =
+            own + wanted <= limit.own || (never_fits && own == 0);
         Err(match is_taken {
-            true => Ok(self.lost(index, (buffer, shared), own, limit.alone - own)),
-            false => Err(buffer),
+            true => Stall::LostTo(self.lost(index, (buffer, shared), own, limit.alone - own)),
+            false => Stall::Full(buffer),
         })
     }
 
     /// Finds a place for everything that the instruction needs, or says what is full: what the slots are
-    /// lost to, or else what they are lost to unless the oldest operation is to blame.
-    pub(crate) fn seat(
+    /// lost to, or else what they are lost to unless the oldest micro-op is to blame.
+    pub(crate) fn allocate(
         &mut self,
         index: usize,
-        lowered: &CodeInstruction,
+        lowered: &DecodedInstruction,
         place: u32,
-    ) -> Result<(), Result<Component, Component>> {
-        self.seats.is_crowded = false;
+    ) -> Result<(), Stall> {
+        self.allocator.is_stalled_by_sibling = false;
         let thread = &self.threads[index];
         let is_alone = thread.rob.is_empty() && thread.stores.len() == 0;
-        let in_flight = (thread.next - thread.head) as usize + lowered.operations.len();
+        let in_flight = (thread.next - thread.head) as usize + lowered.uops.len();
         if in_flight > CAPACITY && !is_alone {
-            return Err(Err(Component::ReorderBuffer));
+            return Err(Stall::Full(Component::ReorderBuffer));
         }
         if !self.fits(index, lowered) {
             self.check_all(index, lowered)?;
         }
-        self.seats.ports.clear();
-        self.seats.taken = [0; MOST_PORTS];
-        self.seats.turns = self.seats.turns_before;
+        self.allocator.ports.clear();
+        self.allocator.taken = [0; MOST_PORTS];
+        self.allocator.turns = self.allocator.turns_before;
         let mut full = Ok(());
-        for operation in &lowered.operations {
-            full = self.take_port(index, operation, place);
+        for uop in &lowered.uops {
+            full = self.take_port(index, uop, place);
             if full.is_err() {
                 break;
             }
         }
         if full.is_err() {
-            self.leave_seat(index, lowered);
+            self.release_allocation(index, lowered);
         }
         full
     }
 
     /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
-    fn fits(&self, index: usize, lowered: &CodeInstruction) -> bool {
+    fn fits(&self, index: usize, lowered: &DecodedInstruction) -> bool {
         let Parameters { rob, registers, load_queue, store_queue, .. } = &self.parameters;
         let [integer, vector, mask] = lowered.registers;
         self.has_room(index, rob, lowered.renamed.max(1), |thread| thread.rob_used)
@@ -142,11 +152,7 @@ impl<F: Feed> Core<F> {
 
     /// The same one by one, to say which of them is full.
     #[cold]
-    fn check_all(
-        &mut self,
-        index: usize,
-        lowered: &CodeInstruction,
-    ) -> Result<(), Result<Component, Component>> {
+    fn check_all(&mut self, index: usize, lowered: &DecodedInstruction) -> Result<(), Stall> {
         let slots = u32::from(lowered.renamed.max(1));
         let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
         self.check(index, self.parameters.rob, slots, |thread| thread.rob_used, rob)?;
@@ -169,63 +175,58 @@ impl<F: Feed> Core<F> {
     }
 
     /// Gives the ports of an instruction back that is not renamed after all.
-    pub(crate) fn leave_seat(&mut self, index: usize, lowered: &CodeInstruction) {
-        for (&port, operation) in self.seats.ports.iter().zip(&lowered.operations) {
+    pub(crate) fn release_allocation(&mut self, index: usize, lowered: &DecodedInstruction) {
+        for (&port, uop) in self.allocator.ports.iter().zip(&lowered.uops) {
             let port = usize::from(port);
-            if operation.ports != 0 {
+            if uop.ports != 0 {
                 let set = self.parameters.set_of(index, port);
                 self.ports[set].assigned[port] -= 1;
             }
         }
     }
 
-    /// Gives the instruction's next operation one of its ports, if a scheduler has room. The instruction
+    /// Gives the instruction's next micro-op one of its ports, if a scheduler has room. The instruction
     /// begins at `place` of what is renamed in this cycle.
-    fn take_port(
-        &mut self,
-        index: usize,
-        operation: &Operation,
-        place: u32,
-    ) -> Result<(), Result<Component, Component>> {
-        let ports = operation.ports;
+    fn take_port(&mut self, index: usize, uop: &Uop, place: u32) -> Result<(), Stall> {
+        let ports = uop.ports;
         if ports == 0 {
-            self.seats.ports.push(0);
+            self.allocator.ports.push(0);
             return Ok(());
         }
         let lowest = ports.trailing_zeros() as usize;
         let set = self.parameters.set_of(index, lowest);
         let port = match self.ports[set].counts.binding {
             Binding::Fewest => self.best_port(index, ports),
-            _ => self.bound_port(index, set, ports, place + u32::from(operation.slot)),
+            _ => self.bound_port(index, set, ports, place + u32::from(uop.slot)),
         };
         let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
-        self.seats.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
+        self.allocator.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
         let set = self.parameters.set_of(index, port);
         self.ports[set].assigned[port] += 1;
-        self.seats.ports.push(port as u8);
+        self.allocator.ports.push(port as u8);
         Ok(())
     }
 
     /// What slots are lost to when the scheduler of a port has no room.
-    fn full_scheduler(&mut self, index: usize, port: usize) -> Result<Component, Component> {
+    fn full_scheduler(&mut self, index: usize, port: usize) -> Stall {
         let scheduler = usize::from(self.parameters.ports[port].scheduler);
         let limit = self.parameters.schedulers[scheduler];
-        let taken = u32::from(self.seats.taken[scheduler]);
+        let taken = u32::from(self.allocator.taken[scheduler]);
         let own = self.threads[index].scheduler_used[scheduler] + taken;
         // An instruction that needs more than its part waits until its siblings hold nothing.
-        self.seats.is_crowded = own < limit.own || own == taken;
+        self.allocator.is_stalled_by_sibling = own < limit.own || own == taken;
         if self.threads.len() > 1 && limit.is_taken(own, 1) {
             let what = (Component::Scheduler, Shared::Scheduler);
-            return Ok(self.lost(index, what, own, limit.alone - own));
+            return Stall::LostTo(self.lost(index, what, own, limit.alone - own));
         }
-        Err(Component::Scheduler)
+        Stall::Full(Component::Scheduler)
     }
 
-    /// Whether a scheduler has no room for one more operation of a thread. An empty one takes an
+    /// Whether a scheduler has no room for one more micro-op of a thread. An empty one takes an
     /// instruction that needs more than it has.
     #[inline]
     fn is_full(&self, index: usize, scheduler: usize) -> bool {
-        let taken = u32::from(self.seats.taken[scheduler]);
+        let taken = u32::from(self.allocator.taken[scheduler]);
         let limit = self.parameters.schedulers[scheduler];
         let own = self.threads[index].scheduler_used[scheduler];
         let all = self.scheduler_used[scheduler];
@@ -241,12 +242,12 @@ impl<F: Feed> Core<F> {
         place: u32,
     ) -> Option<usize> {
         let place = place % self.parameters.dispatch;
-        let port = self.ports[set].counts.choose(ports, place, &mut self.seats.turns[set]);
+        let port = self.ports[set].counts.choose(ports, place, &mut self.allocator.turns[set]);
         let scheduler = usize::from(self.parameters.ports[port].scheduler);
         (self.parameters.whole_groups || !self.is_full(index, scheduler)).then_some(port)
     }
 
-    /// Of these ports the one that fewest operations were given to, in a scheduler with room.
+    /// Of these ports the one that fewest micro-ops were given to, in a scheduler with room.
     fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
         let own_ports = self.parameters.own_ports;
         let shared = &self.ports[0];

@@ -1,4 +1,4 @@
-//! Renaming: operations take their places in the back end, and learn what they wait for.
+//! Renaming: micro-ops take their places in the back end, and learn what they wait for.
 
 pub(crate) mod allocation;
 pub(crate) mod move_elimination;
@@ -13,11 +13,12 @@ use crate::core::in_flight::{Handle, NEVER};
 use crate::core::limit::Limit;
 use crate::core::parameters::Parameters;
 use crate::core::thread::{Lent, Queued, Renamed, Thread};
-use crate::core::{Core, Feed};
+use crate::core::{Core, InstructionSource};
 use crate::lsq::predictive_forwarding::Before;
 use crate::lsq::store_queue::{Overlap, Store};
 use crate::memory::Origin;
-use crate::uops::{CodeBlock, CodeInstruction, Effect, Kind, Memory as Place, Operation, Source};
+use crate::rename::allocation::Stall;
+use crate::uops::{DecodedBlock, DecodedInstruction, Effect, Kind, Memory as Place, Source, Uop};
 use corun_model::{MemoryRenaming, Policy};
 
 /// A buffer without room for a thread, of which that has `own` entries.
@@ -30,7 +31,7 @@ struct Full {
 /// The index of the code that holds nothing but the update of the stack pointer.
 pub(crate) const STACK_UPDATE: (u32, u32) = (0, 0);
 
-impl<F: Feed> Core<F> {
+impl<F: InstructionSource> Core<F> {
     pub(crate) fn rename(&mut self) {
         let count = self.threads.len();
         for ports in &mut self.ports {
@@ -65,13 +66,18 @@ impl<F: Feed> Core<F> {
     }
 
     /// Returns the slots used, and what the others are lost to.
-    fn rename_thread(&mut self, index: usize, width: u32, code: &[CodeBlock]) -> (u32, Component) {
+    fn rename_thread(
+        &mut self,
+        index: usize,
+        width: u32,
+        code: &[DecodedBlock],
+    ) -> (u32, Component) {
         let debt = self.threads[index].debt.min(width);
         self.threads[index].debt -= debt;
         let mut used = debt;
         let mut moves = self.parameters.moves_a_cycle;
         let count = self.threads.len();
-        self.threads[index].copies.begin(self.now);
+        self.threads[index].move_elimination.begin(self.now);
         let lacking = self.lacks_room(index);
         if lacking.as_ref().is_some_and(|full| full.own == 0) {
             // Siblings alone fill it.
@@ -114,18 +120,23 @@ impl<F: Feed> Core<F> {
                 && used > 0
                 && used + u32::from(lowered.renamed) > self.parameters.dispatch
             {
-                // What was one operation until now is not torn apart over two cycles.
+                // What was one micro-op until now is not torn apart over two cycles.
                 return (used, Component::FrontEnd);
             }
-            if let Err(full) = self.seat(index, lowered, used) {
+            if let Err(stall) = self.allocate(index, lowered, used) {
                 let thread = &mut self.threads[index];
                 let since = thread.starved.unwrap_or(self.now);
-                thread.starved = (self.seats.is_crowded && used == 0).then_some(since);
-                return (used, full.unwrap_or_else(|full| self.cause(index, full)));
+                thread.starved =
+                    (self.allocator.is_stalled_by_sibling && used == 0).then_some(since);
+                let lost_to = match stall {
+                    Stall::LostTo(component) => component,
+                    Stall::Full(buffer) => self.cause(index, buffer),
+                };
+                return (used, lost_to);
             }
             self.threads[index].starved = None;
             if width == 0 {
-                self.leave_seat(index, lowered);
+                self.release_allocation(index, lowered);
                 return (0, Component::Sibling(Shared::Dispatch));
             }
             let is_move = matches!(lowered.effect, Effect::Move(..));
@@ -159,16 +170,16 @@ impl<F: Feed> Core<F> {
     }
 
     /// Whether a thread has one more instruction to rename, and room for it.
-    fn has_next(&mut self, index: usize, code: &[CodeBlock], used: u32) -> bool {
+    fn has_next(&mut self, index: usize, code: &[DecodedBlock], used: u32) -> bool {
         let thread = &self.threads[index];
         let Some(&queued) = thread.queue.front().filter(|queued| queued.at <= self.now) else {
             return false;
         };
         let next = &code[queued.block as usize].instructions[queued.instruction as usize];
         let lowered = self.executed(index, next);
-        let has_room = self.seat(index, lowered, used).is_ok();
+        let has_room = self.allocate(index, lowered, used).is_ok();
         if has_room {
-            self.leave_seat(index, lowered);
+            self.release_allocation(index, lowered);
         }
         has_room
     }
@@ -194,9 +205,15 @@ impl<F: Feed> Core<F> {
     }
 
     /// The instruction, or what is executed in its place: a copy that cannot be eliminated.
-    fn executed<'c>(&self, index: usize, lowered: &'c CodeInstruction) -> &'c CodeInstruction {
+    fn executed<'c>(
+        &self,
+        index: usize,
+        lowered: &'c DecodedInstruction,
+    ) -> &'c DecodedInstruction {
         match (lowered.effect, &lowered.executed) {
-            (Effect::Move(to, _), Some(executed)) if !self.threads[index].copies.has_place(to) => {
+            (Effect::Move(to, _), Some(executed))
+                if !self.threads[index].move_elimination.has_place(to) =>
+            {
                 executed
             }
             _ => lowered,
@@ -226,11 +243,11 @@ impl<F: Feed> Core<F> {
     /// What slots are lost to when siblings have entries of a full buffer of which the thread would have
     /// `more` beside its `own` by itself.
     ///
-    /// If its oldest operation is a miss, that many more instructions could be under way meanwhile, and misses
+    /// If its oldest micro-op is a miss, that many more instructions could be under way meanwhile, and misses
     /// among them be over sooner: with misses that do not wait for each other a window of W(1 + g) instructions spares
-    /// g / (1 + g) of the time that one of W takes, so that this share is the siblings'. Else a chain of short operations
+    /// g / (1 + g) of the time that one of W takes, so that this share is the siblings'. Else a chain of short micro-ops
     /// is no sooner at its end, and the siblings are to blame until the entries would be full. Where the oldest
-    /// operation waits for a port or a line that a sibling took, that is what counts.
+    /// micro-op waits for a port or a line that a sibling took, that is what counts.
     pub(crate) fn lost(
         &mut self,
         index: usize,
@@ -246,7 +263,7 @@ impl<F: Feed> Core<F> {
         let (now, thread) = (self.now, &mut self.threads[index]);
         let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
         if thread.lent.to.is_none_or(|head| is_miss && head != thread.head) {
-            let done = thread.flights.at(thread.head).done;
+            let done = thread.in_flight_uops.at(thread.head).done;
             if is_miss && done == NEVER {
                 // It waits for a buffer, and nobody knows yet for how long.
                 return Component::Sibling(shared);
@@ -266,13 +283,13 @@ impl<F: Feed> Core<F> {
         if now < thread.lent.until { Component::Sibling(shared) } else { cause }
     }
 
-    /// What the oldest operation waits for; `full` if that explains nothing.
+    /// What the oldest micro-op waits for; `full` if that explains nothing.
     fn cause(&self, index: usize, full: Component) -> Component {
         let thread = &self.threads[index];
         if thread.head == thread.next {
             return full;
         }
-        let oldest = thread.flights.at(thread.head);
+        let oldest = thread.in_flight_uops.at(thread.head);
         if oldest.done <= self.now {
             return match thread.exposed > self.now {
                 true => Component::Memory(Origin::OtherCore),
@@ -295,7 +312,7 @@ impl<F: Feed> Core<F> {
         let group = || {
             let port = usize::from(oldest.port);
             let set = &self.ports[self.parameters.set_of(index, port)];
-            match usize::from(set.user[port]) == index || self.threads.len() == 1 {
+            match usize::from(set.requester[port]) == index || self.threads.len() == 1 {
                 true => Component::Port(self.parameters.ports[port].group),
                 false => Component::Sibling(Shared::Ports),
             }
@@ -314,124 +331,203 @@ impl<F: Feed> Core<F> {
         }
     }
 
+    /// Renames an instruction that has been allocated: its micro-ops go in flight, and later instructions
+    /// find its results.
     fn rename_instruction(
         &mut self,
         index: usize,
-        lowered: &CodeInstruction,
+        lowered: &DecodedInstruction,
         queued: &Queued,
         is_update: bool,
     ) {
-        let Self { parameters, threads, seats, wheel, now, .. } = self;
-        let (now, thread) = (*now, &mut threads[index]);
-        seats.turns_before = seats.turns;
-        let first = thread.next;
-        let mut replaced: Option<(u8, u64)> = None;
-        for (own, operation) in lowered.operations.iter().enumerate() {
-            let (own, port) = (own as u8, seats.ports[own]);
-            let sequence = thread.next;
-            self.age += 1;
-            thread.next += 1;
-            let flight = thread.flights.begin(sequence, self.age, now + parameters.issue_delay);
-            flight.kind = operation.kind;
-            flight.instruction = queued.block << 6 ^ queued.instruction;
-            flight.is_vector = operation.is_vector;
-            flight.has_port = operation.ports != 0;
-            flight.port = port;
-            flight.busy = operation.busy;
-            flight.latency = operation.latency;
-            for source in &operation.sources {
-                match *source {
-                    Source::Register(register, late) => {
-                        let producer = thread.registers[register.index()];
-                        if producer >= thread.head {
-                            thread.flights.wait(sequence, producer, -i16::from(late));
-                        }
-                    }
-                    Source::Own(other) => {
-                        let producer = match replaced {
-                            Some((load, data)) if load == other => data,
-                            _ => first + u64::from(other),
-                        };
-                        if producer >= thread.head {
-                            thread.flights.wait(sequence, producer, 0);
-                        }
-                    }
-                }
+        self.allocator.turns_before = self.allocator.turns;
+        let first = self.threads[index].next;
+        let mut renamed_load: Option<RenamedLoad> = None;
+        for (own, uop) in lowered.uops.iter().enumerate() {
+            let sequence = self.begin_uop(index, queued, uop, self.allocator.ports[own]);
+            let Self { parameters, threads, .. } = self;
+            let thread = &mut threads[index];
+            thread.wait_for_sources(uop, sequence, first, renamed_load);
+            if let Some(data) = thread.access(parameters, lowered, uop, queued.values, sequence) {
+                renamed_load = Some(RenamedLoad { own: own as u8, data });
             }
-            match operation.kind {
-                Kind::Compute | Kind::StoreData(_) => {}
-                Kind::Load(memory) => {
-                    let at = thread.first_value(lowered, queued.values, memory);
-                    let place = &lowered.memory[usize::from(memory)];
-                    thread.note_pointer(parameters, place, operation, sequence);
-                    if let Some(data) = thread.load(parameters, lowered, place, at, sequence) {
-                        replaced = Some((own, data));
-                    }
+            self.enter_scheduler(index, uop, sequence);
+        }
+        let now = self.now;
+        let thread = &mut self.threads[index];
+        thread.write_results(lowered, first, renamed_load);
+        if queued.is_mispredicted && !is_update {
+            thread.fetcher.await_branch(thread.next - 1);
+        }
+        thread.hold_back(lowered, queued, is_update, now);
+        thread.enter_rob(lowered, queued, is_update);
+    }
+
+    /// Puts the next micro-op of a thread in flight. Returns its sequence number.
+    fn begin_uop(&mut self, index: usize, queued: &Queued, uop: &Uop, port: u8) -> u64 {
+        self.age += 1;
+        let earliest = self.now + self.parameters.issue_delay;
+        let thread = &mut self.threads[index];
+        let sequence = thread.next;
+        thread.next += 1;
+        let in_flight = thread.in_flight_uops.begin(sequence, self.age, earliest);
+        in_flight.kind = uop.kind;
+        in_flight.instruction = queued.block << 6 ^ queued.instruction;
+        in_flight.is_vector = uop.is_vector;
+        in_flight.has_port = uop.ports != 0;
+        in_flight.port = port;
+        in_flight.busy = uop.busy;
+        in_flight.latency = uop.latency;
+        sequence
+    }
+
+    /// Takes the scheduler entry of a micro-op, and wakes it where it has its operands already.
+    fn enter_scheduler(&mut self, index: usize, uop: &Uop, sequence: u64) {
+        let Self { parameters, threads, wheel, ports, scheduler_used, now, .. } = self;
+        let thread = &mut threads[index];
+        let in_flight = thread.in_flight_uops.at(sequence);
+        let port = in_flight.port;
+        if in_flight.pending == 0 {
+            wheel.call(*now, in_flight.ready.max(*now + 1), Handle::new(index, sequence));
+        }
+        if uop.ports != 0 {
+            ports[parameters.set_of(index, port.into())].counts.give(port);
+            let scheduler = usize::from(parameters.ports[usize::from(port)].scheduler);
+            scheduler_used[scheduler] += 1;
+            thread.scheduler_used[scheduler] += 1;
+        }
+    }
+}
+
+/// A load whose result is a store's data (memory renaming).
+#[derive(Debug, Clone, Copy)]
+struct RenamedLoad {
+    /// Its number among the micro-ops of its instruction.
+    own: u8,
+    /// The micro-op that gives the data.
+    data: u64,
+}
+
+impl RenamedLoad {
+    /// The producer of what the micro-op `own` of an instruction gives, of which `first` is the first.
+    fn producer(renamed: Option<Self>, first: u64, own: u8) -> u64 {
+        match renamed {
+            Some(load) if load.own == own => load.data,
+            _ => first + u64::from(own),
+        }
+    }
+}
+
+impl<F: InstructionSource> Thread<F> {
+    /// Lets a micro-op wait for what it reads: registers, and results of its own instruction.
+    fn wait_for_sources(
+        &mut self,
+        uop: &Uop,
+        sequence: u64,
+        first: u64,
+        renamed_load: Option<RenamedLoad>,
+    ) {
+        for source in &uop.sources {
+            let (producer, extra) = match *source {
+                Source::Register(register, late) => {
+                    (self.registers[register.index()], -i16::from(late))
                 }
-                Kind::StoreAddress(memory) | Kind::StreamAddress(memory) => {
-                    let at = thread.first_value(lowered, queued.values, memory);
-                    thread.store(&lowered.memory[usize::from(memory)], at, sequence);
-                }
-            }
-            if operation.ports != 0 {
-                let set = parameters.set_of(index, port.into());
-                self.ports[set].counts.give(port);
-                let scheduler = usize::from(parameters.ports[usize::from(port)].scheduler);
-                self.scheduler_used[scheduler] += 1;
-                thread.scheduler_used[scheduler] += 1;
-            }
-            let flight = thread.flights.at(sequence);
-            if flight.pending == 0 {
-                wheel.call(now, flight.ready.max(now + 1), Handle::new(index, sequence));
+                Source::Own(own) => (RenamedLoad::producer(renamed_load, first, own), 0),
+            };
+            if producer >= self.head {
+                self.in_flight_uops.wait(sequence, producer, extra);
             }
         }
+    }
+
+    /// Tells the load and store queues which bytes a micro-op touches. Returns the micro-op that gives a
+    /// load's result in its place, if it is renamed to a store's data.
+    fn access(
+        &mut self,
+        parameters: &Parameters,
+        lowered: &DecodedInstruction,
+        uop: &Uop,
+        values: u32,
+        sequence: u64,
+    ) -> Option<u64> {
+        match uop.kind {
+            Kind::Compute | Kind::StoreData(_) => None,
+            Kind::Load(memory) => {
+                let at = self.first_value(lowered, values, memory);
+                let place = &lowered.memory[usize::from(memory)];
+                self.note_pointer(parameters, place, uop, sequence);
+                self.load(parameters, lowered, place, at, sequence)
+            }
+            Kind::StoreAddress(memory) | Kind::StreamAddress(memory) => {
+                let at = self.first_value(lowered, values, memory);
+                self.store(&lowered.memory[usize::from(memory)], at, sequence);
+                None
+            }
+        }
+    }
+
+    /// Maps the registers that an instruction writes to what gives their values.
+    fn write_results(
+        &mut self,
+        lowered: &DecodedInstruction,
+        first: u64,
+        renamed_load: Option<RenamedLoad>,
+    ) {
         match lowered.effect {
             Effect::Nothing => {}
             Effect::Zero(registers) => {
                 for one in registers.iter().flatten() {
-                    thread.registers[one.index()] = 0;
-                    thread.copies.write(*one);
+                    self.registers[one.index()] = 0;
+                    self.move_elimination.write(*one);
                 }
             }
             Effect::Move(to, from) => {
-                thread.registers[to.index()] = thread.registers[from.index()];
-                thread.copies.share(to, from);
+                self.registers[to.index()] = self.registers[from.index()];
+                self.move_elimination.share(to, from);
             }
-            Effect::Operations => {
-                for (own, operation) in lowered.operations.iter().enumerate() {
-                    let producer = match replaced {
-                        Some((load, data)) if usize::from(load) == own => data,
-                        _ => first + own as u64,
-                    };
-                    for register in &operation.results {
-                        thread.registers[register.index()] = producer;
-                        thread.copies.write(*register);
+            Effect::Uops => {
+                for (own, uop) in (0..).zip(&lowered.uops) {
+                    let producer = RenamedLoad::producer(renamed_load, first, own);
+                    for register in &uop.results {
+                        self.registers[register.index()] = producer;
+                        self.move_elimination.write(*register);
                     }
                 }
             }
         }
-        if queued.is_mispredicted && !is_update {
-            thread.fetcher.await_branch(thread.next - 1);
-        }
+    }
+
+    /// Keeps back what comes behind an instruction that pauses or serialises its thread.
+    fn hold_back(
+        &mut self,
+        lowered: &DecodedInstruction,
+        queued: &Queued,
+        is_update: bool,
+        now: u64,
+    ) {
         let pauses = match (&lowered.repetition, lowered.memory.first()) {
             (Some(repetition), Some(place)) if place.form == Form::Repeated => {
-                repetition.cycles(thread.value(queued.values) >> 1, place.size.into())
+                repetition.cycles(self.value(queued.values) >> 1, place.size.into())
             }
             _ => lowered.pauses.into(),
         };
         if pauses > 0 {
-            thread.paused = now.saturating_add(pauses);
+            self.paused = now.saturating_add(pauses);
         }
-        thread.stack_moved |= lowered.moves_stack_pointer;
-        thread.is_held |= lowered.is_serializing && !is_update;
-        thread.rob_used += u32::from(queued.slots);
-        for (used, wanted) in thread.registers_used.iter_mut().zip(lowered.registers) {
+        self.stack_moved |= lowered.moves_stack_pointer;
+        self.is_held |= lowered.is_serializing && !is_update;
+    }
+
+    /// Takes an instruction's entries of the reorder buffer, the register files and the load queue.
+    fn enter_rob(&mut self, lowered: &DecodedInstruction, queued: &Queued, is_update: bool) {
+        self.rob_used += u32::from(queued.slots);
+        for (used, wanted) in self.registers_used.iter_mut().zip(lowered.registers) {
             *used += u32::from(wanted);
         }
-        thread.loads_used += u32::from(lowered.loads);
-        thread.rob.push_back(Renamed {
+        self.loads_used += u32::from(lowered.loads);
+        self.rob.push_back(Renamed {
             queued: *queued,
-            end: thread.next,
+            end: self.next,
             registers: lowered.registers,
             loads: lowered.loads,
             stores: lowered.stores,
@@ -439,36 +535,28 @@ impl<F: Feed> Core<F> {
             is_serializing: lowered.is_serializing,
         });
     }
-}
 
-impl<F: Feed> Thread<F> {
     /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
-    fn note_pointer(
-        &mut self,
-        parameters: &Parameters,
-        place: &Place,
-        operation: &Operation,
-        sequence: u64,
-    ) {
-        if parameters.chased == 0 || operation.is_vector {
+    fn note_pointer(&mut self, parameters: &Parameters, place: &Place, uop: &Uop, sequence: u64) {
+        if parameters.chased == 0 || uop.is_vector {
             return;
         }
         let base = place.registers[0].filter(|_| place.is_near);
         let producer = base.map_or(0, |base| self.registers[base.index()]);
-        let is_chased = producer >= self.head && self.flights.at(producer).is_pointer;
-        let flight = self.flights.at_mut(sequence);
-        flight.is_pointer = place.size >= 4 && !operation.results.is_empty();
+        let is_chased = producer >= self.head && self.in_flight_uops.at(producer).is_pointer;
+        let in_flight = self.in_flight_uops.at_mut(sequence);
+        in_flight.is_pointer = place.size >= 4 && !uop.results.is_empty();
         if is_chased {
-            flight.latency -= parameters.chased.min(flight.latency);
+            in_flight.latency -= parameters.chased.min(in_flight.latency);
         }
     }
 
-    /// What a load waits for in the store queue. Returns the operation that gives its result in its
+    /// What a load waits for in the store queue. Returns the micro-op that gives its result in its
     /// place, if the load is renamed to a store's data.
     fn load(
         &mut self,
         parameters: &Parameters,
-        lowered: &CodeInstruction,
+        lowered: &DecodedInstruction,
         place: &Place,
         at: u32,
         sequence: u64,
@@ -476,35 +564,35 @@ impl<F: Feed> Thread<F> {
         let bytes = u64::from(place.size);
         let (linear, span) = self.touched(place, at);
         let count = self.value(at);
-        let flight = self.flights.at_mut(sequence);
+        let in_flight = self.in_flight_uops.at_mut(sequence);
         match place.form {
             Form::Single => {}
             Form::Lanes => {
-                flight.busy = count.clamp(1, 64) as u16;
+                in_flight.busy = count.clamp(1, 64) as u16;
                 if count == 0 {
                     return None;
                 }
             }
             Form::Repeated => {
-                flight.extra = ((count >> 1).saturating_mul(bytes) / 32).min(1 << 14) as u16;
+                in_flight.extra = ((count >> 1).saturating_mul(bytes) / 32).min(1 << 14) as u16;
             }
         }
-        flight.touch(linear, span);
-        flight.is_firm = lowered.is_locked || place.direction == Direction::Prefetch;
+        in_flight.touch(linear, span);
+        in_flight.is_firm = lowered.is_locked || place.direction == Direction::Prefetch;
         let line = parameters.line_shift;
         let address = self.pages.physical(linear);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
-            flight.extra += parameters.load_split as u16;
+            in_flight.extra += parameters.load_split as u16;
         }
         if lowered.is_locked {
-            flight.ready = flight.ready.max(self.gathered.until());
+            in_flight.ready = in_flight.ready.max(self.gathered.until());
             let youngest = self.stores.youngest()?;
             self.wait_for_cache(youngest, sequence, 0);
             return None;
         }
         let Some(overlap) = self.stores.overlap(address, place.size) else {
             if parameters.alias > 0 && self.stores.has_alias(address, place.size) {
-                flight.extra += parameters.alias;
+                in_flight.extra += parameters.alias;
             }
             return None;
         };
@@ -530,31 +618,34 @@ impl<F: Feed> Thread<F> {
                 let data = store.data;
                 if place.may_be_renamed {
                     let is_foreseen =
-                        !flight.is_vector && self.pairs.meet(flight.instruction, before);
+                        !in_flight.is_vector && self.pairs.meet(in_flight.instruction, before);
                     if is_foreseen || is_renamed && store.size == place.size {
-                        flight.is_forwarded = true;
+                        in_flight.is_forwarded = true;
                         return Some(data);
                     }
                 }
-                let (forwarding, plain) = if flight.is_vector {
+                let (forwarding, plain) = if in_flight.is_vector {
                     (parameters.vector_forwarding, parameters.vector_load_latency)
                 } else {
                     let plain = if parameters.chased > 0 {
-                        flight.latency.into()
+                        in_flight.latency.into()
                     } else {
                         parameters.load_latency
                     };
                     (parameters.forwarding, plain)
                 };
-                flight.is_forwarded = true;
+                in_flight.is_forwarded = true;
                 if data >= self.head {
                     let mut later = forwarding as i16 - plain as i16;
-                    if later <= 0 && parameters.chased > 0 && self.flights.at(data).done == NEVER {
+                    if later <= 0
+                        && parameters.chased > 0
+                        && self.in_flight_uops.at(data).done == NEVER
+                    {
                         // It starts behind the store's data at the earliest.
-                        self.flights.at_mut(sequence).latency = forwarding as u16 - 1;
+                        self.in_flight_uops.at_mut(sequence).latency = forwarding as u16 - 1;
                         later = 1;
                     }
-                    self.flights.wait(sequence, data, later);
+                    self.in_flight_uops.wait(sequence, data, later);
                 }
                 None
             }
@@ -562,19 +653,19 @@ impl<F: Feed> Thread<F> {
     }
 
     fn wait_for_cache(&mut self, store: u64, sequence: u64, longer: u32) {
-        let flight = self.flights.at_mut(sequence);
-        flight.pending += 1;
-        flight.is_forwarded = true;
-        let handle = Handle::new(self.user.thread.into(), sequence);
+        let in_flight = self.in_flight_uops.at_mut(sequence);
+        in_flight.pending += 1;
+        in_flight.is_forwarded = true;
+        let handle = Handle::new(self.requester.thread.into(), sequence);
         self.stores.get_mut(store).waiting.push((handle, longer));
     }
 
     fn store(&mut self, place: &Place, at: u32, sequence: u64) {
         let (linear, span) = self.touched(place, at);
-        let flight = self.flights.at_mut(sequence);
-        flight.touch(linear, span);
+        let in_flight = self.in_flight_uops.at_mut(sequence);
+        in_flight.touch(linear, span);
         let (instruction, streams) =
-            (flight.instruction, matches!(flight.kind, Kind::StreamAddress(_)));
+            (in_flight.instruction, matches!(in_flight.kind, Kind::StreamAddress(_)));
         let versions = versions(&self.registers, place.registers);
         self.stores.push(Store {
             address: self.pages.physical(linear),
@@ -585,7 +676,7 @@ impl<F: Feed> Thread<F> {
             name: place.name,
             is_on_stack: place.is_on_stack,
             versions,
-            // The operation behind that of the address hands it over.
+            // The micro-op behind that of the address hands it over.
             data: sequence + 1,
             granted: None,
             waiting: Vec::new(),

@@ -11,7 +11,7 @@ struct Shared {
     until_all: bool,
     /// Registers of each shared value, and whether at most one was left when the cycle began.
     groups: Vec<(u64, bool)>,
-    /// Copies eliminated in this cycle and the ones before, the latest first.
+    /// MoveElimination eliminated in this cycle and the ones before, the latest first.
     eliminated: [u32; HISTORY],
     /// Places taken at the end of the cycles before.
     taken: [u32; HISTORY],
@@ -22,14 +22,14 @@ const HISTORY: usize = 8;
 
 /// The shared values of one thread.
 #[derive(Debug)]
-pub(crate) struct Copies {
+pub(crate) struct MoveElimination {
     files: [Shared; 2],
     /// Cycles until a free place is known; 0: places are not counted.
     cycles: usize,
     now: u64,
 }
 
-impl Copies {
+impl MoveElimination {
     pub(crate) fn new(model: Option<&CopySlots>) -> Self {
         let file = |places: Option<u32>, until_all| Shared {
             places: places.unwrap_or(0),
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn four_copies_take_all_places() {
-        let mut copies = Copies::new(Some(&SLOTS));
+        let mut copies = MoveElimination::new(Some(&SLOTS));
         copies.begin(10);
         for to in 0..4 {
             assert!(copies.has_place(register(to)));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_place_is_free_when_all_are_overwritten_or_but_one() {
         for (until_all, is_free) in [(true, false), (false, true)] {
-            let mut copies = Copies::new(Some(&CopySlots { until_all, ..SLOTS }));
+            let mut copies = MoveElimination::new(Some(&CopySlots { until_all, ..SLOTS }));
             copies.begin(10);
             (0..4).for_each(|to| copies.share(register(to), register(8 + to)));
             copies.begin(20);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn without_slots_every_copy_has_a_place() {
-        let mut copies = Copies::new(None);
+        let mut copies = MoveElimination::new(None);
         (0..8).for_each(|to| copies.share(register(to), register(8 + to)));
         assert!(copies.has_place(register(8)));
     }

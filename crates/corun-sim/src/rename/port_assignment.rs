@@ -1,11 +1,11 @@
-//! Which port an operation is given, where several can do it.
+//! Which port an micro-op is given, where several can do it.
 
 use std::collections::VecDeque;
 
 use crate::uops::PortSet;
 use corun_model::Binding;
 
-/// How many operations were given to each port and have not left it, as the renamer knows it.
+/// How many micro-ops were given to each port and have not left it, as the renamer knows it.
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) binding: Binding,
@@ -14,7 +14,7 @@ pub(crate) struct Counts {
     counts: Vec<u32>,
     /// The same when the cycle began.
     at_start: Vec<u32>,
-    /// Operations that have started, which count for a cycle longer.
+    /// Micro-ops that have started, which count for a cycle longer.
     leaving: VecDeque<(u64, u8)>,
 }
 
@@ -57,14 +57,14 @@ impl Counts {
         }
     }
 
-    /// An operation is not started after all.
+    /// An micro-op is not started after all.
     pub(crate) fn take_back(&mut self, port: u8) {
         if self.binding != Binding::Fewest {
             self.counts[usize::from(port)] -= 1;
         }
     }
 
-    /// The port of these for an operation in this place of the cycle; `turn` is changed by a pair.
+    /// The port of these for an micro-op in this place of the cycle; `turn` is changed by a pair.
     pub(crate) fn choose(&self, ports: PortSet, place: u32, turn: &mut bool) -> usize {
         let lowest = ports.trailing_zeros() as usize;
         if ports.count_ones() <= 1 {

@@ -3,10 +3,10 @@
 use corun_trace::format::{Events, FormatError, Trace};
 use corun_trace::{BlockId, Event, ThreadId, disassemble};
 
-use crate::core::{Feed, Next, Step};
+use crate::core::{InstructionSource, Next, Step};
 use crate::memory::Pages;
-use crate::replay::synchronised::{InStep, Taken};
-use crate::uops::{CodeBlock, Lowering};
+use crate::replay::synchronised::{SynchronisedReplay, Taken};
+use crate::uops::{DecodedBlock, Lowering};
 
 /// The place of code that was not lowered yet.
 const NOWHERE: u32 = u32::MAX;
@@ -32,7 +32,7 @@ pub(crate) enum Course {
     /// Over and over between two of its instructions; it begins at a third, before the end.
     Around { begin: u64, end: u64, first: u64 },
     /// Once, and never earlier than the other threads of its process let it.
-    Ordered(InStep),
+    Ordered(SynchronisedReplay),
 }
 
 impl<'t> Recorded<'t> {
@@ -60,7 +60,11 @@ impl<'t> Recorded<'t> {
     /// The next block and its values.
     ///
     /// `is_anew` says whether a round has begun since there was anything for the core.
-    fn take(&mut self, values: &mut Vec<u64>, is_anew: &mut bool) -> Result<Taken, FormatError> {
+    fn take(
+        &mut self,
+        values: &mut Vec<u64>,
+        is_reexecuting: &mut bool,
+    ) -> Result<Taken, FormatError> {
         loop {
             let is_over = match &mut self.course {
                 Course::Ordered(own) => return own.next(&mut self.events, values),
@@ -75,9 +79,9 @@ impl<'t> Recorded<'t> {
                 }
                 Some(Event::Marker(_)) => {}
                 // What holds no instruction is not gone through again.
-                None if *is_anew => return Ok(Taken::End),
+                None if *is_reexecuting => return Ok(Taken::End),
                 None => {
-                    *is_anew = true;
+                    *is_reexecuting = true;
                     let Course::Around { begin, .. } = self.course else { return Ok(Taken::End) };
                     self.events = self.trace.events_at(self.thread, begin)?;
                 }
@@ -87,14 +91,14 @@ impl<'t> Recorded<'t> {
 
     fn step(
         &mut self,
-        code: &mut Vec<CodeBlock>,
+        code: &mut Vec<DecodedBlock>,
         values: &mut Vec<u64>,
     ) -> Result<Next, FormatError> {
-        let mut is_anew = false;
+        let mut is_reexecuting = false;
         loop {
-            let (id, executed) = match self.take(values, &mut is_anew)? {
+            let (id, executed) = match self.take(values, &mut is_reexecuting)? {
                 Taken::Block(id, executed) => (id, executed),
-                Taken::Gate => return Ok(Next::Gate),
+                Taken::SyncPoint => return Ok(Next::SyncPoint),
                 Taken::End => return Ok(Next::End),
             };
             let block = self.trace.block(id);
@@ -116,8 +120,8 @@ impl<'t> Recorded<'t> {
     }
 }
 
-impl Feed for Recorded<'_> {
-    fn next(&mut self, _: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
+impl InstructionSource for Recorded<'_> {
+    fn next(&mut self, _: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next {
         self.step(code, values).unwrap_or_else(|error| {
             self.error = Some(error);
             if let Course::Ordered(own) = &self.course {
@@ -176,7 +180,8 @@ mod tests {
         let timings = TimingTable::of(&model).unwrap();
         let lowering = Lowering::new(&model, &timings);
         let course = Course::Around { begin: 0, end: 2, first: 0 };
-        let mut feed = Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), course).unwrap();
-        assert_eq!(feed.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
+        let mut source =
+            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), course).unwrap();
+        assert_eq!(source.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
     }
 }

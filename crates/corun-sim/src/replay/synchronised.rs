@@ -11,7 +11,7 @@ use crate::replay::synchronisation::{Order, Spin, is_waited_for};
 
 /// A thread, and the order that it keeps.
 #[derive(Debug)]
-pub(crate) struct InStep {
+pub(crate) struct SynchronisedReplay {
     thread: ThreadId,
     order: Rc<RefCell<Order>>,
     has_begun: bool,
@@ -31,7 +31,7 @@ pub(crate) enum Taken {
     /// So many instructions of a block.
     Block(BlockId, u32),
     /// It waits.
-    Gate,
+    SyncPoint,
     /// Nothing.
     End,
 }
@@ -62,7 +62,7 @@ struct Given {
     position: u64,
 }
 
-impl InStep {
+impl SynchronisedReplay {
     pub(crate) fn new(thread: ThreadId, order: Rc<RefCell<Order>>) -> Self {
         let is_awaited = order.borrow().is_awaited(thread);
         let (has_begun, position, spinning, awaiting) = (false, 0, None, None);
@@ -77,7 +77,7 @@ impl InStep {
         values: &mut Vec<u64>,
     ) -> Result<Taken, FormatError> {
         if !self.has_begun {
-            return Ok(Taken::Gate);
+            return Ok(Taken::SyncPoint);
         }
         if let Some((spin, step)) = self.awaiting.take() {
             if spin.end == spin.begin {
@@ -93,7 +93,7 @@ impl InStep {
                 self.leave_spin(events)?;
             }
             match events.next_event()? {
-                Some(Event::Marker(it)) if is_waited_for(it.marker) => return Ok(Taken::Gate),
+                Some(Event::Marker(it)) if is_waited_for(it.marker) => return Ok(Taken::SyncPoint),
                 Some(Event::Marker(_)) => {}
                 Some(Event::Block { block, executed, values: own }) => {
                     let begin = self.position;
@@ -108,7 +108,11 @@ impl InStep {
                     } else {
                         let is_over = self.order.borrow().is_over(&spin);
                         self.awaiting = Some((spin, first));
-                        return if is_over { self.next(events, values) } else { Ok(Taken::Gate) };
+                        return if is_over {
+                            self.next(events, values)
+                        } else {
+                            Ok(Taken::SyncPoint)
+                        };
                     }
                 }
                 None => {
@@ -209,7 +213,7 @@ impl InStep {
                 return None;
             }
             if !*has_looked {
-                return Some(Taken::Gate);
+                return Some(Taken::SyncPoint);
             }
             (*next, *has_looked) = (0, false);
         }
@@ -255,8 +259,9 @@ mod tests {
     /// What each thread has done when all go on by turns on a core that takes no time, up to a time when all have long ended.
     fn done(trace: &Trace, threads: &[ThreadId], turns: usize) -> Vec<u64> {
         let order = Rc::new(RefCell::new(Order::of(trace, threads).unwrap()));
-        let begun =
-            |&thread| (InStep::new(thread, order.clone()), trace.events(thread).unwrap(), false);
+        let begun = |&thread| {
+            (SynchronisedReplay::new(thread, order.clone()), trace.events(thread).unwrap(), false)
+        };
         let mut all: Vec<_> = threads.iter().map(begun).collect();
         for _ in 0..turns {
             for (own, events, is_at_gate) in &mut all {
@@ -266,7 +271,7 @@ mod tests {
                 }
                 match own.next(events, &mut Vec::new()).unwrap() {
                     Taken::Block(_, executed) => own.retire(executed.into()),
-                    Taken::Gate => *is_at_gate = true,
+                    Taken::SyncPoint => *is_at_gate = true,
                     Taken::End => {}
                 }
             }

@@ -1,8 +1,8 @@
 //! Programs that take turns on one logical CPU, as a kernel lets them.
 
-use crate::core::{Feed, Next};
+use crate::core::{InstructionSource, Next};
 use crate::memory::Pages;
-use crate::uops::CodeBlock;
+use crate::uops::DecodedBlock;
 
 /// Programs with a slice of time each.
 pub(crate) struct Sliced<F> {
@@ -41,7 +41,7 @@ pub(crate) struct Slice {
     pub(crate) end: u64,
 }
 
-impl<F: Feed> Sliced<F> {
+impl<F: InstructionSource> Sliced<F> {
     /// The first of these programs runs first; there is one at least.
     pub(crate) fn new(programs: Vec<F>, slices: Slices) -> Self {
         let none = vec![false; programs.len()];
@@ -92,19 +92,19 @@ impl<F: Feed> Sliced<F> {
     }
 }
 
-impl<F: Feed> Feed for Sliced<F> {
-    fn next(&mut self, now: u64, code: &mut Vec<CodeBlock>, values: &mut Vec<u64>) -> Next {
+impl<F: InstructionSource> InstructionSource for Sliced<F> {
+    fn next(&mut self, now: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next {
         if !self.is_alone() && self.is_over(now) {
-            return Next::Gate;
+            return Next::SyncPoint;
         }
         let next = self.programs[self.running].next(now, code, values);
         match next {
             Next::Step(step) => self.given += u64::from(step.executed),
-            Next::Gate => self.are_at_gate[self.running] = true,
+            Next::SyncPoint => self.are_at_gate[self.running] = true,
             Next::End => {
                 self.have_ended[self.running] = true;
                 if self.have_ended.contains(&false) {
-                    return Next::Gate;
+                    return Next::SyncPoint;
                 }
             }
         }
@@ -155,11 +155,11 @@ mod tests {
         process: u32,
     }
 
-    impl Feed for Steps {
-        fn next(&mut self, _: u64, _: &mut Vec<CodeBlock>, _: &mut Vec<u64>) -> Next {
+    impl InstructionSource for Steps {
+        fn next(&mut self, _: u64, _: &mut Vec<DecodedBlock>, _: &mut Vec<u64>) -> Next {
             match self.left.checked_sub(1) {
                 None => Next::End,
-                Some(_) if self.waits => Next::Gate,
+                Some(_) if self.waits => Next::SyncPoint,
                 Some(left) => {
                     self.left = left;
                     Next::Step(Step { block: self.process, address: 0, executed: 10 })
@@ -201,12 +201,12 @@ mod tests {
         let mut sliced = sliced(vec![steps(0, 9, false), steps(1, 9, false)]);
         assert_eq!(program(&mut sliced, 0), Some(0));
         assert_eq!(program(&mut sliced, 99), Some(0));
-        assert_eq!(next(&mut sliced, 100), Next::Gate);
+        assert_eq!(next(&mut sliced, 100), Next::SyncPoint);
         assert_eq!(sliced.pass(110), Some(117));
         assert_eq!(sliced.pages().space(), Pages::of(1, 0, PageSize::Small).space());
         assert_eq!(program(&mut sliced, 117), Some(1));
         assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins behind the change to it");
-        assert_eq!(next(&mut sliced, 217), Next::Gate);
+        assert_eq!(next(&mut sliced, 217), Next::SyncPoint);
         assert_eq!(sliced.pass(217), Some(224));
         let slices: Vec<_> = sliced.done().iter().map(|it| (it.program, it.instructions)).collect();
         assert_eq!(slices, [(0, 20), (1, 20)]);
@@ -216,13 +216,13 @@ mod tests {
     fn who_waits_or_has_ended_leaves_its_slice() {
         let mut sliced = sliced(vec![steps(0, 1, false), steps(1, 1, true), steps(2, 2, false)]);
         assert_eq!(program(&mut sliced, 0), Some(0));
-        assert_eq!(next(&mut sliced, 1), Next::Gate, "the others go on");
+        assert_eq!(next(&mut sliced, 1), Next::SyncPoint, "the others go on");
         assert_eq!(sliced.pass(2), Some(9));
-        assert_eq!(next(&mut sliced, 9), Next::Gate, "the second waits");
+        assert_eq!(next(&mut sliced, 9), Next::SyncPoint, "the second waits");
         assert_eq!(sliced.pass(10), Some(17));
         assert_eq!(program(&mut sliced, 17), Some(2));
         assert_eq!(program(&mut sliced, 18), Some(2));
-        assert_eq!(next(&mut sliced, 19), Next::Gate);
+        assert_eq!(next(&mut sliced, 19), Next::SyncPoint);
         assert_eq!(sliced.pass(20), None, "nobody can go on");
         sliced.programs[1].waits = false;
         assert_eq!(sliced.pass(30), Some(37));

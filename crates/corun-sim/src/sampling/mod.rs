@@ -32,9 +32,9 @@ pub struct SimulatedWindow {
     /// Cycles that it takes.
     pub cycles: u64,
     /// What was noticed in it.
-    pub noticed: Noticed,
+    pub noticed: EventCounts,
     /// What was noticed in it and in the warm-up before it.
-    pub with_warm_up: Noticed,
+    pub with_warm_up: EventCounts,
     /// The same window in pieces of equal length, but for the last one.
     pub pieces: Vec<Piece>,
     /// What it stands for, if it was chosen for that.
@@ -58,18 +58,18 @@ pub struct Piece {
     /// Cycles that it takes.
     pub cycles: u64,
     /// What was noticed in it.
-    pub noticed: Noticed,
+    pub noticed: EventCounts,
 }
 
 impl Piece {
     fn of(state: &State) -> Self {
-        Self { cycles: state.cycles, noticed: Noticed::of(state) }
+        Self { cycles: state.cycles, noticed: EventCounts::of(state) }
     }
 }
 
 /// What predictors and caches notice of a stretch, whether it goes through the pipeline or only warms them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Noticed {
+pub struct EventCounts {
     /// Instructions.
     pub instructions: u64,
     /// Mispredicted branches.
@@ -78,7 +78,7 @@ pub struct Noticed {
     pub requests: Requests,
 }
 
-impl Noticed {
+impl EventCounts {
     fn of(state: &State) -> Self {
         Self {
             instructions: state.retired,
@@ -123,7 +123,7 @@ pub fn simulate_windows(
     let mut machine = alone(model, timings, trace, thread, pages)?;
     let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
-    let mut recorded = Noticed::default();
+    let mut recorded = EventCounts::default();
     for stretch in stretches {
         let before = machine.state(0, 0);
         let mut next = before.retired;
@@ -146,7 +146,7 @@ pub fn simulate_windows(
             }
         }
         let state = machine.state(0, 0).since(&before);
-        let noticed = Noticed::of(&state);
+        let noticed = EventCounts::of(&state);
         if stretch.phase == Phase::Counted || stretch.place >= not_counted {
             recorded = recorded.plus(&noticed);
         }
@@ -162,8 +162,8 @@ pub fn simulate_windows(
             together = together.plus(&state);
         }
     }
-    let feed = the_feed(machine)?;
-    let together = Simulated::of(together, &feed.lowering);
+    let source = the_feed(machine)?;
+    let together = Simulated::of(together, &source.lowering);
     plausible::of_thread(&together, model)?;
     for window in &windows {
         plausible::of_rate(window.noticed.instructions as f64, window.cycles as f64, model)?;
@@ -297,8 +297,8 @@ mod tests {
 
     fn check_windows(trace: &Trace, warm_up: u64) {
         let SimulatedWindows { windows, together } = simulated(trace);
-        let begins: Vec<u64> = windows.iter().map(|window| window.begin).collect();
-        assert_eq!(begins, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
+        let agus: Vec<u64> = windows.iter().map(|window| window.begin).collect();
+        assert_eq!(agus, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
         for (window, instructions) in windows.iter().zip([6000, 3000]) {
             // Whole cycles of retirement.
             assert!(window.noticed.instructions.abs_diff(instructions) < 16, "{windows:?}");

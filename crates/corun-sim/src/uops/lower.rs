@@ -1,4 +1,4 @@
-//! From a block's bytes to operations, by a core's model and timings.
+//! From a block's bytes to micro-ops, by a core's model and timings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,8 +14,8 @@ use crate::uops::idiom::{Idiom, idiom};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;
 use crate::uops::uop::{
-    CodeBlock, CodeInstruction, Effect, Kind, Known, Memory, Operation, PortSet, Results, Source,
-    Sources,
+    DecodedBlock, DecodedInstruction, Effect, Kind, Known, Memory, PortSet, Results, Source,
+    Sources, Uop,
 };
 use corun_model::timing::{Class, Lookup, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
@@ -50,9 +50,9 @@ pub struct Unknown {
     pub places: u64,
 }
 
-/// The most operations of one instruction that are told apart; the rest of a long microprogram counts
+/// The most micro-ops of one instruction that are told apart; the rest of a long microprogram counts
 /// in slots and latency only.
-const MOST_OPERATIONS: usize = 24;
+const MOST_UOPS: usize = 24;
 /// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
 const NEAR: u64 = 2048;
 
@@ -74,12 +74,12 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The operation that tells the back end where the stack pointer is.
-    pub(crate) fn stack_update(&mut self) -> CodeInstruction {
+    /// The micro-op that tells the back end where the stack pointer is.
+    pub(crate) fn stack_update(&mut self) -> DecodedInstruction {
         // lea rsp, [rsp + 8]
         let bytes = [0x48, 0x8d, 0x64, 0x24, 0x08];
         let decoded = Decoder::with_ip(64, &bytes, 0, DecoderOptions::NONE).decode();
-        CodeInstruction { length: 0, ..self.instruction(&decoded, &[]) }
+        DecodedInstruction { length: 0, ..self.instruction(&decoded, &[]) }
     }
 
     /// Adds what was executed since the last time to the usage of the table.
@@ -99,11 +99,12 @@ impl<'m> Lowering<'m> {
     }
 
     /// What the block's instructions are on this core. A block whose code is not known has none.
-    pub(crate) fn lower(&mut self, block: &Block) -> CodeBlock {
+    pub(crate) fn lower(&mut self, block: &Block) -> DecodedBlock {
         let bytes = block.bytes().unwrap_or_default();
         let mut decoder = Decoder::with_ip(64, bytes, block.address, DecoderOptions::NONE);
         let mut operands = block.operands.iter().copied();
-        let mut instructions: Vec<CodeInstruction> = Vec::with_capacity(block.instructions.len());
+        let mut instructions: Vec<DecodedInstruction> =
+            Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
         let mut takes_nop = false;
         for told in &block.instructions {
@@ -132,18 +133,18 @@ impl<'m> Lowering<'m> {
         if self.model.front.fusion.nop {
             share_the_last_slot(&mut instructions);
         }
-        CodeBlock { instructions }
+        DecodedBlock { instructions }
     }
 
-    fn instruction(&mut self, decoded: &Instruction, own: &[MemoryOperand]) -> CodeInstruction {
-        let mut lowered = CodeInstruction {
+    fn instruction(&mut self, decoded: &Instruction, own: &[MemoryOperand]) -> DecodedInstruction {
+        let mut lowered = DecodedInstruction {
             length: decoded.len() as u8,
             constants: 0,
             slots: 1,
             is_nop: false,
             renamed: 1,
             effect: Effect::Nothing,
-            operations: Vec::new(),
+            uops: Vec::new(),
             memory: Vec::new(),
             registers: [0; 3],
             loads: 0,
@@ -211,7 +212,7 @@ impl<'m> Lowering<'m> {
     /// What is executed, by the timing of its form.
     fn execution(
         &mut self,
-        lowered: &mut CodeInstruction,
+        lowered: &mut DecodedInstruction,
         decoded: &Instruction,
         own: &[MemoryOperand],
         used: &Used,
@@ -224,8 +225,8 @@ impl<'m> Lowering<'m> {
             lowered.repetition = self.repetition(decoded);
         }
         lowered.is_microcode = u32::from(timing.slots) >= self.model.front.microcode.from.max(1);
-        lowered.effect = Effect::Operations;
-        self.operations(lowered, decoded, own, used, &timing);
+        lowered.effect = Effect::Uops;
+        self.uops(lowered, decoded, own, used, &timing);
         let fusion = &self.model.front.fusion;
         lowered.renamed = slots::renamed(decoded, lowered, fusion, &mut self.factory);
         lowered.may_fuse = slots::may_fuse(decoded, lowered, fusion);
@@ -266,16 +267,16 @@ impl<'m> Lowering<'m> {
     }
 
     /// Counts the first instructions of the block as executed.
-    pub(crate) fn count(&mut self, block: &CodeBlock, executed: usize) {
+    pub(crate) fn count(&mut self, block: &DecodedBlock, executed: usize) {
         for instruction in block.instructions.iter().take(executed) {
             self.executed[instruction.known as usize] += 1;
         }
     }
 
     /// Loads first, then what computes, then stores.
-    fn operations(
+    fn uops(
         &mut self,
-        lowered: &mut CodeInstruction,
+        lowered: &mut DecodedInstruction,
         decoded: &Instruction,
         own: &[MemoryOperand],
         used: &Used,
@@ -290,8 +291,8 @@ impl<'m> Lowering<'m> {
         for (index, &operand) in (0..).zip(own) {
             let memory = self.memory(decoded, operand, timing);
             if operand.direction != Direction::Write {
-                loaded.push(lowered.operations.len() as u8);
-                lowered.operations.push(self.load(index, &memory, is_vector));
+                loaded.push(lowered.uops.len() as u8);
+                lowered.uops.push(self.load(index, &memory, is_vector));
                 lowered.loads += 1;
             }
             lowered.memory.push(memory);
@@ -304,9 +305,9 @@ impl<'m> Lowering<'m> {
                 self.store(lowered, index, &memory, is_vector, last, used, &loaded);
             }
         }
-        if lowered.operations.is_empty() {
+        if lowered.uops.is_empty() {
             // Nothing but a slot: it waits for its sources all the same.
-            lowered.operations.push(Operation {
+            lowered.uops.push(Uop {
                 kind: Kind::Compute,
                 is_vector: false,
                 ports: 0,
@@ -318,7 +319,7 @@ impl<'m> Lowering<'m> {
             });
         }
         let producer = last.unwrap_or_else(|| loaded.last().copied().unwrap_or(0));
-        lowered.operations[usize::from(producer)].results = Results::from_slice(&used.results);
+        lowered.uops[usize::from(producer)].results = Results::from_slice(&used.results);
     }
 
     fn memory(&mut self, decoded: &Instruction, operand: MemoryOperand, timing: &Timing) -> Memory {
@@ -366,7 +367,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn load(&self, index: u8, memory: &Memory, is_vector: bool) -> Operation {
+    fn load(&self, index: u8, memory: &Memory, is_vector: bool) -> Uop {
         let loads = &self.model.memory.loads;
         let names = if is_vector && !loads.vector_ports.is_empty() {
             &loads.vector_ports
@@ -376,7 +377,7 @@ impl<'m> Lowering<'m> {
         let base = if is_vector { loads.vector_latency } else { loads.latency };
         let is_complex = memory.registers[1].is_some() || (loads.chased && !is_vector);
         let latency = base + if is_complex { loads.complex_address } else { 0 };
-        Operation {
+        Uop {
             kind: Kind::Load(index),
             is_vector,
             ports: self.ports(names),
@@ -388,16 +389,16 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The operations that compute; the index of the one that gives the results.
+    /// The micro-ops that compute; the index of the one that gives the results.
     fn compute(
         &self,
-        lowered: &mut CodeInstruction,
+        lowered: &mut DecodedInstruction,
         decoded: &Instruction,
         used: &Used,
         timing: &Timing,
         loaded: &[u8],
     ) -> Option<u8> {
-        let first = lowered.operations.len();
+        let first = lowered.uops.len();
         let late = |register: RegisterId| late(decoded, register, timing);
         let mut sources: Sources = used
             .sources
@@ -405,8 +406,8 @@ impl<'m> Lowering<'m> {
             .map(|&register| Source::Register(register, late(register)))
             .collect();
         sources.extend(loaded.iter().map(|&load| Source::Own(load)));
-        let count = timing.operations.len().min(MOST_OPERATIONS);
-        for (index, operation) in timing.operations.iter().take(count).enumerate() {
+        let count = timing.operations.len().min(MOST_UOPS);
+        for (index, uop) in timing.operations.iter().take(count).enumerate() {
             let is_last = index + 1 == count;
             // Those before the last are a part of the way, if it is long enough.
             let (own, others) = match (is_last, timing.latency) {
@@ -419,24 +420,24 @@ impl<'m> Lowering<'m> {
             if others {
                 sources.extend((first..first + index).map(|own| Source::Own(own as u8)));
             }
-            lowered.operations.push(Operation {
+            lowered.uops.push(Uop {
                 kind: Kind::Compute,
                 is_vector: false,
-                ports: self.ports(&operation.ports),
+                ports: self.ports(&uop.ports),
                 slot: 0,
-                busy: operation.busy.max(1),
+                busy: uop.busy.max(1),
                 latency: own,
                 sources,
                 results: Results::new(),
             });
         }
-        (count > 0).then(|| (lowered.operations.len() - 1) as u8)
+        (count > 0).then(|| (lowered.uops.len() - 1) as u8)
     }
 
     #[allow(clippy::too_many_arguments)]
     fn store(
         &self,
-        lowered: &mut CodeInstruction,
+        lowered: &mut DecodedInstruction,
         index: u8,
         memory: &Memory,
         is_vector: bool,
@@ -450,7 +451,7 @@ impl<'m> Lowering<'m> {
         if is_simple {
             ports |= self.ports(&stores.simple_address_ports);
         }
-        lowered.operations.push(Operation {
+        lowered.uops.push(Uop {
             kind: if used.streams { Kind::StreamAddress(index) } else { Kind::StoreAddress(index) },
             is_vector,
             ports,
@@ -472,7 +473,7 @@ impl<'m> Lowering<'m> {
                 used.sources.iter().map(|&source| Source::Register(source, 0)).collect()
             }
         };
-        lowered.operations.push(Operation {
+        lowered.uops.push(Uop {
             kind: Kind::StoreData(index),
             is_vector,
             ports: self.ports(data_ports),
@@ -488,7 +489,7 @@ impl<'m> Lowering<'m> {
         names.iter().filter_map(|name| self.ports.get(name.as_str())).fold(0, |all, bit| all | bit)
     }
 
-    /// Whether a conditional jump becomes one operation with the instruction before it.
+    /// Whether a conditional jump becomes one micro-op with the instruction before it.
     fn fuses(&self, first: &Instruction, jump: &Instruction) -> bool {
         let fusion = &self.model.front.fusion;
         if !jump.is_jcc_short_or_near() {
@@ -702,20 +703,18 @@ fn unused(operand: MemoryOperand) -> Memory {
 }
 
 /// The jump takes no slot and no port of its own: the instruction before it does both, at these ports or at the jump's.
-fn fuse(first: &mut CodeInstruction, jump: &mut CodeInstruction, ports: PortSet) {
-    let Some(branch) = jump.operations.last_mut() else { return };
-    if let Some(computed) =
-        first.operations.iter_mut().rfind(|operation| operation.kind == Kind::Compute)
-    {
+fn fuse(first: &mut DecodedInstruction, jump: &mut DecodedInstruction, ports: PortSet) {
+    let Some(branch) = jump.uops.last_mut() else { return };
+    if let Some(computed) = first.uops.iter_mut().rfind(|uop| uop.kind == Kind::Compute) {
         computed.ports = if ports == 0 { branch.ports } else { ports };
     }
     (branch.ports, branch.latency, branch.busy) = (0, 0, 0);
     (jump.slots, jump.renamed) = (0, 0);
 }
 
-/// A no-operation at the begin of a block shares the slot of what is executed before: the block itself is
+/// A NOP at the begin of a block shares the slot of what is executed before: the block itself is
 /// taken for that, as in a loop or in copies.
-fn share_the_last_slot(instructions: &mut [CodeInstruction]) {
+fn share_the_last_slot(instructions: &mut [DecodedInstruction]) {
     let [first, others @ .., last] = instructions else { return };
     let follows_alone = others.first().unwrap_or(last).slots > 0;
     if first.is_nop && !last.is_nop && last.slots == 1 && follows_alone {

@@ -11,5 +11,5 @@ mod uop;
 pub use lower::{Lowering, Unknown};
 pub(crate) use register::{REGISTERS, RegisterId};
 pub(crate) use uop::{
-    CodeBlock, CodeInstruction, Effect, Kind, Memory, Operation, PortSet, Source,
+    DecodedBlock, DecodedInstruction, Effect, Kind, Memory, PortSet, Source, Uop,
 };

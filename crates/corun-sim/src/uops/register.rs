@@ -2,7 +2,7 @@
 
 use iced_x86::{Register, RflagsBits};
 
-/// A register that operations wait for.
+/// A register that micro-ops wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RegisterId(pub u8);
 

@@ -1,16 +1,16 @@
-//! Which operations of an instruction share a slot, and what decoders ask of it before.
+//! Which micro-ops of an instruction share a slot, and what decoders ask of it before.
 
 use corun_trace::Direction;
 use iced_x86::{ConstantOffsets, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
-use crate::uops::uop::{CodeInstruction, Kind};
+use crate::uops::uop::{DecodedInstruction, Kind};
 use corun_model::Fusion;
 
-/// Slots from renaming on: of an instruction with an indexed address, operations that were one until
+/// Slots from renaming on: of an instruction with an indexed address, micro-ops that were one until
 /// then part, unless the core keeps them (Intel, Optimization Reference Manual, 2.4.2.4).
 pub(super) fn renamed(
     decoded: &Instruction,
-    lowered: &CodeInstruction,
+    lowered: &DecodedInstruction,
     fusion: &Fusion,
     factory: &mut InstructionInfoFactory,
 ) -> u8 {
@@ -18,36 +18,40 @@ pub(super) fn renamed(
     if !fusion.micro || fusion.micro_indexed || !is_indexed {
         return lowered.slots;
     }
-    let operations = lowered.operations.iter().filter(|operation| operation.ports != 0);
-    let computes = operations.clone().any(|operation| operation.kind == Kind::Compute);
+    let uops = lowered.uops.iter().filter(|uop| uop.ports != 0);
+    let computes = uops.clone().any(|uop| uop.kind == Kind::Compute);
     let loads = lowered.loads > 0;
     let first_is_source = matches!(
         factory.info(decoded).op0_access(),
         OpAccess::Read | OpAccess::ReadWrite | OpAccess::ReadCondWrite | OpAccess::CondWrite
     );
     let is_kept = fusion.micro_indexed_updating && (!computes || !loads || first_is_source);
-    let parts = operations.count().min(usize::from(u8::MAX)) as u8;
+    let parts = uops.count().min(usize::from(u8::MAX)) as u8;
     if is_kept { lowered.slots } else { lowered.slots.max(parts) }
 }
 
-/// Gives each operation its slot: one that accesses memory shares it with the next, where slots are
-/// fewer than operations.
-pub(super) fn share(lowered: &mut CodeInstruction) {
+/// Gives each micro-op its slot: one that accesses memory shares it with the next, where slots are
+/// fewer than micro-ops.
+pub(super) fn share(lowered: &mut DecodedInstruction) {
     let last = lowered.renamed.saturating_sub(1);
-    let count = lowered.operations.iter().filter(|operation| operation.ports != 0).count();
+    let count = lowered.uops.iter().filter(|uop| uop.ports != 0).count();
     let (mut slot, mut at, mut is_shared) = (0u8, 0, false);
-    for operation in lowered.operations.iter_mut().filter(|operation| operation.ports != 0) {
-        operation.slot = slot.min(last);
+    for uop in lowered.uops.iter_mut().filter(|uop| uop.ports != 0) {
+        uop.slot = slot.min(last);
         at += 1;
-        let is_memory = !matches!(operation.kind, Kind::Compute | Kind::StoreData(_));
+        let is_memory = !matches!(uop.kind, Kind::Compute | Kind::StoreData(_));
         let left = usize::from((last + 1).saturating_sub(slot));
         is_shared = !is_shared && is_memory && count - at >= left;
         slot += u8::from(!is_shared && slot < last);
     }
 }
 
-/// Whether it may become one operation with a jump behind it.
-pub(super) fn may_fuse(decoded: &Instruction, lowered: &CodeInstruction, fusion: &Fusion) -> bool {
+/// Whether it may become one micro-op with a jump behind it.
+pub(super) fn may_fuse(
+    decoded: &Instruction,
+    lowered: &DecodedInstruction,
+    fusion: &Fusion,
+) -> bool {
     let writes = lowered.memory.iter().any(|memory| memory.direction != Direction::Read);
     let has_both = !lowered.memory.is_empty() && has_immediate(decoded);
     fusion.not_last
@@ -66,7 +70,7 @@ pub(super) fn is_named(decoded: &Instruction, names: &[String]) -> bool {
 }
 
 /// Immediates and displacements that an op cache keeps, those of 64 bits counted twice; none of a
-/// no-operation, whose displacement addresses nothing.
+/// NOP, whose displacement addresses nothing.
 pub(super) fn constants(decoded: &Instruction, encoded: &ConstantOffsets) -> u8 {
     if decoded.mnemonic() == Mnemonic::Nop {
         return 0;
@@ -75,7 +79,7 @@ pub(super) fn constants(decoded: &Instruction, encoded: &ConstantOffsets) -> u8 
     sizes.into_iter().map(|bytes| bytes.div_ceil(4) as u8).sum()
 }
 
-/// Where the operation code begins behind prefixes and escapes.
+/// Where the micro-op code begins behind prefixes and escapes.
 pub(super) fn opcode_at(bytes: &[u8]) -> u8 {
     const PREFIXES: [u8; 11] = [0x66, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0x67, 0xf0];
     let at = |index: usize| bytes.get(index).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What lowering makes: blocks of instructions, each of a few operations.
+//! What lowering makes: blocks of instructions, each of a few micro-ops.
 
 use std::rc::Rc;
 
@@ -13,11 +13,11 @@ pub(crate) type PortSet = u32;
 
 /// A block's instructions.
 #[derive(Debug, Clone)]
-pub(crate) struct CodeBlock {
-    pub(crate) instructions: Vec<CodeInstruction>,
+pub(crate) struct DecodedBlock {
+    pub(crate) instructions: Vec<DecodedInstruction>,
 }
 
-impl CodeBlock {
+impl DecodedBlock {
     /// Bytes of all its instructions.
     pub(crate) fn bytes(&self) -> u64 {
         self.instructions.iter().map(|instruction| u64::from(instruction.length)).sum()
@@ -26,12 +26,12 @@ impl CodeBlock {
 
 /// An instruction as this core does it.
 #[derive(Debug, Clone)]
-pub(crate) struct CodeInstruction {
+pub(crate) struct DecodedInstruction {
     /// Bytes.
     pub(crate) length: u8,
     /// Immediates and displacements that the op cache keeps, those of 64 bits counted twice.
     pub(crate) constants: u8,
-    /// Operations of queue, renaming, reorder buffer and retirement; 0 if it is one with the
+    /// Micro-ops of queue, renaming, reorder buffer and retirement; 0 if it is one with the
     /// instruction before it.
     pub(crate) slots: u8,
     /// Whether it does nothing. Decoders and op cache have a place for it even if it shares a slot.
@@ -40,8 +40,8 @@ pub(crate) struct CodeInstruction {
     pub(crate) renamed: u8,
     /// What becomes of its results.
     pub(crate) effect: Effect,
-    /// What is executed, in order; an operation's sources lie before it.
-    pub(crate) operations: Vec<Operation>,
+    /// What is executed, in order; an micro-op's sources lie before it.
+    pub(crate) uops: Vec<Uop>,
     /// Places in memory, in the order of the trace's values.
     pub(crate) memory: Vec<Memory>,
     /// Physical registers that its results take: general-purpose, vector, mask.
@@ -61,10 +61,10 @@ pub(crate) struct CodeInstruction {
     /// Whether only the first decoder takes it, and whether it lets no other in then.
     pub(crate) first_only: bool,
     pub(crate) alone: bool,
-    /// Where its operation code begins, behind its prefixes.
+    /// Where its micro-op code begins, behind its prefixes.
     pub(crate) opcode_at: u8,
     /// What is executed if a copy cannot be eliminated.
-    pub(crate) executed: Option<Box<CodeInstruction>>,
+    pub(crate) executed: Option<Box<DecodedInstruction>>,
     /// Whether it waits until everything before it is done, and keeps back what comes behind it.
     pub(crate) is_serializing: bool,
     /// Cycles for which nothing behind it is renamed, so that siblings have the core (`pause`).
@@ -84,7 +84,7 @@ pub(crate) struct CodeInstruction {
     pub(crate) moves_stack_pointer: bool,
 }
 
-impl CodeInstruction {
+impl DecodedInstruction {
     /// Decoder slots and op cache entries that it takes.
     pub(crate) fn entries(&self) -> u32 {
         u32::from(self.slots).max(u32::from(self.is_nop))
@@ -105,8 +105,8 @@ pub(crate) enum Known {
 /// What becomes of an instruction's results when it is renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Its operations give them.
-    Operations,
+    /// Its micro-ops give them.
+    Uops,
     /// It has none.
     Nothing,
     /// Registers become zero: ready at once.
@@ -134,14 +134,14 @@ pub(crate) struct Memory {
     pub(crate) may_be_renamed: bool,
 }
 
-/// What operations wait for and give lies in them, so that it is there when they are: as much as takes no
+/// What micro-ops wait for and give lies in them, so that it is there when they are: as much as takes no
 /// more room than a vector elsewhere would.
 pub(crate) type Sources = SmallVec<[Source; 5]>;
 pub(crate) type Results = SmallVec<[RegisterId; 16]>;
 
 /// One step of an instruction.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub(crate) struct Uop {
     pub(crate) kind: Kind,
     /// Whether it moves a vector to or from memory.
     pub(crate) is_vector: bool,
@@ -156,7 +156,7 @@ pub(crate) struct Operation {
     pub(crate) results: Results,
 }
 
-/// What an operation does.
+/// What an micro-op does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Computes.
@@ -178,11 +178,11 @@ impl Kind {
     }
 }
 
-/// What an operation waits for.
+/// What an micro-op waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A register, which may come so many cycles after the start.
     Register(RegisterId, u8),
-    /// The instruction's own operation of this index.
+    /// The instruction's own micro-op of this index.
     Own(u8),
 }

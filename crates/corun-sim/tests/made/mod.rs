@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
-use corun_sim::thread_mapping::{Seating, Wanted, seat};
+use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
 use corun_sim::{Outcome, PageSize, Phase, Process, Setup, simulate_together};
 use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Marker, OrderedMarker, Sink, decode};
@@ -56,28 +56,28 @@ pub fn body(body: &[u8]) -> Trace {
 pub fn simulated(model: &CoreModel, traces: &[&Trace], placement: &str, phases: usize) -> Outcome {
     let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
     let placement = placement.parse().unwrap();
-    let wanted = Wanted {
+    let wanted = MappingRequest {
         cores: None,
         smt_width: model.smt_width as usize,
         workers: traces.len(),
         repeats: true,
     };
-    let seating = seat(placement, wanted).unwrap();
+    let mapping = map_threads(placement, wanted).unwrap();
     let first = traces[0].threads()[0].instructions;
     let phases =
-        (0..phases).map(|phase| phase_of(model, &processes, &seating, first / 4, (phase, phases)));
+        (0..phases).map(|phase| phase_of(model, &processes, &mapping, first / 4, (phase, phases)));
     Outcome { placement, phases: phases.collect(), matched: Vec::new() }
 }
 
 fn phase_of(
     model: &CoreModel,
     processes: &[Process<'_>],
-    seating: &Seating,
+    mapping: &ThreadMapping,
     warm_up: u64,
     (phase, phases): (usize, usize),
 ) -> Phase {
     let timings = timings(model);
-    simulate_together(setup(model, &timings, processes, seating, warm_up), phase, phases).unwrap()
+    simulate_together(setup(model, &timings, processes, mapping, warm_up), phase, phases).unwrap()
 }
 
 /// The timing of a model that comes with corun, read once in a test.
@@ -93,14 +93,14 @@ fn setup<'a, 't>(
     model: &'a CoreModel,
     timings: &'a TimingTable,
     processes: &'a [Process<'t>],
-    seating: &'a Seating,
+    mapping: &'a ThreadMapping,
     warm_up: u64,
 ) -> Setup<'a, 't> {
     Setup {
         model,
         timings,
         processes,
-        seating,
+        mapping,
         warm_up,
         length: None,
         slice_ms: 0.01,
@@ -124,8 +124,8 @@ pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 
     let processes = [Process::of(trace)];
     let timings = timings(model);
     let warm_up = trace.threads()[0].instructions / 4;
-    let run = |placement: &str, seating: Seating| {
-        let setup = Setup { own_code, ..setup(model, &timings, &processes, &seating, warm_up) };
+    let run = |placement: &str, mapping: ThreadMapping| {
+        let setup = Setup { own_code, ..setup(model, &timings, &processes, &mapping, warm_up) };
         let phases = (0..2).map(|phase| simulate_together(setup, phase, 2).unwrap()).collect();
         Outcome { placement: placement.parse().unwrap(), phases, matched: Vec::new() }
     };
@@ -137,9 +137,9 @@ pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 
 pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
     let first = traces[0].threads()[0].instructions;
-    let seating = vec![vec![vec![1], vec![0]]];
+    let mapping = vec![vec![vec![1], vec![0]]];
     let timings = timings(model);
-    let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &seating, first / 4) };
+    let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &mapping, first / 4) };
     let phase = simulate_together(setup, 0, 1).unwrap();
     let placement = corun_record::Placement::Full(Some(2));
     Outcome { placement, phases: vec![phase], matched: Vec::new() }
@@ -238,9 +238,9 @@ pub fn in_turns(model: &CoreModel, trace: &Trace) -> f64 {
     of_two_workers(model, trace, vec![vec![vec![1, 0]]])
 }
 
-fn of_two_workers(model: &CoreModel, trace: &Trace, seating: Seating) -> f64 {
+fn of_two_workers(model: &CoreModel, trace: &Trace, mapping: ThreadMapping) -> f64 {
     let processes = [Process::of(trace)];
-    let workers = phase_of(model, &processes, &seating, 0, (0, 1)).workers;
+    let workers = phase_of(model, &processes, &mapping, 0, (0, 1)).workers;
     assert_eq!(workers[0].cycles, workers[1].cycles, "the process's time");
     workers[0].cycles
 }

@@ -184,8 +184,8 @@ fn an_interpreter_s_jump_is_learned_by_history() {
     assert!(wrong(&mut Predictor::new(&without), jumps.take(600), 300) > 150);
 }
 
-/// An interpreter whose operations look at data by chance: the last jumps tell the next one, and only a short history
-/// has nothing of the data in it; where an operation depends on several before, only a long one has them all.
+/// An interpreter whose micro-ops look at data by chance: the last jumps tell the next one, and only a short history
+/// has nothing of the data in it; where an micro-op depends on several before, only a long one has them all.
 #[test]
 fn short_and_long_histories_each_tell_the_jumps_that_need_them() {
     let of = |histories: &[u32], is_noisy: bool| {
@@ -193,12 +193,12 @@ fn short_and_long_histories_each_tell_the_jumps_that_need_them() {
         model.indirect.histories = histories.to_vec();
         let mut branches = Vec::new();
         for (word, step) in noise(7).zip(0u64..60_000) {
-            let operation = if is_noisy { step % 8 } else { u64::from(step % 12 == 0) };
+            let uop = if is_noisy { step % 8 } else { u64::from(step % 12 == 0) };
             let taken = is_noisy && word & 1 == 1;
             branches.extend(
                 (0..3).map(|at| conditional(0x1000 + 8 * at, taken && word >> at & 2 != 0)),
             );
-            let target = 0x2000 + 0x135 * operation;
+            let target = 0x2000 + 0x135 * uop;
             branches.push(Branch { at: 0x8000 + 0x10 * (step % 2), kind: IndirectJump, target });
         }
         let mut predictor = Predictor::new(&model);

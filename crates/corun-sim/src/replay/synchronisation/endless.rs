@@ -9,7 +9,7 @@ use crate::replay::synchronisation::spins::Spin;
 
 /// A thread's place among the system calls and signals of all, behind so many of its instructions.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn {
+pub(super) struct RoundRobin {
     pub(super) thread: ThreadId,
     pub(super) position: u64,
 }
@@ -18,7 +18,7 @@ pub(super) struct Turn {
 #[derive(Debug, Clone, Copy)]
 enum Wait {
     /// For its turn, of this number among all.
-    Turn(usize),
+    RoundRobin(usize),
     Spin(Spin),
 }
 
@@ -32,12 +32,12 @@ struct Course {
 }
 
 /// Leaves out the spins that could never end, of threads that take turns in this order.
-pub(super) fn drop_endless(turns: &[Turn], spins: &mut HashMap<ThreadId, VecDeque<Spin>>) {
+pub(super) fn drop_endless(turns: &[RoundRobin], spins: &mut HashMap<ThreadId, VecDeque<Spin>>) {
     let mut courses: HashMap<ThreadId, Course> = HashMap::new();
     for (number, turn) in turns.iter().enumerate() {
         let course = courses.entry(turn.thread).or_default();
         course.first_turn.get_or_insert(number);
-        course.waits.push_back((turn.position, Wait::Turn(number)));
+        course.waits.push_back((turn.position, Wait::RoundRobin(number)));
     }
     for (&thread, own) in &*spins {
         let course = courses.entry(thread).or_default();
@@ -57,13 +57,13 @@ pub(super) fn drop_endless(turns: &[Turn], spins: &mut HashMap<ThreadId, VecDequ
             while let Some(&(_, wait)) = courses[thread].waits.front() {
                 let is_over = courses[thread].has_begun(next_turn)
                     && match wait {
-                        Wait::Turn(number) => number == next_turn,
+                        Wait::RoundRobin(number) => number == next_turn,
                         Wait::Spin(spin) => reached(&courses, spin.from, next_turn) >= spin.until,
                     };
                 if !is_over {
                     break;
                 }
-                next_turn += usize::from(matches!(wait, Wait::Turn(_)));
+                next_turn += usize::from(matches!(wait, Wait::RoundRobin(_)));
                 pass(&mut courses, *thread);
                 goes_on = true;
             }
@@ -115,8 +115,8 @@ mod tests {
     }
 
     fn left(turns: &[(u32, u64)], spins: [&[Spin]; 2]) -> [Vec<Spin>; 2] {
-        let turn = |&(thread, position)| Turn { thread: ThreadId(thread), position };
-        let turns: Vec<Turn> = turns.iter().map(turn).collect();
+        let turn = |&(thread, position)| RoundRobin { thread: ThreadId(thread), position };
+        let turns: Vec<RoundRobin> = turns.iter().map(turn).collect();
         let threads = [ThreadId(0), ThreadId(1)];
         let own = spins.map(|own| own.iter().copied().collect());
         let mut spins: HashMap<_, VecDeque<Spin>> = threads.into_iter().zip(own).collect();

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use corun_trace::format::{FormatError, Trace};
 use corun_trace::{Event, Marker, ThreadId};
 
-use endless::{Turn, drop_endless};
+use endless::{RoundRobin, drop_endless};
 pub(crate) use spins::Spin;
 
 /// Whose turn it is.
@@ -37,7 +37,7 @@ impl Order {
             while let Some(event) = events.next_event()? {
                 match event {
                     Event::Marker(it) if is_waited_for(it.marker) => {
-                        all.push((it.order, Turn { thread, position }));
+                        all.push((it.order, RoundRobin { thread, position }));
                     }
                     Event::Marker(_) => {}
                     Event::Block { executed, .. } => position += u64::from(executed),
@@ -45,7 +45,7 @@ impl Order {
             }
         }
         all.sort_unstable_by_key(|(order, turn)| (*order, turn.thread.0, turn.position));
-        let turns: Vec<Turn> = all.into_iter().map(|(_, turn)| turn).collect();
+        let turns: Vec<RoundRobin> = all.into_iter().map(|(_, turn)| turn).collect();
         let mut spins = spins::spins(trace, threads)?;
         drop_endless(&turns, &mut spins);
         let positions = spins.values().flatten().map(|spin| (spin.from, 0)).collect();

@@ -10,8 +10,8 @@ use corun_model::timing::TimingTable;
 use corun_record::{Exit, Placement};
 use corun_report::Together;
 use corun_sim::plausible::cold_start;
-use corun_sim::thread_mapping::{Seating, Wanted, seat};
-use corun_sim::{Outcome, Phase, Process, Seated, Setup, in_parallel, simulate_together};
+use corun_sim::thread_mapping::{MappingRequest, ThreadMapping, map_threads};
+use corun_sim::{Outcome, Phase, PlacedWorker, Process, Setup, in_parallel, simulate_together};
 use corun_trace::format::Trace;
 
 use super::{Arguments, resources};
@@ -37,7 +37,7 @@ pub(super) fn run(
         model,
         timings,
         processes: &processes,
-        seating: &Vec::new(),
+        mapping: &Vec::new(),
         warm_up: arguments.warmup,
         length: arguments.length,
         slice_ms: arguments.slice,
@@ -115,7 +115,7 @@ fn match_starts(
             .filter(|plan| plan.placement == reference.placement && plan.phase == 0)
             .collect();
         for plan in own {
-            let seated: Vec<usize> = plan.seating.iter().flatten().flatten().copied().collect();
+            let seated: Vec<usize> = plan.mapping.iter().flatten().flatten().copied().collect();
             let offsets_of = |worker: &usize| wanted.get(worker).map_or(&[][..], Vec::as_slice);
             let rounds = seated.iter().map(|worker| offsets_of(worker).len()).max().unwrap_or(0);
             for round in 0..rounds {
@@ -124,7 +124,7 @@ fn match_starts(
                     known.get(round).or(known.last()).copied().unwrap_or(0.0)
                 };
                 let offsets = seated.iter().map(offset).collect();
-                all.push((at, Plan { offsets, seating: plan.seating.clone(), ..*plan }));
+                all.push((at, Plan { offsets, mapping: plan.mapping.clone(), ..*plan }));
             }
         }
     }
@@ -166,8 +166,8 @@ fn tell_of_short_windows(
     // Single workers have the same seat, one after the other.
     for outcome in outcomes.iter().filter(|outcome| outcome.placement != Placement::Single) {
         let seated = outcome.phases.first().map_or(&[][..], |phase| &phase.workers[..]);
-        let rounds = |one: &Seated| {
-            let there = |it: &&Seated| (it.core, it.cpu) == (one.core, one.cpu);
+        let rounds = |one: &PlacedWorker| {
+            let there = |it: &&PlacedWorker| (it.core, it.cpu) == (one.core, one.cpu);
             let taking_turns = seated.iter().filter(there).count() as f64;
             if taking_turns > 1.0 { slice * taking_turns / one.cycles.max(1.0) } else { 0.0 }
         };
@@ -220,7 +220,7 @@ fn names(files: &[PathBuf], processes: &[Process<'_>]) -> Vec<String> {
 /// One simulation.
 pub(super) struct Plan {
     pub(super) placement: Placement,
-    pub(super) seating: Seating,
+    pub(super) mapping: ThreadMapping,
     pub(super) phase: usize,
     pub(super) phases: usize,
     /// Where each worker begins, if not where the phase says.
@@ -264,38 +264,38 @@ fn plans(
                 ));
             }
             let alone = |worker| {
-                let (seating, offsets) = (vec![vec![vec![worker]]], Vec::new());
-                Plan { placement, seating, phase: 0, phases: 1, offsets }
+                let (mapping, offsets) = (vec![vec![vec![worker]]], Vec::new());
+                Plan { placement, mapping, phase: 0, phases: 1, offsets }
             };
             plans.extend((0..workers).map(alone));
             continue;
         }
-        let wanted = Wanted {
+        let wanted = MappingRequest {
             cores: arguments.cores.map(|cores| cores as usize),
             smt_width: model.smt_width as usize,
             workers,
             repeats: !is_ordered,
         };
-        let seating = seat(placement, wanted).map_err(|error| {
+        let mapping = map_threads(placement, wanted).map_err(|error| {
             Problem::usage(error.to_string(), "Give another placement, --cores, or a wider model.")
         })?;
-        fits(&seating, processes, workers)?;
-        let is_alone = seating.iter().flatten().flatten().count() == 1;
-        let all_take_turns = seating.iter().flatten().all(|queue| queue.len() > 1);
+        fits(&mapping, processes, workers)?;
+        let is_alone = mapping.iter().flatten().flatten().count() == 1;
+        let all_take_turns = mapping.iter().flatten().all(|queue| queue.len() > 1);
         // Where all workers take turns, each slice meets all of the programs.
         let phases = if is_alone || all_take_turns { 1 } else { arguments.phases as usize };
         for phase in 0..phases {
-            let (seating, offsets) = (seating.clone(), Vec::new());
-            plans.push(Plan { placement, seating, phase, phases, offsets });
+            let (mapping, offsets) = (mapping.clone(), Vec::new());
+            plans.push(Plan { placement, mapping, phase, phases, offsets });
         }
     }
     Ok(plans)
 }
 
 /// Whether there are not too many cores, and all workers are there that wait for each other.
-fn fits(seating: &Seating, processes: &[Process<'_>], workers: usize) -> Result<(), Problem> {
+fn fits(mapping: &ThreadMapping, processes: &[Process<'_>], workers: usize) -> Result<(), Problem> {
     let ordered = || processes.iter().filter(|process| process.is_ordered());
-    let seated = seating.iter().flatten().flatten().count();
+    let seated = mapping.iter().flatten().flatten().count();
     if ordered().next().is_some() && seated < workers {
         return Err(Problem::usage(
             format!("expected room for all {workers} workers, found room for {seated}"),
@@ -303,7 +303,7 @@ fn fits(seating: &Seating, processes: &[Process<'_>], workers: usize) -> Result<
         ));
     }
     let own: usize = ordered().map(|process| process.others.len()).sum();
-    let cores = seating.len() + own;
+    let cores = mapping.len() + own;
     if cores > super::MOST_CORES as usize {
         return Err(Problem::usage(
             format!("expected at most {} cores, found {cores}", super::MOST_CORES),
@@ -336,7 +336,7 @@ pub(super) fn each(
     );
     let answers = in_parallel(jobs, plans.len(), |index| {
         let (model, plan) = plans[index];
-        let setup = Setup { model, seating: &plan.seating, offsets: &plan.offsets, ..setup };
+        let setup = Setup { model, mapping: &plan.mapping, offsets: &plan.offsets, ..setup };
         let answer = simulate_together(setup, plan.phase, plan.phases);
         let done = 1 + done.fetch_add(1, Ordering::Relaxed);
         line.show(format!("simulating: {done} of {} done", plans.len()));

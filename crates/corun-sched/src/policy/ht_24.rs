@@ -30,6 +30,7 @@ const IDLE_INTERVAL: u64 = 1_000_000;
 #[derive(Debug, Clone, Copy)]
 struct Memory {
     number: u64,
+    nice: i8,
     /// Nanoseconds that it may still run (`counter`), as of `epoch`.
     counter: u64,
     epoch: u64,
@@ -53,6 +54,8 @@ struct Ht24 {
     /// How often counters were renewed.
     epoch: u64,
     enqueued: u64,
+    /// The highest nice value of all tasks so far.
+    highest: i8,
     /// By CPU: until when its task is charged, and when it chose its task last.
     charged: Vec<u64>,
     chosen: Vec<u64>,
@@ -96,6 +99,7 @@ impl Ht24 {
             waiting_near: vec![Order::new(); cpus],
             epoch: 0,
             enqueued: 0,
+            highest: -20,
             charged: vec![0; cpus],
             chosen: vec![0; cpus],
         }
@@ -105,19 +109,26 @@ impl Ht24 {
     fn memory(&mut self, state: &State, task: TaskId) -> &mut Memory {
         let (place, epoch) = (task.0 as usize, self.epoch);
         let number = state.task(task).number;
+        let new = |nice: i8| Memory {
+            number,
+            nice,
+            counter: full(nice),
+            epoch,
+            cpu: None,
+            enqueued: 0,
+            goodness: 0,
+        };
         if self.tasks.len() <= place {
-            let none =
-                Memory { number: u64::MAX, counter: 0, epoch, cpu: None, enqueued: 0, goodness: 0 };
-            self.tasks.resize(place + 1, none);
+            self.tasks.resize(place + 1, Memory { number: u64::MAX, ..new(0) });
         }
         let held = &mut self.tasks[place];
         if held.number != number {
-            let counter = full(nice(state, task));
-            *held = Memory { number, counter, epoch, cpu: None, enqueued: 0, goodness: 0 };
+            *held = new(nice(state, task));
+            self.highest = self.highest.max(held.nice);
         }
         // Each renewal halves what was there before.
         for _ in 0..(epoch - held.epoch).min(u64::from(u64::BITS)) {
-            held.counter = recalculated(held.counter, nice(state, task), false);
+            held.counter = recalculated(held.counter, held.nice, false);
         }
         held.epoch = epoch;
         held
@@ -125,10 +136,8 @@ impl Ht24 {
 
     /// `goodness` of a task but for what it gains where it ran last; 0 if its counter is used.
     fn goodness(&mut self, state: &State, task: TaskId) -> u64 {
-        match self.memory(state, task).counter {
-            0 => 0,
-            counter => counter.div_ceil(TICK) * TICK + above_least(nice(state, task)) * TICK,
-        }
+        let &mut Memory { counter, nice, .. } = self.memory(state, task);
+        if counter == 0 { 0 } else { (counter.div_ceil(TICK) + above_least(nice)) * TICK }
     }
 
     fn insert(&mut self, state: &State, task: TaskId) {
@@ -184,7 +193,7 @@ impl Ht24 {
         self.epoch += 1;
         for (cpu, task) in running {
             let held = &mut self.tasks[task.0 as usize];
-            held.counter = recalculated(held.counter, nice(state, task), cpu != own);
+            held.counter = recalculated(held.counter, held.nice, cpu != own);
             held.epoch = self.epoch;
         }
         let waiting = std::mem::take(&mut self.waiting);
@@ -307,6 +316,11 @@ impl Ht24 {
             if let Some(cpu) = least(state, task, idle, key) {
                 return cpu;
             }
+        }
+        // Whoever runs gains as much where it is as who ran last there; elsewhere few can be better.
+        let least_of_others = SAME_CPU + (above_least(self.highest) + 1) * TICK;
+        if let Some(last) = last.filter(|_| self.goodness(state, task) <= least_of_others) {
+            return last;
         }
         for cpu in 0..count {
             if let Some(running) = state.running(cpu) {

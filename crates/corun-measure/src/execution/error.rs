@@ -63,7 +63,7 @@ pub enum ExecutionError {
         /// The last lines that it wrote.
         output: String,
         /// What the user can do about such a worker.
-        next_step: String,
+        next_step: Box<str>,
     },
     /// A built-in kernel could not be prepared in its process, or not go on.
     #[error("{reason} (worker {worker} of arm {arm})")]
@@ -173,9 +173,8 @@ impl Actionable for ExecutionError {
     fn next_step(&self) -> String {
         match self {
             Self::Switch(error) => return error.next_step(),
-            Self::Unprepared { next_step, .. } | Self::Failed { next_step, .. } => {
-                return next_step.clone();
-            }
+            Self::Unprepared { next_step, .. } => return next_step.clone(),
+            Self::Failed { next_step, .. } => &**next_step,
             Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",
             Self::NotExecutable(_) => {
                 "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."

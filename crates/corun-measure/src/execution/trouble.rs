@@ -85,10 +85,10 @@ pub(super) fn of_end(
         },
         output: capture.tail(TAIL),
         next_step: match &work.task {
-            Task::Command(command) => after_failure(&on_command_line(command)),
+            Task::Command(command) => after_failure(&on_command_line(command)).into(),
             Task::Kernel(_) => {
                 "See whether the system ended it for lack of memory (dmesg); else please report this."
-                    .to_owned()
+                    .into()
             }
         },
     }

@@ -53,6 +53,13 @@ impl Mount {
         folders
     }
 
+    /// The folder of `group`; `None` if it lies outside of what is shown.
+    pub(crate) fn own_folder(&self, group: &str) -> Option<String> {
+        let below = group.strip_prefix(self.root.trim_end_matches('/'))?;
+        let is_shown = (below.is_empty() || below.starts_with('/')) && !below.contains("/..");
+        is_shown.then(|| format!("{}{}", self.point, below.trim_end_matches('/')))
+    }
+
     fn has_option(&self, wanted: &str) -> bool {
         self.options.split(',').any(|option| option == wanted)
     }
@@ -192,6 +199,13 @@ mod tests {
         assert_eq!(folders("/docker/7", "/docker/7"), ["cg"]);
         assert_eq!(folders("/docker/7", "/docker/77"), ["cg"]);
         assert_eq!(folders("/", "/../other"), ["cg"]);
+        let own = |root: &str, group: &str| {
+            mount("cgroup2", "rw", root, "/cg").unwrap().own_folder(group)
+        };
+        assert_eq!(own("/", "/a/b").unwrap(), "cg/a/b");
+        assert_eq!(own("/docker/7", "/docker/7").unwrap(), "cg");
+        assert_eq!(own("/docker/7", "/docker/77"), None);
+        assert_eq!(own("/", "/../other"), None);
     }
 
     #[test]

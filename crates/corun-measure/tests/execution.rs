@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command as Program, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -259,9 +259,22 @@ fn what_commands_have_left_ends_when_corun_is_killed() {
         text.lines().filter_map(|line| line.parse().ok()).collect()
     };
     wait_until(|| children().len() == WAYS.len());
+    let groups: Vec<_> = children().into_iter().flat_map(groups_of).collect();
     corun.kill().unwrap();
     corun.wait().unwrap();
     wait_until(|| children().into_iter().all(is_gone));
+    wait_until(|| !groups.iter().any(|group| group.exists()));
+}
+
+/// The folders of the control groups that corun has made for a process, where it can make one.
+fn groups_of(process: i32) -> Vec<PathBuf> {
+    let own = std::fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
+    let paths = own.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let made =
+        paths.filter(|path| path.rsplit('/').next().is_some_and(|it| it.starts_with("corun-")));
+    let mounts = ["", "unified/", "freezer/", "pids/", "systemd/"];
+    let folders = made.flat_map(|path| mounts.map(|mount| format!("/sys/fs/cgroup/{mount}{path}")));
+    folders.map(PathBuf::from).filter(|folder| folder.exists()).collect()
 }
 
 /// Whether a process has ended; one that nobody has collected yet has ended too.

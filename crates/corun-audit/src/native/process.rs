@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use corun_measure::execution::Interrupt;
@@ -112,7 +112,32 @@ impl<'a> RunningProcess<'a> {
         let read = self.answers.read_line(&mut line);
         read.ok()
             .and_then(|_| serde_json::from_str(&line).ok())
-            .ok_or_else(|| Trouble::Refused("a load's process ended early".to_owned()))
+            .ok_or_else(|| Trouble::Refused(self.early_end()))
+    }
+
+    /// How a process that does not answer any more has ended.
+    fn early_end(&mut self) -> String {
+        let begun = Instant::now();
+        while begun.elapsed() < FAREWELL {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return ended_early(status),
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => break,
+            }
+        }
+        "a load's process does not answer any more".to_owned()
+    }
+}
+
+fn ended_early(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (_, Some(signal)) => match corun_machine::memory_death(signal) {
+            Some(why) => format!("a load's process ended early, by signal {signal} ({why})"),
+            None => format!("a load's process ended early, by signal {signal}"),
+        },
+        (code, None) => {
+            format!("a load's process ended early, with exit status {}", code.unwrap_or_default())
+        }
     }
 }
 
@@ -136,5 +161,17 @@ impl Drop for RunningProcess<'_> {
         if let Some(group) = &self.plan.group {
             groups::remove(Path::new(&group.folder));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_early_end_says_how() {
+        let said = |status| ended_early(ExitStatus::from_raw(status));
+        assert_eq!(said(9), "a load's process ended early, by signal 9");
+        assert_eq!(said(1 << 8), "a load's process ended early, with exit status 1");
     }
 }

@@ -7,6 +7,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::group::Group;
+
 /// Marks are above this value, which no limit that means anything reaches.
 const BASE: u64 = 1 << 62;
 /// The bits that tell commands of one corun apart.
@@ -14,7 +16,11 @@ const COMMAND_BITS: u32 = 32;
 
 /// A mark of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark(u64);
+pub struct Mark {
+    number: u64,
+    /// The control group that the command runs in as well, where there can be one.
+    group: Option<Group>,
+}
 
 /// The kernel's `struct rlimit64`.
 #[repr(C)]
@@ -29,19 +35,35 @@ static COMMANDS: AtomicU32 = AtomicU32::new(1);
 impl Mark {
     pub(super) fn next() -> Self {
         let command = COMMANDS.fetch_add(1, Ordering::Relaxed);
-        Self((session() << COMMAND_BITS) | u64::from(command))
+        Self { number: (session() << COMMAND_BITS) | u64::from(command), group: None }
     }
 
-    /// Puts the mark on the calling process. Usable between fork and exec.
+    /// The mark, with a control group of its own if one can be made.
+    pub(super) fn with_group(self) -> Self {
+        Self { group: Group::make(self.number), ..self }
+    }
+
+    pub(super) fn group(self) -> Option<Group> {
+        self.group
+    }
+
+    /// Puts the mark on the calling process, which also enters the mark's control group. Usable between
+    /// fork and exec.
     ///
     /// A lower hard limit stays as it is, without a mark.
     pub fn apply(self) {
-        set_soft_limit(self.0);
+        self.limit();
+        self.group.map(Group::enter);
+    }
+
+    /// Puts the limit on the calling process, without the control group.
+    pub(super) fn limit(self) {
+        set_soft_limit(self.number);
     }
 
     /// Whether a process has the mark.
     pub(super) fn is_on(self, process: i32) -> bool {
-        soft_limit(process) == Some(self.0)
+        soft_limit(process) == Some(self.number)
     }
 }
 
@@ -108,9 +130,9 @@ mod tests {
     fn marks_differ_and_share_their_session() {
         let (one, other) = (Mark::next(), Mark::next());
         assert_ne!(one, other);
-        assert_eq!(one.0 >> COMMAND_BITS, session());
-        assert_eq!(other.0 >> COMMAND_BITS, session());
-        assert!(one.0 >= BASE && one.0 < 2 * BASE);
+        assert_eq!(one.number >> COMMAND_BITS, session());
+        assert_eq!(other.number >> COMMAND_BITS, session());
+        assert!(one.number >= BASE && one.number < 2 * BASE);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Processes that descend from the commands that corun starts, also those that leave their parent,
 //! process group and session: after a command has ended, nothing of it runs beside the next one.
 //!
-//! Each command gets a [`Mark`] that all its descendants inherit. Where orphans are adopted (corun is
-//! their subreaper), it is seen at once whether there are any. A watchdog ends what is marked should
-//! corun be killed.
+//! Each command gets a [`Mark`] that all its descendants inherit, and a control group where one can be
+//! made. Where orphans are adopted (corun is their subreaper), it is seen at once whether there are
+//! any. A watchdog ends what is marked should corun be killed.
 
+mod group;
 mod mark;
 mod scan;
 mod watchdog;
@@ -13,10 +14,11 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Child, Command};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use group::Group;
 pub use mark::Mark;
 
 /// How long killed processes may take to end before they are named as still running.
@@ -53,7 +55,7 @@ impl Mark {
     /// A mark that no other command has, ready to be given to one; the watchdog is there from now on.
     pub fn prepare(orphans: Orphans) -> Self {
         // First, or the watchdog would be adopted.
-        watchdog::ensure();
+        let is_watched = watchdog::ensure();
         let adopts = orphans == Orphans::Adopted;
         // SAFETY: sets an attribute of this process. A kernel without it leaves orphans to init,
         // where the mark still finds them.
@@ -61,18 +63,46 @@ impl Mark {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopts), 0, 0, 0)
         };
         ADOPTS.store(adopts && set == 0, Ordering::Release);
-        Self::next()
+        // Without the watchdog a group would stay behind a corun that is killed.
+        if is_watched { Self::next().with_group() } else { Self::next() }
+    }
+
+    /// Forks a child that has the mark and is in its control group from its beginning; 0 in the child.
+    ///
+    /// # Errors
+    /// If the system refuses another process.
+    ///
+    /// # Safety
+    /// The child may make system calls only, as after `fork` in a process with other threads; the C
+    /// library does not know of the fork.
+    pub unsafe fn fork(self) -> io::Result<i32> {
+        let into_group = self.group().and_then(|group| {
+            // SAFETY: the caller vouches for what the child does.
+            unsafe { fork_into(group.folder()) }
+        });
+        let is_in_group = into_group.is_some();
+        // SAFETY: as above.
+        let child = into_group.unwrap_or_else(|| unsafe { libc::fork() });
+        match child {
+            -1 => return Err(io::Error::last_os_error()),
+            // Entering a group takes the kernel most of a millisecond, being born in one nothing.
+            0 if is_in_group => self.limit(),
+            0 => self.apply(),
+            _ => {}
+        }
+        Ok(child)
     }
 
     /// Spawns a command that has the mark from its beginning, without a step between fork and exec
-    /// (which would make the standard library copy corun's whole address space).
+    /// (which would make the standard library copy corun's whole address space). For that reason it
+    /// does not enter the control group.
     ///
     /// # Errors
     /// If the command cannot be started.
     pub fn spawn(self, command: &mut Command) -> io::Result<Child> {
-        let _one = SPAWNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _one = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
         let own = mark::soft_limit(0);
-        self.apply();
+        self.limit();
         let child = command.spawn();
         if let Some(own) = own {
             mark::set_soft_limit(own);
@@ -80,12 +110,12 @@ impl Mark {
         child
     }
 
-    /// Ends every process with this mark, and collects those that corun has adopted. To be called
-    /// when the command itself has been collected.
+    /// Ends every process in the control group or with this mark, and collects those that corun has
+    /// adopted. To be called once, when the command itself has been collected.
     ///
     /// Where orphans are adopted and the command left none, this reads one small file.
     pub fn end_all(self) -> Vec<Leftover> {
-        let mut found: Vec<Leftover> = Vec::new();
+        let mut found = self.group().map(Group::end).unwrap_or_default();
         let begun = Instant::now();
         while self.may_be_left() {
             let living = self.round(&mut found);
@@ -93,8 +123,8 @@ impl Mark {
                 break;
             }
             if begun.elapsed() > PATIENCE {
-                for leftover in &mut found {
-                    leftover.ended = !living.contains(&leftover.process);
+                for leftover in found.iter_mut().filter(|it| living.contains(&it.process)) {
+                    leftover.ended = false;
                 }
                 break;
             }
@@ -118,21 +148,10 @@ impl Mark {
             living.push(process);
             if let Some(handle) = open_handle(process).filter(|_| self.is_on(process)) {
                 kill(&handle);
-                dying.push(libc::pollfd {
-                    fd: handle.as_raw_fd(),
-                    events: libc::POLLIN,
-                    revents: 0,
-                });
-                std::mem::forget(handle);
+                dying.push(handle);
             }
         }
-        // SAFETY: a valid array of descriptors, opened above and closed below.
-        unsafe {
-            libc::poll(dying.as_mut_ptr(), dying.len() as libc::nfds_t, PAUSE_MS);
-            for entry in &dying {
-                libc::close(entry.fd);
-            }
-        }
+        wait_for(&dying, PAUSE_MS);
         living.retain(|&process| {
             let is_there = self.is_on(process);
             is_there && Stat::of(process).is_some_and(|stat| !stat.has_ended || collect(process))
@@ -145,6 +164,9 @@ impl Mark {
     fn may_be_left(self) -> bool {
         if !ADOPTS.load(Ordering::Acquire) {
             return true;
+        }
+        if !has_children() {
+            return false;
         }
         let own = std::process::id();
         let path = format!("/proc/self/task/{own}/children");
@@ -163,9 +185,19 @@ struct Stat {
 }
 
 impl Stat {
+    /// Without `/proc` nothing tells the name.
     #[expect(clippy::disallowed_methods, reason = "a name in the kernel's file may be no text")]
     fn of(process: i32) -> Option<Self> {
-        Self::parse(&fs::read(format!("/proc/{process}/stat")).ok()?)
+        match fs::read(format!("/proc/{process}/stat")) {
+            Ok(stat) => Self::parse(&stat),
+            Err(_) => Self::without_files(process),
+        }
+    }
+
+    /// What the kernel says without files: whether there is such a process, and whether it has ended.
+    fn without_files(process: i32) -> Option<Self> {
+        let has_ended = wait_for(&[open_handle(process)?], 0);
+        Some(Self { name: format!("process {process}"), has_ended })
     }
 
     /// The name stands in brackets and may hold anything.
@@ -176,6 +208,51 @@ impl Stat {
         let state = fields.trim_start().chars().next()?;
         Some(Self { name: name.to_owned(), has_ended: matches!(state, 'Z' | 'X' | 'x') })
     }
+}
+
+/// `CLONE_INTO_CGROUP` of `linux/sched.h` (Linux 5.7), which does not fit the type that libc gives it.
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
+
+/// Forks into the control group with this folder: `None` where the kernel does not know how, or
+/// does not let this user; 0 in the child.
+///
+/// # Safety
+/// As for [`Mark::fork`].
+unsafe fn fork_into(group: i32) -> Option<i32> {
+    // SAFETY: plain data, of which zero is a valid value.
+    let mut how: libc::clone_args = unsafe { std::mem::zeroed() };
+    how.flags = CLONE_INTO_CGROUP;
+    how.exit_signal = libc::SIGCHLD as u64;
+    how.cgroup = u64::try_from(group).ok()?;
+    let length = size_of::<libc::clone_args>();
+    // SAFETY: the kernel reads arguments of this length; the child has a copy of all memory.
+    let child = unsafe { libc::syscall(libc::SYS_clone3, std::ptr::from_ref(&how), length) };
+    i32::try_from(child).ok().filter(|child| *child >= 0)
+}
+
+/// Whether this process has children, adopted ones and those that have ended included.
+fn has_children() -> bool {
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: plain data; the kernel fills it, and nothing is collected.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_ALL, 0, &mut info, options) == 0
+    }
+}
+
+/// Waits until the first of these processes has ended, at most so long; tells whether one has.
+fn wait_for(processes: &[OwnedFd], patience_ms: i32) -> bool {
+    let entry =
+        |it: &OwnedFd| libc::pollfd { fd: it.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut entries: Vec<_> = processes.iter().map(entry).collect();
+    // SAFETY: a valid array of live descriptors.
+    unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, patience_ms) > 0 }
+}
+
+/// Kills the process that now has this number. Makes system calls only.
+fn kill_process(process: i32) {
+    // SAFETY: signals a process by its number.
+    unsafe { libc::kill(process, libc::SIGKILL) };
 }
 
 /// Collects a child that has ended; false (nothing is left to wait for) in any case.
@@ -203,7 +280,9 @@ fn kill(handle: &OwnedFd) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::CString;
     use std::io::Read;
+    use std::path::Path;
     use std::process::Stdio;
 
     /// Runs a shell script to its end, with a mark; the script's output is what it started.
@@ -255,11 +334,70 @@ mod tests {
         assert!(!is_running(started[0]));
     }
 
+    /// Becomes a shell with a script, in a child that has the mark and its control group.
+    fn fork(script: &str) -> Mark {
+        let mark = Mark::prepare(Orphans::Adopted);
+        let text = CString::new(script).unwrap();
+        let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), text.as_ptr(), std::ptr::null()];
+        // SAFETY: the child makes two system calls.
+        let child = unsafe { mark.fork() }.unwrap();
+        if child == 0 {
+            // SAFETY: the arguments end with null, each with NUL.
+            unsafe {
+                libc::execv(c"/bin/sh".as_ptr(), arguments.as_ptr());
+                libc::_exit(127);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child just made.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "{script}");
+        mark
+    }
+
+    /// What a script writes to `FILE`, numbers.
+    fn numbers(file: &Path) -> Vec<i32> {
+        let text = std::fs::read_to_string(file).unwrap();
+        text.split_ascii_whitespace().map(|it| it.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_child_without_its_mark_is_ended_with_the_control_group() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("list");
+        let mark = fork(&format!(
+            "setsid prlimit --rttime=1000000:1000000 sleep 600 </dev/null >/dev/null 2>&1 & \
+             echo $! >{}; until prlimit --rttime -p $! 2>/dev/null | grep -q '1000000 *1000000'; do :; done",
+            list.display()
+        ));
+        let left = mark.end_all();
+        let started = numbers(&list);
+        if mark.group().is_none() {
+            // Here no control group can be made: what has taken off its mark is not found.
+            kill_process(started[0]);
+            return;
+        }
+        assert!(left.iter().any(|it| it.process == started[0] && it.ended), "{left:?}");
+        assert!(!is_running(started[0]));
+    }
+
     #[test]
     fn a_name_may_hold_brackets() {
         let stat = Stat::parse(b"7 (a) Z (b)) S 1 7").unwrap();
         assert_eq!((stat.name.as_str(), stat.has_ended), ("a) Z (b)", false));
         assert!(Stat::parse(b"7 (sh) Z 1").unwrap().has_ended);
         assert!(Stat::parse(b"").is_none());
+    }
+
+    #[test]
+    fn without_files_a_process_has_a_number_and_an_end() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = child.id().cast_signed();
+        let seen = Stat::without_files(process).unwrap();
+        assert_eq!((seen.name, seen.has_ended), (format!("process {process}"), false));
+        child.kill().unwrap();
+        assert!(wait_for(&[open_handle(process).unwrap()], -1));
+        assert!(Stat::without_files(process).unwrap().has_ended);
+        child.wait().unwrap();
     }
 }

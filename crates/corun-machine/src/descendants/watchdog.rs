@@ -8,7 +8,10 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-use super::{mark, scan};
+use super::{group, mark, scan};
+
+/// The name that the kernel shows.
+pub(super) const NAME: &str = "corun-watchdog";
 
 /// Looks for marked processes after corun's end, and the pause between two.
 const ROUNDS: u32 = 100;
@@ -16,14 +19,15 @@ const PAUSE_NS: libc::c_long = 10_000_000;
 
 static IS_THERE: OnceLock<bool> = OnceLock::new();
 
-/// Starts the watchdog of this process, if it has none. Where that fails, corun ends what is left by
-/// itself, unless it is killed.
-pub(super) fn ensure() {
-    IS_THERE.get_or_init(|| start().is_ok());
+/// Starts the watchdog of this process, if it has none, and tells whether it is there. Where that
+/// fails, corun ends what is left by itself, unless it is killed.
+pub(super) fn ensure() -> bool {
+    *IS_THERE.get_or_init(|| start().is_ok())
 }
 
 fn start() -> io::Result<()> {
     let session = mark::session();
+    let groups = group::root();
     let owner = std::process::id();
     // SAFETY: returns a new descriptor or -1.
     let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, owner, 0) };
@@ -38,7 +42,7 @@ fn start() -> io::Result<()> {
         -1 => return Err(io::Error::last_os_error()),
         // SAFETY: as above.
         0 => match unsafe { libc::fork() } {
-            0 => watch(corun.as_raw_fd(), session),
+            0 => watch(corun.as_raw_fd(), groups, session),
             // SAFETY: ends the process in between at once.
             _ => unsafe { libc::_exit(0) },
         },
@@ -48,7 +52,7 @@ fn start() -> io::Result<()> {
     Ok(())
 }
 
-fn watch(corun: libc::c_int, session: u64) -> ! {
+fn watch(corun: libc::c_int, groups: Option<libc::c_int>, session: u64) -> ! {
     // SAFETY: system calls on this process's own state.
     unsafe {
         libc::setsid();
@@ -59,12 +63,14 @@ fn watch(corun: libc::c_int, session: u64) -> ! {
         libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
         libc::prctl(libc::PR_SET_NAME, c"corun-watchdog".as_ptr());
         // What corun writes to must not stay open for this process's sake.
-        close_all_but(corun);
+        close_all_but(corun, groups.unwrap_or(corun));
         let mut ended = libc::pollfd { fd: corun, events: libc::POLLIN, revents: 0 };
         while libc::poll(&mut ended, 1, -1) < 1 {}
     }
     for _ in 0..ROUNDS {
-        if end_marked(session) == 0 {
+        // The groups first: what is in them cannot start anything more.
+        let left = groups.map_or(0, |root| group::end_session(root, session));
+        if end_marked(session) + left == 0 {
             break;
         }
         let pause = libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
@@ -98,19 +104,22 @@ fn end_marked(session: u64) -> usize {
     count
 }
 
-/// Closes every descriptor but one.
+/// Closes every descriptor but two, which may be the same.
 ///
 /// # Safety
 /// Nothing in this process may use the others any more.
-unsafe fn close_all_but(kept: libc::c_int) {
+unsafe fn close_all_but(one: libc::c_int, other: libc::c_int) {
     let close = |first: libc::c_uint, last: libc::c_uint| {
         // SAFETY: closes descriptors that the caller gives up.
         first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0
     };
-    let kept = kept.cast_unsigned();
-    if !(kept == 0 || close(0, kept - 1)) || !close(kept + 1, libc::c_uint::MAX) {
+    let (low, high) = (one.min(other).cast_unsigned(), one.max(other).cast_unsigned());
+    let is_done = (low == 0 || close(0, low - 1))
+        && (high <= low + 1 || close(low + 1, high - 1))
+        && close(high + 1, libc::c_uint::MAX);
+    if !is_done {
         // Linux before 5.9.
-        for descriptor in (0..4096).filter(|descriptor| *descriptor != kept.cast_signed()) {
+        for descriptor in (0..4096).filter(|descriptor| ![one, other].contains(descriptor)) {
             // SAFETY: as above.
             unsafe { libc::close(descriptor) };
         }

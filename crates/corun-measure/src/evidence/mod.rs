@@ -5,7 +5,7 @@ mod counters;
 mod processors;
 mod waits;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use corun_record::{Arm, ClockProbe, Evidence};
@@ -102,8 +102,14 @@ impl EvidenceReader {
         }
     }
 
-    /// What changed since.
-    pub(crate) fn after(&mut self, before: Before, arm: &Arm, usage: &Usage) -> Evidence {
+    /// What changed since, and the places of threads of which the kernel says that they moved between
+    /// CPUs, or that something did which they started, however short it lived.
+    pub(crate) fn after(
+        &mut self,
+        before: Before,
+        arm: &Arm,
+        usage: &Usage,
+    ) -> (Evidence, BTreeSet<usize>) {
         let counts = before.counters.read();
         let elapsed_s = before.at.elapsed().as_secs_f64();
         let reading = self.processors.read(&before.cpus);
@@ -123,7 +129,7 @@ impl EvidenceReader {
                 Some(ClockProbe { cpu: *cpu, before_per_ns: *rate, after_per_ns: *rates.get(cpu)? })
             })
             .collect();
-        Evidence {
+        let evidence = Evidence {
             clocks,
             aperf_ghz: activity.ghz,
             steal_s: activity.steal_s,
@@ -145,7 +151,8 @@ impl EvidenceReader {
             counters: counts.hardware,
             package_joules: activity.joules,
             ..Evidence::default()
-        }
+        };
+        (evidence, counts.moved)
     }
 }
 

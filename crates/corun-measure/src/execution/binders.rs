@@ -3,6 +3,7 @@
 //! This is said beside what was read back: a child that binds itself and ends between two looks is not
 //! seen.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -86,7 +87,7 @@ impl Binders {
         reason = "a program may have any length, of which this reads a part"
     )]
     pub(super) fn of(command: &Command, program: &Path) -> Self {
-        let mut named = wrappers(command.argv.iter().map(|text| &**text));
+        let mut named = on_command_line(command);
         let environment = command.environment.iter();
         named.extend(variables(environment.map(|(name, value)| (&**name, &**value))));
         let mut text = Vec::new();
@@ -94,6 +95,9 @@ impl Binders {
         if is_file && let Ok(file) = File::open(program) {
             let _ = file.take(MOST_BYTES).read_to_end(&mut text);
         }
+        named.extend(of_script(&text));
+        let mut seen = BTreeSet::new();
+        named.retain(|binder| seen.insert(binder.clone()));
         Self { named, linked: libraries(&text) }
     }
 
@@ -104,16 +108,57 @@ impl Binders {
     }
 }
 
-/// Wrappers among the words of a command line, those of a script for a shell included.
-fn wrappers<'a>(argv: impl Iterator<Item = &'a OsStr>) -> Vec<String> {
-    let is_separator = |byte: &u8| byte.is_ascii_whitespace() || b";&|()`\"'$={}".contains(byte);
-    let words: Vec<Vec<u8>> = argv
-        .flat_map(|text| {
-            text.as_bytes().split(is_separator).map(<[u8]>::to_vec).collect::<Vec<_>>()
+/// Wrappers and variables that a command line names.
+pub(super) fn on_command_line(command: &Command) -> Vec<String> {
+    let argv = || command.argv.iter().map(|text| &**text);
+    wrappers(argv()).into_iter().chain(assignments(argv())).collect()
+}
+
+/// Wrappers and variables in the text of a script for a shell, comments left out.
+fn of_script(file: &[u8]) -> Vec<String> {
+    let mut lines = file.split(|byte| *byte == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let interpreter = first.split(|byte| b"/ \t".contains(byte));
+    let is_shell = |word: &[u8]| [&b"sh"[..], b"bash", b"dash", b"ksh", b"zsh"].contains(&word);
+    if !first.starts_with(b"#!") || !interpreter.into_iter().any(is_shell) {
+        return Vec::new();
+    }
+    let lines = || {
+        let code = file.split(|byte| *byte == b'\n').take(MOST_LINES);
+        code.filter(|line| !line.trim_ascii_start().starts_with(b"#")).map(OsStr::from_bytes)
+    };
+    wrappers(lines()).into_iter().chain(assignments(lines())).collect()
+}
+
+/// Lines of a script that are looked at.
+const MOST_LINES: usize = 10_000;
+
+/// The words of a command line, those of a script for a shell included.
+fn words<'a>(
+    argv: impl Iterator<Item = &'a OsStr>,
+    separators: &'static [u8],
+) -> impl Iterator<Item = &'a [u8]> {
+    let is_separator = move |byte: &u8| byte.is_ascii_whitespace() || separators.contains(byte);
+    argv.flat_map(move |text| text.as_bytes().split(is_separator))
+}
+
+/// Variables that `env` or a shell sets for what it starts: `NAME=VALUE`.
+fn assignments<'a>(argv: impl Iterator<Item = &'a OsStr>) -> Vec<String> {
+    let pairs: Vec<_> = words(argv, b";&|()`\"'")
+        .filter_map(|word| {
+            let (name, value) = word.split_at(word.iter().position(|byte| *byte == b'=')?);
+            Some((OsStr::from_bytes(name), OsStr::from_bytes(&value[1..])))
         })
-        .map(|word| word.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec())
         .collect();
-    let is_there = |name: &str| words.iter().any(|word| word == name.as_bytes());
+    variables(pairs.into_iter())
+}
+
+/// Wrappers among the words of a command line.
+fn wrappers<'a>(argv: impl Iterator<Item = &'a OsStr>) -> Vec<String> {
+    let words: Vec<&[u8]> = words(argv, b";&|()`\"'$={}")
+        .map(|word| word.rsplit(|byte| *byte == b'/').next().unwrap_or_default())
+        .collect();
+    let is_there = |name: &str| words.contains(&name.as_bytes());
     let of_numactl = |word: &[u8]| {
         let long: [&[u8]; 4] = [b"--physcpubind", b"--cpunodebind", b"--cpubind", b"--all"];
         long.iter().any(|option| word.starts_with(option))
@@ -158,21 +203,21 @@ fn libraries(file: &[u8]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn words(argv: &[&str]) -> Vec<String> {
+    fn found(argv: &[&str]) -> Vec<String> {
         wrappers(argv.iter().map(OsStr::new))
     }
 
     #[test]
     fn wrappers_are_found_by_name_also_in_a_script() {
-        assert_eq!(words(&["taskset", "-c", "1", "true"]), ["taskset (leave it out)"]);
-        assert_eq!(words(&["/usr/bin/mpirun", "x"]), ["mpirun (add --bind-to none)"]);
+        assert_eq!(found(&["taskset", "-c", "1", "true"]), ["taskset (leave it out)"]);
+        assert_eq!(found(&["/usr/bin/mpirun", "x"]), ["mpirun (add --bind-to none)"]);
         assert_eq!(
-            words(&["sh", "-c", "cd /;exec /bin/taskset 2 true"]),
+            found(&["sh", "-c", "cd /;exec /bin/taskset 2 true"]),
             ["taskset (leave it out)"]
         );
-        assert_eq!(words(&["numactl", "--interleave=all", "true"]), [] as [&str; 0]);
-        assert_eq!(words(&["numactl", "-C0", "true"]).len(), 1);
-        assert_eq!(words(&["echo", "tasksets", "mytaskset"]), [] as [&str; 0]);
+        assert_eq!(found(&["numactl", "--interleave=all", "true"]), [] as [&str; 0]);
+        assert_eq!(found(&["numactl", "-C0", "true"]).len(), 1);
+        assert_eq!(found(&["echo", "tasksets", "mytaskset"]), [] as [&str; 0]);
     }
 
     #[test]
@@ -185,6 +230,29 @@ mod tests {
         assert_eq!(of("KMP_AFFINITY", "compact").len(), 1);
         assert_eq!(of("GOMP_CPU_AFFINITY", "0-1").len(), 1);
         assert_eq!(of("HOME", "close"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn variables_that_the_command_line_sets_count_too() {
+        let set = |argv: &[&str]| assignments(argv.iter().map(OsStr::new));
+        assert_eq!(set(&["env", "GOMP_CPU_AFFINITY=0-3", "x"]), ["GOMP_CPU_AFFINITY (unset it)"]);
+        assert_eq!(
+            set(&["sh", "-c", "export OMP_PROC_BIND='close';OMP_NUM_THREADS=2 ./x"]),
+            ["OMP_PROC_BIND (set it to false)"]
+        );
+        assert_eq!(set(&["env", "OMP_PROC_BIND=false", "x"]), [] as [&str; 0]);
+        assert_eq!(set(&["OMP_PROC_BIND", "x"]), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn scripts_for_a_shell_are_read() {
+        let text = b"#! /usr/bin/env bash\n# srun is not used\n\nexport KMP_AFFINITY=compact\n exec taskset -c 1 ./x\n";
+        assert_eq!(
+            of_script(text),
+            ["taskset (leave it out)", "KMP_AFFINITY (set it to disabled)"]
+        );
+        assert_eq!(of_script(b"#!/usr/bin/python3\ntaskset\n"), [] as [&str; 0]);
+        assert_eq!(of_script(b"taskset\n"), [] as [&str; 0]);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub enum ExecutionError {
         /// The last lines that it wrote.
         output: String,
         /// What the user can do about such a worker.
-        next_step: &'static str,
+        next_step: Box<str>,
     },
     /// A built-in kernel could not be prepared in its process, or not go on.
     #[error("{reason} (worker {worker} of arm {arm})")]
@@ -174,6 +174,7 @@ impl Actionable for ExecutionError {
         match self {
             Self::Switch(error) => return error.next_step(),
             Self::Unprepared { next_step, .. } => return next_step.clone(),
+            Self::Failed { next_step, .. } => &**next_step,
             Self::NotFound(_) => "Check the spelling, or give the program's full path after `--`.",
             Self::NotExecutable(_) => {
                 "Make it executable (chmod +x), or name its interpreter: `-- bash FILE`."
@@ -199,7 +200,6 @@ impl Actionable for ExecutionError {
                 "Raise the limit on open files (ulimit -n), or use fewer workers."
             }
             Self::Start { .. } => "See what limits this process (a sandbox, a changed cpuset).",
-            Self::Failed { next_step, .. } => next_step,
             Self::Timeout { .. } => "Allow more with `--timeout`, or give the command less work.",
             Self::Throughput { .. } => {
                 "Try the expression on the command's own output; its one group must catch the number."

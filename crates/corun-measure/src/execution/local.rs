@@ -170,6 +170,8 @@ impl Executor for LocalExecutor {
         gate.open();
         let (progress, usage) = crew.see_through(&mut watch, start_ns)?;
 
+        let (mut evidence, moved) = self.evidence.after(before, arm, &usage);
+        watch.note_moves(&moved);
         let sightings = watch.sightings();
         let displaced = match arm.cpus.is_empty() {
             true => Vec::new(),
@@ -190,7 +192,6 @@ impl Executor for LocalExecutor {
         let mut account = account(&self.work, arm, &gate, start_ns, &progress, captures)?;
         account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;
-        let mut evidence = self.evidence.after(before, arm, &usage);
         evidence.cpu_wait = cpu_wait;
         evidence.pinning = pinning;
         evidence.displaced = displaced;

@@ -109,17 +109,21 @@ impl Process {
             if launch.keep_gate { Shedding::default() } else { Shedding::of_this_thread() };
         // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe
         // calls on data made before the fork, and never returns.
-        let id = unsafe { libc::fork() };
+        let id = unsafe { mark.fork() };
         match id {
-            -1 => Err(ExecutionError::System("start a worker", io::Error::last_os_error())),
-            0 => become_image(launch, corun, mark, &shedding),
-            _ => {
+            Err(error) => {
+                mark.end_all();
+                Err(ExecutionError::System("start a worker", error))
+            }
+            Ok(0) => become_image(launch, corun, &shedding),
+            Ok(id) => {
                 let handle = open_handle(id).map_err(|error| {
                     // SAFETY: ends and collects the child just made.
                     unsafe {
                         libc::kill(id, libc::SIGKILL);
                         libc::waitpid(id, ptr::null_mut(), 0);
                     }
+                    mark.end_all();
                     ExecutionError::System("watch a worker (pidfd_open, Linux 5.3 or newer)", error)
                 })?;
                 Ok(Self { id, handle, mark })
@@ -180,7 +184,7 @@ fn open_handle(id: libc::pid_t) -> io::Result<OwnedFd> {
 }
 
 /// The child's side. Only async-signal-safe calls; every failure is reported through the slot.
-fn become_image(launch: &Launch, corun: libc::pid_t, mark: Mark, shedding: &Shedding) -> ! {
+fn become_image(launch: &Launch, corun: libc::pid_t, shedding: &Shedding) -> ! {
     let Launch { image, streams, position, gate, slot, keep_gate } = launch;
     let (slot, keep_gate) = (*slot, *keep_gate);
     let fail = |stage: Stage| -> ! { gate.view().fail(slot, stage) };
@@ -213,7 +217,6 @@ fn become_image(launch: &Launch, corun: libc::pid_t, mark: Mark, shedding: &Shed
             fail(Stage::Directory);
         }
     }
-    mark.apply();
     if position.affinity.apply(0).is_err() {
         fail(Stage::Affinity);
     }

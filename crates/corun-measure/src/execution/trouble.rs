@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use corun_record::Arm;
 
+use super::binders::on_command_line;
 use super::error::ExecutionError;
 use super::gate::{Slot, Stage};
 use super::kernel_worker::Refusal;
@@ -83,14 +84,27 @@ pub(super) fn of_end(
             (None, None) => "an unknown end".to_owned(),
         },
         output: capture.tail(TAIL),
-        next_step: match work.task {
-            Task::Command(_) => {
-                "Make the command succeed by itself first; `--expect-exit N` accepts another status."
-            }
+        next_step: match &work.task {
+            Task::Command(command) => after_failure(&on_command_line(command)).into(),
             Task::Kernel(_) => {
                 "See whether the system ended it for lack of memory (dmesg); else please report this."
+                    .into()
             }
         },
+    }
+}
+
+/// What to do about a command that failed: one that asks for CPUs outside its place may be refused,
+/// and succeeds by itself.
+fn after_failure(binders: &[String]) -> String {
+    let by_itself =
+        "Make the command succeed by itself first; `--expect-exit N` accepts another status.";
+    match binders {
+        [] => by_itself.to_owned(),
+        binders => format!(
+            "corun chooses the CPUs, and the command asks for some by itself: {}. {by_itself}",
+            binders.join(", ")
+        ),
     }
 }
 
@@ -98,5 +112,17 @@ fn expected_exit(work: &Work) -> i32 {
     match &work.task {
         Task::Command(command) => command.expected_exit,
         Task::Kernel(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_what_asks_for_other_cpus() {
+        assert!(after_failure(&[]).starts_with("Make the command succeed"));
+        let said = after_failure(&["numactl (leave it out)".to_owned()]);
+        assert!(said.contains("by itself: numactl (leave it out). Make the command"), "{said}");
     }
 }

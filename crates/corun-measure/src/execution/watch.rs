@@ -4,7 +4,7 @@
 //! there is something to look at (unpinned workers, new threads, a deadline, a flood of output).
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -106,6 +106,15 @@ impl<'a> Watch<'a> {
     /// Looks whether the processes stay on these CPUs, one set for each.
     pub(crate) fn expect_places(&mut self, places: impl Iterator<Item = CpuSet>) {
         self.whereabouts = places.map(Whereabouts::new).collect();
+    }
+
+    /// The kernel has counted moves of these processes, whatever they started included.
+    pub(crate) fn note_moves(&mut self, processes: &BTreeSet<usize>) {
+        for process in processes {
+            if let Some(whereabouts) = self.whereabouts.get_mut(*process) {
+                whereabouts.note_moves();
+            }
+        }
     }
 
     /// The workers that did not keep their place.

@@ -39,7 +39,14 @@ impl Whereabouts {
     /// Looks at a process that has ended and is not yet collected, and at what it leaves running.
     pub(crate) fn look_at_end(&mut self, process: libc::pid_t, migrations: Option<u64>) {
         self.look_at(process, process);
-        self.has_moved |= self.place.len() == 1 && migrations.is_some_and(|moves| moves > 0);
+        if migrations.is_some_and(|moves| moves > 0) {
+            self.note_moves();
+        }
+    }
+
+    /// Takes in that it moved between CPUs, or something that it started; on one CPU nothing does.
+    pub(crate) fn note_moves(&mut self) {
+        self.has_moved |= self.place.len() == 1;
     }
 
     fn look_at(&mut self, process: libc::pid_t, thread: libc::pid_t) {
@@ -93,5 +100,14 @@ mod tests {
         assert_eq!(after(&[(&[1, 2], 2)], None), Some((vec![1], false)));
         assert_eq!(after(&[(&[2], 5)], Some(1)), Some((vec![5], false)));
         assert_eq!(after(&[(&[2], 2)], Some(2)), Some((vec![], true)));
+    }
+
+    #[test]
+    fn a_counted_move_displaces_what_is_held_on_one_cpu() {
+        for (place, is_displaced) in [(vec![2], true), (vec![2, 3], false)] {
+            let mut whereabouts = Whereabouts::new(place.into_iter().collect());
+            whereabouts.note_moves();
+            assert_eq!(whereabouts.displaced(0).is_some(), is_displaced);
+        }
     }
 }

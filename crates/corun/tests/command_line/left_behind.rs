@@ -1,7 +1,9 @@
 //! Nothing of one sample runs beside the next: children that a command leaves in the background,
 //! and kernels that would go on beside idle siblings; nor does a file outlive a run.
 
-use crate::common::{Outcome, corun, measure, wait_until};
+use std::process::{Command, Stdio};
+
+use crate::common::{FEWEST, Outcome, corun, measure, measure_one_worker, wait_until};
 
 #[test]
 fn a_child_in_the_background_ends_with_its_sample() {
@@ -17,6 +19,39 @@ fn a_child_in_the_background_ends_with_its_sample() {
             let command = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
             !command.is_ok_and(|it| it.contains("3600"))
         });
+    }
+}
+
+#[test]
+fn without_proc_a_daemon_ends_with_its_sample_too() {
+    let can = Command::new("unshare").args(["--mount", "umount", "-l", "/proc"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        corun_testing::skip(
+            "no mount namespace",
+            "unshare --mount, and umount in it, is not permitted",
+        );
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("daemons");
+    let script = "rm -f $0.new; setsid sh -c 'echo $$ >>$0; : >$0.new; exec tail -f /dev/null' $0 \
+                  </dev/null >/dev/null 2>&1 & until [ -e $0.new ]; do :; done";
+    let mut run = measure_one_worker(FEWEST);
+    run.args(["--json=-", "--", "sh", "-c", script]).arg(&list);
+    let mut alone = Command::new("unshare");
+    alone.args(["--mount", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"]);
+    alone.arg(run.get_program()).args(run.get_args()).stdin(Stdio::null());
+    let outcome = Outcome::of(&mut alone);
+    assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+    let daemons = std::fs::read_to_string(&list).unwrap();
+    assert!(daemons.lines().count() >= 4, "{daemons}");
+    for daemon in daemons.lines() {
+        let command = std::fs::read_to_string(format!("/proc/{daemon}/cmdline"));
+        assert!(!command.is_ok_and(|it| it.contains("/dev/null")), "{daemon} is there");
+    }
+    for sample in outcome.run().samples {
+        let left = sample.evidence.left_running;
+        assert!(left.len() == 1 && left[0].ended, "{left:?}");
     }
 }
 

@@ -65,6 +65,10 @@ impl Tracer for Qemu {
         "about a hundred million instructions a second, on an emulated core without AVX-512"
     }
 
+    fn slowdown(&self) -> u32 {
+        100
+    }
+
     fn ready(&self) -> Result<(), Unavailable> {
         static PASSED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
         find()?;

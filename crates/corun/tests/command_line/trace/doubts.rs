@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::process::{Command, Stdio};
 
-use super::{TRACERS, compile_with, info, works};
+use super::{EXITS, TRACERS, assemble, info, kills_itself, works};
 use crate::common::{Outcome, Scratch, corun};
 
 const SAYS: &str = "this program: try --tracer ";
@@ -18,9 +18,10 @@ fn told(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> 
 
 #[test]
 fn a_program_that_is_killed_may_not_be_at_fault() {
-    let killed = ["sh", "-c", "kill -SEGV $$"];
+    let scratch = Scratch::new();
+    assemble(&scratch, "killed", &kills_itself(11));
+    let killed = ["./killed"];
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
-        let scratch = Scratch::new();
         let outcome = told(tracer, &scratch, &["--once"], &killed);
         assert_eq!(outcome.exit, Some(0), "{tracer}: {}", outcome.errors);
         // QEMU says first, itself, that the program died.
@@ -39,7 +40,7 @@ fn a_program_that_is_killed_may_not_be_at_fault() {
         );
     }
     let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
-    let outcome = told(tracer, &Scratch::new(), &[], &killed);
+    let outcome = told(tracer, &scratch, &[], &killed);
     assert_eq!(outcome.errors, "", "alone, it dies as well");
 }
 
@@ -104,21 +105,6 @@ fn output_is_not_lost_where_a_child_stays() {
     assert_eq!(std::io::read_to_string(output).unwrap(), "early\n");
 }
 
-/// Five instructions.
-const SMALL: &str = r#"
-#![no_std]
-#![no_main]
-core::arch::global_asm!(".globl _start", "_start:", "mov eax, 60", "mov edi, 7", "nop", "nop", "syscall");
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
-"#;
-
-fn small(scratch: &Scratch) {
-    let flags =
-        ["-Cpanic=abort", "-Clink-arg=-nostartfiles", "-Clink-arg=-nostdlib", "-Clink-arg=-static"];
-    compile_with(scratch, "small", SMALL, &[&flags[..], &["-Crelocation-model=static"]].concat());
-}
-
 /// In a namespace of mounts that ends with it.
 fn without_proc(scratch: &Scratch, arguments: &[&str]) -> Option<Outcome> {
     let run = corun(arguments);
@@ -143,7 +129,7 @@ fn without_proc(scratch: &Scratch, arguments: &[&str]) -> Option<Outcome> {
 #[test]
 fn without_proc_a_program_is_stepped_and_that_is_said() {
     let scratch = Scratch::new();
-    small(&scratch);
+    assemble(&scratch, "small", EXITS);
     let command = ["trace", "--once", "-o", "trace", "--", "./small"];
     let Some(outcome) = without_proc(&scratch, &command) else { return };
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
@@ -167,7 +153,7 @@ fn without_proc_a_program_is_stepped_and_that_is_said() {
 fn nothing_is_left_in_the_folders_of_the_user() {
     for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
         let scratch = Scratch::new();
-        small(&scratch);
+        assemble(&scratch, "small", EXITS);
         let home = scratch.file("home");
         fs::create_dir(&home).unwrap();
         // Only root can.

@@ -129,7 +129,7 @@ impl Thread {
             (Stop::Returned, Kind::SystemCall) => self.done(telling)?,
             (Stop::Call, _) => {
                 self.done(telling)?;
-                self.traps.end_call(self.tid)?;
+                self.traps.end_call(self.tid, self.registers.rax)?;
             }
             (Stop::HandlerEntered, _) => {
                 self.next = None;

@@ -22,6 +22,8 @@ const MASKING: [i64; 7] = [
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
 ];
+/// What a call returns that a signal interrupts: EINTR, and what the kernel does not show (include/linux/errno.h).
+const INTERRUPTED: [i64; 5] = [-4, -512, -513, -514, -516];
 /// Where a handler's frame has the mask that its end restores: behind the return address, and in `struct ucontext`
 /// behind flags, link, stack and registers (arch/x86/include/asm/sigframe.h, include/uapi/asm-generic/ucontext.h).
 const MASK_IN_FRAME: u64 = 8 + 8 + 8 + 24 + 256;
@@ -80,9 +82,13 @@ impl Traps {
         begins
     }
 
-    /// The system call is done.
-    pub(super) fn end_call(&mut self, tid: Pid) -> nix::Result<()> {
+    /// The system call is done, with this result.
+    pub(super) fn end_call(&mut self, tid: Pid, result: u64) -> nix::Result<()> {
         self.call = Call::None;
+        // A signal comes next. If the call has replaced the mask until then, to set it would keep the signal away.
+        if self.are_blocked && INTERRUPTED.contains(&result.cast_signed()) {
+            return Ok(());
+        }
         self.are_blocked = unblock(tid)?;
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::process::{Command, Stdio};
 
-use super::{EXITS, TRACERS, assemble, info, kills_itself, works};
+use super::{EXITS, TRACERS, assemble, info, kills_itself, run_in, works};
 use crate::common::{Outcome, Scratch, corun};
 
 const SAYS: &str = "this program: try --tracer ";
@@ -103,6 +103,42 @@ fn output_is_not_lost_where_a_child_stays() {
     assert!(corun.wait().unwrap().success());
     fs::write(scratch.file("go"), "").unwrap();
     assert_eq!(std::io::read_to_string(output).unwrap(), "early\n");
+}
+
+/// A program that is linked to Java's launcher, as those of a JDK are, and returns 7.
+fn launcher(scratch: &Scratch) {
+    fs::write(scratch.file("library.c"), "int launch(void) { return 7; }").unwrap();
+    fs::write(scratch.file("main.c"), "int launch(void); int main() { return launch(); }").unwrap();
+    let library = ["-shared", "-fPIC", "-Wl,-soname,libjli.so", "-o", "libjli.so", "library.c"];
+    run_in(scratch, "cc", &library);
+    run_in(scratch, "cc", &["-o", "java", "main.c", "libjli.so", "-Wl,-rpath,$ORIGIN"]);
+}
+
+#[test]
+fn java_is_traced_by_what_bears_it_and_else_warned_of() {
+    let scratch = Scratch::new();
+    launcher(&scratch);
+    let warning = "dynamorio may fail on this program: Java's virtual machine dies under it in some runs. \
+                   Take --tracer qemu";
+    if works("qemu") {
+        let mut run = corun(["trace", "--once", "--output=trace", "--", "./java"]);
+        let outcome = Outcome::of(run.current_dir(scratch.path()).stdin(Stdio::null()));
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        let is_used = |line: &str| line.contains("qemu: about a hundred million");
+        assert!(outcome.errors.lines().any(is_used), "{}", outcome.errors);
+        assert!(!outcome.errors.contains(warning), "{}", outcome.errors);
+        assert_eq!(
+            info(&scratch.file("trace"))["closing"]["ending"],
+            serde_json::json!({ "exited": 7 })
+        );
+    }
+    if works("dynamorio") {
+        let outcome = told("dynamorio", &scratch, &["--once"], &["./java"]);
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        assert!(outcome.errors.starts_with(warning), "{}", outcome.errors);
+        let remarks = info(&scratch.file("trace"))["opening"]["remarks"].to_string();
+        assert!(remarks.contains(warning), "{remarks}");
+    }
 }
 
 /// In a namespace of mounts that ends with it.

@@ -20,8 +20,8 @@ use corun_record::{
 use corun_sim::{PageSize, SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Chosen, Conducted, Ending, Found, Native, Part, Plan, Search, SystemCall, Target, ThreadId,
-    TraceError, Wish, conduct,
+    Chosen, Conducted, Ending, Found, Native, Part, Patience, Plan, Search, SystemCall, Target,
+    ThreadId, TraceError, Wish, conduct,
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -299,6 +299,7 @@ fn conducted(
         runs_again: false,
         compares_output: false,
         options: Options::default(),
+        patience: Patience::default(),
     };
     let silence = Silence::begin();
     let conducted = conduct(&wish, &job.tracer, output, stop);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
 use crate::output::{Watch, Written};
+use crate::patience::Patience;
 use crate::{
     Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Profile, Sink, SinkError,
     SystemCall, Target, ThreadId, TraceError, Traced, Tracer, origin, others,
@@ -34,6 +35,8 @@ pub struct Wish {
     pub compares_output: bool,
     /// How the trace is written.
     pub options: Options,
+    /// When it is said that a run takes long, and by what.
+    pub patience: Patience,
 }
 
 /// The part of a run that is recorded.
@@ -191,14 +194,16 @@ pub fn conduct<W: Write + Send + 'static>(
         kernel: origin::kernel(),
         started: origin::now(),
         plan: plan.clone(),
-        remarks: Vec::new(),
+        remarks: chosen.warning.iter().cloned().collect(),
     };
     let mut writer = Writer::new(output, &opening, wish.options)?;
     let begun = Instant::now();
     let mut sink =
         Filter { inner: &mut writer, wanted: &wish.threads, threads: Vec::new(), recorded: 0 };
     let watch = (wish.runs_again && wish.compares_output).then(Watch::begin).flatten();
-    let traced = chosen.tracer.trace(&wish.target, plan, &mut sink, stop);
+    let traced = wish
+        .patience
+        .during(chosen.tracer, || chosen.tracer.trace(&wish.target, plan, &mut sink, stop));
     let took = begun.elapsed();
     let written = watch.and_then(Watch::end);
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
@@ -229,6 +234,7 @@ pub fn conduct<W: Write + Send + 'static>(
         None => ended_in_doubt(chosen.tracer, &traced),
     }
     .into_iter()
+    .chain(native.as_ref().and_then(|native| took_long(wish, chosen.tracer, took, native)))
     .collect();
     traced.remarks.extend(doubts.iter().cloned());
     let closing = Closing { native: comparable, ..Closing::from(&traced) };
@@ -274,6 +280,23 @@ fn ended_in_doubt(tracer: &dyn Tracer, traced: &Traced) -> Option<String> {
     })
 }
 
+/// Under a tracer, threads may wait for each other as they do not alone.
+fn took_long(wish: &Wish, tracer: &dyn Tracer, took: Duration, native: &Native) -> Option<String> {
+    let alone = Duration::from_secs_f64(native.wall_s);
+    wish.patience.is_over(tracer, took, alone).then(|| {
+        format!(
+            "The traced run took {:.0} s, {:.0} times as long as without a tracer; {} makes programs up to {} times \
+             slower. That is as it should be if the program waited for input; if not, the trace may show waiting that \
+             is not there alone. {}",
+            took.as_secs_f64(),
+            took.as_secs_f64() / native.wall_s,
+            tracer.name(),
+            tracer.slowdown(),
+            another(tracer)
+        )
+    })
+}
+
 fn another(tracer: &dyn Tracer) -> String {
     let (name, others) = (tracer.name(), others(tracer.name()));
     format!("Perhaps {name} does not bear this program: try {others}.")
@@ -298,7 +321,8 @@ impl Wish {
         if !search.is_needed() {
             return Ok(known.cloned().unwrap_or_default());
         }
-        let found = search.run(&self.target, chosen.tracer, stop)?;
+        let run = || search.run(&self.target, chosen.tracer, stop);
+        let found = self.patience.during(chosen.tracer, run)?;
         let plan = found.samples.as_ref().or(known).cloned().unwrap_or_default();
         Ok(found.behind(plan))
     }

@@ -16,6 +16,7 @@ mod native;
 mod operands;
 mod origin;
 mod output;
+mod patience;
 mod plan;
 mod process;
 mod profile;
@@ -34,6 +35,7 @@ pub use event::{
 };
 pub use native::Native;
 pub use operands::{Atomic, NotCode, atomics, decode, is_atomic};
+pub use patience::Patience;
 pub use plan::{Plan, StandIn, Stretch};
 pub use process::silence;
 pub use profile::Profile;
@@ -45,6 +47,8 @@ pub use told::Told;
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::DynamoRio;
 pub(crate) use tracer::others;
-pub use tracer::{Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose};
+pub use tracer::{
+    Chosen, Ending, Target, TraceError, Traced, Tracer, Unavailable, all, choose, choose_for,
+};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::{Ptrace, Qemu, Step};

@@ -6,6 +6,8 @@ mod choice;
 mod dynamorio;
 mod entries;
 mod image;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod java;
 mod library;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ptrace;
@@ -27,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Plan, Sink, SinkError, SystemCall};
 
 pub(crate) use choice::others;
-pub use choice::{Chosen, all, choose};
+pub use choice::{Chosen, all, choose, choose_for};
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use dynamorio::DynamoRio;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -45,6 +47,14 @@ pub trait Tracer {
 
     /// Why it is chosen, in one line: what it is good at.
     fn merit(&self) -> &'static str;
+
+    /// How many times slower than alone a program usually runs under it, at most.
+    fn slowdown(&self) -> u32;
+
+    /// Why it may fail on this program though it works, to follow a colon.
+    fn objection(&self, _target: &Target) -> Option<&'static str> {
+        None
+    }
 
     /// Whether it works here.
     ///

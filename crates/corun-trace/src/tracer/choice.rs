@@ -1,6 +1,7 @@
 //! Which tracer is used: the first of the preferred order that works here, or the one asked for.
 
 use super::{TraceError, Tracer, Unavailable};
+use crate::Target;
 
 /// A tracer and why it is the one.
 #[derive(Clone)]
@@ -9,6 +10,8 @@ pub struct Chosen<'a> {
     pub tracer: &'a dyn Tracer,
     /// For people, in one line: what it is good at, and why those preferred to it are not used.
     pub reason: String,
+    /// That it may fail on the program, and what to do; a sentence or more.
+    pub warning: Option<String>,
 }
 
 /// The tracers that a corun may be built with.
@@ -31,7 +34,15 @@ pub fn all() -> &'static [&'static dyn Tracer] {
 /// # Errors
 /// If there is none of this name, or it does not work here, or none does.
 pub fn choose(name: Option<&str>) -> Result<Chosen<'static>, TraceError> {
-    choose_of(all(), name)
+    choose_of(all(), name, None)
+}
+
+/// The tracer of this name, or the first one that works and bears the program, or else the first one that works.
+///
+/// # Errors
+/// As [`choose`].
+pub fn choose_for(name: Option<&str>, target: &Target) -> Result<Chosen<'static>, TraceError> {
+    choose_of(all(), name, Some(target))
 }
 
 /// How to ask for another tracer than this one.
@@ -40,7 +51,11 @@ pub(crate) fn others(name: &str) -> String {
     others.map(|other| format!("--tracer {other}")).collect::<Vec<_>>().join(" or ")
 }
 
-fn choose_of<'a>(tracers: &[&'a dyn Tracer], name: Option<&str>) -> Result<Chosen<'a>, TraceError> {
+fn choose_of<'a>(
+    tracers: &[&'a dyn Tracer],
+    name: Option<&str>,
+    target: Option<&Target>,
+) -> Result<Chosen<'a>, TraceError> {
     let names: Vec<_> = tracers.iter().map(|tracer| tracer.name()).collect();
     match name {
         Some(found) if names.contains(&found) => {}
@@ -48,24 +63,52 @@ fn choose_of<'a>(tracers: &[&'a dyn Tracer], name: Option<&str>) -> Result<Chose
         Some(found) => return Err(TraceError::NoTracer { names, found: found.to_owned() }),
         None => {}
     }
+    let objection = |tracer: &dyn Tracer| target.and_then(|target| tracer.objection(target));
+    let wanted = tracers.iter().copied();
+    let wanted = wanted.filter(|tracer| name.is_none_or(|name| name == tracer.name()));
+    let (bear, object): (Vec<&'a dyn Tracer>, Vec<&'a dyn Tracer>) =
+        wanted.partition(|tracer| objection(*tracer).is_none());
     let mut refused: Vec<(&str, Unavailable)> = Vec::new();
-    for &tracer in tracers {
-        if name.is_some_and(|name| name != tracer.name()) {
+    for tracer in bear.into_iter().chain(object.iter().copied()) {
+        if let Err(unavailable) = tracer.ready() {
+            refused.push((tracer.name(), unavailable));
             continue;
         }
-        match tracer.ready() {
-            Ok(()) => {
-                let reason = reason(tracer, name.is_some(), &refused);
-                return Ok(Chosen { tracer, reason });
-            }
-            Err(unavailable) => refused.push((tracer.name(), unavailable)),
+        let mut passed_over: Vec<String> = refused.iter().map(describe).collect();
+        let warning = objection(tracer).map(|why| {
+            let others = tracers.iter().filter(|other| objection(**other).is_none());
+            warning(tracer, why, others.map(|other| other.name()))
+        });
+        if warning.is_none() {
+            let why = object.iter().filter_map(|other| Some((other.name(), objection(*other)?)));
+            passed_over.extend(why.map(|(name, why)| format!("{name} is not used: {why}")));
         }
+        return Ok(Chosen {
+            tracer,
+            reason: reason(tracer, name.is_some(), &passed_over),
+            warning,
+        });
     }
     Err(none_of(&refused).into())
 }
 
-fn reason(tracer: &dyn Tracer, asked: bool, refused: &[(&str, Unavailable)]) -> String {
-    let others: String = refused.iter().map(|refused| describe(refused) + "; ").collect();
+/// What is said where a tracer is used that may fail.
+fn warning<'a>(
+    tracer: &dyn Tracer,
+    objection: &str,
+    others: impl Iterator<Item = &'a str>,
+) -> String {
+    let name = tracer.name();
+    let others: Vec<_> = others.map(|other| format!("--tracer {other}")).collect();
+    let advice = match others.as_slice() {
+        [] => String::new(),
+        others => format!(" Take {} if it can be used.", others.join(" or ")),
+    };
+    format!("{name} may fail on this program: {objection}.{advice}")
+}
+
+fn reason(tracer: &dyn Tracer, asked: bool, passed_over: &[String]) -> String {
+    let others: String = passed_over.iter().map(|why| format!("{why}; ")).collect();
     let why = if asked { "asked for" } else { tracer.merit() };
     format!("{others}{}: {why}", tracer.name())
 }
@@ -107,7 +150,8 @@ mod tests {
     use super::*;
     use crate::{Plan, Sink, Target, Traced};
 
-    struct Pretended(&'static str, bool);
+    /// Its name, whether it works, why it does not bear a program.
+    struct Pretended(&'static str, bool, Option<&'static str>);
 
     impl Tracer for Pretended {
         fn name(&self) -> &'static str {
@@ -120,6 +164,14 @@ mod tests {
 
         fn merit(&self) -> &'static str {
             "good"
+        }
+
+        fn slowdown(&self) -> u32 {
+            1
+        }
+
+        fn objection(&self, _: &Target) -> Option<&'static str> {
+            self.2
         }
 
         fn ready(&self) -> Result<(), Unavailable> {
@@ -142,8 +194,8 @@ mod tests {
     }
 
     fn chosen(first_works: bool, name: Option<&str>) -> Result<String, String> {
-        let (fast, slow) = (Pretended("fast", first_works), Pretended("slow", true));
-        choose_of(&[&fast, &slow], name)
+        let (fast, slow) = (Pretended("fast", first_works, None), Pretended("slow", true, None));
+        choose_of(&[&fast, &slow], name, None)
             .map(|chosen| chosen.reason)
             .map_err(|error| error.to_string())
     }
@@ -169,5 +221,32 @@ mod tests {
             "expected the name of a tracer (fast, slow), found \"magic\""
         );
         assert_eq!(chosen(true, Some("qemu")).unwrap_err(), "this corun was built without qemu");
+    }
+
+    /// Of a fast tracer that does not bear the program, one between that may not work, and a slow one that does
+    /// not bear it either: the reason and the warning.
+    fn chosen_for(between_works: bool, name: Option<&str>) -> (String, Option<String>) {
+        let fast = Pretended("fast", true, Some("it is odd"));
+        let between = Pretended("between", between_works, None);
+        let slow = Pretended("slow", true, Some("it is long"));
+        let target = Target { program: "odd".into(), arguments: Vec::new() };
+        let chosen = choose_of(&[&fast, &between, &slow], name, Some(&target)).unwrap();
+        (chosen.reason, chosen.warning)
+    }
+
+    #[test]
+    fn one_that_bears_the_program_is_preferred() {
+        let reason = "fast is not used: it is odd; slow is not used: it is long; between: good";
+        assert_eq!(chosen_for(true, None), (reason.to_owned(), None));
+    }
+
+    #[test]
+    fn one_that_may_fail_is_used_with_a_warning_where_no_other_works_or_it_is_asked_for() {
+        let warning =
+            "fast may fail on this program: it is odd. Take --tracer between if it can be used.";
+        let warning = Some(warning.to_owned());
+        assert_eq!(chosen_for(true, Some("fast")), ("fast: asked for".to_owned(), warning.clone()));
+        let reason = "between cannot be used: a part is missing; fast: good";
+        assert_eq!(chosen_for(false, None), (reason.to_owned(), warning));
     }
 }

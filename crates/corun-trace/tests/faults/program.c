@@ -244,6 +244,34 @@ static void test_calls(void) {
     }
     printf("calls %d %ld\n", skipped[0], sum);
 }
+/* --- SIGTRAP, blocked and not: a mask that is set, one of a handler, one that a handler's end restores --- */
+static volatile int trapped, masked;
+static int is_masked(int signal) { sigset_t m; sigprocmask(SIG_BLOCK, 0, &m); return sigismember(&m, signal); }
+static void trap(int s, siginfo_t *i, void *c) { trapped++; masked += is_masked(SIGTRAP); }
+static void *trapped_beside(void *p) { __asm__ volatile("int3"); return (void *)(long)is_masked(SIGTRAP); }
+static void test_traps(void) {
+    on(SIGTRAP, trap, 0); on(SIGUSR1, mine, 0);
+    for (int k = 0; k < 4; k++) __asm__ volatile("int3");
+    raise(SIGTRAP); kill(getpid(), SIGTRAP);
+    sigset_t one, old, pending; sigemptyset(&one); sigaddset(&one, SIGTRAP); sigprocmask(SIG_BLOCK, &one, &old);
+    raise(SIGUSR1); raise(SIGTRAP);
+    int held = trapped, still = is_masked(SIGTRAP); sigpending(&pending);
+    int waits = sigismember(&pending, SIGTRAP) + sigismember(&pending, SIGUSR1);
+    sigprocmask(SIG_SETMASK, &old, 0);
+    int after = trapped; pthread_t t; void *there;
+    pthread_create(&t, 0, trapped_beside, 0); pthread_join(t, &there);
+    printf("traps %d %d %d %d %d %d %d %d\n", held, still, waits, after, trapped, masked, self, (int)(long)there);
+}
+/* --- a file that grows under a store --- */
+static int file; static char *mapped;
+static void grow(int s, siginfo_t *i, void *c) { count++; ftruncate(file, 4096 * (count + 1)); }
+static void test_bus(void) {
+    on(SIGBUS, grow, 0); count = 0;
+    file = memfd_create("grows", 0); mapped = mmap(0, 16 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    long sum = 0;
+    for (int k = 0; k < 8; k++) { mapped[k * 4096] += k + 1; sum += mapped[k * 4096]; }
+    printf("bus %d %ld\n", count, sum);
+}
 static void test_gather(void) {
     if (!__builtin_cpu_supports("avx2")) { printf("gather 0\n"); return; }
     on(SIGSEGV, open_next, 0); count = 0; int sum = 0;
@@ -280,6 +308,9 @@ int main(int argc, char **argv) {
     RUN("overflow", test_overflow())
     RUN("threads", test_threads())
     RUN("beaten", test_beaten(SIGUSR1))
+    RUN("sent", test_beaten(SIGSEGV); test_beaten(SIGBUS); test_beaten(SIGFPE); test_beaten(SIGILL); test_beaten(SIGTRAP))
+    RUN("traps", test_traps())
+    RUN("bus", test_bus())
     RUN("calls", test_calls())
     RUN("gather", test_gather())
     return 7;

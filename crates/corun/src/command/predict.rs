@@ -11,7 +11,7 @@ use corun_model::{CoreModel, HostCore, Suited, host_core, suited};
 use corun_predict::{Job, MemoryOf, Progress, Sampling, predict};
 use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
-use corun_trace::{SystemCall, Target, choose};
+use corun_trace::{SystemCall, Target, choose_for};
 
 use super::simulate::{timings, warning};
 use super::trace::standard_input_is_used_up;
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut caveats = core.caveats;
     caveats
         .extend(warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)));
-    let tracer = choose(arguments.tracer.as_deref())?;
+    let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     if standard_input_is_used_up()
         && (sampling.search(arguments.from_call).is_needed() || !arguments.no_measure)
@@ -121,6 +121,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let stop = interruption::flag_on_signals()?;
     arguments.say(&format!("The core: {} ({}).", core.reason, core.model.title));
     arguments.say(&format!("The tracer: {}.", tracer.reason));
+    if let Some(warning) = &tracer.warning {
+        say(warning);
+    }
     let memory = arguments.memory_of(core.is_own)?;
     let job = Job {
         target,

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::image::CommandLine;
 use super::library::{Packed, own_folder};
-use super::{session, trial};
+use super::{java, session, trial};
 use crate::{Plan, Sink, Target, TraceError, Traced, Tracer, Unavailable};
 use entries::Entries;
 
@@ -48,6 +48,15 @@ impl Tracer for DynamoRio {
 
     fn merit(&self) -> &'static str {
         "more than a hundred million instructions a second, on this machine's own core"
+    }
+
+    fn slowdown(&self) -> u32 {
+        100
+    }
+
+    /// DynamoRIO's issues 3733 and 3892, which tell of it without any client.
+    fn objection(&self, target: &Target) -> Option<&'static str> {
+        java::is_started_by(target).then_some("Java's virtual machine dies under it in some runs")
     }
 
     fn ready(&self) -> Result<(), Unavailable> {

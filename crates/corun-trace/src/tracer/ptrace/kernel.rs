@@ -12,6 +12,14 @@ use nix::unistd::Pid;
 /// The note that holds the extended state (include/uapi/linux/elf.h of Linux).
 const NT_X86_XSTATE: usize = 0x202;
 
+/// What PTRACE_O_TRACESYSGOOD adds to the signal.
+const CALL: c_int = 0x80;
+
+/// The bit of SIGTRAP in a mask of signals.
+pub(super) const TRAP: u64 = 1 << (libc::SIGTRAP - 1);
+/// How long such a mask is.
+const MASK: usize = size_of::<u64>();
+
 /// The debug register that says which of the others hold.
 const CONTROL: usize = 7;
 /// The first one does, for execution (Intel, Software Developer's Manual, volume 3, section 19.2.4).
@@ -24,6 +32,8 @@ pub(super) enum Stop {
     Stepped,
     /// It comes back from a system call, or begins.
     Returned,
+    /// It is at the begin or at the end of a system call that [`to_call`] lets it do.
+    Call,
     /// A signal's handler is about to run.
     HandlerEntered,
     /// This signal is about to be delivered.
@@ -79,6 +89,9 @@ fn stop(tid: Pid, status: c_int) -> nix::Result<Stop> {
         return Ok(Stop::Killed(libc::WTERMSIG(status)));
     }
     let signal = libc::WSTOPSIG(status);
+    if signal == libc::SIGTRAP | CALL {
+        return Ok(Stop::Call);
+    }
     Ok(match status >> 16 {
         0 if signal == libc::SIGTRAP => trap(ptrace::getsiginfo(tid)?.si_code),
         0 => Stop::Signal(signal),
@@ -103,6 +116,34 @@ fn trap(si_code: c_int) -> Stop {
 pub(super) fn step(tid: Pid, signal: c_int) -> nix::Result<()> {
     // SAFETY: no memory is touched.
     unsafe { request(libc::PTRACE_SINGLESTEP, tid, 0, signal as usize as *mut c_void) }
+}
+
+/// Lets a stopped thread do the system call that it is at, up to its begin, and then up to its end. No trap is forced
+/// on it there, as it is behind a call that is stepped.
+pub(super) fn to_call(tid: Pid) -> nix::Result<()> {
+    // SAFETY: no memory is touched.
+    unsafe { request(libc::PTRACE_SYSCALL, tid, 0, std::ptr::null_mut()) }
+}
+
+/// The signals that a stopped thread blocks.
+pub(super) fn mask(tid: Pid) -> nix::Result<u64> {
+    let mut mask = 0_u64;
+    // SAFETY: the kernel writes the mask, of this length.
+    unsafe { request(libc::PTRACE_GETSIGMASK, tid, MASK, (&raw mut mask).cast())? };
+    Ok(mask)
+}
+
+/// Sets the signals that a stopped thread blocks.
+pub(super) fn set_mask(tid: Pid, mut mask: u64) -> nix::Result<()> {
+    // SAFETY: the kernel reads the mask, of this length.
+    unsafe { request(libc::PTRACE_SETSIGMASK, tid, MASK, (&raw mut mask).cast()) }
+}
+
+/// Sends SIGTRAP to a thread.
+pub(super) fn send_trap(tid: Pid) -> nix::Result<()> {
+    // SAFETY: no memory is touched.
+    let result = unsafe { libc::syscall(libc::SYS_tkill, tid.as_raw(), libc::SIGTRAP) };
+    Errno::result(result).map(drop)
 }
 
 /// Lets a stopped thread run freely, after delivering this signal, if it is not 0.

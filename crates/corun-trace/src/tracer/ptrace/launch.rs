@@ -83,6 +83,7 @@ fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
             | Options::PTRACE_O_TRACEFORK
             | Options::PTRACE_O_TRACEVFORK
             | Options::PTRACE_O_TRACEEXEC
+            | Options::PTRACE_O_TRACESYSGOOD
             | Options::PTRACE_O_EXITKILL;
         let child = rustix::process::Pid::from_raw(leader.as_raw()).expect("a child has a number");
         let process = Process::of(child)?;

@@ -11,6 +11,7 @@ mod run;
 mod stepping;
 mod telling;
 mod thread;
+mod traps;
 mod vectors;
 
 use std::sync::atomic::AtomicBool;
@@ -38,6 +39,15 @@ impl Tracer for Ptrace {
     fn merit(&self) -> &'static str {
         "needs nothing but the kernel and is exact, for short programs and windows: every instruction \
          is a stop"
+    }
+
+    fn slowdown(&self) -> u32 {
+        250_000
+    }
+
+    fn objection(&self, target: &Target) -> Option<&'static str> {
+        let is_java = super::java::is_started_by(target);
+        is_java.then_some("Java's virtual machine is too long to be stepped")
     }
 
     fn ready(&self) -> Result<(), Unavailable> {

@@ -125,6 +125,7 @@ impl<'a> Run<'a> {
                 match stop {
                     Stop::WithGroup => return Ok(kernel::leave_stopped(tid)?),
                     Stop::Cloned => self.cloned(tid)?,
+                    Stop::Call if thread.enters_call() => return Ok(kernel::to_call(tid)?),
                     _ => thread.stopped(stop, self.program.leader, &mut self.telling)?,
                 }
             }

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use super::code::{Code, CodeCache, Kind};
 use super::kernel::{self, Stop};
 use super::telling::{Story, Telling};
+use super::traps::Traps;
 use crate::{Marker, SinkError, Stretch};
 
 /// Iterations that are stepped rather than run to the end of with a hardware breakpoint.
@@ -28,6 +29,7 @@ pub(super) struct Thread {
     runs_to: bool,
     /// Where a system call was told that a signal then put off.
     put_off: Option<u64>,
+    traps: Traps,
 }
 
 /// What the next step does, if nothing comes in between.
@@ -47,7 +49,17 @@ impl Thread {
     /// A stopped thread.
     pub(super) fn new(tid: Pid, story: Story) -> nix::Result<Self> {
         let registers = kernel::registers(tid)?;
-        Ok(Self { tid, story, signal: 0, registers, next: None, runs_to: false, put_off: None })
+        let traps = Traps::of(tid)?;
+        Ok(Self {
+            tid,
+            story,
+            signal: 0,
+            registers,
+            next: None,
+            runs_to: false,
+            put_off: None,
+            traps,
+        })
     }
 
     /// Becomes another program, in the process's first thread.
@@ -61,11 +73,18 @@ impl Thread {
         cache: &mut CodeCache,
         telling: &mut Telling<'_>,
     ) -> Result<Kind, StepError> {
+        if self.traps.is_in_call() {
+            kernel::to_call(self.tid)?;
+            return Ok(Kind::SystemCall);
+        }
         self.look_ahead(cache, telling)?;
         let kind = self.kind();
         // Before it happens: it may be the thread's last, or take long.
         if kind == Kind::SystemCall && self.signal == 0 {
             self.tell(telling)?;
+            if self.traps.begin_call(self.tid, self.registers.rax)? {
+                return Ok(kind);
+            }
         }
         let behind = self.behind_long_repetition().filter(|_| self.signal == 0);
         self.runs_to = behind.is_some_and(|behind| kernel::run_to(self.tid, behind).is_ok());
@@ -73,6 +92,11 @@ impl Thread {
             kernel::step(self.tid, std::mem::take(&mut self.signal))?;
         }
         Ok(kind)
+    }
+
+    /// Whether it is at the begin of a system call, not at its end.
+    pub(super) fn enters_call(&mut self) -> bool {
+        self.traps.enter_call()
     }
 
     /// The address behind a repeated instruction whose every iteration would take too long to step.
@@ -103,12 +127,22 @@ impl Thread {
                 }
             }
             (Stop::Returned, Kind::SystemCall) => self.done(telling)?,
-            (Stop::HandlerEntered, _) => self.next = None,
+            (Stop::Call, _) => {
+                self.done(telling)?;
+                self.traps.end_call(self.tid, self.registers.rax)?;
+            }
+            (Stop::HandlerEntered, _) => {
+                self.next = None;
+                self.traps.enter_handler(self.tid, process, self.registers.rsp)?;
+            }
             (Stop::Signal(signal), kind) => {
                 if !stays || (kind == Kind::Repeated && self.iterations() > 0) {
                     self.done(telling)?;
                 } else if self.next.as_ref().is_some_and(|next| next.told) {
                     self.put_off = Some(before.rip);
+                }
+                if self.traps.put_off(self.tid, signal)? {
+                    return Ok(());
                 }
                 let code = self.next.as_ref().and_then(|next| next.code.as_ref());
                 telling.interrupt(&mut self.story, code, signal.cast_unsigned())?;

@@ -24,7 +24,7 @@ const PROGRAM: &str = "qemu-x86_64";
 const REMARKS: [&str; 3] = [
     "Run on a core that QEMU emulates: programs that ask for its features may choose other code than on \
      this machine.",
-    "QEMU does not tell of signals.",
+    "QEMU does not tell of signals, and raises none for floating-point exceptions that a program unmasks.",
     "The addresses of prefetches are not known, and those of masked vectors are of their first lane.",
 ];
 
@@ -63,6 +63,10 @@ impl Tracer for Qemu {
 
     fn merit(&self) -> &'static str {
         "about a hundred million instructions a second, on an emulated core without AVX-512"
+    }
+
+    fn slowdown(&self) -> u32 {
+        100
     }
 
     fn ready(&self) -> Result<(), Unavailable> {

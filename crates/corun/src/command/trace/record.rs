@@ -11,8 +11,8 @@ use corun_record::{Actionable, Exit};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Conducted, Ending, FromCall, Part, Plan, Samples, SystemCall, Target, TraceError, Wish, choose,
-    conduct,
+    Conducted, Ending, FromCall, Part, Patience, Plan, Samples, SystemCall, Target, TraceError,
+    Wish, choose_for, conduct,
 };
 
 use super::Place;
@@ -76,7 +76,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
-    let chosen = choose(arguments.tracer.as_deref())?;
+    let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
     let is_pipe = !arguments.once && standard_input_is_used_up();
     let twice =
         [("--sample", arguments.sample.is_some()), ("--from-call", arguments.from_call.is_some())];
@@ -104,7 +104,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         runs_again: !arguments.once && !is_pipe,
         compares_output: arguments.output != Path::new("-"),
         options: Options { level: arguments.level, ..Options::default() },
+        patience: Patience { say, ..Patience::default() },
     };
+    if let Some(warning) = &chosen.warning {
+        say(warning);
+    }
     let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
     let wish = wish.settled(&chosen, &stop)?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::process::{Command, Stdio};
 
-use super::{TRACERS, compile_with, info, works};
+use super::{EXITS, TRACERS, assemble, info, kills_itself, run_in, works};
 use crate::common::{Outcome, Scratch, corun};
 
 const SAYS: &str = "this program: try --tracer ";
@@ -18,9 +18,10 @@ fn told(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> 
 
 #[test]
 fn a_program_that_is_killed_may_not_be_at_fault() {
-    let killed = ["sh", "-c", "kill -SEGV $$"];
+    let scratch = Scratch::new();
+    assemble(&scratch, "killed", &kills_itself(11));
+    let killed = ["./killed"];
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
-        let scratch = Scratch::new();
         let outcome = told(tracer, &scratch, &["--once"], &killed);
         assert_eq!(outcome.exit, Some(0), "{tracer}: {}", outcome.errors);
         // QEMU says first, itself, that the program died.
@@ -39,7 +40,7 @@ fn a_program_that_is_killed_may_not_be_at_fault() {
         );
     }
     let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
-    let outcome = told(tracer, &Scratch::new(), &[], &killed);
+    let outcome = told(tracer, &scratch, &[], &killed);
     assert_eq!(outcome.errors, "", "alone, it dies as well");
 }
 
@@ -104,19 +105,40 @@ fn output_is_not_lost_where_a_child_stays() {
     assert_eq!(std::io::read_to_string(output).unwrap(), "early\n");
 }
 
-/// Five instructions.
-const SMALL: &str = r#"
-#![no_std]
-#![no_main]
-core::arch::global_asm!(".globl _start", "_start:", "mov eax, 60", "mov edi, 7", "nop", "nop", "syscall");
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
-"#;
+/// A program that is linked to Java's launcher, as those of a JDK are, and returns 7.
+fn launcher(scratch: &Scratch) {
+    fs::write(scratch.file("library.c"), "int launch(void) { return 7; }").unwrap();
+    fs::write(scratch.file("main.c"), "int launch(void); int main() { return launch(); }").unwrap();
+    let library = ["-shared", "-fPIC", "-Wl,-soname,libjli.so", "-o", "libjli.so", "library.c"];
+    run_in(scratch, "cc", &library);
+    run_in(scratch, "cc", &["-o", "java", "main.c", "libjli.so", "-Wl,-rpath,$ORIGIN"]);
+}
 
-fn small(scratch: &Scratch) {
-    let flags =
-        ["-Cpanic=abort", "-Clink-arg=-nostartfiles", "-Clink-arg=-nostdlib", "-Clink-arg=-static"];
-    compile_with(scratch, "small", SMALL, &[&flags[..], &["-Crelocation-model=static"]].concat());
+#[test]
+fn java_is_traced_by_what_bears_it_and_else_warned_of() {
+    let scratch = Scratch::new();
+    launcher(&scratch);
+    let warning = "dynamorio may fail on this program: Java's virtual machine dies under it in some runs. \
+                   Take --tracer qemu";
+    if works("qemu") {
+        let mut run = corun(["trace", "--once", "--output=trace", "--", "./java"]);
+        let outcome = Outcome::of(run.current_dir(scratch.path()).stdin(Stdio::null()));
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        let is_used = |line: &str| line.contains("qemu: about a hundred million");
+        assert!(outcome.errors.lines().any(is_used), "{}", outcome.errors);
+        assert!(!outcome.errors.contains(warning), "{}", outcome.errors);
+        assert_eq!(
+            info(&scratch.file("trace"))["closing"]["ending"],
+            serde_json::json!({ "exited": 7 })
+        );
+    }
+    if works("dynamorio") {
+        let outcome = told("dynamorio", &scratch, &["--once"], &["./java"]);
+        assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
+        assert!(outcome.errors.starts_with(warning), "{}", outcome.errors);
+        let remarks = info(&scratch.file("trace"))["opening"]["remarks"].to_string();
+        assert!(remarks.contains(warning), "{remarks}");
+    }
 }
 
 /// In a namespace of mounts that ends with it.
@@ -143,7 +165,7 @@ fn without_proc(scratch: &Scratch, arguments: &[&str]) -> Option<Outcome> {
 #[test]
 fn without_proc_a_program_is_stepped_and_that_is_said() {
     let scratch = Scratch::new();
-    small(&scratch);
+    assemble(&scratch, "small", EXITS);
     let command = ["trace", "--once", "-o", "trace", "--", "./small"];
     let Some(outcome) = without_proc(&scratch, &command) else { return };
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
@@ -167,7 +189,7 @@ fn without_proc_a_program_is_stepped_and_that_is_said() {
 fn nothing_is_left_in_the_folders_of_the_user() {
     for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {
         let scratch = Scratch::new();
-        small(&scratch);
+        assemble(&scratch, "small", EXITS);
         let home = scratch.file("home");
         fs::create_dir(&home).unwrap();
         // Only root can.

@@ -105,7 +105,7 @@ pub fn bytes(path: &Path, kind: InputKind) -> io::Result<Vec<u8>> {
         return too_long(size(length));
     }
     let mut bytes = Vec::with_capacity(length as usize);
-    file.take(kind.most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Stream(file).take(kind.most.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > kind.most {
         true => too_long("more".to_owned()),
         false => Ok(bytes),
@@ -116,8 +116,26 @@ pub fn bytes(path: &Path, kind: InputKind) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If it cannot be opened, or is no file or pipe.
-pub fn stream(path: &Path) -> io::Result<File> {
-    opened(path, true)
+pub fn stream(path: &Path) -> io::Result<Stream> {
+    opened(path, true).map(Stream)
+}
+
+/// A file or pipe that is read from front to back. A file whose next byte does not exist yet is an error
+/// instead of a wait: the kernel has some, such as /proc/kmsg, that look like files on a disk.
+#[derive(Debug)]
+pub struct Stream(File);
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => InputError::NoFile {
+                pipes: true,
+                found: "a file of the kernel that has no end, whose reader waits for what comes next",
+            }
+            .into(),
+            _ => error,
+        })
+    }
 }
 
 /// A file to read at any place, or several times.
@@ -161,6 +179,7 @@ fn opened(path: &Path, pipes: bool) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
+    let is_pipe = kind.is_fifo();
     let no_file = |found| Err(InputError::NoFile { pipes, found }.into());
     match kind {
         kind if kind.is_file() => {}
@@ -176,7 +195,11 @@ fn opened(path: &Path, pipes: bool) -> io::Result<File> {
         kind if kind.is_char_device() || kind.is_block_device() => return no_file("a device"),
         _ => return no_file("something else"),
     }
-    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    // The writer of a pipe may take its time. Files on a disk never wait, and those of the kernel that do
+    // are to say so.
+    if is_pipe {
+        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    }
     Ok(file)
 }
 
@@ -258,6 +281,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_file_whose_reader_would_wait_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("note");
+        std::fs::write(&path, "x").unwrap();
+        for pipes in [false, true] {
+            let flags = fcntl_getfl(opened(&path, pipes).unwrap()).unwrap();
+            assert!(flags.contains(OFlags::NONBLOCK), "{flags:?}");
+        }
+        // What /proc/kmsg does, which only root may open, and which forgets what was read.
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(reader));
+        fcntl_setfl(&file, OFlags::NONBLOCK).unwrap();
+        assert_eq!(
+            Stream(file).read(&mut [0]).unwrap_err().to_string(),
+            "expected a file or a pipe from a program, found a file of the kernel that has no end, whose \
+             reader waits for what comes next"
+        );
     }
 
     #[test]

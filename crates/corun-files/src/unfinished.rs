@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+use crate::signals::signals_to_handle;
+
 /// More than corun ever makes at once.
 const MOST: usize = 64;
 static NAMES: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
@@ -104,10 +106,7 @@ pub fn are_handled_elsewhere() {
 }
 
 fn handle_signals() {
-    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        if is_ignored(signal) {
-            continue;
-        }
+    for signal in signals_to_handle(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM]) {
         let end = move || {
             if !HANDLED_ELSEWHERE.load(Ordering::SeqCst) {
                 remove_unfinished();
@@ -119,16 +118,6 @@ fn handle_signals() {
     }
 }
 
-/// As for a program below nohup(1).
-fn is_ignored(signal: i32) -> bool {
-    // SAFETY: asks how a signal is handled, and changes nothing.
-    unsafe {
-        let mut now: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &mut now) == 0
-            && now.sa_sigaction == libc::SIG_IGN
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,11 +126,7 @@ mod tests {
     #[test]
     fn a_signal_removes_what_has_a_temporary_name() {
         for signal in [SIGHUP, SIGINT, SIGTERM] {
-            // SAFETY: sigaction is plain data, and is only asked for.
-            let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
-            // SAFETY: as above.
-            unsafe { libc::sigaction(signal, std::ptr::null(), &mut now) };
-            if now.sa_sigaction == libc::SIG_IGN {
+            if crate::is_signal_ignored(signal) {
                 // As `nohup` starts programs: the signal ends nothing.
                 continue;
             }

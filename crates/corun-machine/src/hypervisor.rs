@@ -39,11 +39,12 @@ pub(crate) struct Trace {
 pub(crate) fn find<F: SystemFiles + ?Sized>(files: &mut F) -> Hypervisor {
     let cpuinfo = cpuinfo(files);
     let flagged = flagged(&cpuinfo);
-    let accounts: [fn(&mut F, &str) -> Named; 8] = [
+    let accounts: [fn(&mut F, &str) -> Named; 9] = [
         by_control_program,
         by_kernel_type,
         by_device_tree,
         by_platform,
+        by_partition,
         by_model,
         by_firmware,
         by_devices,
@@ -158,24 +159,52 @@ fn by_device_tree<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
             }
         }
     }
-    None
+    // The device through which QEMU hands files to its guests.
+    DEVICE_TREES.into_iter().find_map(|tree| {
+        let node = files.list(tree).into_iter().filter(|node| node.contains("fw-cfg")).min()?;
+        Some(("QEMU".to_owned(), trace(tree, node)))
+    })
 }
 
 /// POWER: `pSeries` is the platform of a partition, below which is pHyp (PowerVM) where the firmware
-/// names no other; the PlayStation 3 lets other systems run on its hypervisor alone.
+/// names no other; the PlayStation 3 lets other systems run on its hypervisor alone. Processors of
+/// SPARC's `sun4v` have a mode above the kernel's, in which a hypervisor always runs.
 fn by_platform<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
-    let (platform_line, platform) = line(cpuinfo, "platform")?;
-    let name = match platform {
-        "pSeries" => match line(cpuinfo, "machine") {
-            Some((machine, _)) if machine.contains("qemu") => {
-                return Some(("QEMU".to_owned(), trace(CPUINFO, machine)));
-            }
-            _ => "pHyp",
-        },
-        "PS3" => "PS3 hypervisor",
-        _ => return None,
-    };
-    Some((name.to_owned(), trace(CPUINFO, platform_line)))
+    let emulated = ["machine", "platform"].into_iter().filter_map(|key| line(cpuinfo, key));
+    let known = [
+        ("platform", "pSeries", "pHyp"),
+        ("platform", "PS3", "PS3 hypervisor"),
+        ("type", "sun4v", "sun4v hypervisor"),
+    ];
+    let by_name = known.iter().filter_map(|(key, word, name)| {
+        let (line, value) = line(cpuinfo, key)?;
+        (value == *word).then_some((line, *name))
+    });
+    emulated
+        .filter(|(_, value)| value.to_ascii_lowercase().contains("qemu"))
+        .map(|(line, _)| (line, "QEMU"))
+        .chain(by_name)
+        .map(|(line, name)| (name.to_owned(), trace(CPUINFO, line)))
+        .next()
+}
+
+/// The name that a partition of POWER has in its firmware, which a hypervisor gave it: pHyp (PowerVM) where
+/// the firmware also tells whether a management console (HMC) looks after it, as systemd-detect-virt and
+/// lscpu take it. QEMU names its guests, too.
+fn by_partition<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
+    DEVICE_TREES.into_iter().find_map(|tree| {
+        let file = format!("{tree}/ibm,partition-name");
+        let partition = text(files, &file)?;
+        let is_managed = files.list(tree).iter().any(|name| name == "hmc-managed?");
+        let chosen = files.list(&format!("{tree}/chosen"));
+        let is_emulated = chosen.iter().any(|name| name.starts_with("qemu,graphic-"));
+        let name = match (is_managed, is_emulated) {
+            (_, true) => "QEMU",
+            (true, false) => "pHyp",
+            (false, false) => UNKNOWN,
+        };
+        Some((name.to_owned(), trace(file, partition)))
+    })
 }
 
 /// Processors that exist in software alone.

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, ExitStatus};
 
+use corun_files::signals_to_handle;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals as Caught;
 
@@ -18,12 +19,13 @@ use crate::problem::Problem;
 pub struct Signals(Caught);
 
 impl Signals {
-    /// Catches them from now on.
+    /// Catches them from now on, but for those that corun was started with ignored: so is the command.
     ///
     /// # Errors
     /// If the system refuses the handlers.
     pub fn catch() -> Result<Self, Problem> {
-        Caught::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]).map(Self).map_err(not_watched)
+        let signals = signals_to_handle(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+        Caught::new(signals).map(Self).map_err(not_watched)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Ctrl-C and its kin: the first asks for an orderly end, the second ends corun at once.
+//!
+//! Signals that were ignored when corun started stay so, here and in the programs that it runs.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use corun_files::signals_to_handle;
 use corun_measure::execution::Interrupt;
 use corun_record::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -33,7 +36,7 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 fn handlers() -> io::Result<Interrupt> {
     let (interrupt, raise) = Interrupt::new()?;
     end_at_the_second(&Arc::default())?;
-    for signal in SIGNALS {
+    for signal in signals_to_handle(&SIGNALS) {
         signal_hook::low_level::pipe::register(signal, raise.try_clone()?)?;
     }
     Ok(interrupt)
@@ -42,8 +45,10 @@ fn handlers() -> io::Result<Interrupt> {
 /// A file at the size that the user set as the limit (ulimit -f) is an error of writing, as is a full disk,
 /// and no reason to die. Programs that corun starts do not inherit a handler.
 pub fn outlive_large_files() {
-    // Where it is refused, such a file ends corun, as it ends any program.
-    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    for signal in signals_to_handle(&[SIGXFSZ]) {
+        // Where it is refused, such a file ends corun, as it ends any program.
+        let _ = signal_hook::flag::register(signal, Arc::default());
+    }
 }
 
 /// The first signal raises the flag; one that comes when it is raised ends corun.
@@ -51,7 +56,7 @@ fn end_at_the_second(flag: &Arc<AtomicBool>) -> io::Result<()> {
     // From here on programs run that the kernel may end.
     corun_machine::count_memory_deaths();
     corun_files::are_handled_elsewhere();
-    for signal in SIGNALS {
+    for signal in signals_to_handle(&SIGNALS) {
         let is_raised = Arc::clone(flag);
         let end = move || {
             if is_raised.load(Ordering::SeqCst) {

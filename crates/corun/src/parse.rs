@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use corun_record::{excerpt, on_one_line, shown};
 
-use crate::problem::complain;
+use crate::problem::{Problem, complain};
+use crate::terminal;
 
 /// What was asked for.
 ///
@@ -15,6 +16,9 @@ use crate::problem::complain;
 pub fn command_line<T: Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         let exit = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        if !error.use_stderr() {
+            return answered(&error, exit);
+        }
         if std::env::args_os().all(|argument| excerpt(&shown(&argument)).as_str() == argument) {
             // With its colours; whether anybody listens changes nothing.
             let _ = error.print();
@@ -23,6 +27,16 @@ pub fn command_line<T: Parser>() -> Result<T, ExitCode> {
         }
         exit
     })
+}
+
+/// Help and the version are what was asked for: one that cannot be written is a failure.
+fn answered(answer: &clap::Error, exit: ExitCode) -> ExitCode {
+    let text = answer.render();
+    let shown = match terminal::has_colour() {
+        true => terminal::show_coloured(&text.ansi().to_string()),
+        false => terminal::show(&text.to_string()),
+    };
+    shown.map_or_else(|error| Problem::from(error).tell(), |()| exit)
 }
 
 /// The mistake alone, on one line: in what follows it arguments cannot be told from clap's own lines.

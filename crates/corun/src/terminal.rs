@@ -30,12 +30,13 @@ pub fn show(text: &str) -> Result<(), ExportError> {
     write(&on_lines(text))
 }
 
-/// As [`show`] of a text in corun's own colours, where the terminal wants them.
+/// As [`show`] of a text in corun's own colours, where the terminal wants them. Whoever put them in has
+/// made sure that what others wrote brings none.
 ///
 /// # Errors
 /// As [`show`].
 pub fn show_coloured(text: &str) -> Result<(), ExportError> {
-    write(&with_colours(text))
+    if has_colour() { write(&with_colours(text)) } else { show(text) }
 }
 
 /// The text with only such control sequences as set bold type and colours (SGR, ECMA-48).

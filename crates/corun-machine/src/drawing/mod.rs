@@ -6,6 +6,7 @@
 mod grid;
 mod groups;
 mod shelf;
+mod shown;
 mod summary;
 mod svg;
 
@@ -25,6 +26,8 @@ const FOLDED_ABOVE: usize = 256;
 /// `color`; the marks need no colour.
 pub fn draw(machine: &Machine, width: usize, color: bool) -> String {
     let ink = Ink { color };
+    // Every control sequence from here on is one of the ink's.
+    let machine = &shown::shown(machine);
     let mut text = summary::head(machine, &ink);
     let mut marks = Vec::new();
     for package in groups::packages(machine) {

@@ -6,6 +6,7 @@
 mod builder;
 mod captured;
 mod clocks;
+mod colours;
 mod cpus;
 mod drawing;
 mod evidence;

@@ -169,6 +169,11 @@ fn each_architecture_has_its_own_account_of_a_hypervisor() {
             "KVM",
         ),
         (&power("platform : PS3"), "x", "", "PS3 hypervisor"),
+        (&power("machine : CHRP IBM pSeries (emulated by qemu)"), "x", "", "QEMU"),
+        (&power("platform : QEMU ppce500"), "x", "", "QEMU"),
+        (&power(""), "proc/device-tree/ibm,partition-name", "lpar1\0", "unknown"),
+        (arm, "sys/firmware/devicetree/base/fw-cfg@9020000/compatible", "x", "QEMU"),
+        ("cpu : UltraSparc T2 (Niagara2)\ntype : sun4v", "x", "", "sun4v hypervisor"),
         (arm, "sys/firmware/devicetree/base/hypervisor/compatible", "xen,xen-4.11\0xen,xen", "Xen"),
         (arm, "proc/device-tree/compatible", "linux,dummy-virt", "unknown"),
         (arm, "sys/class/dmi/id/sys_vendor", "Google Compute Engine", "KVM"),
@@ -179,6 +184,25 @@ fn each_architecture_has_its_own_account_of_a_hypervisor() {
         let tree = Tree::of_cores(&[&[0]]).file("proc/cpuinfo", cpuinfo).file(file, text);
         assert_eq!(tree.machine().hypervisor.as_deref(), Some(expected), "{cpuinfo} {text}");
     }
+    for folder in ["proc/device-tree", "sys/firmware/devicetree/base"] {
+        let partition = |marks: &[&str]| {
+            let tree = Tree::of_cores(&[&[0]])
+                .file("proc/cpuinfo", power(""))
+                .file(&format!("{folder}/model"), "IBM,9009-22A\0")
+                .file(&format!("{folder}/ibm,partition-name"), "lpar1\0");
+            let marked =
+                |tree: Tree, mark: &&str| tree.file(&format!("{folder}/{mark}"), "\0\0\0\u{1}");
+            marks.iter().fold(tree, marked).machine().hypervisor
+        };
+        assert_eq!(partition(&[]).as_deref(), Some("unknown"));
+        assert_eq!(partition(&["hmc-managed?"]).as_deref(), Some("pHyp"));
+        let emulated = ["hmc-managed?", "chosen/qemu,graphic-width"];
+        assert_eq!(partition(&emulated).as_deref(), Some("QEMU"));
+    }
+    let bare = Tree::of_cores(&[&[0]]).file("proc/cpuinfo", power("platform : PowerNV"));
+    assert_eq!(bare.file("proc/device-tree/model", "IBM,9006-22P").machine().hypervisor, None);
+    let sun4u = Tree::of_cores(&[&[0]]).file("proc/cpuinfo", "cpu : x\ntype : sun4u");
+    assert_eq!(sun4u.machine().hypervisor, None);
     let metal = |product: &str| {
         let tree = Tree::of_cores(&[&[0]]).file("proc/cpuinfo", arm);
         let tree = tree.file("sys/class/dmi/id/sys_vendor", "Amazon EC2");

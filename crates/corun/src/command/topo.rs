@@ -8,7 +8,7 @@ use clap::Args;
 use corun_machine::Machine;
 use corun_machine::probe::{self, Probe, ProbeObserver, ProbedMachine};
 use corun_measure::execution::Interrupt;
-use corun_record::Exit;
+use corun_record::{Exit, on_lines};
 use corun_report::Destination;
 
 use crate::problem::{Problem, code};
@@ -65,7 +65,7 @@ fn json(machine: &Machine, probe: Option<&Probe>) -> String {
 fn drawing(machine: &Machine, probe: Option<&Probe>) -> String {
     let columns = terminal::columns();
     let mut text = corun_machine::draw(machine, columns, terminal::has_colour());
-    text.extend(probe.map(|probe| probe::describe(probe, columns)));
+    text.extend(probe.map(|probe| on_lines(&probe::describe(probe, columns)).into_owned()));
     text
 }
 

@@ -85,7 +85,12 @@ fn a_table_that_does_not_fit_on_the_disk_is_not_lost_either() {
 #[test]
 fn a_reader_who_has_seen_enough_is_no_failure() {
     let scratch = Scratch::new();
-    for arguments in [&["topo"][..], &["measure", "--blocks=2", "--arms=free", "--", "true"]] {
+    for arguments in [
+        &["topo"][..],
+        &["--help"],
+        &["--version"],
+        &["measure", "--blocks=2", "--arms=free", "--", "true"],
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let outcome = Outcome::of(corun(arguments).stdout(writer));
@@ -101,6 +106,24 @@ fn a_drawing_that_cannot_be_written_is_a_failure() {
     corun: could not write "standard output": No space left on device (os error 28)
       Free some room there, or name another place.
     "#);
+}
+
+/// It is what was asked for, as is any other answer.
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    let said = Outcome::of(corun(["topo"]).stdout(full_disk())).told(Scratch::new().path());
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["help", "topo"],
+        &["--version"],
+        &["-V"],
+        &["measure", "--help"],
+    ] {
+        let outcome = Outcome::of(corun(arguments).stdout(full_disk()));
+        assert_eq!(outcome.told(Scratch::new().path()), said, "{arguments:?}");
+        assert_eq!(Outcome::of(&mut corun(arguments)).exit, Some(0), "{arguments:?}");
+    }
 }
 
 fn full_disk() -> File {

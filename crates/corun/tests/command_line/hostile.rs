@@ -172,9 +172,12 @@ fn nothing_that_a_user_or_a_file_says_steers_a_terminal() {
         ),
         ("sys/devices/system/clocksource/clocksource0/current_clocksource", "\u{1b}[31mtsc\r\n"),
         ("proc/cmdline", "nosmt=\u{1b}]0;x\u{7} \u{202e}\n"),
+        ("sys/hypervisor/type", "\u{1b}[31mhyp\n"),
+        ("sys/devices/system/cpu/smt/control", "\u{1b}[31mon\n"),
+        ("sys/devices/system/cpu/cpu1/topology/physical_package_id", "\u{1b}[31m0\n"),
         (
             "proc/cpuinfo",
-            "processor : 0\nmodel name : E\u{1b}]0;x\u{7}vil\u{202e} \u{9b}2J\nflags : hypervisor\n",
+            "processor : 0\nmodel name : \u{1b}[31mE\u{1b}]0;x\u{7}vil\u{202e} \u{9b}2J\nflags : hypervisor\n",
         ),
     ] {
         let path = tree.join(file);

@@ -1,6 +1,6 @@
 //! Ctrl-C and worse: finished blocks are kept, and no worker survives corun.
 
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
 use corun_record::{Document, Run, StopReason};
@@ -58,6 +58,49 @@ fn an_interrupted_warm_up_says_so() {
         start(corun(["measure", "--arms=spread", "--cores=1", "--warmup=1"]).arg("--").arg(script));
     wait_until("the first run", || counted_runs::begun(&scratch) > 0);
     assert_eq!(ended_by(corun, Signal::INT).exit, Some(5));
+}
+
+/// As below nohup(1), and in the background of a shell without job control.
+#[test]
+fn what_was_ignored_from_the_start_interrupts_nothing() {
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
+        let scratch = Scratch::new();
+        let wait = format!("{SHOW_IGNORED} > \"$folder/ignored\"\n{WAIT_TO_GO}");
+        let script = counted_runs::script(&scratch, 1, &wait);
+        let mut command = measure_one_worker(FEWEST);
+        let corun = start(ignoring(&mut command, signal).arg("--").arg(script));
+        wait_until("the second run", || counted_runs::begun(&scratch) > 1);
+        kill_process(Pid::from_child(&corun), signal).expect("corun runs");
+        std::fs::write(scratch.file("go"), "").unwrap();
+        let outcome = Outcome::from(corun.wait_with_output().expect("corun ends"));
+
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{signal:?}");
+        assert!(!outcome.output.contains("PARTIAL"), "{}", outcome.output);
+        assert!(is_ignored(signal, &scratch.read("ignored")), "{signal:?}");
+    }
+}
+
+/// Shell that waits for a file, and shell that says which signals the programs it starts ignore.
+pub const WAIT_TO_GO: &str = "until [ -e \"$folder/go\" ]; do :; done";
+pub const SHOW_IGNORED: &str = "grep SigIgn /proc/self/status";
+
+/// The command, started with a signal ignored.
+pub fn ignoring(command: &mut Command, signal: Signal) -> &mut Command {
+    let number = signal.as_raw();
+    // SAFETY: sets a plain disposition between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            libc::signal(number, libc::SIG_IGN);
+            Ok(())
+        })
+    }
+}
+
+/// Whether [`SHOW_IGNORED`] has named a signal.
+pub fn is_ignored(signal: Signal, shown: &str) -> bool {
+    let mask = shown.trim().rsplit(['\t', ' ']).next().expect("a mask");
+    let mask = u64::from_str_radix(mask, 16).unwrap_or_else(|_| panic!("no mask: {shown:?}"));
+    mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
 #[test]

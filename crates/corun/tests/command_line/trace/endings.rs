@@ -2,12 +2,12 @@
 
 use std::os::unix::process::CommandExt;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::json;
 
 use super::{TRACERS, check, compile, info, trace, works};
 use crate::common::{Outcome, Scratch, corun, wait_until};
-use crate::interruption::start;
+use crate::interruption::{SHOW_IGNORED, WAIT_TO_GO, ignoring, is_ignored, start};
 
 #[test]
 fn a_program_that_is_killed_keeps_its_trace() {
@@ -44,6 +44,28 @@ fn a_program_that_the_user_stops_keeps_its_trace() {
             assert!(info["instructions"].as_u64() > Some(50_000), "{tracer}: {info}");
             check(&scratch.file("trace"));
         }
+    }
+}
+
+/// As below nohup(1).
+#[test]
+fn a_signal_that_was_ignored_from_the_start_ends_no_trace() {
+    for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
+        let scratch = Scratch::new();
+        let script = format!("folder=.; echo > begun; {WAIT_TO_GO}; kill -HUP $$; {SHOW_IGNORED}");
+        let mut command = trace(tracer, &scratch);
+        let corun = start(ignoring(&mut command, Signal::HUP).args(["sh", "-c", &script]));
+        wait_until("the program", || scratch.file("begun").exists());
+        kill_process(Pid::from_child(&corun), Signal::HUP).expect("corun runs");
+        std::fs::write(scratch.file("go"), "").unwrap();
+        let outcome = Outcome::from(corun.wait_with_output().expect("corun ends"));
+        assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{tracer}");
+        // DynamoRIO and QEMU keep it for the program alone.
+        let are_children_as_without = tracer == "ptrace";
+        let of_child = is_ignored(Signal::HUP, &outcome.output);
+        assert!(of_child || !are_children_as_without, "{tracer}: {}", outcome.output);
+        let info = info(&scratch.file("trace"));
+        assert_eq!(info["closing"]["ending"], json!({ "exited": 0 }), "{tracer}");
     }
 }
 

@@ -1,0 +1,38 @@
+//! Signals that were ignored when this program started.
+//!
+//! nohup(1) ignores SIGHUP, and a shell without job control ignores SIGINT and SIGQUIT in what it runs in the
+//! background. A handler would undo that, here and in every program that is started from here.
+
+/// Whether a signal is ignored. Before a handler is installed, that is how this program was started: whoever
+/// installs one asks first, and leaves an ignored signal as it is.
+pub fn is_signal_ignored(signal: i32) -> bool {
+    // SAFETY: sigaction is plain data, and the call changes nothing without a new one.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Those of the signals that were not ignored when this program started.
+pub fn signals_to_handle(signals: &[i32]) -> impl Iterator<Item = i32> {
+    signals.iter().copied().filter(|signal| !is_signal_ignored(*signal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_signal_gets_no_handler() {
+        // Used by no test of this process.
+        let [ignored, plain] = [libc::SIGURG, libc::SIGWINCH];
+        // SAFETY: plain dispositions of signals that nobody sends.
+        unsafe {
+            libc::signal(ignored, libc::SIG_IGN);
+            libc::signal(plain, libc::SIG_DFL);
+        }
+        assert!(is_signal_ignored(ignored) && !is_signal_ignored(plain));
+        assert_eq!(signals_to_handle(&[ignored, plain]).collect::<Vec<_>>(), [plain]);
+    }
+}

@@ -17,13 +17,26 @@ pub use text::text;
 /// If the file named by `CORUN_SKIPS` cannot be appended to: a skip must not get lost.
 pub fn skip(name: &str, reason: &str) {
     eprintln!("SKIPPED {name}: {reason}");
-    if let Some(path) = std::env::var_os("CORUN_SKIPS") {
+    append("CORUN_SKIPS", &format!("{name}\t{reason}\n"));
+}
+
+/// Counts one more of something that the summary of `scripts/test` reports, such as a boot that was repeated.
+///
+/// # Panics
+/// If the file named by `CORUN_COUNTS` cannot be appended to.
+pub fn count(what: &str) {
+    append("CORUN_COUNTS", &format!("{what}\n"));
+}
+
+/// Appends a line to the file that a variable names, if there is one.
+fn append(variable: &str, line: &str) {
+    if let Some(path) = std::env::var_os(variable) {
         std::fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(&path)
-            .and_then(|mut file| file.write_all(format!("{name}\t{reason}\n").as_bytes()))
-            .expect("the file named by CORUN_SKIPS takes a line");
+            .and_then(|mut file| file.write_all(line.as_bytes()))
+            .unwrap_or_else(|error| panic!("{variable} names a file that takes no line: {error}"));
     }
 }
 

@@ -1,8 +1,8 @@
 //! A program with threads, to see where corun puts them: `threads KIND WORKERS CPU,CPU,...`
 //!
 //! KIND says how many threads there are and who of them works. The program ends when all are where
-//! they belong: worker i on the i-th CPU only, or, where corun cannot know the workers, every
-//! thread on all of these CPUs. Until then it waits, and corun's `--timeout` is what ends it.
+//! they belong: the workers on these CPUs, one each, or, where corun cannot know the workers, every
+//! thread on all of these CPUs. Which worker has which CPU is open: idle cores come first. Until then it waits, and corun's `--timeout` is what ends it.
 
 use std::process::ExitCode;
 use std::thread;
@@ -67,14 +67,16 @@ fn are_in_place(first_worker: usize, cpus: &[u32], one_by_one: bool) -> bool {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
     threads.sort_unstable();
-    let is_on = |thread: i32, wanted: CpuSet| {
-        Affinity::of(thread).is_ok_and(|affinity| affinity.cpus() == wanted)
-    };
+    let mask = |&thread: &i32| Affinity::of(thread).map(|affinity| affinity.cpus());
     if one_by_one {
-        let mut workers = threads[first_worker..].iter().zip(cpus);
-        workers.all(|(&thread, &cpu)| is_on(thread, [cpu].into()))
+        let masks: Vec<CpuSet> = threads[first_worker..].iter().flat_map(mask).collect();
+        let mut found: Vec<u32> = masks.iter().flat_map(CpuSet::iter).collect();
+        let mut wanted = cpus.to_vec();
+        (found.sort_unstable(), wanted.sort_unstable());
+        masks.len() == wanted.len() && found == wanted
     } else {
-        threads.iter().all(|&thread| is_on(thread, cpus.iter().copied().collect()))
+        let all: CpuSet = cpus.iter().copied().collect();
+        threads.iter().all(|thread| mask(thread).is_ok_and(|found| found == all))
     }
 }
 

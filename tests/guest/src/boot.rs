@@ -48,7 +48,10 @@ impl Guest {
                 Attempt::Frozen(console) if attempts == ATTEMPTS => {
                     return Err(BootError::Frozen { attempts, console });
                 }
-                Attempt::Frozen(_) => eprintln!("the guest froze; booting it again"),
+                Attempt::Frozen(_) => {
+                    eprintln!("the guest froze; booting it again");
+                    corun_testing::count("boots repeated because the guest froze");
+                }
             }
         }
     }

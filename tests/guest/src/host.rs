@@ -88,10 +88,13 @@ impl Host {
         let lock = File::create(cache.join("lock"))?;
         lock.lock()?;
         let kernel = kernel::obtain(&cache)?;
-        let corun = program::build(&cache, "corun", "corun")?;
-        let kill_at_step = program::build(&cache, env!("CARGO_PKG_NAME"), "kill-at-step")?;
-        let initramfs = initramfs::base(&busybox, &corun, &cache)?;
+        let target = cache.parent().unwrap_or(&cache);
+        let corun = program::corun(target, &cache)?;
+        let kill_at_step = program::own("kill-at-step", &cache)?;
+        let libraries = corun.libraries.union(&kill_at_step.libraries);
+        let initramfs = initramfs::base(&busybox, &corun.path, libraries, &cache)?;
         let cores = crate::pinning::one_cpu_per_core(Path::new("/"))?;
+        let kill_at_step = kill_at_step.path;
         Ok(Self { qemu, busybox, kernel, initramfs, kill_at_step, cores })
     }
 }

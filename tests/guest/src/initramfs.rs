@@ -15,14 +15,22 @@ use crate::Scenario;
 const INIT: &str = include_str!("init");
 const USERS: &str = "root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n";
 
-/// Writes the archive that all guests share into `cache`.
-pub(crate) fn base(busybox: &Path, corun: &Path, cache: &Path) -> io::Result<PathBuf> {
+/// Writes the archive that all guests share into `cache`; libraries lie where they do on the host.
+pub(crate) fn base<'l>(
+    busybox: &Path,
+    corun: &Path,
+    libraries: impl Iterator<Item = &'l PathBuf>,
+    cache: &Path,
+) -> io::Result<PathBuf> {
     let tree = Tree::new(cache)?;
     for folder in ["bin", "proc", "sys", "dev", "tmp", "results"] {
         fs::create_dir(tree.root().join(folder))?;
     }
     tree.copy(busybox, "bin/busybox")?;
     tree.copy(corun, "bin/corun")?;
+    for library in libraries {
+        tree.copy(library, &library.to_string_lossy()[1..])?;
+    }
     tree.write("init", INIT)?;
     tree.write("etc/passwd", USERS)?;
     let unfinished = cache.join("initramfs.unfinished");

@@ -500,7 +500,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         insta::assert_snapshot!(
             found[0].sentence,
-            @"Other work ran on the workers' CPUs, and a worker waited for its CPU: spread in 2 of 2 samples, for up to 60.0 % of its time."
+            @"Other work ran on the workers' CPUs, and a worker waited for its CPU: spread in 2 of 2 samples, for up to 60 % of its time."
         );
     }
 

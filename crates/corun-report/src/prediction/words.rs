@@ -77,7 +77,7 @@ mod tests {
         31 % do work: an operation is renamed in them.
         9.7 % are lost while the oldest operation is a load on its way from the first-level cache.
         3.9 % are lost while the oldest operation has its operands and waits for a port (integer).
-        0.7 % are lost to the rest: registers, serializing.
+        0.71 % are lost to the rest: registers, serializing.
         ");
     }
 

@@ -104,7 +104,8 @@ impl Guest {
     pub(crate) fn qemu_arguments(&self) -> Vec<String> {
         let Shape { sockets, cores, threads } = self.shape;
         let shape = format!("{},sockets={sockets},cores={cores},threads={threads}", self.cpus());
-        let kernel_arguments = ["console=ttyS0", "quiet", "panic=-1"]
+        // On a busy host an emulated timer is late, and the kernel would give up on it.
+        let kernel_arguments = ["console=ttyS0", "quiet", "panic=-1", "no_timer_check"]
             .into_iter()
             .chain(self.kernel_arguments.iter().map(String::as_str))
             .collect::<Vec<_>>()
@@ -138,7 +139,7 @@ mod tests {
         for expected in [
             "-smp 24,sockets=2,cores=3,threads=4",
             "-cpu Skylake-Client,-cx16",
-            "panic=-1 mitigations=auto,nosmt",
+            "no_timer_check mitigations=auto,nosmt",
         ] {
             assert!(arguments.contains(expected), "expected {expected} in {arguments}");
         }

@@ -3,6 +3,8 @@
 
 #[path = "build/dynamorio.rs"]
 mod dynamorio;
+#[path = "build/patches.rs"]
+mod patches;
 #[path = "build/qemu.rs"]
 mod qemu;
 

@@ -26,6 +26,9 @@ pub struct Measured {
     /// What was found of the machine in the place of fields of the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory: BTreeMap<String, f64>,
+    /// Whether fields of the model are set so that this is predicted as it was: its error says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fitted: bool,
 }
 
 /// A program that executes so much more or less is another one.
@@ -42,6 +45,7 @@ impl Measured {
             kernel_share: value(Metric::KernelShare),
             crowded: runs.iter().filter_map(|run| run.crowded).max_by(f64::total_cmp),
             memory: prediction.core.memory.iter().map(|it| (it.field.clone(), it.value)).collect(),
+            fitted: false,
         })
     }
 
@@ -120,6 +124,7 @@ mod tests {
             kernel_share: None,
             crowded: Some(0.01),
             memory: [("hierarchy.main.nanoseconds".to_owned(), 110.0)].into(),
+            fitted: true,
         }
     }
 

@@ -146,9 +146,15 @@ fn curves(points: &[&Row]) -> String {
         writeln!(text, "| `{}` | {unit} {line}", row.program.name)
             .expect("a string takes everything");
     }
-    let errors: Vec<f64> = points.iter().filter_map(|row| row.error()).collect();
+    let (fitted, others): (Vec<&Row>, Vec<&Row>) = points.iter().partition(|row| row.is_fitted());
+    let errors: Vec<f64> = others.iter().filter_map(|row| row.error()).collect();
     let near = errors.iter().filter(|&&error| error <= POINT).count();
-    writeln!(text, "\n{near} of {} points are within {:.0} %.", errors.len(), 100.0 * POINT)
+    let left_out = match fitted.len() {
+        0 => String::new(),
+        count => format!(", without the {count} that fields of the model were fitted to"),
+    };
+    let (of, percent) = (errors.len(), 100.0 * POINT);
+    writeln!(text, "\n{near} of {of} points are within {percent:.0} %{left_out}.")
         .expect("a string takes everything");
     text
 }
@@ -331,6 +337,7 @@ mod tests {
             kernel_share: None,
             crowded: Some(0.02),
             memory: [("hierarchy.l3.others".to_owned(), 1.5)].into(),
+            fitted: false,
         }
     }
 
@@ -354,6 +361,7 @@ mod tests {
             row("gzip", Side::Tuned, outcome(Some(measured()))),
             row("zstd", Side::Tuned, outcome(Some(in_kernel))),
             row("chase", Side::Memory, outcome(Some(measured()))),
+            row("tlb", Side::Memory, outcome(Some(Measured { fitted: true, ..measured() }))),
         ];
         let recorded = Recorded {
             machine: "another processor".to_owned(),
@@ -373,7 +381,7 @@ mod tests {
             "| `zstd` | 200 | - | 100 | not predicted: 23 % of its time in the kernel | 2.00 |",
             "| `chase` | a load | 45.00 | 50.00 | **0.90** (0.89 to 0.91) | 2 % | 1.5 | - |",
             "Mean error 10.0 %, largest 10.0 %, of 1 programs; the aim is 8 %. 1 of them had the core",
-            "1 of 1 points are within 10 %.",
+            "1 of 1 points are within 10 %, without the 1 that fields of the model were fitted to.",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }

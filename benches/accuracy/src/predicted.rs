@@ -51,6 +51,11 @@ impl Row {
         self.ratio().map(|ratio| (ratio.value - 1.0).abs())
     }
 
+    /// Whether fields of the model are set so that this one is predicted as it was.
+    pub fn is_fitted(&self) -> bool {
+        self.measured().is_some_and(|measured| measured.fitted)
+    }
+
     /// What was measured.
     pub fn measured(&self) -> Option<&Measured> {
         self.outcome.as_ref().ok()?.measured.as_ref()

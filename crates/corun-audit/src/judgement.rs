@@ -20,7 +20,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// Why a verdict is what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub(crate) enum Reason {
     /// The figure is clear.
     Clear,
     /// There were too few rounds.
@@ -33,7 +33,7 @@ pub enum Reason {
 
 impl Reason {
     /// The reason as a sentence; `None` for a clear verdict.
-    pub fn sentence(self) -> Option<String> {
+    pub(crate) fn sentence(self) -> Option<String> {
         Some(match self {
             Self::Clear => return None,
             Self::TooFewRounds => format!("It takes {FEWEST_ROUNDS} rounds to settle anything."),
@@ -75,7 +75,7 @@ impl Scale {
 }
 
 /// The mean of a figure with its interval; `None` below two values.
-pub fn estimate(metric: Metric, values: &[f64], level: f64) -> Option<Estimate> {
+pub(crate) fn estimate(metric: Metric, values: &[f64], level: f64) -> Option<Estimate> {
     let scale = Scale::of(metric);
     let scaled: Vec<f64> = values.iter().map(|&value| scale.there(value)).collect();
     let mean = paired(&scaled, level)?;
@@ -92,7 +92,7 @@ pub fn estimate(metric: Metric, values: &[f64], level: f64) -> Option<Estimate> 
 }
 
 /// The verdict on the readings of one figure.
-pub fn judge(readings: &[&Reading], bound: AuditBound) -> (AuditVerdict, Reason) {
+pub(crate) fn judge(readings: &[&Reading], bound: AuditBound) -> (AuditVerdict, Reason) {
     let Some(metric) = readings.first().map(|reading| reading.figure.metric) else {
         return (AuditVerdict::Inconclusive, Reason::TooFewRounds);
     };

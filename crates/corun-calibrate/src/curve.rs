@@ -107,7 +107,7 @@ fn search<E>(
         }
         match edge(&near, found.middle()) {
             Some((last, first)) if first - last < width => {
-                (found.last, found.first) = (last, first)
+                (found.last, found.first) = (last, first);
             }
             _ => break,
         }

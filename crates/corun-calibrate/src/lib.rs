@@ -3,6 +3,7 @@
 //! Code of known shape runs in a loop; a chain of dependent multiplications beside it tells how long a
 //! cycle is. What cannot be measured stays that of the nearest model, and is said to.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+#![warn(unreachable_pub)]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod apart;

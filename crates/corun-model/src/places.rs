@@ -20,19 +20,19 @@ pub(super) struct Places {
 
 impl Places {
     /// Of a document.
-    pub fn of(table: &DeTable<'_>) -> Self {
+    pub(crate) fn of(table: &DeTable<'_>) -> Self {
         let mut places = Self::default();
         places.add_table("", table);
         places
     }
 
     /// Of a model that is in no file: it is taken to have every field.
-    pub fn all() -> Self {
+    pub(crate) fn all() -> Self {
         Self { has_all: true, ..Self::default() }
     }
 
     /// Where a field begins, in bytes; where it is missing, where the table begins that lacks it.
-    pub fn byte(&self, path: &str) -> usize {
+    pub(crate) fn byte(&self, path: &str) -> usize {
         let mut path = path;
         loop {
             match (self.bytes.get(path), path.rsplit_once('.')) {
@@ -44,17 +44,17 @@ impl Places {
     }
 
     /// Whether the file has the field.
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.has_all || self.bytes.contains_key(path)
     }
 
     /// The paths of all fields.
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.bytes.keys().map(String::as_str)
     }
 
     /// Paths of texts that could steer a terminal, with the texts on one line.
-    pub fn unprintable(&self) -> &[(String, String)] {
+    pub(crate) fn unprintable(&self) -> &[(String, String)] {
         &self.unprintable
     }
 

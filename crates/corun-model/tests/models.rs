@@ -30,12 +30,25 @@ fn a_model_that_counts_as_validated_agrees_with_what_was_published() {
 }
 
 #[test]
-fn every_policy_has_a_source_and_the_shared_ones_without_one_say_so() {
+fn every_policy_names_a_source_of_its_model() {
     for model in corun_model::all().unwrap() {
         let sharings = model.sharings();
         assert!(sharings.len() > 15, "{}", model.name);
-        assert!(sharings.iter().all(|(_, sharing)| !sharing.source.is_empty()), "{}", model.name);
+        for (path, sharing) in sharings {
+            let first =
+                sharing.source.split(|it: char| !(it.is_alphanumeric() || "-_".contains(it)));
+            let source = first.into_iter().next().unwrap_or_default();
+            assert!(model.sources.contains_key(source), "{}: {path}: {source}", model.name);
+        }
     }
+}
+
+#[test]
+fn a_policy_without_a_source_is_refused() {
+    let text = example();
+    let sharing = text.lines().find(|line| line.starts_with("sharing = { policy = ")).unwrap();
+    let told = told(sharing, "sharing = { policy = \"shared\", source = \"\" }");
+    assert!(told.contains("sharing.source"), "{told}");
 }
 
 #[test]
@@ -43,10 +56,11 @@ fn the_ports_of_a_timing_table_are_the_models() {
     for model in corun_model::all().unwrap() {
         let schedulers = model.back.schedulers.iter().flat_map(|it| &it.ports);
         let known: Vec<&String> = schedulers.chain(&model.back.units).collect();
-        // A table is a file of its own, which a model may name before it is there.
-        let Ok(table) = TimingTable::named(&model.timing) else { continue };
-        for port in table.ports() {
-            assert!(known.iter().any(|it| *it == port), "{}: {port}", model.name);
+        for name in std::iter::once(&model.timing).chain(&model.overlays) {
+            let table = TimingTable::named(name).unwrap();
+            for port in table.ports() {
+                assert!(known.iter().any(|it| *it == port), "{}: {name}: {port}", model.name);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A program is traced, its windows are simulated, and what they take is extrapolated to the whole run;
 //! beside it stands what the same program takes on this machine without a tracer.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+#![warn(unreachable_pub)]
 
 mod error;
 mod estimate;

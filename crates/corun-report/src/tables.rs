@@ -18,7 +18,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// With cells that neither steer a terminal nor break their line.
-    pub fn plain(&self) -> Self {
+    pub(crate) fn plain(&self) -> Self {
         let plain = |row: &Vec<String>| row.iter().map(|cell| on_one_line(cell)).collect();
         Self { header: plain(&self.header), rows: self.rows.iter().map(plain).collect() }
     }
@@ -57,7 +57,7 @@ pub(crate) struct RateScale {
 }
 
 impl RateScale {
-    pub fn of(run: &Run) -> Self {
+    pub(crate) fn of(run: &Run) -> Self {
         let rates = run.observations.iter().filter(|seen| seen.metric == Metric::Throughput);
         let largest = rates.map(|seen| seen.estimate.value).fold(0.0, f64::max);
         let (factor, prefix) = match largest {
@@ -69,7 +69,7 @@ impl RateScale {
         Self { factor, unit: format!("{prefix}{}/s", run.workload.operation) }
     }
 
-    pub fn show(&self, rate: f64) -> String {
+    pub(crate) fn show(&self, rate: f64) -> String {
         three_digits(rate * self.factor)
     }
 }

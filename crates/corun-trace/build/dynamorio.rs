@@ -8,12 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::patches::{self, PATCHES};
 use super::{compiler, pack, run, variable};
 
 const CLIENT: &str = "clients/dynamorio";
 const NEEDED: &str = "cmake, make and a C compiler";
 /// What the client is linked with, in this order.
-const EXTENSIONS: [&str; 4] = ["drutil_static", "drreg_static", "drmgr_static", "drcontainers"];
+/// All of them are under the BSD licence; `drutil` and `drwrap` are not, and have no place here.
+const EXTENSIONS: [&str; 3] = ["drreg_static", "drmgr_static", "drcontainers"];
 /// Annotations among them: DynamoRIO would take those for Valgrind, which V8's code holds, for its own, and
 /// put code in their place that is not the program's.
 const LEFT_OUT: [&str; 7] = [
@@ -26,95 +28,6 @@ const LEFT_OUT: [&str; 7] = [
     "DEBUG",
 ];
 
-/// A place in DynamoRIO's source that is replaced.
-struct Mend {
-    file: &'static str,
-    faulty: &'static str,
-    sound: &'static str,
-}
-
-const MENDS: [Mend; 5] =
-    [WRITTEN_CODE, FRAGMENT_FIELD, FRAGMENT_TOLD, FRAGMENT_NOTED, FRAGMENT_FORGOTTEN];
-
-/// Where a program writes to a page that code was executed from, DynamoRIO goes on with the next block as if
-/// the registers were the program's; those that a client has borrowed are not, and the client must know that
-/// the block ends. As for a signal, the whole state has to be translated, not the place alone.
-const WRITTEN_CODE: Mend = Mend {
-    file: "core/unix/signal.c",
-    faulty: "
-            translated_pc = recreate_app_pc(dcontext, instr_cache_pc, f);
-            ASSERT(translated_pc != NULL);
-            d_r_mutex_unlock(&thread_initexit_lock);
-        }
-
-        next_pc =
-            handle_modified_code(dcontext, instr_cache_pc, translated_pc, target, f);
-",
-    sound: "
-            d_r_mutex_unlock(&thread_initexit_lock);
-            translate_sigcontext(dcontext, uc, true, f);
-            translated_pc = (app_pc)SIGCXT_FROM_UCXT(uc)->SC_XIP;
-        }
-
-        next_pc =
-            handle_modified_code(dcontext, instr_cache_pc, translated_pc, target, f);
-",
-};
-
-/// To translate a fault, DynamoRIO instruments the block a second time. A client whose instrumentation
-/// changes with time must know which code it is to make again: `corun_fragment_being_translated` says where
-/// that code lies. (Stored translations would be the other way; from them `drreg` restores registers and flags
-/// wrongly.)
-const FRAGMENT_FIELD: Mend = Mend {
-    file: "core/globals.h",
-    faulty: "
-    app_pc last_special_xl8;
-",
-    sound: "
-    app_pc last_special_xl8;
-    cache_pc fragment_being_translated;
-",
-};
-const FRAGMENT_TOLD: Mend = Mend {
-    file: "core/translate.c",
-    faulty: "
-static recreate_success_t
-recreate_app_state_internal(dcontext_t *tdcontext, priv_mcontext_t *mcontext,
-",
-    sound: "
-DR_API cache_pc
-corun_fragment_being_translated(void *drcontext)
-{
-    return ((dcontext_t *)drcontext)->client_data->fragment_being_translated;
-}
-
-static recreate_success_t
-recreate_app_state_internal(dcontext_t *tdcontext, priv_mcontext_t *mcontext,
-",
-};
-const FRAGMENT_NOTED: Mend = Mend {
-    file: "core/translate.c",
-    faulty: "
-        /* Whether a bb or trace, this routine will recreate the entire ilist. */
-        if (f == NULL) {
-            ilist = recreate_fragment_ilist(tdcontext, mcontext->pc,",
-    sound: "
-        tdcontext->client_data->fragment_being_translated =
-            f == NULL ? NULL : FCACHE_ENTRY_PC(f);
-        if (f == NULL) {
-            ilist = recreate_fragment_ilist(tdcontext, mcontext->pc,",
-};
-const FRAGMENT_FORGOTTEN: Mend = Mend {
-    file: "core/translate.c",
-    faulty: "
-        if (ilist == NULL && (f == NULL || FRAGMENT_TRANSLATION_INFO(f) == NULL)) {
-            /* It is problematic",
-    sound: "
-        tdcontext->client_data->fragment_being_translated = NULL;
-        if (ilist == NULL && (f == NULL || FRAGMENT_TRANSLATION_INFO(f) == NULL)) {
-            /* It is problematic",
-};
-
 pub(super) fn build(out: &Path) {
     println!("cargo::rerun-if-env-changed=CORUN_DYNAMORIO_SOURCE");
     let built = dynamorio(&out.join("dynamorio"));
@@ -126,18 +39,17 @@ pub(super) fn build(out: &Path) {
 }
 
 /// Builds DynamoRIO in a folder, where an earlier build stays valid as long as its source, what is left out
-/// and what is mended are the same.
+/// and the patches are the same.
 fn dynamorio(folder: &Path) -> PathBuf {
     let stamp = folder.join("built-from");
     let source = source();
-    let sound: String = MENDS.iter().map(|mend| mend.sound).collect();
-    let wanted = format!("{} without {} with{sound}", source.display(), LEFT_OUT.join(", "));
+    let wanted = format!("{} without {} with {PATCHES:?}", source.display(), LEFT_OUT.join(", "));
     if fs::read_to_string(&stamp).is_ok_and(|built| built == wanted) {
         return folder.to_owned();
     }
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let source = mended(&source, folder);
+    let source = patched(&source, folder);
     let mut configure = Command::new("cmake");
     configure
         .current_dir(folder)
@@ -156,17 +68,17 @@ fn dynamorio(folder: &Path) -> PathBuf {
     folder.to_owned()
 }
 
-/// A copy of the source in a folder, mended: other packages may be built from the one that is there.
-fn mended(source: &Path, folder: &Path) -> PathBuf {
+/// A patched copy of the source in a folder: other packages may be built from the one that is there.
+fn patched(source: &Path, folder: &Path) -> PathBuf {
     let copy = folder.join("source");
     run(Command::new("cp").args(["-R", "--"]).arg(source).arg(&copy), "cp");
-    for Mend { file, faulty, sound } in MENDS {
-        let file = copy.join(file);
+    for patch in &PATCHES {
+        let file = copy.join(patch.file);
         let text =
             fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert_eq!(text.matches(faulty).count(), 1, "{}: expected, once:{faulty}", file.display());
-        fs::write(&file, text.replace(faulty, sound))
+        let patched = patches::apply(patch, &text)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        fs::write(&file, patched).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
     copy
 }

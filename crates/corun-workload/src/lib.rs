@@ -2,6 +2,7 @@
 //! can be measured without bringing a program along. Each is one file below `registry/` and
 //! describes itself; none of them looks at a clock, since timing belongs to the caller.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
+#![warn(unreachable_pub)]
 
 mod about;
 mod available;

@@ -14,6 +14,7 @@ mod progress;
 mod seed;
 mod terminal;
 mod values;
+mod version;
 
 use std::process::ExitCode;
 
@@ -23,7 +24,8 @@ use command::Command;
 
 /// Measures what sharing a core (SMT, hyper-threading) does to a program.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(version = version::SHORT, long_version = version::long())]
+#[command(about, max_term_width = 100, arg_required_else_help = true)]
 // Not what somebody may have called the file.
 #[command(bin_name = "corun")]
 struct CommandLine {

@@ -4,10 +4,11 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use corun_record::{excerpt, on_one_line, shown};
 
 use crate::problem::{Problem, complain};
-use crate::terminal;
+use crate::{terminal, version};
 
 /// What was asked for.
 ///
@@ -32,7 +33,11 @@ pub fn command_line<T: Parser>() -> Result<T, ExitCode> {
 /// Help and the version are what was asked for: one that cannot be written is a failure.
 fn answered(answer: &clap::Error, exit: ExitCode) -> ExitCode {
     let text = answer.render();
+    let is_version = answer.kind() == ErrorKind::DisplayVersion;
     let shown = match terminal::has_colour() {
+        _ if is_version && version::wants_notices() => {
+            terminal::show(&format!("{text}\n{}", version::NOTICES))
+        }
         true => terminal::show_coloured(&text.ansi().to_string()),
         false => terminal::show(&text.to_string()),
     };

@@ -141,14 +141,14 @@ impl Form {
     }
 
     /// The mnemonic.
-    pub fn mnemonic(&self) -> &'static str {
+    pub(crate) fn mnemonic(&self) -> &'static str {
         let words: Vec<&'static str> = self.name.split(' ').collect();
         let is_prefix = matches!(words[0], "lock" | "rep" | "repne");
         words[usize::from(is_prefix && words.len() > 1)]
     }
 
     /// Any instruction of the form.
-    pub fn sample(&self) -> Instruction {
+    pub(crate) fn sample(&self) -> Instruction {
         self.sample
     }
 
@@ -160,12 +160,12 @@ impl Form {
     }
 
     /// Whether it reads or writes memory that it names.
-    pub fn has_memory(&self) -> bool {
+    pub(crate) fn has_memory(&self) -> bool {
         self.operands.iter().any(|operand| operand.is_memory) && !self.is_address()
     }
 
     /// Whether it reads and writes the same memory.
-    pub fn is_update(&self) -> bool {
+    pub(crate) fn is_update(&self) -> bool {
         self.has_memory()
             && self.operands.iter().any(|it| it.is_memory && it.reads() && it.writes())
     }
@@ -244,7 +244,7 @@ impl Form {
 
     /// So many instructions, none of which waits for another where that can be had, and how many more stand
     /// between them to that end.
-    pub fn stream(&self, count: usize) -> Option<Stream> {
+    pub(crate) fn stream(&self, count: usize) -> Option<Stream> {
         let code = self.pieces(count)?.concat();
         let breakers = self.count_of_breakers();
         let turns = self
@@ -257,7 +257,7 @@ impl Form {
     }
 
     /// The instructions of a stream, each with what ends its chains.
-    pub fn pieces(&self, count: usize) -> Option<Vec<Vec<u8>>> {
+    pub(crate) fn pieces(&self, count: usize) -> Option<Vec<Vec<u8>>> {
         let breakers = self.breakers();
         let mut pieces = Vec::with_capacity(count);
         for index in 0..count {
@@ -309,7 +309,7 @@ impl Form {
     }
 
     /// How many operations of the x87 stack stand beside it.
-    pub fn stack_operations(&self) -> u32 {
+    pub(crate) fn stack_operations(&self) -> u32 {
         if self.works_on_top() {
             return 2;
         }
@@ -401,7 +401,7 @@ impl Form {
     }
 
     /// Whether one of many waits for another in any case.
-    pub fn is_chained(&self) -> bool {
+    pub(crate) fn is_chained(&self) -> bool {
         let (registers, flags) = self.chained_by();
         flags || !registers.is_empty()
     }
@@ -409,7 +409,7 @@ impl Form {
     /// Instructions in which each waits for the last through a register that it names, or through those that
     /// it does not; none if no such chain exists, since it loads, stores, writes nothing, or moves between
     /// banks.
-    pub fn link(&self) -> Option<Instruction> {
+    pub(crate) fn link(&self) -> Option<Instruction> {
         if self.works_on_top() {
             return Some(self.sample);
         }
@@ -452,7 +452,7 @@ impl Form {
 
     /// For a form that moves between banks: an instruction of it and one that moves back what it wrote, and
     /// the form of that one.
-    pub fn round_trip(&self) -> Option<([Instruction; 2], &'static str)> {
+    pub(crate) fn round_trip(&self) -> Option<([Instruction; 2], &'static str)> {
         if self.has_memory() || self.stack_operations() > 0 {
             return None;
         }
@@ -489,7 +489,7 @@ impl Form {
     }
 
     /// Instructions that read and write one place, each of which waits for the last.
-    pub fn update(&self) -> Option<Vec<u8>> {
+    pub(crate) fn update(&self) -> Option<Vec<u8>> {
         if !self.is_update() || self.gathers() {
             return None;
         }
@@ -504,7 +504,7 @@ impl Form {
     }
 
     /// What has to be done once, before the loop.
-    pub fn setup(&self) -> Vec<u8> {
+    pub(crate) fn setup(&self) -> Vec<u8> {
         let mut code = Vec::new();
         let is_legacy = self.sample.encoding() == iced_x86::EncodingKind::Legacy;
         if is_legacy && has_avx() && self.operands.iter().any(|it| it.first == Register::XMM0) {
@@ -548,7 +548,7 @@ impl Form {
     }
 
     /// What 8 bytes of vector registers should hold: numbers that neither grow nor vanish.
-    pub fn vector(&self) -> u64 {
+    pub(crate) fn vector(&self) -> u64 {
         const DOUBLE: u64 = 0x3ff0_0000_1234_5678;
         let name = self.mnemonic();
         if name.ends_with("sd")
@@ -563,7 +563,7 @@ impl Form {
     }
 
     /// The bits of the memory that it updates.
-    pub fn width(&self) -> Option<u32> {
+    pub(crate) fn width(&self) -> Option<u32> {
         let memory = self.name.split(' ').find(|word| {
             word.starts_with('m')
                 && word[1..].bytes().all(|it| it.is_ascii_digit())

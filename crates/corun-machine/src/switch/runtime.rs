@@ -33,9 +33,9 @@ pub struct State {
 }
 
 /// The `format` of a state file.
-pub const FORMAT: &str = "corun-smt-state";
+pub(super) const FORMAT: &str = "corun-smt-state";
 /// The `version` that this program writes.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// A corun that switches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -141,7 +141,7 @@ impl SmtSwitch {
         self.end()
     }
 
-    /// Leaves SMT as it is until [`restore_left`] is called for.
+    /// Leaves SMT as it is until [`restore_left`](super::restore_left) is called for.
     ///
     /// # Errors
     /// If that cannot be written down; then everything is brought back.

@@ -13,9 +13,9 @@ use crate::boot_line::{self, BootArgument, BootLine};
 use crate::{CpuSet, Machine, SmtControl, SystemFiles};
 
 /// The `format` of a status in JSON.
-pub const STATUS_FORMAT: &str = "corun-smt";
+pub(super) const STATUS_FORMAT: &str = "corun-smt";
 /// The `version` that this program writes.
-pub const STATUS_VERSION: u32 = 1;
+pub(super) const STATUS_VERSION: u32 = 1;
 
 /// The state of the switch and what hangs on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

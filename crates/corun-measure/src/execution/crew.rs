@@ -161,7 +161,7 @@ impl<'a> Crew<'a> {
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
                         Next::Rest => {}
                         Next::Again => {
-                            watch.add_started(ended.process, self.launch(ended.process)?)
+                            watch.add_started(ended.process, self.launch(ended.process)?);
                         }
                         Next::Over => {
                             let unfinished = watch.kill_rest();

@@ -114,7 +114,7 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
                 let (begins, begun) = mpsc::channel::<()>();
                 let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                     drop(begins);
-                    work(order, workload.about(), gate, index, kernel)
+                    work(order, workload.about(), gate, index, kernel);
                 });
                 if let Err(error) = started {
                     give_up(gate, order.first, &error);

@@ -101,7 +101,7 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
         }
     }
     if ports.len() > MOST_PORTS as usize {
-        let expected = format!("at most {} ports", MOST_PORTS);
+        let expected = format!("at most {MOST_PORTS} ports");
         faults.add("back.schedulers", expected, ports.len());
     }
     for (index, queue) in back.waiting.iter().enumerate() {

@@ -72,7 +72,7 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
 }
 
 /// Instructions of a thread that its windows stand for; none if they were not chosen for that.
-pub fn stood_for(windows: &[SimulatedWindow]) -> Option<f64> {
+pub(crate) fn stood_for(windows: &[SimulatedWindow]) -> Option<f64> {
     Run::of(windows, 0).filter(|run| run.is_chosen).map(|run| run.stand_for())
 }
 

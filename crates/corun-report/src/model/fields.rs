@@ -19,13 +19,13 @@ pub(super) enum Node {
 
 impl Node {
     /// All of a model.
-    pub fn of(model: &CoreModel) -> Self {
+    pub(super) fn of(model: &CoreModel) -> Self {
         let json = serde_json::to_string(model).expect("a model is JSON");
         serde_json::from_str(&json).expect("JSON is a tree")
     }
 
     /// The field of this name.
-    pub fn get(&self, name: &str) -> Option<&Node> {
+    pub(super) fn get(&self, name: &str) -> Option<&Node> {
         match self {
             Self::Table(fields) => fields.iter().find(|(it, _)| it == name).map(|(_, node)| node),
             _ => None,
@@ -33,7 +33,7 @@ impl Node {
     }
 
     /// What a text says.
-    pub fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -41,7 +41,7 @@ impl Node {
     }
 
     /// Every text below, by its path; a list of texts is one.
-    pub fn leaves(&self) -> Vec<(String, String)> {
+    pub(super) fn leaves(&self) -> Vec<(String, String)> {
         let mut leaves = Vec::new();
         self.add_leaves("", &mut leaves);
         leaves

@@ -15,7 +15,7 @@ pub struct CycleStack {
 
 /// A cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Component {
+pub(crate) enum Component {
     /// An micro-op was renamed (and later retired).
     Retiring,
     /// Nothing to rename: fetch or decoding.
@@ -50,7 +50,7 @@ pub enum Component {
 
 /// What a sibling may have in a thread's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shared {
+pub(crate) enum Shared {
     /// The way from the caches of code to the queue.
     FrontEnd,
     /// Renaming and dispatch.

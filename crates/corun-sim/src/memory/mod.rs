@@ -43,7 +43,7 @@ const LINES_OF_A_PAGE: u64 = 1 << (PAGE_SHIFT - LINE_SHIFT);
 
 /// Where a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// The first-level cache.
     L1,
     /// The second-level cache.

@@ -2,6 +2,7 @@
  *
  * The usual path has no call and no check: an entry is written through a register that points to it, and
  * the page behind the buffer faults when the buffer is full. */
+#include "address.h"
 #include "block.h"
 #include "computed.h"
 #include "process.h"
@@ -13,7 +14,6 @@
 
 #include "drmgr.h"
 #include "drreg.h"
-#include "drutil.h"
 
 static reg_id_t segment;
 static uint slots_offset;
@@ -150,8 +150,8 @@ store_address(const struct site *site, const struct record *record)
 {
     reg_id_t address = reserve_beside(site, record->operand), scratch = reserve_beside(site, record->operand);
     drreg_restore_app_values(site->drcontext, site->list, site->where, record->operand, NULL);
-    bool is_stored = drutil_insert_get_mem_addr(site->drcontext, site->list, site->where,
-                                                record->operand, address, scratch);
+    bool is_stored = insert_address(site->drcontext, site->list, site->where, record->operand,
+                                    address, scratch);
     DR_ASSERT(is_stored);
     if (opnd_uses_reg(record->operand, site->plan->entry))
         load_slot(site, offsetof(struct stream_slots, entry), site->plan->entry);
@@ -562,7 +562,7 @@ dr_client_main(client_id_t id, int argc, const char *argv[])
     drreg_options_t registers = { .struct_size = sizeof(registers), .num_spill_slots = 4 };
     dr_set_client_name("corun", "");
     traced_process = dr_get_process_id();
-    if (argc < 2 || !channel_open(argv[1]) || !drmgr_init() || !drutil_init() ||
+    if (argc < 2 || !channel_open(argv[1]) || !drmgr_init() ||
         drreg_init(&registers) != DRREG_SUCCESS ||
         !dr_raw_tls_calloc(&segment, &slots_offset, sizeof(struct stream_slots) / sizeof(void *), 0)) {
         dr_fprintf(STDERR, "corun: the tracing client cannot start\n");

@@ -48,9 +48,8 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     let mut command = corun(["calibrate", "--quick", "--output"]);
     let outcome = Outcome::of(command.arg(scratch.path()));
     if outcome.errors.contains("expected a clock that keeps still") {
-        // Whatever else the host does meanwhile.
         assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
-        return;
+        return corun_testing::skip("steady clock", "other work changed the core's clock");
     }
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
     assert!(outcome.output.contains("Not measured, of "), "{}", outcome.output);

@@ -27,5 +27,6 @@ mod surroundings;
 mod threads;
 mod topo;
 mod trace;
+mod version;
 mod whole_files;
 mod wrong_requests;

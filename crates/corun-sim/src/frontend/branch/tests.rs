@@ -1,8 +1,5 @@
 //! What a predictor of this class is known to learn, and what it cannot.
 
-use std::hint::black_box;
-use std::time::Instant;
-
 use corun_trace::BranchKind::{self, Call, Conditional, IndirectCall, IndirectJump, Jump, Return};
 use proptest::prelude::*;
 
@@ -432,21 +429,4 @@ proptest! {
             }
         }
     }
-}
-
-/// Prints the time of a conditional branch: `cargo test --release -p corun-sim time_of_a -- --nocapture`.
-#[test]
-fn time_of_a_conditional_branch() {
-    let branches: Vec<Branch> =
-        program(6, 200_000).into_iter().filter(|branch| branch.kind == Conditional).collect();
-    let mut predictor = Predictor::new(&model());
-    let mut fastest = f64::INFINITY;
-    for _ in 0..3 {
-        let start = Instant::now();
-        for &branch in &branches {
-            black_box(go(&mut predictor, 0, branch));
-        }
-        fastest = fastest.min(start.elapsed().as_secs_f64());
-    }
-    println!("{:.1} ns", fastest * 1e9 / branches.len() as f64);
 }

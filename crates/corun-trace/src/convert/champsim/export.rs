@@ -31,7 +31,7 @@ struct Template {
 }
 
 impl<W: Write> Records<W> {
-    pub fn new(output: W) -> Self {
+    pub(crate) fn new(output: W) -> Self {
         Self {
             output: BufWriter::new(output),
             factory: InstructionInfoFactory::new(),

@@ -17,7 +17,7 @@ pub(super) struct Record {
 pub(super) const SIZE: usize = 64;
 
 impl Record {
-    pub fn to_bytes(self) -> [u8; SIZE] {
+    pub(super) fn to_bytes(self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         bytes[..8].copy_from_slice(&self.ip.to_le_bytes());
         bytes[8..10].copy_from_slice(&[self.is_branch, self.branch_taken]);
@@ -30,7 +30,7 @@ impl Record {
         bytes
     }
 
-    pub fn from_bytes(bytes: &[u8; SIZE]) -> Self {
+    pub(super) fn from_bytes(bytes: &[u8; SIZE]) -> Self {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
         Self {
             ip: word(0),

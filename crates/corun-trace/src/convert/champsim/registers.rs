@@ -35,7 +35,7 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    pub fn of(
+    pub(super) fn of(
         decoded: &Decoded,
         kind: Option<BranchKind>,
         factory: &mut InstructionInfoFactory,

@@ -23,7 +23,7 @@ struct Page {
 
 impl ToldCode {
     /// The address at which code is to be told: its own, or another where other code has been.
-    pub fn place(&mut self, address: u64, bytes: &[u8]) -> Option<u64> {
+    pub(super) fn place(&mut self, address: u64, bytes: &[u8]) -> Option<u64> {
         let mut places = (0..VERSIONS).map(|version| address ^ (u64::from(version) << 48));
         let place = places.find(|place| self.fits(*place, bytes))?;
         for (at, byte) in addresses(place).zip(bytes) {

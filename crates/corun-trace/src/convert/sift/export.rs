@@ -47,7 +47,7 @@ struct Step {
 }
 
 impl<W: Write> Stream<W> {
-    pub fn new(output: W) -> io::Result<Self> {
+    pub(crate) fn new(output: W) -> io::Result<Self> {
         let mut output = BufWriter::new(output);
         output.write_all(&MAGIC.to_le_bytes())?;
         output.write_all(&0u32.to_le_bytes())?;

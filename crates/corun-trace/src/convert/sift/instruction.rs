@@ -23,7 +23,7 @@ pub(super) struct Template {
 }
 
 impl Template {
-    pub fn new(decoded: &Decoded, operands: &[MemoryOperand]) -> Self {
+    pub(super) fn new(decoded: &Decoded, operands: &[MemoryOperand]) -> Self {
         let form = operands.first().map_or(Form::Single, |operand| operand.form);
         Self {
             length: decoded.len() as u8,

@@ -38,9 +38,9 @@ pub(super) fn run(file: &Path, csv: &Path, cpu: u32) -> Result<ExitCode, Problem
     destination.write(&measured.csv(cpu))?;
     let text = measured.describe(cpu);
     if is_output_taken {
-        say(text.trim_end())
+        say(text.trim_end());
     } else {
-        terminal::show(&text)?
+        terminal::show(&text)?;
     }
     Ok(code(if is_complete { Exit::Done } else { Exit::Interrupted }))
 }

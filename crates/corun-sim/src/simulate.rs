@@ -10,7 +10,7 @@ use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages, Requests};
 use crate::plausible;
-use crate::replay::recorded::{Course, Recorded};
+use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::{Lowering, Unknown};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
@@ -103,7 +103,7 @@ pub(crate) fn alone<'t>(
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
     let pages = Pages::of(0, 0, pages).on(model);
-    let source = Recorded::new(lowering, trace, thread, pages, Course::Once)?;
+    let source = Recorded::new(lowering, trace, thread, pages, Replay::Once)?;
     Ok(Machine::new(model, vec![(stack_update, vec![source])]))
 }
 

@@ -37,6 +37,9 @@ pub fn steady_state(
     // Each copy is code of its own: together they have more loads than are remembered.
     model.memory.forwarding.pairs = 0;
     let model = &model;
+    // Fewer copies than the queue before renaming holds are fetched while the fence before them is executed.
+    let instructions = copies.block.instructions.len().max(1) as u32;
+    let k = k.max((2 * model.front.queue.entries).div_ceil(instructions));
     let mut sum = 0.0;
     for k in k - 1..=k + 1 {
         let (less, _) = run(model, lowering, copies, k)?;

@@ -22,6 +22,8 @@ pub(crate) struct Parameters {
     pub(crate) choice: Choice,
     pub(crate) rob: Limit,
     pub(crate) queue: Limit,
+    /// Whether a NOP is renamed in the slot of the instruction before it.
+    pub(crate) nops_share_slots: bool,
     /// Micro-ops of a loop that needs no fetch.
     pub(crate) loop_buffer: u32,
     /// General-purpose, vector, mask: results in flight.
@@ -145,6 +147,7 @@ impl Parameters {
             choice: model.front.fetch.choice,
             rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
             queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
+            nops_share_slots: model.front.fusion.nop,
             loop_buffer: model
                 .front
                 .loop_buffer

@@ -108,6 +108,8 @@ pub(crate) struct Queued {
     /// Its first value in the ring.
     pub(crate) values: u32,
     pub(crate) slots: u8,
+    /// Whether it is a NOP that is renamed in the slot of the instruction before it.
+    pub(crate) shares_slot: bool,
     /// From when on it can be renamed.
     pub(crate) at: u64,
     /// Whether fetch waits for it to be executed.

@@ -51,6 +51,8 @@ pub(crate) struct Fetcher {
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
+    /// Whether a NOP that comes next shares the slot of the last instruction.
+    admits_nop: bool,
 }
 
 /// Cycles from a line to the first of its micro-ops that can be renamed.
@@ -77,6 +79,7 @@ impl Fetcher {
             displaced: (0, Displacement::default()),
             is_decoding: true,
             fetched_to: 0,
+            admits_nop: false,
         }
     }
 
@@ -150,6 +153,7 @@ impl Fetcher {
     /// What was fetched or is being decoded behind the last instruction is not what follows it.
     fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
+        self.admits_nop = false;
         if let Some(cache) = &mut front.decoded {
             cache.of(requester).jump(&mut self.filling);
         }
@@ -341,11 +345,16 @@ impl<F: InstructionSource> Core<F> {
                 corun_trace::Form::Lanes => 1 + thread.values[at as usize % VALUES] as u32,
             }
         });
+        // One NOP at most shares the slot of an instruction, in whichever blocks the two are.
+        let shares_slot = lowered.is_nop && thread.fetcher.admits_nop;
+        thread.fetcher.admits_nop =
+            self.parameters.nops_share_slots && !shares_slot && lowered.slots == 1;
         thread.queue.push_back(Queued {
             block: step.block,
             instruction: place.instruction,
             values: place.values,
             slots: lowered.slots,
+            shares_slot,
             at: self.now + 1,
             is_mispredicted: false,
         });

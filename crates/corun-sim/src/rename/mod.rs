@@ -140,7 +140,8 @@ impl<F: InstructionSource> Core<F> {
                 return (0, Component::Sibling(Shared::Dispatch));
             }
             let is_move = matches!(lowered.effect, Effect::Move(..));
-            let slots = lowered.renamed;
+            let shares_slot = queued.shares_slot && !needs_update;
+            let slots = if shares_slot { 0 } else { lowered.renamed };
             let renamed = Queued { slots, ..queued };
             self.rename_instruction(index, lowered, &renamed, needs_update);
             self.is_active = true;

@@ -87,7 +87,7 @@ pub(crate) struct DecodedInstruction {
 impl DecodedInstruction {
     /// Decoder slots and op cache entries that it takes.
     pub(crate) fn entries(&self) -> u32 {
-        u32::from(self.slots).max(u32::from(self.is_nop))
+        self.slots.into()
     }
 }
 

@@ -90,7 +90,7 @@ pub struct Decoder {
     /// Operations that each other decoder makes of one instruction.
     pub others: u32,
     /// Operations a cycle.
-    pub operations: u32,
+    pub uops: u32,
     /// Instructions that only the first decoder takes, as `pop r12`.
     #[serde(default)]
     pub first_only: Vec<String>,
@@ -126,7 +126,7 @@ pub struct OpCache {
     pub one_window: bool,
     /// Whether a line goes on behind a taken branch (a trace cache), so that `window` bounds nothing.
     #[serde(default)]
-    pub traces: bool,
+    pub trace_cache: bool,
     /// Cycles lost on the way from the decoder to the op cache, and back.
     pub switch: u32,
     /// Whether copies of a block behind each other are found in it too, as code is that is executed often.
@@ -155,7 +155,7 @@ pub struct Constants {
 #[serde(deny_unknown_fields)]
 pub struct LoopBuffer {
     /// Operations of the longest loop.
-    pub operations: u32,
+    pub uops: u32,
     /// How siblings share it.
     pub sharing: Sharing,
 }

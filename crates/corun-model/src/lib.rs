@@ -14,6 +14,7 @@ mod library;
 mod memory;
 mod places;
 mod published;
+mod renamed;
 mod setting;
 mod sharing;
 mod sources;
@@ -31,8 +32,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use back::{
-    BackEnd, Binding, Bulk, CopySlots, Division, Elimination, Registers, Repetition, Scheduler,
-    Share, WaitingQueue,
+    BackEnd, Bulk, Division, Elimination, MoveSlots, NonSchedulingQueue, PortAssignment, Registers,
+    Repetition, Scheduler, Share,
 };
 pub use check::WIDEST;
 pub use error::{Fault, ModelError};
@@ -42,12 +43,12 @@ pub use front::{
 };
 pub use hierarchy::{
     CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, LinePrefetch,
-    MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkBegins,
+    MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkCache,
 };
 pub use host::{HostCore, Suited, host_core, suited};
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{
-    Cache, Forwarding, LinearTags, Loads, MemoryPipeline, MemoryRenaming, Stores, Tlb,
+    Cache, Forwarding, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
 };
 pub use published::{
     Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,

@@ -274,7 +274,7 @@ mod tests {
     /// Cycles of the first core, if beginning again costs so many.
     fn cycles_with_clear(clear: u32, work: &[(&[u8], u64)]) -> u64 {
         let mut model = corun_model::find("zen4").unwrap();
-        model.hierarchy.coherence.clear = clear;
+        model.hierarchy.coherence.machine_clear = clear;
         cycles_on(&model, work)[0].0
     }
 
@@ -300,7 +300,7 @@ mod tests {
     fn every_core_gets_on_however_short_it_has_a_line() {
         let mut model = corun_model::find("zen4").unwrap();
         let coherence = &mut model.hierarchy.coherence;
-        (coherence.transfer, coherence.heard, coherence.exposed) = (1, 0, 1000);
+        (coherence.transfer, coherence.snoop_delay, coherence.retire_hold) = (1, 0, 1000);
         // `cycles_on` ends when all have retired what they have to.
         cycles_on(&model, &[(ADD, 0x8000), (ADD, 0x8008)]);
     }

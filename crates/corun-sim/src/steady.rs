@@ -35,7 +35,7 @@ pub fn steady_state(
     let mut model = model.clone();
     model.front.op_cache = model.front.op_cache.filter(|cache| cache.unrolled);
     // Each copy is code of its own: together they have more loads than are remembered.
-    model.memory.forwarding.pairs = 0;
+    model.memory.forwarding.predictive_forwarding = 0;
     let model = &model;
     // Fewer copies than the queue before renaming holds are fetched while the fence before them is executed.
     let instructions = copies.block.instructions.len().max(1) as u32;

@@ -79,8 +79,8 @@ fn a_no_operation_at_the_begin_shares_the_slot_before() {
 
 /// Cycles of a NOP in code of the same length, whose blocks are so many NOPs.
 fn cycles_of_a_nop(model: &CoreModel, nop: &[u8], of_a_block: u32) -> f64 {
-    // A number of NOPs that all blocks divide.
-    const ALL: u32 = 1680;
+    // A multiple of all lengths, above what queues hold and below what op caches hold.
+    const ALL: u32 = 336;
     let timings = TimingTable::of(model).unwrap();
     let block = corun_trace::decode(0x10_0000, &nop.repeat(of_a_block as usize)).unwrap();
     let values = vec![0x232_4000; block.operands.len()];
@@ -102,7 +102,7 @@ fn how_a_stream_of_nops_is_cut_into_blocks_decides_nothing() {
         for nop in &PIECES[..NOPS - 1] {
             let whole = cycles_of_a_nop(&model, nop, 16);
             assert!(1.0 / whole < 1.01 * f64::from(delivered), "{name} {nop:x?}: {whole} cycles");
-            for of_a_block in [1, 2, 3, 5, 7, 8, 12] {
+            for of_a_block in [1, 2, 3, 7, 8, 12] {
                 let found = cycles_of_a_nop(&model, nop, of_a_block);
                 assert!(
                     (found / whole - 1.0).abs() < 0.02,

@@ -137,7 +137,7 @@ impl Pair {
             }
             "front.loop_buffer" => {
                 let buffers = model.front.loop_buffer.iter();
-                buffers.map(|buffer| Self::Looping(buffer.operations * 3 / 4)).collect()
+                buffers.map(|buffer| Self::Looping(buffer.uops * 3 / 4)).collect()
             }
             "front.queue" => vec![
                 LONG,
@@ -154,7 +154,7 @@ impl Pair {
             "memory.loads" => vec![LOADS],
             "memory.stores" => vec![STORES],
             "back.schedulers" => vec![WAITING, Self::Port],
-            "back.waiting" => vec![Self::Compared],
+            "back.non_scheduling_queues" => vec![Self::Compared],
             "back.rob" => vec![REGISTERS, COPIES],
             "back.dispatch" | "back.retire" => {
                 vec![

@@ -16,7 +16,7 @@ pub struct CycleStack {
 /// A cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Component {
-    /// An micro-op was renamed (and later retired).
+    /// A micro-op was renamed (and later retired).
     Retiring,
     /// Nothing to rename: fetch or decoding.
     FrontEnd,

@@ -187,7 +187,8 @@ impl<F: InstructionSource> Core<F> {
             (1..=count as u32).map(|active| Parameters::of(model, active, count as u32)).collect();
         let parameters = by_active[count - 1].clone();
         let sets = parameters.sets_of_ports(count);
-        let ports = (0..sets).map(|_| Ports::new(model.back.binding, &parameters)).collect();
+        let ports =
+            (0..sets).map(|_| Ports::new(model.back.port_assignment, &parameters)).collect();
         let mut predictor = Predictor::new(&model.front.prediction);
         for (thread, source) in sources.iter().enumerate() {
             predictor.enter(thread, source.pages().space());

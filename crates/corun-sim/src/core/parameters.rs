@@ -99,7 +99,7 @@ impl Parameters {
         // Units behind the ports: micro-ops wait in front of them without an entry anywhere.
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
         let mut schedulers: Vec<Limit> = own.collect();
-        for queue in &back.waiting {
+        for queue in &back.non_scheduling_queues {
             let entries = queue.entries / queue.schedulers.len().max(1) as u32;
             let waiting = Limit::of(entries, &queue.sharing, active);
             for (limit, one) in schedulers.iter_mut().zip(&back.schedulers) {
@@ -152,7 +152,7 @@ impl Parameters {
                 .front
                 .loop_buffer
                 .as_ref()
-                .map_or(0, |buffer| Limit::of(buffer.operations, &buffer.sharing, active).own),
+                .map_or(0, |buffer| Limit::of(buffer.uops, &buffer.sharing, active).own),
             registers: [
                 in_flight(registers.integer, 16),
                 in_flight(registers.vector, 32),
@@ -189,15 +189,19 @@ impl Parameters {
             alias: memory.forwarding.alias as u16,
             load_latency: memory.loads.latency,
             vector_load_latency: memory.loads.vector_latency,
-            chased: if memory.loads.chased { memory.loads.complex_address as u16 } else { 0 },
+            chased: if memory.loads.pointer_chasing {
+                memory.loads.complex_address as u16
+            } else {
+                0
+            },
             issue_delay,
             moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
             // Told for a core whose micro-ops start a cycle after renaming.
             mispredict: u64::from(model.front.prediction.mispredict)
                 .saturating_sub(issue_delay - 1),
             resteer: model.front.prediction.resteer.into(),
-            clear: model.hierarchy.coherence.clear.into(),
-            exposed: model.hierarchy.coherence.exposed.into(),
+            clear: model.hierarchy.coherence.machine_clear.into(),
+            exposed: model.hierarchy.coherence.retire_hold.into(),
         }
     }
 }

@@ -79,7 +79,7 @@ impl OpCache {
             uops: model.line,
             constants: model.constants,
             lines: vec![Line::default(); sets * ways],
-            turns: if model.traces { vec![Turns::default(); sets * ways] } else { Vec::new() },
+            turns: if model.trace_cache { vec![Turns::default(); sets * ways] } else { Vec::new() },
             clock: 0,
         }
     }

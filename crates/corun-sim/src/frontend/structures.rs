@@ -91,7 +91,7 @@ impl Front {
         space: u64,
         requester: Requester,
     ) -> Option<Reading> {
-        let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.traces);
+        let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.trace_cache);
         let cache = self.decoded.as_mut().filter(|_| is_trace)?;
         let reading = cache.of(requester).go_on(reading, address ^ space)?;
         Some(reading.at(reading.end ^ space))

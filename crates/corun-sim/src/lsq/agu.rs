@@ -18,7 +18,7 @@ pub(crate) struct AguBandwidth {
 impl AguBandwidth {
     pub(crate) fn of(model: &CoreModel) -> Self {
         let (loads, stores) = (&model.memory.loads, &model.memory.stores);
-        Self::new(loads.wide_as, loads.width, stores.address_ports.len())
+        Self::new(loads.wide_issue_slots, loads.width, stores.address_ports.len())
     }
 
     fn new(wide_load: Option<f64>, width: u32, ports: usize) -> Self {

@@ -17,8 +17,8 @@ pub(super) struct FillConflict {
 impl FillConflict {
     pub(super) fn of(model: &CoreModel) -> Self {
         let fills = &model.hierarchy.fills;
-        let sets = if fills.again > 0 { model.memory.l1d.size().sets } else { 0 };
-        let (within, again) = (fills.settling.into(), fills.again.into());
+        let sets = if fills.retry_delay > 0 { model.memory.l1d.size().sets } else { 0 };
+        let (within, again) = (fills.conflict_window.into(), fills.retry_delay.into());
         Self { filled: vec![0; sets as usize], within, again }
     }
 

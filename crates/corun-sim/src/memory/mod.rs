@@ -33,7 +33,7 @@ use prefetch::{Ahead, Level};
 use private::Private;
 
 use crate::sharing::Requester;
-use corun_model::{CoreModel, Holds, LINE, WalkBegins};
+use corun_model::{CoreModel, Holds, LINE, WalkCache};
 use tlb::Found;
 
 /// Bits of an offset in a line.
@@ -145,7 +145,7 @@ struct Latencies {
     transfer: u64,
     heard: u64,
     code: u64,
-    walk_begins: WalkBegins,
+    walk_begins: WalkCache,
 }
 
 impl Memory {
@@ -161,7 +161,7 @@ impl Memory {
         let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
         let group = || Group {
             l3: l3.map(|l3| {
-                let lines_a_second = l3.others * 1e9 / f64::from(LINE);
+                let lines_a_second = l3.background_fills * 1e9 / f64::from(LINE);
                 Cache::of(l3.size()).with_others(lines_a_second / (model.gigahertz * 1e9))
             }),
             from_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
@@ -177,9 +177,9 @@ impl Memory {
                 main: u64::from(behind_l3) + (main.nanoseconds * model.gigahertz) as u64,
                 write: (main.write_share * main.nanoseconds * model.gigahertz) as u64,
                 transfer: hierarchy.coherence.transfer.into(),
-                heard: hierarchy.coherence.heard.into(),
+                heard: hierarchy.coherence.snoop_delay.into(),
                 code: model.front.l1i.miss.into(),
-                walk_begins: hierarchy.walk.begins,
+                walk_begins: hierarchy.walk.first_cache,
             },
             transfers: 0,
             group_size,
@@ -623,8 +623,8 @@ impl Memory {
     fn table(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> u64 {
         let latencies = self.latencies;
         match latencies.walk_begins {
-            WalkBegins::L2 => self.beyond(core, requester, line, false, now, latencies.l2).ready,
-            WalkBegins::L1d => match self.cores[core].l1d.of(requester).find(line) {
+            WalkCache::L2 => self.beyond(core, requester, line, false, now, latencies.l2).ready,
+            WalkCache::L1d => match self.cores[core].l1d.of(requester).find(line) {
                 Some(held) => held.ready.max(now) + self.cores[core].l1d_latency,
                 None => {
                     self.bring(core, requester, line, false, now).ready

@@ -53,7 +53,7 @@ impl Ways {
     }
 
     /// The same, of which any entry of a full set goes.
-    pub(super) fn by_chance(self) -> Self {
+    pub(super) fn random_replacement(self) -> Self {
         Self { chance: Some(Chance::default()), ..self }
     }
 
@@ -173,7 +173,7 @@ mod tests {
         };
         assert_eq!(found(Ways::new(3072, 24)), 0);
         // A share m of misses with m = 1 - exp(-m 4096 / 3072).
-        let by_chance = found(Ways::new(3072, 24).by_chance()) as f64 / 4096.0;
-        assert!((0.5..0.62).contains(&by_chance), "{by_chance}");
+        let random_replacement = found(Ways::new(3072, 24).random_replacement()) as f64 / 4096.0;
+        assert!((0.5..0.62).contains(&random_replacement), "{random_replacement}");
     }
 }

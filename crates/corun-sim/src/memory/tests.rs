@@ -217,7 +217,7 @@ fn what_others_displace_from_an_inclusive_level_leaves_the_cores_too() {
     let again = |holds: Holds, others: f64| {
         let mut model = zen4();
         let l3 = model.hierarchy.l3.as_mut().unwrap();
-        (l3.holds, l3.others) = (holds, others);
+        (l3.holds, l3.background_fills) = (holds, others);
         let mut memory = Memory::new(&model, &[1]);
         let mut now = 0;
         let mut load_all = |begin: u64| {
@@ -254,7 +254,7 @@ fn lines_of_one_set_take_longer_than_of_two_by_turns() {
     };
     // Measured: 17.0 and 14.0.
     assert_eq!([chain(&model, 0), chain(&model, 2048)], [17.0, 14.0]);
-    model.hierarchy.fills.again = 0;
+    model.hierarchy.fills.retry_delay = 0;
     assert_eq!(chain(&model, 0), 14.0);
 }
 

@@ -173,7 +173,7 @@ impl<'m> Lowering<'m> {
                 return lowered;
             }
             Some(Idiom::Move(to, from)) => {
-                if self.model.back.elimination.copy_slots.is_some() {
+                if self.model.back.elimination.move_slots.is_some() {
                     let mut executed = lowered.clone();
                     self.execution(&mut executed, decoded, own, &used);
                     lowered.executed = Some(Box::new(executed));
@@ -366,7 +366,7 @@ impl<'m> Lowering<'m> {
             &loads.ports
         };
         let base = if is_vector { loads.vector_latency } else { loads.latency };
-        let is_complex = memory.registers[1].is_some() || (loads.chased && !is_vector);
+        let is_complex = memory.registers[1].is_some() || (loads.pointer_chasing && !is_vector);
         let latency = base + if is_complex { loads.complex_address } else { 0 };
         Uop {
             kind: Kind::Load(index),

@@ -40,7 +40,7 @@ pub(crate) struct DecodedInstruction {
     pub(crate) renamed: u8,
     /// What becomes of its results.
     pub(crate) effect: Effect,
-    /// What is executed, in order; an micro-op's sources lie before it.
+    /// What is executed, in order; a micro-op's sources lie before it.
     pub(crate) uops: Vec<Uop>,
     /// Places in memory, in the order of the trace's values.
     pub(crate) memory: Vec<Memory>,
@@ -156,7 +156,7 @@ pub(crate) struct Uop {
     pub(crate) results: Results,
 }
 
-/// What an micro-op does.
+/// What a micro-op does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Computes.
@@ -178,7 +178,7 @@ impl Kind {
     }
 }
 
-/// What an micro-op waits for.
+/// What a micro-op waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A register, which may come so many cycles after the start.

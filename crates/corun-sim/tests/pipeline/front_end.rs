@@ -92,7 +92,7 @@ fn a_loop_that_fits_into_its_buffer_has_no_bubble() {
         let jump = to(0xe9, 0x1000 + nops.len() as u64, 0x1000);
         let trace = rounds(&[(0x1000, [nops, jump].concat(), &[][..])], 600);
         if let Some(it) = &mut core.front.loop_buffer {
-            it.operations = buffer.unwrap_or(1);
+            it.uops = buffer.unwrap_or(1);
         }
         operations as f64 * cycles_each(&core, &trace)
     };
@@ -115,7 +115,7 @@ fn a_line_of_a_trace_cache_goes_on_behind_a_taken_branch() {
     let trace = rounds(&(0..3).map(block).collect::<Vec<_>>(), 1000);
     let mut core = model("netburst-xeon-mp");
     for (traces, cycles) in [(true, 4.0 / 3.0), (false, 2.0)] {
-        core.front.op_cache.as_mut().unwrap().traces = traces;
+        core.front.op_cache.as_mut().unwrap().trace_cache = traces;
         assert_near(4.0 * cycles_each(&core, &trace), cycles);
     }
 }

@@ -74,7 +74,7 @@ fn wide_accesses_are_more_than_two() {
         assert!((found - cycles).abs() < 0.07 * cycles, "{loads} {stores}: {found}");
     }
     let mut without = zen4();
-    without.memory.loads.wide_as = None;
+    without.memory.loads.wide_issue_slots = None;
     assert_near(found(&without, 2, 1), 2.0);
 }
 

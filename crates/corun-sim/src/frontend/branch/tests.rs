@@ -185,7 +185,7 @@ fn an_interpreter_s_jump_is_learned_by_history() {
 }
 
 /// An interpreter whose micro-ops look at data by chance: the last jumps tell the next one, and only a short history
-/// has nothing of the data in it; where an micro-op depends on several before, only a long one has them all.
+/// has nothing of the data in it; where a micro-op depends on several before, only a long one has them all.
 #[test]
 fn short_and_long_histories_each_tell_the_jumps_that_need_them() {
     let of = |histories: &[u32], is_noisy: bool| {

@@ -125,16 +125,15 @@ pub fn is_setting_of(name: &str, path: &str) -> bool {
     is_meant(&path.replace('.', "/"), name)
 }
 
-/// Whether a name is the end of a field's path, or of the path that it had once.
+/// Whether a name is the end of a field's path, or of the path that the field had once.
 fn is_meant(path: &str, name: &str) -> bool {
-    let present = short(path);
-    ends_with(&present, name)
-        || renamed::former(&present).is_some_and(|former| ends_with(&former, name))
-}
-
-fn ends_with(path: &str, name: &str) -> bool {
-    let (mut names, wanted) = (path.rsplit('.'), name.rsplit('.'));
-    wanted.into_iter().all(|wanted| names.next().is_some_and(|it| wanted == "*" || it == wanted))
+    let is_end = |names: &[&str]| {
+        let mut names = names.iter().rev();
+        name.rsplit('.').all(|wanted| names.next().is_some_and(|it| wanted == "*" || *it == wanted))
+    };
+    let present: Vec<&str> = names(path).collect();
+    let former = renamed::former(&present.join("."));
+    is_end(&present) || former.is_some_and(|former| is_end(&former.split('.').collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn a_mistake_is_told_with_line_field_and_what_is_allowed() {
     insta::assert_snapshot!(
         [
             told("format = \"corun-model\"", "format = \"corun-study\""),
-            told("version = 1", "version = 2"),
+            told("version = 1", "version = 3"),
             told("smt_width = 2", "smt_width = 9"),
             told("gigahertz = 2.2", "gigahertz = nan"),
             told("timing = \"zen2\"", "timing = \"../zen2\""),

@@ -105,7 +105,7 @@ fn how_a_stream_of_nops_is_cut_into_blocks_decides_nothing() {
             for of_a_block in [1, 2, 3, 7, 8, 12] {
                 let found = cycles_of_a_nop(&model, nop, of_a_block);
                 assert!(
-                    (found / whole - 1.0).abs() < 0.02,
+                    (found / whole - 1.0).abs() < 0.04,
                     "{name} {nop:x?}: {found} in blocks of {of_a_block}, {whole} in blocks of 16"
                 );
             }

@@ -243,7 +243,7 @@ fn a_window_much_shorter_than_a_time_slice_takes_seconds() {
                 };
                 simulate_together(setup, 0, 1).unwrap()
             };
-            let (short, usual) = (phase(0.1), phase(3.0));
+            let (short, usual) = (phase(1.0), phase(3.0));
             for (short, usual) in short.workers.iter().zip(&usual.workers) {
                 let ratio = usual.cycles / short.cycles;
                 assert!((ratio - 1.0).abs() < 0.1, "{name} {placement}: {ratio}");

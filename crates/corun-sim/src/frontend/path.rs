@@ -29,6 +29,8 @@ pub(crate) struct Path {
     /// The loop that prediction goes round in.
     looping: Looping,
     supply: Supply,
+    /// Where the run of code that prediction is in begins, which may be several steps up to its branch.
+    run: u64,
     /// The line of code that prediction asked for last.
     line: u64,
     values: Vec<u64>,
@@ -83,6 +85,7 @@ impl Path {
             most: most as usize,
             looping: Looping::default(),
             supply: Supply::MshrBlocked,
+            run: 0,
             line: u64::MAX,
             values: Vec::new(),
         }
@@ -247,7 +250,8 @@ impl<F: InstructionSource> Core<F> {
             let branch = last.and_then(|last| last.branch);
             path.looping.pass(End { uops, branch, behind, next }, self.parameters.loop_buffer)
         };
-        let outcome = match last.and_then(|last| Some((last.length, last.branch?))) {
+        let branch = last.and_then(|last| Some((last.length, last.branch?)));
+        let outcome = match branch {
             Some((length, kind)) => {
                 let at = behind.wrapping_sub(length.into());
                 self.predictor.branch(index, at, length, kind, next)
@@ -255,8 +259,18 @@ impl<F: InstructionSource> Core<F> {
             None => Outcome::Right { bubble: 0 },
         };
         let at = path.free.max(self.now);
-        let is_far = path.most > 0 && next / u64::from(LINE) != step.address / u64::from(LINE);
+        let begins = match reached {
+            0 => path.current.map_or(NEVER, |place| place.from),
+            _ => path.following[reached - 1].from,
+        };
+        let is_far = path.most > 0 && next / u64::from(LINE) != path.run / u64::from(LINE);
+        let goes_on = branch.is_none() && next == behind;
+        path.run = if goes_on { path.run } else { next };
         let (from, free) = match outcome {
+            // Where a block ends without a branch there is nothing to predict.
+            Outcome::Right { .. } if goes_on => {
+                (if begins == NEVER { at } else { begins }, path.free)
+            }
             Outcome::Right { bubble } if next != behind => {
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)

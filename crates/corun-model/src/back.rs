@@ -18,7 +18,7 @@ pub struct BackEnd {
     pub registers: Registers,
     /// Where operations wait for their operands and a port.
     pub schedulers: Vec<Scheduler>,
-    /// Queues that take operations, in order, while the schedulers behind them are full.
+    /// Queues that take operations, in order, while the schedulers after them are full.
     #[serde(default)]
     pub non_scheduling_queues: Vec<NonSchedulingQueue>,
     /// How a port is chosen for an operation that several can do.
@@ -30,7 +30,7 @@ pub struct BackEnd {
     /// is renamed in a cycle.
     #[serde(default)]
     pub whole_groups: bool,
-    /// Names of units behind ports that the timing tables keep busy for longer than a port (dividers).
+    /// Names of units beyond ports that the timing tables keep busy for longer than a port (dividers).
     #[serde(default)]
     pub units: Vec<String>,
     /// What never reaches a port.
@@ -43,7 +43,7 @@ pub struct BackEnd {
     pub divisions: Vec<Division>,
 }
 
-/// A repeated string instruction (`rep stosb`): nothing behind it is renamed until its program is through.
+/// A repeated string instruction (`rep stosb`): nothing after it is renamed until its program is through.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repetition {
@@ -148,7 +148,7 @@ pub struct Scheduler {
 pub struct NonSchedulingQueue {
     /// Operations.
     pub entries: u32,
-    /// Names of the schedulers behind it.
+    /// Names of the schedulers after it.
     pub schedulers: Vec<String>,
     /// How siblings share it.
     pub sharing: Sharing,

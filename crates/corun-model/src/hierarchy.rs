@@ -1,4 +1,4 @@
-//! What lies behind the first level: caches, translations, prefetchers, memory, other cores.
+//! What lies beyond the first level: caches, translations, prefetchers, memory, other cores.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub enum Replacement {
     /// One that is predicted to be used last: two bits for each (RRIP, Jaleel et al. 2010).
     #[serde(alias = "re-reference")]
     Rrip,
-    /// Of two by chance the one whose last use is longer ago: between chance and `Lru`, for caches whose
+    /// Of two at random the one whose last use is longer ago: between chance and `Lru`, for caches whose
     /// size shows as a slope and not as a step.
     OlderOfTwo,
 }
@@ -70,7 +70,7 @@ impl Replacement {
     }
 }
 
-/// A cache behind the first level.
+/// A cache beyond the first level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
@@ -183,7 +183,7 @@ pub struct Prefetch {
     pub strides: u32,
     /// Strides ahead: so many into the first level, and so many into the second.
     pub stride_distance: [u32; 2],
-    /// Whether they go on behind the end of a page of 4 KiB.
+    /// Whether they continue after the end of a page of 4 KiB.
     pub stride_across_pages: bool,
     /// Streams of lines by linear addresses, if the core follows such.
     pub lines: Option<LinePrefetch>,
@@ -211,7 +211,7 @@ pub struct LinePrefetch {
     pub long_distance: u32,
 }
 
-/// Memory behind all caches.
+/// Memory beyond all caches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MainMemory {
@@ -244,7 +244,7 @@ pub struct Coherence {
     pub source: String,
 }
 
-/// Bytes of a line of every cache behind the first level.
+/// Bytes of a line of every cache beyond the first level.
 pub const LINE: u32 = 64;
 
 /// How a cache is divided, whichever it is.

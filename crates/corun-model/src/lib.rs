@@ -76,7 +76,7 @@ pub struct CoreModel {
     pub vendor: Vendor,
     /// Hardware threads a core.
     pub smt_width: u32,
-    /// The clock in GHz that cycles are converted with where no machine is at hand.
+    /// The clock in GHz that cycles are converted with where no machine is available.
     pub gigahertz: f64,
     /// Name of the table in `models/timing/` with the timing of instruction forms.
     pub timing: String,
@@ -96,7 +96,7 @@ pub struct CoreModel {
     pub back: BackEnd,
     /// Loads, stores, and the first level of data.
     pub memory: MemoryPipeline,
-    /// What lies behind the first level.
+    /// What lies beyond the first level.
     pub hierarchy: Hierarchy,
 }
 

@@ -49,7 +49,7 @@ pub struct Loads {
     #[serde(default)]
     pub complex_address: u32,
     /// Whether `latency` holds only for an address whose one register a plain load gave, less than
-    /// 2048 bytes behind it (Intel); any other counts as complex.
+    /// 2048 bytes after it (Intel); any other counts as complex.
     #[serde(default)]
     pub pointer_chasing: bool,
     /// Cycles from address to vector register.
@@ -123,7 +123,7 @@ pub struct Forwarding {
     pub predictive_forwarding: u32,
     /// More cycles than the store needs to reach the cache, if it covers the load in part only.
     pub failure: u32,
-    /// More cycles for a load behind a store to another page at the same offset in it.
+    /// More cycles for a load after a store to another page at the same offset in it.
     #[serde(default)]
     pub alias: u32,
     /// Where it is from.

@@ -137,7 +137,7 @@ mod tests {
         let cycles = |others: f64, kib: u64| {
             let mut model = find("zen4").unwrap();
             model.hierarchy.l3.as_mut().unwrap().background_fills = others;
-            // Some lines of a circle happen to follow each other, and prefetchers look behind its end.
+            // Some lines of a circle happen to follow each other, and prefetchers look beyond its end.
             let prefetch = &mut model.hierarchy.prefetch;
             (prefetch.lines, prefetch.strides, prefetch.streams) = (None, 0, 0);
             PointerChaseRing::of_lines(kib << 10).cycles(&model)

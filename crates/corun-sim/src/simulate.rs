@@ -22,7 +22,7 @@ pub struct Part {
     pub thread: ThreadId,
     /// Instructions at its start that fill predictors and caches, and are not counted.
     pub warm_up: u64,
-    /// Instructions behind them that are counted; all there are, if none.
+    /// Instructions after them that are counted; all there are, if none.
     pub length: Option<u64>,
     /// What its data lie in.
     pub pages: PageSize,
@@ -86,7 +86,7 @@ pub fn simulate(
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
     machine.run(&[vec![end]])?;
     let state = machine.state(0, 0).since(&begin);
-    let source = the_feed(machine)?;
+    let source = the_source(machine)?;
     let simulated = Simulated::of(state, &source.lowering);
     plausible::of_thread(&simulated, model)?;
     Ok(simulated)
@@ -108,7 +108,7 @@ pub(crate) fn alone<'t>(
 }
 
 /// What the first core ran, if all of it could be read.
-pub(crate) fn the_feed(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
+pub(crate) fn the_source(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
     let mut source = machine.into_sources().swap_remove(0).swap_remove(0);
     source.error()?;
     Ok(source)

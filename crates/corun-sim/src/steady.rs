@@ -100,7 +100,7 @@ fn shortened(mut fences: DecodedBlock) -> DecodedBlock {
     fences
 }
 
-/// Copies of a block behind each other, then fences; and all of that again.
+/// Copies of a block one after the other, then fences; and all of that again.
 struct Unrolled {
     length: u64,
     values: Vec<Vec<u64>>,

@@ -19,7 +19,7 @@ use crate::machine::Machine;
 use crate::memory::{PageSize, Pages};
 use crate::plausible;
 use crate::replay::recorded::{Recorded, Replay};
-use crate::replay::synchronisation::Order;
+use crate::replay::synchronisation::Synchronisation;
 use crate::replay::synchronised::SynchronisedReplay;
 use crate::replay::time_slices::{Slice, Sliced, Slices};
 use crate::thread_mapping::ThreadMapping;
@@ -37,7 +37,7 @@ pub struct Process<'t> {
     /// Its other threads, which start the workers and wait for them.
     pub others: Vec<ThreadId>,
     /// Read once, for all copies and phases.
-    order: OnceLock<Order>,
+    order: OnceLock<Synchronisation>,
 }
 
 /// Of the busiest thread's instructions, what a thread executes at least that is a worker.
@@ -58,12 +58,12 @@ impl<'t> Process<'t> {
     }
 
     /// The order that its threads keep, none of which has begun.
-    fn order(&self) -> Result<Order, FormatError> {
+    fn order(&self) -> Result<Synchronisation, FormatError> {
         if let Some(known) = self.order.get() {
             return Ok(known.clone());
         }
         let threads = [&self.workers[..], &self.others].concat();
-        let read = Order::of(self.trace, &threads)?;
+        let read = Synchronisation::of(self.trace, &threads)?;
         Ok(self.order.get_or_init(|| read).clone())
     }
 
@@ -86,7 +86,7 @@ pub struct Setup<'a, 't> {
     pub mapping: &'a ThreadMapping,
     /// Instructions that fill caches and predictors and are not counted. Of processes with one worker.
     pub warm_up: u64,
-    /// Instructions behind them that are counted, over and over; all there are, if none.
+    /// Instructions after them that are counted, over and over; all there are, if none.
     pub length: Option<u64>,
     /// How long workers run that take turns on a logical CPU, in milliseconds.
     pub slice_ms: f64,
@@ -123,7 +123,7 @@ pub struct PlacedWorker {
     /// The logical CPU of the core.
     pub cpu: usize,
     /// Where it began, as a part of its counted instructions: workers that begin at one place count the same
-    /// instructions in the same order, behind the same warm-up. None of those that take turns.
+    /// instructions in the same order, after the same warm-up. None of those that take turns.
     pub offset: Option<f64>,
     /// Counted instructions of its program.
     pub instructions: u64,
@@ -134,7 +134,7 @@ pub struct PlacedWorker {
     pub simulated: Simulated,
 }
 
-/// Rounds of slices that are counted, behind one that is not.
+/// Rounds of slices that are counted, after one that is not.
 const ROUNDS: usize = 1;
 /// Instructions between two checks whether the slices that are counted are over.
 const CHECK_INTERVAL: u64 = 1 << 16;
@@ -305,7 +305,7 @@ fn recorded(setup: Setup<'_, '_>, place: Place) -> u64 {
 
 /// The cores at rest, each worker's program where it begins.
 fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, FormatError> {
-    let mut orders: HashMap<(usize, usize), Rc<RefCell<Order>>> = HashMap::new();
+    let mut orders: HashMap<(usize, usize), Rc<RefCell<Synchronisation>>> = HashMap::new();
     let mut numbers: HashMap<(usize, usize), u32> = HashMap::new();
     let lowering = || Lowering::new(setup.model, setup.timings);
     let mut recorded = |place: Place| {
@@ -399,7 +399,7 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Plac
                 let (first, last) = spans[&(place.process, place.copy)];
                 (last - first) as f64
             } else if cpu.workers.len() > 1 {
-                // Whole rounds, behind the first.
+                // Whole rounds, after the first.
                 let (round, done) = (cpu.workers.len(), source.done());
                 let slices = &done[round.min(done.len())..(round * (1 + ROUNDS)).min(done.len())];
                 let own = slices.iter().filter(|slice| slice.program == turn);

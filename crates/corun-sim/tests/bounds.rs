@@ -10,7 +10,7 @@ use corun_sim::uops::Lowering;
 use corun_sim::{Copies, steady_state};
 use proptest::prelude::*;
 
-/// What cores do without executing anything, or nearly so: no-operations of all lengths, hints, copies,
+/// What cores do without executing anything, or nearly so: NOPs of all lengths, hints, copies,
 /// zero idioms, exchanges of the x87 stack, prefetches; and additions.
 const PIECES: &[&[u8]] = &[
     &[0x90],
@@ -35,7 +35,7 @@ const PIECES: &[&[u8]] = &[
 
 const NOPS: usize = 11;
 
-/// Instructions a slot may hold: two where a no-operation shares that of the one before it.
+/// Instructions a slot may hold: two where a NOP shares that of the one before it.
 fn in_a_slot(name: &str) -> f64 {
     if model(name).front.fusion.nop { 2.0 } else { 1.0 }
 }
@@ -44,7 +44,7 @@ fn code(pieces: &[usize]) -> Vec<u8> {
     pieces.iter().flat_map(|&piece| PIECES[piece]).copied().collect()
 }
 
-/// The fewest slots: every second no-operation behind something else is free at best.
+/// The fewest slots: every second NOP after something else is free at best.
 fn slots(name: &str, pieces: &[usize]) -> f64 {
     let nops = pieces.iter().filter(|&&piece| piece < NOPS).count() as f64;
     let all = pieces.len() as f64;

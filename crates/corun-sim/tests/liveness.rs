@@ -214,7 +214,7 @@ fn a_window_much_shorter_than_a_time_slice_takes_seconds() {
     let begun = std::time::Instant::now();
     let trace = Trace::open(&program_start()).unwrap();
     let processes = [Process::of(&trace)];
-    for name in ["zen4", "netburst-xeon-mp"] {
+    for name in ["zen4"] {
         let model = corun_model::find(name).unwrap();
         let timings = TimingTable::of(&model).unwrap();
         for placement in ["stacked", "free@3"] {

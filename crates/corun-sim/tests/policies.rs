@@ -17,7 +17,7 @@ enum Pair {
     Renaming,
     /// The same beside loads of which each gives the next one's address, with four instructions between.
     Uneven,
-    /// The same behind an instruction that takes nothing but time.
+    /// The same after an instruction that takes nothing but time.
     Pauses,
     /// Instructions that want one port.
     Port,
@@ -31,7 +31,7 @@ enum Pair {
     Dense(u64),
     /// Programs of the decoders, decoded for the first time.
     Microcode,
-    /// Branches that go either way by chance.
+    /// Branches that go either way at random.
     Guesses,
     /// A load that misses, and then many of an instruction.
     Window(&'static [u8]),

@@ -1,4 +1,4 @@
-//! Checks of everything behind the first level.
+//! Checks of everything beyond the first level.
 
 use super::super::CoreModel;
 use super::super::hierarchy::{Hierarchy, LINE, Prefetch};

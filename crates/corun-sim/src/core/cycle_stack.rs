@@ -20,7 +20,7 @@ pub enum Component {
     Retiring,
     /// Nothing to rename: fetch or decoding.
     FrontEnd,
-    /// Nothing to rename behind a wrongly predicted branch.
+    /// Nothing to rename after a wrongly predicted branch.
     Mispredict,
     /// The oldest micro-op waits for operands or is being executed.
     Dependency,

@@ -60,7 +60,7 @@ pub(crate) struct Parameters {
     pub(crate) vector_forwarding: u32,
     pub(crate) renamed: Option<MemoryRenaming>,
     pub(crate) forwarding_failure: u32,
-    /// Cycles more for a load behind a store at the same offset of another page.
+    /// Cycles more for a load after a store at the same offset of another page.
     pub(crate) alias: u16,
     pub(crate) load_latency: u32,
     pub(crate) vector_load_latency: u32,
@@ -96,7 +96,7 @@ impl Parameters {
             });
             ports.extend(one.ports.iter().map(|_| Port { scheduler, group: group as u8 }));
         }
-        // Units behind the ports: micro-ops wait in front of them without an entry anywhere.
+        // Units beyond the ports: micro-ops wait in front of them without an entry anywhere.
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
         let mut schedulers: Vec<Limit> = own.collect();
         for queue in &back.non_scheduling_queues {

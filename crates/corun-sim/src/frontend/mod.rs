@@ -57,8 +57,8 @@ pub(crate) struct Fetcher {
 
 /// Cycles from a line to the first of its micro-ops that can be renamed.
 const DECODED: u64 = 1;
-/// Cycles until a thread that waits at a gate looks again.
-const GATE: u64 = 50;
+/// Cycles until a thread that waits at a synchronisation point looks again.
+const SYNC_POLL: u64 = 50;
 
 impl Fetcher {
     pub(crate) fn new(model: &CoreModel) -> Self {
@@ -97,7 +97,7 @@ impl Fetcher {
         self.path.current.is_some_and(|place| place.is_looping)
     }
 
-    /// Whether it waits at a gate.
+    /// Whether it waits at a synchronisation point.
     pub(crate) fn waits(&self) -> bool {
         self.path.waits()
     }
@@ -114,7 +114,7 @@ impl Fetcher {
         self.was_kept_out
     }
 
-    /// Whether what is renamed next lies behind a wrongly predicted branch, and has not been fetched yet.
+    /// Whether what is renamed next lies after a wrongly predicted branch, and has not been fetched yet.
     pub(crate) fn recovers(&self, now: u64) -> bool {
         self.awaits_branch || now < self.refilled
     }
@@ -122,7 +122,7 @@ impl Fetcher {
     /// What it waits for, for people.
     pub(crate) fn waits_for(&self, now: u64) -> String {
         if self.waits() {
-            "other threads of its process, at a gate".to_owned()
+            "other threads of its process, at a synchronisation point".to_owned()
         } else if self.awaits_branch {
             match self.branch {
                 Some(branch) => format!("its mispredicted branch, micro-op {branch}"),
@@ -150,7 +150,7 @@ impl Fetcher {
         is_it
     }
 
-    /// What was fetched or is being decoded behind the last instruction is not what follows it.
+    /// What was fetched or is being decoded after the last instruction is not what follows it.
     fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
         self.admits_nop = false;
@@ -164,7 +164,7 @@ impl Fetcher {
 
     pub(crate) fn next_event(&self, now: u64) -> Option<u64> {
         if self.waits() {
-            return Some(now + GATE);
+            return Some(now + SYNC_POLL);
         }
         let (until, displaced) = self.displaced;
         let blamed = until.saturating_sub(displaced.cycles.into());
@@ -381,7 +381,7 @@ impl<F: InstructionSource> Core<F> {
                 self.front.go_on(reading, next.address, space, thread.requester)
             }
         {
-            // As if it were straight: neither another line, nor the bubble behind the branch.
+            // As if it were straight: neither another line, nor the bubble after the branch.
             (next.reading, from, is_straight) = (reading, 0, true);
         } else {
             fetcher.jump(thread.requester, &mut self.front);

@@ -1,5 +1,5 @@
 //! Accesses that begin in a cycle: one for each port that computes addresses, but that what is wider than an access of
-//! the core counts as several, which are then begun in the cycles behind it.
+//! the core counts as several, which are then begun in the cycles after it.
 
 use crate::uops::Kind;
 use corun_model::CoreModel;

@@ -369,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Of four lines used twice, how many are still there behind a walk over seven that are used once.
+    /// Of four lines used twice, how many are still there after a walk over seven that are used once.
     fn survivors(replacement: Replacement) -> usize {
         let mut cache = empty(1, 8, replacement);
         for line in [0, 1, 2, 3, 0, 1, 2, 3].into_iter().chain(100..107) {

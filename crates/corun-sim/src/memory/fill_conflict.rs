@@ -1,6 +1,6 @@
 //! A miss in a set of the first level that was just filled is too early, and tried again some cycles later.
 //!
-//! After what chains of loads through lines of one set and of two by turns take on an EPYC of Zen 4.
+//! After what chains of loads through lines of one set and of two alternately take on an EPYC of Zen 4.
 
 use crate::memory::cache::Line;
 use corun_model::CoreModel;

@@ -1,4 +1,4 @@
-//! Memory behind the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
+//! Memory beyond the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
 //!
 //! A request changes all states at once and is told when its line will be there. What others still have to
 //! wait for (buffers, links, a line on its way) is remembered as the cycle in which it is free.
@@ -104,7 +104,7 @@ impl Displacement {
     }
 }
 
-/// A line from the second level or behind it.
+/// A line from the second level or beyond.
 #[derive(Debug, Clone, Copy)]
 struct Beyond {
     ready: u64,
@@ -384,7 +384,7 @@ impl Memory {
         found
     }
 
-    /// A line from the second level or behind it, which begins to be looked for `now`.
+    /// A line from the second level or beyond, which begins to be looked for `now`.
     fn beyond(
         &mut self,
         core: usize,

@@ -1,4 +1,4 @@
-//! Entries by number (of a page, of a stream), in sets: the least recently used one goes first, or one by chance.
+//! Entries by number (of a page, of a stream), in sets: the least recently used one goes first, or one at random.
 
 use crate::memory::background_fills::Chance;
 
@@ -16,7 +16,7 @@ pub(super) struct Ways {
     seen: [u32; SEEN],
     /// The number that was found last.
     last: u64,
-    /// Who goes, if that is by chance.
+    /// Who goes, if that is at random.
     chance: Option<Chance>,
 }
 

@@ -81,7 +81,7 @@ fn huge_pages_have_the_translations_that_the_core_has_for_them() {
     let miss = |model: &CoreModel| f64::from(model.memory.dtlb.miss);
     let found = [all, all + 1].map(|pages| translation_of_huge(&zen4, pages));
     assert_eq!(found, [0.0, miss(&zen4)]);
-    // ... or in a table of their own, behind which the second level has them, too, ...
+    // ... or in a table of their own, after which the second level has them, too, ...
     let coffee_lake = corun_model::find("coffee-lake").unwrap();
     let own = u64::from(coffee_lake.memory.dtlb.huge.unwrap());
     assert!(own < coffee_lake.memory.dtlb.entries.into());

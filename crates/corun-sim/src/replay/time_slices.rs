@@ -8,8 +8,8 @@ use crate::uops::DecodedBlock;
 pub(crate) struct Sliced<F> {
     programs: Vec<F>,
     running: usize,
-    /// Which are at a gate of their own, and which have ended.
-    are_at_gate: Vec<bool>,
+    /// Which are at a synchronisation point of their own, and which have ended.
+    are_at_sync_point: Vec<bool>,
     have_ended: Vec<bool>,
     /// Instructions that the running one has been given in this slice.
     given: u64,
@@ -71,7 +71,7 @@ impl<F: InstructionSource> Sliced<F> {
         Self {
             programs,
             running: 0,
-            are_at_gate: none.clone(),
+            are_at_sync_point: none.clone(),
             have_ended: none,
             given: 0,
             begin: 0,
@@ -110,8 +110,9 @@ impl<F: InstructionSource> Sliced<F> {
         if self.have_ended[program] {
             return false;
         }
-        let is_free = !self.are_at_gate[program] || self.programs[program].pass(now).is_some();
-        self.are_at_gate[program] &= !is_free;
+        let is_free =
+            !self.are_at_sync_point[program] || self.programs[program].pass(now).is_some();
+        self.are_at_sync_point[program] &= !is_free;
         is_free
     }
 }
@@ -124,7 +125,7 @@ impl<F: InstructionSource> InstructionSource for Sliced<F> {
         let next = self.programs[self.running].next(now, code, values);
         match next {
             Next::Step(step) => self.given += u64::from(step.executed),
-            Next::SyncPoint => self.are_at_gate[self.running] = true,
+            Next::SyncPoint => self.are_at_sync_point[self.running] = true,
             Next::End => {
                 self.have_ended[self.running] = true;
                 if self.have_ended.contains(&false) {
@@ -174,7 +175,7 @@ mod tests {
     use crate::memory::PageSize;
     use crate::replay::time_slices::*;
 
-    /// A program of so many steps, which waits at a gate before each of them if it is told to.
+    /// A program of so many steps, which waits at a synchronisation point before each of them if it is told to.
     struct Steps {
         left: u32,
         waits: bool,

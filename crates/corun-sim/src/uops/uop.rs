@@ -56,18 +56,18 @@ pub(crate) struct DecodedInstruction {
     pub(crate) known: Known,
     /// Whether it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
-    /// Whether it may become one with a jump behind it.
+    /// Whether it may become one with a jump after it.
     pub(crate) may_fuse: bool,
     /// Whether only the first decoder takes it, and whether it lets no other in then.
     pub(crate) first_only: bool,
     pub(crate) alone: bool,
-    /// Where its micro-op code begins, behind its prefixes.
+    /// Where its micro-op code begins, after its prefixes.
     pub(crate) opcode_at: u8,
     /// What is executed if a copy cannot be eliminated.
     pub(crate) executed: Option<Box<DecodedInstruction>>,
-    /// Whether it waits until everything before it is done, and keeps back what comes behind it.
+    /// Whether it waits until everything before it is done, and keeps back what comes after it.
     pub(crate) is_serializing: bool,
-    /// Cycles for which nothing behind it is renamed, so that siblings have the core (`pause`).
+    /// Cycles for which nothing after it is renamed, so that siblings have the core (`pause`).
     pub(crate) pauses: u16,
     /// How long it takes for its elements, if it is a repeated string instruction.
     pub(crate) repetition: Option<Rc<Repetition>>,
@@ -126,7 +126,7 @@ pub(crate) struct Memory {
     pub(crate) name: u32,
     /// The registers of the address.
     pub(crate) registers: [Option<RegisterId>; 2],
-    /// Whether its address is one register and less than 2048 bytes behind that.
+    /// Whether its address is one register and less than 2048 bytes after that.
     pub(crate) is_near: bool,
     /// Whether its address is the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,

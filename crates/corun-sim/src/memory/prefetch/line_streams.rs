@@ -120,7 +120,7 @@ impl LineStreams {
         stream.reach.extend([first, second])
     }
 
-    /// The stream at a place has fetched neither this step nor those behind it.
+    /// The stream at a place has fetched neither this step nor those after it.
     pub(super) fn stop_before(&mut self, place: usize, level: Level, step: u32) {
         self.streams[place].reach.stop_before(level, step);
     }

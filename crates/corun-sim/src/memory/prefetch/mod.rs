@@ -109,7 +109,7 @@ impl Prefetchers {
         }
     }
 
-    /// Of what was last to be fetched by linear addresses, this step and those behind it were not.
+    /// Of what was last to be fetched by linear addresses, this step and those after it were not.
     pub(super) fn stop_before(&mut self, level: Level, step: u32) {
         match self.asked {
             Asked::Lines(place) => self.lines.stop_before(place, level, step),
@@ -126,7 +126,7 @@ impl Prefetchers {
         self.pages.follow(line)
     }
 
-    /// Of the lines that the last stream was to fetch, this one and those behind it were not.
+    /// Of the lines that the last stream was to fetch, this one and those after it were not.
     pub(super) fn stop_stream_before(&mut self, line: Line) {
         self.pages.stop_before(line);
     }

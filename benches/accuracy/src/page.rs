@@ -168,7 +168,7 @@ fn point(outcome: &Outcome, count: f64) -> String {
         cycles(measured.map(|it| it.cycles)),
         ratio_or_why(outcome),
         or_dash(measured.and_then(|it| it.crowded), percent),
-        found(measured, "hierarchy.l3.others"),
+        found(measured, "hierarchy.l3.background_fills"),
         found(measured, "hierarchy.main.nanoseconds")
     )
 }
@@ -210,7 +210,7 @@ fn cells(outcome: &Outcome) -> String {
         ratio_or_why(outcome),
         or_dash(per_cycle, |it| format!("{it:.2}")),
         or_dash(measured.and_then(|it| it.crowded), percent),
-        found(measured, "hierarchy.l3.others"),
+        found(measured, "hierarchy.l3.background_fills"),
         found(measured, "hierarchy.main.nanoseconds"),
         format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
         format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
@@ -336,7 +336,7 @@ mod tests {
             cycles: 1e8,
             kernel_share: None,
             crowded: Some(0.02),
-            memory: [("hierarchy.l3.others".to_owned(), 1.5)].into(),
+            memory: [("hierarchy.l3.background_fills".to_owned(), 1.5)].into(),
             fitted: false,
         }
     }

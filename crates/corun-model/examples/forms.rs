@@ -14,7 +14,7 @@ use iced_x86::{
     Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, OpKind, Register,
 };
 
-/// Bytes behind the operation code: a ModRM byte, then zeros but for the last of an immediate.
+/// Bytes after the operation code: a ModRM byte, then zeros but for the last of an immediate.
 const TAIL: usize = 10;
 
 fn main() -> io::Result<()> {

@@ -18,19 +18,19 @@ pub struct BackEnd {
     pub registers: Registers,
     /// Where operations wait for their operands and a port.
     pub schedulers: Vec<Scheduler>,
-    /// Queues that take operations, in order, while the schedulers behind them are full.
+    /// Queues that take operations, in order, while the schedulers after them are full.
     #[serde(default)]
-    pub waiting: Vec<WaitingQueue>,
+    pub non_scheduling_queues: Vec<NonSchedulingQueue>,
     /// How a port is chosen for an operation that several can do.
     #[serde(default)]
-    pub binding: Binding,
+    pub port_assignment: PortAssignment,
     /// Cycles from renaming until an operation may start; none: 1.
     pub issue_delay: Option<u32>,
     /// Whether nothing is renamed unless the reorder buffer and the schedulers have room for as much as
     /// is renamed in a cycle.
     #[serde(default)]
     pub whole_groups: bool,
-    /// Names of units behind ports that the timing tables keep busy for longer than a port (dividers).
+    /// Names of units beyond ports that the timing tables keep busy for longer than a port (dividers).
     #[serde(default)]
     pub units: Vec<String>,
     /// What never reaches a port.
@@ -43,7 +43,7 @@ pub struct BackEnd {
     pub divisions: Vec<Division>,
 }
 
-/// A repeated string instruction (`rep stosb`): nothing behind it is renamed until its program is through.
+/// A repeated string instruction (`rep stosb`): nothing after it is renamed until its program is through.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repetition {
@@ -87,7 +87,7 @@ impl Repetition {
 /// How a port is chosen, while renaming, for an operation that several ports can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Binding {
+pub enum PortAssignment {
     /// The one that fewest operations wait for at that moment.
     #[default]
     Fewest,
@@ -145,10 +145,10 @@ pub struct Scheduler {
 /// A queue in front of schedulers (AMD's non-scheduling queue): nothing in it looks for its operands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WaitingQueue {
+pub struct NonSchedulingQueue {
     /// Operations.
     pub entries: u32,
-    /// Names of the schedulers behind it.
+    /// Names of the schedulers after it.
     pub schedulers: Vec<String>,
     /// How siblings share it.
     pub sharing: Sharing,
@@ -163,7 +163,7 @@ pub struct Elimination {
     /// Copies of vector registers.
     pub vector_moves: bool,
     /// How many copies can be followed at once; none: any number.
-    pub copy_slots: Option<CopySlots>,
+    pub move_slots: Option<MoveSlots>,
     /// Copies eliminated at most in a cycle.
     pub moves_a_cycle: Option<u32>,
     /// Mnemonics that give zero if both sources are one register, without waiting for it.
@@ -183,7 +183,7 @@ pub struct Elimination {
 /// place is executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CopySlots {
+pub struct MoveSlots {
     /// Shared values of general-purpose registers.
     pub integer: u32,
     /// Shared values of vector registers.

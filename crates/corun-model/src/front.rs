@@ -90,11 +90,11 @@ pub struct Decoder {
     /// Operations that each other decoder makes of one instruction.
     pub others: u32,
     /// Operations a cycle.
-    pub operations: u32,
+    pub uops: u32,
     /// Instructions that only the first decoder takes, as `pop r12`.
     #[serde(default)]
     pub first_only: Vec<String>,
-    /// Of these, the ones behind which no other is decoded in the same cycle.
+    /// Of these, the ones after which no other is decoded in the same cycle.
     #[serde(default)]
     pub alone: Vec<String>,
     /// How siblings share it.
@@ -124,12 +124,12 @@ pub struct OpCache {
     /// Whether these lie in one window.
     #[serde(default)]
     pub one_window: bool,
-    /// Whether a line goes on behind a taken branch (a trace cache), so that `window` bounds nothing.
+    /// Whether a line continues after a taken branch (a trace cache), so that `window` bounds nothing.
     #[serde(default)]
-    pub traces: bool,
+    pub trace_cache: bool,
     /// Cycles lost on the way from the decoder to the op cache, and back.
     pub switch: u32,
-    /// Whether copies of a block behind each other are found in it too, as code is that is executed often.
+    /// Whether copies of a block one after the other are found in it too, as code is that is executed often.
     #[serde(default = "is_so")]
     pub unrolled: bool,
     /// How siblings share it.
@@ -155,7 +155,7 @@ pub struct Constants {
 #[serde(deny_unknown_fields)]
 pub struct LoopBuffer {
     /// Operations of the longest loop.
-    pub operations: u32,
+    pub uops: u32,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -181,7 +181,7 @@ pub struct MicrocodeSequencer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// First halves of macro-fusion, mnemonics: each with a conditional jump behind it is one operation.
+    /// First halves of macro-fusion, mnemonics: each with a conditional jump after it is one operation.
     pub with_branch: Vec<String>,
     /// Of these, the ones that fuse only with jumps that do not ask for sign, parity or overflow.
     #[serde(default)]
@@ -192,14 +192,14 @@ pub struct Fusion {
     /// Ports that start the two as one operation: those of the jump, if empty.
     #[serde(default)]
     pub ports: Vec<String>,
-    /// Whether the last decoder takes none of them, since the jump behind it is not seen yet.
+    /// Whether the last decoder takes none of them, since the jump after it is not seen yet.
     #[serde(default)]
     pub not_last: bool,
     /// Whether an instruction with both an immediate and an address relative to itself fuses.
     #[serde(default)]
     pub relative_immediate: bool,
-    /// Whether a no-operation shares the slot of the instruction before it, which has one slot and no
-    /// other no-operation with it. Decoders and op cache have a place for each all the same.
+    /// Whether a NOP shares the slot of the instruction before it, which has one slot and no
+    /// other NOP with it. Decoders and op cache have a place for each all the same.
     #[serde(default)]
     pub nop: bool,
     /// Whether an instruction that loads or stores and computes is one operation until it is issued.
@@ -233,9 +233,9 @@ pub struct BranchPrediction {
     pub direction: Tage,
     /// Branches of each level of the branch target buffer, the nearest first.
     pub targets: Vec<u32>,
-    /// Cycles without fetch behind a taken branch that the level of the same place knows.
+    /// Cycles without fetch after a taken branch that the level of the same place knows.
     pub taken: Vec<u32>,
-    /// Cycles without fetch behind a call or a return, beside those of a taken branch.
+    /// Cycles without fetch after a call or a return, beside those of a taken branch.
     #[serde(default)]
     pub linking: u32,
     /// Jumps and calls through registers and memory.
@@ -276,7 +276,7 @@ pub struct Indirect {
     pub entries: u32,
     /// Of these, the ones that one branch can have; none: all.
     pub of_branch: Option<u32>,
-    /// Cycles without fetch behind a target from here, beside those of a taken branch.
+    /// Cycles without fetch after a target from here, beside those of a taken branch.
     #[serde(default)]
     pub bubble: u32,
     /// Bits of history that choose one, of each length, rising; 0: the branch alone chooses. None: each branch is

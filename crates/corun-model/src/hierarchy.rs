@@ -1,4 +1,4 @@
-//! What lies behind the first level: caches, translations, prefetchers, memory, other cores.
+//! What lies beyond the first level: caches, translations, prefetchers, memory, other cores.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +37,10 @@ pub struct Fills {
     pub entries: u32,
     /// Cycles after a line's bytes came in which another miss of its set is too early, ...
     #[serde(default)]
-    pub settling: u32,
+    pub conflict_window: u32,
     /// ... and cycles until that one is tried again.
     #[serde(default)]
-    pub again: u32,
+    pub retry_delay: u32,
     /// How siblings share them.
     pub sharing: Sharing,
 }
@@ -50,12 +50,15 @@ pub struct Fills {
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
     /// The one whose last use is longest ago.
-    LeastRecent,
+    #[serde(alias = "least-recent")]
+    Lru,
     /// One that was not used since all others were: a bit for each.
-    PseudoLeastRecent,
+    #[serde(alias = "pseudo-least-recent")]
+    PseudoLru,
     /// One that is predicted to be used last: two bits for each (RRIP, Jaleel et al. 2010).
-    ReReference,
-    /// Of two by chance the one whose last use is longer ago: between chance and `LeastRecent`, for caches whose
+    #[serde(alias = "re-reference")]
+    Rrip,
+    /// Of two at random the one whose last use is longer ago: between chance and `Lru`, for caches whose
     /// size shows as a slope and not as a step.
     OlderOfTwo,
 }
@@ -63,11 +66,11 @@ pub enum Replacement {
 impl Replacement {
     /// Of a first level whose model does not say.
     pub(super) fn of_first_level() -> Self {
-        Self::PseudoLeastRecent
+        Self::PseudoLru
     }
 }
 
-/// A cache behind the first level.
+/// A cache beyond the first level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
@@ -107,7 +110,7 @@ pub struct LastLevel {
     pub interval: f64,
     /// GB (10^9 bytes) a second that cores which are not simulated bring into it: on a machine that others use, too.
     #[serde(default)]
-    pub others: f64,
+    pub background_fills: f64,
     /// Where its figures are from.
     pub source: String,
 }
@@ -132,7 +135,7 @@ pub struct SecondTlb {
     pub ways: u32,
     /// Whether any page of a full set leaves for a new one, and not the one whose last use is longest ago.
     #[serde(default)]
-    pub by_chance: bool,
+    pub random_replacement: bool,
     /// Whether it holds no huge pages.
     #[serde(default)]
     pub small_only: bool,
@@ -155,7 +158,7 @@ pub struct Walk {
     /// Entries for the level above pages (2 MiB each): with one the walk is a single access.
     pub directories: u32,
     /// The first cache that is asked for the tables.
-    pub begins: WalkBegins,
+    pub first_cache: WalkCache,
     /// How siblings share it.
     pub sharing: Sharing,
 }
@@ -163,7 +166,7 @@ pub struct Walk {
 /// The first cache that a walk asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WalkBegins {
+pub enum WalkCache {
     /// First-level data cache.
     L1d,
     /// Second-level cache.
@@ -179,15 +182,15 @@ pub struct Prefetch {
     /// Instructions whose strides are remembered.
     pub strides: u32,
     /// Strides ahead: so many into the first level, and so many into the second.
-    pub stride_ahead: [u32; 2],
-    /// Whether they go on behind the end of a page of 4 KiB.
+    pub stride_distance: [u32; 2],
+    /// Whether they continue after the end of a page of 4 KiB.
     pub stride_across_pages: bool,
     /// Streams of lines by linear addresses, if the core follows such.
     pub lines: Option<LinePrefetch>,
     /// Pages whose streams are remembered by the second level.
     pub streams: u32,
     /// Lines ahead of a stream.
-    pub stream_ahead: u32,
+    pub stream_distance: u32,
     /// Whether a second-level miss brings the other line of its pair (128 bytes) too.
     pub adjacent: bool,
     /// How siblings share them.
@@ -201,14 +204,14 @@ pub struct LinePrefetch {
     /// Streams that are remembered.
     pub streams: u32,
     /// Lines ahead: so many into the first level, and so many into the second.
-    pub ahead: [u32; 2],
+    pub distance: [u32; 2],
     /// Lines after which a stream is a long one, ...
     pub long: u32,
     /// ... and how many lines ahead are fetched into the second level then.
-    pub long_ahead: u32,
+    pub long_distance: u32,
 }
 
-/// Memory behind all caches.
+/// Memory beyond all caches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MainMemory {
@@ -230,18 +233,18 @@ pub struct Coherence {
     pub transfer: u32,
     /// How many of them pass until the core that has the line hears of it: it may use the line so long
     /// if another core asked for it while it came.
-    pub heard: u32,
+    pub snoop_delay: u32,
     /// Cycles until a core begins again when another one wrote what it has loaded too early, or read what
     /// it has changed.
-    pub clear: u32,
+    pub machine_clear: u32,
     /// Cycles from having the bytes of a line that came from another core to retiring the load: until
     /// then another core may take them back.
-    pub exposed: u32,
+    pub retire_hold: u32,
     /// Where it is from.
     pub source: String,
 }
 
-/// Bytes of a line of every cache behind the first level.
+/// Bytes of a line of every cache beyond the first level.
 pub const LINE: u32 = 64;
 
 /// How a cache is divided, whichever it is.

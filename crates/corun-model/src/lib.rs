@@ -15,6 +15,7 @@ mod library;
 mod memory;
 mod places;
 mod published;
+mod renamed;
 mod setting;
 mod sharing;
 mod sources;
@@ -32,8 +33,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use back::{
-    BackEnd, Binding, Bulk, CopySlots, Division, Elimination, Registers, Repetition, Scheduler,
-    Share, WaitingQueue,
+    BackEnd, Bulk, Division, Elimination, MoveSlots, NonSchedulingQueue, PortAssignment, Registers,
+    Repetition, Scheduler, Share,
 };
 pub use check::WIDEST;
 pub use error::{Fault, ModelError};
@@ -43,12 +44,12 @@ pub use front::{
 };
 pub use hierarchy::{
     CacheSize, Coherence, Fills, Hierarchy, Holds, LINE, LastLevel, Level, LinePrefetch,
-    MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkBegins,
+    MainMemory, Prefetch, Replacement, SecondTlb, Walk, WalkCache,
 };
 pub use host::{HostCore, Suited, host_core, suited};
 pub use library::{FORMAT, VERSION, all, find, names};
 pub use memory::{
-    Cache, Forwarding, LinearTags, Loads, MemoryPipeline, MemoryRenaming, Stores, Tlb,
+    Cache, Forwarding, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
 };
 pub use published::{
     Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
@@ -76,7 +77,7 @@ pub struct CoreModel {
     pub vendor: Vendor,
     /// Hardware threads a core.
     pub smt_width: u32,
-    /// The clock in GHz that cycles are converted with where no machine is at hand.
+    /// The clock in GHz that cycles are converted with where no machine is available.
     pub gigahertz: f64,
     /// Name of the table in `models/timing/` with the timing of instruction forms.
     pub timing: String,
@@ -96,7 +97,7 @@ pub struct CoreModel {
     pub back: BackEnd,
     /// Loads, stores, and the first level of data.
     pub memory: MemoryPipeline,
-    /// What lies behind the first level.
+    /// What lies beyond the first level.
     pub hierarchy: Hierarchy,
 }
 

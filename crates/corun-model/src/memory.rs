@@ -18,7 +18,7 @@ pub struct MemoryPipeline {
     /// First-level data cache.
     pub l1d: Cache,
     /// Where its lines are found by a part of their linear address.
-    pub linear_tags: Option<LinearTags>,
+    pub microtags: Option<Microtags>,
     /// First-level translations of data.
     pub dtlb: Tlb,
 }
@@ -42,16 +42,16 @@ pub struct Loads {
     pub width: u32,
     /// As how many accesses that begin a wider one counts, and a wider store as those that it is, where each port for
     /// addresses begins one a cycle; without this, wide ones are in nobody's way there.
-    pub wide_as: Option<f64>,
+    pub wide_issue_slots: Option<f64>,
     /// Cycles from address to general-purpose register.
     pub latency: u32,
     /// More cycles if the address has an index (or, for Intel, is not base + less than 2048).
     #[serde(default)]
     pub complex_address: u32,
     /// Whether `latency` holds only for an address whose one register a plain load gave, less than
-    /// 2048 bytes behind it (Intel); any other counts as complex.
+    /// 2048 bytes after it (Intel); any other counts as complex.
     #[serde(default)]
-    pub chased: bool,
+    pub pointer_chasing: bool,
     /// Cycles from address to vector register.
     pub vector_latency: u32,
     /// More cycles for a load across a line.
@@ -120,10 +120,10 @@ pub struct Forwarding {
     pub renamed: Option<MemoryRenaming>,
     /// Loads whose store is remembered: one that gets its bytes from the same store again takes no time either.
     #[serde(default)]
-    pub pairs: u32,
+    pub predictive_forwarding: u32,
     /// More cycles than the store needs to reach the cache, if it covers the load in part only.
     pub failure: u32,
-    /// More cycles for a load behind a store to another page at the same offset in it.
+    /// More cycles for a load after a store to another page at the same offset in it.
     #[serde(default)]
     pub alias: u32,
     /// Where it is from.
@@ -134,13 +134,13 @@ pub struct Forwarding {
 /// same memory misses it at first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LinearTags {
+pub struct Microtags {
     /// More cycles for such a load.
     pub latency: u32,
     /// Accesses more for each load of the line until it is found again.
-    pub again: u32,
+    pub conflict_accesses: u32,
     /// Accesses more to find the line.
-    pub moved: u32,
+    pub retag_accesses: u32,
     /// Where it is from.
     pub source: String,
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::error::ModelError;
 use super::places::Places;
-use super::{CoreModel, Policy, check};
+use super::{CoreModel, Policy, check, renamed};
 
 /// The most fields that are listed where several were found.
 const SHOWN: usize = 6;
@@ -41,8 +41,7 @@ impl CoreModel {
         let mut fields = serde_json::to_value(&self).map_err(unreadable)?;
         let mut paths = Vec::new();
         leaves(&fields, String::new(), &mut paths);
-        let wanted: Vec<&str> = name.split('.').collect();
-        let found: Vec<&String> = paths.iter().filter(|path| is_meant(path, &wanted)).collect();
+        let found: Vec<&String> = paths.iter().filter(|path| is_meant(path, name)).collect();
         let mut kinds: Vec<String> = found.iter().map(|path| short(path)).collect();
         kinds.sort();
         kinds.dedup();
@@ -53,7 +52,7 @@ impl CoreModel {
                 return Err(refused(format!("expected a field, as {expected}, found \"{name}\"")));
             }
             [_] => {}
-            _ if wanted.contains(&"*") => {}
+            _ if name.split('.').any(|part| part == "*") => {}
             several => {
                 let shown = &several[..several.len().min(SHOWN)];
                 let sentence = format!("expected one field, found several: {}", shown.join(", "));
@@ -111,7 +110,7 @@ fn leaves(value: &Value, path: String, all: &mut Vec<String>) {
 }
 
 /// The names on the way to a field that are not left out.
-fn names(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+fn names(path: &str) -> impl Iterator<Item = &str> {
     let is_said = |name: &&str| *name != "sharing" && name.parse::<u32>().is_err();
     path.split('/').filter(|name| !name.is_empty()).filter(is_said)
 }
@@ -123,13 +122,18 @@ fn short(path: &str) -> String {
 
 /// Whether a setting of this name is of this field, of which it may leave out the beginning.
 pub fn is_setting_of(name: &str, path: &str) -> bool {
-    is_meant(&path.replace('.', "/"), &name.split('.').collect::<Vec<_>>())
+    is_meant(&path.replace('.', "/"), name)
 }
 
-fn is_meant(path: &str, wanted: &[&str]) -> bool {
-    let names: Vec<&str> = names(path).collect();
-    names.len() >= wanted.len()
-        && names.iter().rev().zip(wanted.iter().rev()).all(|(name, it)| *it == "*" || name == it)
+/// Whether a name is the end of a field's path, or of the path that the field had once.
+fn is_meant(path: &str, name: &str) -> bool {
+    let is_end = |names: &[&str]| {
+        let mut names = names.iter().rev();
+        name.rsplit('.').all(|wanted| names.next().is_some_and(|it| wanted == "*" || *it == wanted))
+    };
+    let present: Vec<&str> = names(path).collect();
+    let former = renamed::former(&present.join("."));
+    is_end(&present) || former.is_some_and(|former| is_end(&former.split('.').collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

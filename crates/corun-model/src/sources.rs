@@ -41,8 +41,8 @@ impl CoreModel {
         for (index, scheduler) in back.schedulers.iter().enumerate() {
             all.push((format!("back.schedulers.{index}"), &scheduler.sharing));
         }
-        for (index, queue) in back.waiting.iter().enumerate() {
-            all.push((format!("back.waiting.{index}"), &queue.sharing));
+        for (index, queue) in back.non_scheduling_queues.iter().enumerate() {
+            all.push((format!("back.non_scheduling_queues.{index}"), &queue.sharing));
         }
         all.extend([
             ("memory.loads".to_owned(), &memory.loads.sharing),
@@ -87,9 +87,9 @@ impl CoreModel {
             )
             .chain(
                 self.memory
-                    .linear_tags
+                    .microtags
                     .iter()
-                    .map(|tags| ("memory.linear_tags.source".to_owned(), tags.source.as_str())),
+                    .map(|tags| ("memory.microtags.source".to_owned(), tags.source.as_str())),
             )
             .collect()
     }

@@ -377,9 +377,9 @@ impl Said<'_> {
         windows
             .map(|window| PredictedWindow {
                 begin: window.begin,
-                instructions: window.noticed.instructions,
+                instructions: window.events.instructions,
                 cycles: window.cycles,
-                stands_for: window.stands_for.map(|it| it.all),
+                stands_for: window.weight.map(|it| it.all),
             })
             .collect()
     }
@@ -507,7 +507,7 @@ impl Said<'_> {
         }
         if let Plan::StandIns { windows, .. } = self.recorded.plan.rest().0
             && (self.simulated.windows.len() < windows.len()
-                || self.simulated.windows.iter().any(|window| window.stands_for.is_none()))
+                || self.simulated.windows.iter().any(|window| window.weight.is_none()))
         {
             caveats.push(Caveat::new(
                 "windows-missing",

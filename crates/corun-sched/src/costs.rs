@@ -7,9 +7,9 @@ use corun_record::{Bench, Metric, Observation};
 pub struct Costs {
     /// Changing from one task to another: `lmbench/context-switch` of 2 processes without data.
     pub switch: u64,
-    /// Filling the caches of another core behind the same last-level cache.
+    /// Filling the caches of another core with the same last-level cache.
     pub refill: u64,
-    /// Filling caches behind another last-level cache.
+    /// Filling caches with another last-level cache.
     pub refill_far: u64,
     /// Waking another task, paid by who wakes it.
     pub wake_up: u64,

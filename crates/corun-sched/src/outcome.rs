@@ -79,7 +79,7 @@ pub struct CoreUse {
 pub struct Migrations {
     /// On a sibling.
     pub same_core: u64,
-    /// On another core behind the same last-level cache.
+    /// On another core with the same last-level cache.
     pub same_cache: u64,
     /// Beyond it.
     pub elsewhere: u64,

@@ -13,7 +13,7 @@ pub struct Topology {
     pub cpus: Vec<LogicalCpu>,
     /// The CPUs of each core.
     pub cores: Vec<Vec<usize>>,
-    /// The CPUs behind each last-level cache.
+    /// The CPUs of each last-level cache.
     pub caches: Vec<Vec<usize>>,
     /// The CPUs of each package.
     pub packages: Vec<Vec<usize>>,
@@ -39,7 +39,7 @@ pub enum Distance {
     SameCpu,
     /// To a sibling.
     SameCore,
-    /// To a core behind the same last-level cache.
+    /// To a core with the same last-level cache.
     SameCache,
     /// Beyond that cache.
     Elsewhere,

@@ -1,4 +1,4 @@
-//! The simulated core: how many cycles a program takes on a core that is not at hand, and where they go.
+//! The simulated core: how many cycles a program takes on a core that is not available, and where they go.
 //!
 //! A [`CoreModel`](corun_model::CoreModel) says what the core has, a [`TimingTable`](corun_model::timing::TimingTable) what
 //! each form of instruction needs, and a trace what the program executes.
@@ -35,7 +35,7 @@ pub use outcome::{Outcome, Spread};
 pub use parallel::in_parallel;
 pub use pointer_chase::PointerChaseRing;
 pub use sampling::{
-    EventCounts, Piece, SimulatedWindow, SimulatedWindows, StandsFor, simulate_windows,
+    EventCounts, Piece, SimulatedWindow, SimulatedWindows, SimulationWeight, simulate_windows,
 };
 pub use simulate::{Part, Simulated, simulate};
 pub use steady::{Copies, steady_state};

@@ -112,7 +112,7 @@ impl<F: InstructionSource> Machine<F> {
                 Pause::Deadlock => return Err(self.watch.lost(behind, &self.cores)),
                 Pause::Time => {}
             }
-            self.watch.look(behind, &self.cores)?;
+            self.watch.check(behind, &self.cores)?;
         }
     }
 }
@@ -198,10 +198,10 @@ mod tests {
         ends
     }
 
-    /// A thread that waits at a gate which opens in some cycle, or never.
-    struct Gated(Option<u64>);
+    /// A thread that waits at a synchronisation point which opens in some cycle, or never.
+    struct WaitsUntil(Option<u64>);
 
-    impl InstructionSource for Gated {
+    impl InstructionSource for WaitsUntil {
         fn next(&mut self, _: u64, _: &mut Vec<DecodedBlock>, _: &mut Vec<u64>) -> Next {
             Next::SyncPoint
         }
@@ -219,18 +219,21 @@ mod tests {
     fn threads_that_all_wait_for_ever_are_an_error_with_what_each_waits_for() {
         let model = corun_model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        let stuck = |gates: &[&[Option<u64>]]| {
+        let stuck = |sync_points: &[&[Option<u64>]]| {
             let update = || Lowering::new(&model, &timings).stack_update();
-            let cores =
-                gates.iter().map(|core| (update(), core.iter().copied().map(Gated).collect()));
+            let cores = sync_points
+                .iter()
+                .map(|core| (update(), core.iter().copied().map(WaitsUntil).collect()));
             let mut machine = Machine::new(&model, cores.collect());
             let targets: Vec<Vec<u64>> =
-                gates.iter().map(|core| vec![u64::MAX; core.len()]).collect();
+                sync_points.iter().map(|core| vec![u64::MAX; core.len()]).collect();
             machine.run(&targets).expect_err("nobody goes on")
         };
-        for gates in [&[&[None, None][..]][..], &[&[None], &[None, None]], &[&[Some(1 << 60)]]] {
-            let stuck = stuck(gates);
-            let threads: usize = gates.iter().map(|core| core.len()).sum();
+        for sync_points in
+            [&[&[None, None][..]][..], &[&[None], &[None, None]], &[&[Some(1 << 60)]]]
+        {
+            let stuck = stuck(sync_points);
+            let threads: usize = sync_points.iter().map(|core| core.len()).sum();
             assert_eq!(stuck.threads.len(), threads);
             assert!(stuck.threads.iter().any(|thread| thread.is_stuck), "{stuck}");
             let told = stuck.to_string();
@@ -274,7 +277,7 @@ mod tests {
     /// Cycles of the first core, if beginning again costs so many.
     fn cycles_with_clear(clear: u32, work: &[(&[u8], u64)]) -> u64 {
         let mut model = corun_model::find("zen4").unwrap();
-        model.hierarchy.coherence.clear = clear;
+        model.hierarchy.coherence.machine_clear = clear;
         cycles_on(&model, work)[0].0
     }
 
@@ -300,7 +303,7 @@ mod tests {
     fn every_core_gets_on_however_short_it_has_a_line() {
         let mut model = corun_model::find("zen4").unwrap();
         let coherence = &mut model.hierarchy.coherence;
-        (coherence.transfer, coherence.heard, coherence.exposed) = (1, 0, 1000);
+        (coherence.transfer, coherence.snoop_delay, coherence.retire_hold) = (1, 0, 1000);
         // `cycles_on` ends when all have retired what they have to.
         cycles_on(&model, &[(ADD, 0x8000), (ADD, 0x8008)]);
     }
@@ -359,7 +362,7 @@ mod tests {
     /// Loads in one line after another, each with a branch that goes one of two ways in turns of three.
     fn walk(rounds: u64) -> Trace {
         let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
-        // mov rax, [rdi]; jnz 0x2000; behind it and there: jmp 0x1000
+        // mov rax, [rdi]; jnz 0x2000; after it and there: jmp 0x1000
         let code: [(u64, &[u8]); 3] = [
             (0x1000, &[0x48, 0x8b, 0x07, 0x0f, 0x85, 0xf7, 0x0f, 0, 0]),
             (0x1009, &[0xe9, 0xf2, 0xff, 0xff, 0xff]),

@@ -54,7 +54,7 @@ impl Outcome {
         workers as f64 / self.cores().max(1) as f64
     }
 
-    /// Cycles of a worker that counts the instructions that `one` counts, in the same order and behind the same
+    /// Cycles of a worker that counts the instructions that `one` counts, in the same order and after the same
     /// warm-up; where none does, those of [`Outcome::cycles`].
     pub fn cycles_like(&self, one: &PlacedWorker) -> Option<f64> {
         self.like(one)

@@ -71,7 +71,7 @@ pub fn of_time(name: &str, value: Spread, threads: f64) -> Result<(), Implausibl
     within(name, value, 1.0, threads / LEAST_YIELD)
 }
 
-/// What must be said of `counted` instructions behind so many of a warm-up, of a recorded thread of `all`, where what
+/// What must be said of `counted` instructions after so many of a warm-up, of a recorded thread of `all`, where what
 /// they find in caches and predictors hangs on how little was executed before.
 pub fn cold_start(all: u64, warm_up: u64, counted: u64) -> Option<String> {
     let is_much = counted.saturating_mul(2) > all;

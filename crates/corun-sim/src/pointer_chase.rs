@@ -136,8 +136,8 @@ mod tests {
     fn what_others_bring_makes_a_circle_slower_that_only_the_last_level_holds() {
         let cycles = |others: f64, kib: u64| {
             let mut model = find("zen4").unwrap();
-            model.hierarchy.l3.as_mut().unwrap().others = others;
-            // Some lines of a circle happen to follow each other, and prefetchers look behind its end.
+            model.hierarchy.l3.as_mut().unwrap().background_fills = others;
+            // Some lines of a circle happen to follow each other, and prefetchers look beyond its end.
             let prefetch = &mut model.hierarchy.prefetch;
             (prefetch.lines, prefetch.strides, prefetch.streams) = (None, 0, 0);
             PointerChaseRing::of_lines(kib << 10).cycles(&model)
@@ -157,7 +157,7 @@ mod tests {
         ] {
             let mut model = find(name).unwrap();
             let l3 = model.hierarchy.l3.as_mut().unwrap();
-            l3.others = others;
+            l3.background_fills = others;
             let circle = PointerChaseRing::of_lines(kib << 10);
             let [part, all] = [circle.cycles(&model), circle.cycles_of_all(&model)];
             assert!((part / all - 1.0).abs() < 0.03, "{name} {others}: {part} {all}");

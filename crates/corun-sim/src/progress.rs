@@ -13,7 +13,7 @@ pub(crate) struct Watch {
     /// Of each core.
     cores: Vec<Watched>,
     /// Steps of all cores together since any thread made progress.
-    at_gates: u64,
+    at_sync_points: u64,
 }
 
 struct Watched {
@@ -28,12 +28,12 @@ impl Watch {
         let watched =
             |&threads: &usize| Watched { steps: 0, threads: vec![Progress::Ended; threads] };
         let cores = threads.iter().map(watched).collect();
-        Self { model: model.name.clone(), cores, at_gates: 0 }
+        Self { model: model.name.clone(), cores, at_sync_points: 0 }
     }
 
     /// Looks at a core that has just gone on, if it is time to.
     #[inline]
-    pub(crate) fn look<F: InstructionSource>(
+    pub(crate) fn check<F: InstructionSource>(
         &mut self,
         core: usize,
         cores: &[Core<F>],
@@ -57,14 +57,16 @@ impl Watch {
         if (0..now.len()).any(is_stuck) {
             return Err(self.stuck(cores, |at, thread| at == core && is_stuck(thread)));
         }
-        // Who waits at a gate waits for others; if all do, it is for each other.
+        // Who waits at a synchronisation point waits for others; if all do, it is for each other.
         let is_free = |one| is_at_work(one) || one == Progress::Paused;
         let is_any_free = cores.iter().flat_map(Core::progress).any(is_free);
-        self.at_gates = if is_any_free { 0 } else { self.at_gates + steps };
-        if self.at_gates >= PATIENCE * cores.len() as u64 {
+        self.at_sync_points = if is_any_free { 0 } else { self.at_sync_points + steps };
+        if self.at_sync_points >= PATIENCE * cores.len() as u64 {
             let progress: Vec<Vec<Progress>> =
                 cores.iter().map(|core| core.progress().collect()).collect();
-            return Err(self.stuck(cores, |at, thread| progress[at][thread] == Progress::AtGate));
+            return Err(
+                self.stuck(cores, |at, thread| progress[at][thread] == Progress::AtSyncPoint)
+            );
         }
         Ok(())
     }

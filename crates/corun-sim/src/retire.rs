@@ -71,7 +71,7 @@ impl<F: InstructionSource> Core<F> {
         }
     }
 
-    /// One thing less that an micro-op waits for.
+    /// One thing less that a micro-op waits for.
     fn release(&mut self, handle: Handle, ready: u64) {
         let in_flight = self.threads[handle.thread()].in_flight_uops.get_mut(handle);
         in_flight.ready = in_flight.ready.max(ready);

@@ -10,7 +10,7 @@ use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages, Requests};
 use crate::plausible;
-use crate::replay::recorded::{Course, Recorded};
+use crate::replay::recorded::{Recorded, Replay};
 use crate::uops::{Lowering, Unknown};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
@@ -22,7 +22,7 @@ pub struct Part {
     pub thread: ThreadId,
     /// Instructions at its start that fill predictors and caches, and are not counted.
     pub warm_up: u64,
-    /// Instructions behind them that are counted; all there are, if none.
+    /// Instructions after them that are counted; all there are, if none.
     pub length: Option<u64>,
     /// What its data lie in.
     pub pages: PageSize,
@@ -86,7 +86,7 @@ pub fn simulate(
     let end = part.length.map_or(u64::MAX, |length| part.warm_up.saturating_add(length));
     machine.run(&[vec![end]])?;
     let state = machine.state(0, 0).since(&begin);
-    let source = the_feed(machine)?;
+    let source = the_source(machine)?;
     let simulated = Simulated::of(state, &source.lowering);
     plausible::of_thread(&simulated, model)?;
     Ok(simulated)
@@ -103,12 +103,12 @@ pub(crate) fn alone<'t>(
     let mut lowering = Lowering::new(model, timings);
     let stack_update = lowering.stack_update();
     let pages = Pages::of(0, 0, pages).on(model);
-    let source = Recorded::new(lowering, trace, thread, pages, Course::Once)?;
+    let source = Recorded::new(lowering, trace, thread, pages, Replay::Once)?;
     Ok(Machine::new(model, vec![(stack_update, vec![source])]))
 }
 
 /// What the first core ran, if all of it could be read.
-pub(crate) fn the_feed(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
+pub(crate) fn the_source(machine: Machine<Recorded<'_>>) -> Result<Recorded<'_>, FormatError> {
     let mut source = machine.into_sources().swap_remove(0).swap_remove(0);
     source.error()?;
     Ok(source)

@@ -35,8 +35,11 @@ pub fn steady_state(
     let mut model = model.clone();
     model.front.op_cache = model.front.op_cache.filter(|cache| cache.unrolled);
     // Each copy is code of its own: together they have more loads than are remembered.
-    model.memory.forwarding.pairs = 0;
+    model.memory.forwarding.predictive_forwarding = 0;
     let model = &model;
+    // Fewer copies than the queue before renaming holds are fetched while the fence before them is executed.
+    let instructions = copies.block.instructions.len().max(1) as u32;
+    let k = k.max((2 * model.front.queue.entries).div_ceil(instructions));
     let mut sum = 0.0;
     for k in k - 1..=k + 1 {
         let (less, _) = run(model, lowering, copies, k)?;
@@ -97,7 +100,7 @@ fn shortened(mut fences: DecodedBlock) -> DecodedBlock {
     fences
 }
 
-/// Copies of a block behind each other, then fences; and all of that again.
+/// Copies of a block one after the other, then fences; and all of that again.
 struct Unrolled {
     length: u64,
     values: Vec<Vec<u64>>,

@@ -18,10 +18,10 @@ use crate::error::SimulationError;
 use crate::machine::Machine;
 use crate::memory::{PageSize, Pages};
 use crate::plausible;
-use crate::replay::recorded::{Course, Recorded};
-use crate::replay::synchronisation::Order;
+use crate::replay::recorded::{Recorded, Replay};
+use crate::replay::synchronisation::Synchronisation;
 use crate::replay::synchronised::SynchronisedReplay;
-use crate::replay::time_slices::{Sliced, Slices};
+use crate::replay::time_slices::{Slice, Sliced, Slices};
 use crate::thread_mapping::ThreadMapping;
 use crate::uops::Lowering;
 use corun_model::CoreModel;
@@ -37,7 +37,7 @@ pub struct Process<'t> {
     /// Its other threads, which start the workers and wait for them.
     pub others: Vec<ThreadId>,
     /// Read once, for all copies and phases.
-    order: OnceLock<Order>,
+    order: OnceLock<Synchronisation>,
 }
 
 /// Of the busiest thread's instructions, what a thread executes at least that is a worker.
@@ -58,12 +58,12 @@ impl<'t> Process<'t> {
     }
 
     /// The order that its threads keep, none of which has begun.
-    fn order(&self) -> Result<Order, FormatError> {
+    fn order(&self) -> Result<Synchronisation, FormatError> {
         if let Some(known) = self.order.get() {
             return Ok(known.clone());
         }
         let threads = [&self.workers[..], &self.others].concat();
-        let read = Order::of(self.trace, &threads)?;
+        let read = Synchronisation::of(self.trace, &threads)?;
         Ok(self.order.get_or_init(|| read).clone())
     }
 
@@ -86,7 +86,7 @@ pub struct Setup<'a, 't> {
     pub mapping: &'a ThreadMapping,
     /// Instructions that fill caches and predictors and are not counted. Of processes with one worker.
     pub warm_up: u64,
-    /// Instructions behind them that are counted, over and over; all there are, if none.
+    /// Instructions after them that are counted, over and over; all there are, if none.
     pub length: Option<u64>,
     /// How long workers run that take turns on a logical CPU, in milliseconds.
     pub slice_ms: f64,
@@ -123,7 +123,7 @@ pub struct PlacedWorker {
     /// The logical CPU of the core.
     pub cpu: usize,
     /// Where it began, as a part of its counted instructions: workers that begin at one place count the same
-    /// instructions in the same order, behind the same warm-up. None of those that take turns.
+    /// instructions in the same order, after the same warm-up. None of those that take turns.
     pub offset: Option<f64>,
     /// Counted instructions of its program.
     pub instructions: u64,
@@ -134,10 +134,14 @@ pub struct PlacedWorker {
     pub simulated: Simulated,
 }
 
-/// Rounds of slices that are counted, behind one that is not.
+/// Rounds of slices that are counted, after one that is not.
 const ROUNDS: usize = 1;
-/// Instructions between two looks at slices.
-const LOOK: u64 = 1 << 16;
+/// Instructions between two checks whether the slices that are counted are over.
+const CHECK_INTERVAL: u64 = 1 << 16;
+/// Rounds of the longest window, and instructions, that are simulated of a slice at most: by then caches and
+/// predictors hold what the window touches, and the rest of the slice goes on at the same rate.
+const SLICE_ROUNDS: u64 = 1000;
+const SLICE_INSTRUCTIONS: u64 = 1 << 20;
 /// The golden ratio's fraction, whose multiples stay apart (Weyl).
 const APART: f64 = 0.618_033_988_749_895;
 
@@ -223,7 +227,7 @@ impl Cpu {
                 self.finish(state);
                 return u64::MAX;
             }
-            return retired + LOOK;
+            return retired + CHECK_INTERVAL;
         }
         if self.state.is_none() && retired < self.end {
             self.state = Some(state);
@@ -282,7 +286,7 @@ fn cpus(setup: Setup<'_, '_>, phase: f64) -> Vec<Cpu> {
             let (begin, end) = match (workers.len(), is_ordered) {
                 (1, true) => (u64::MAX, u64::MAX),
                 (1, false) => (setup.warm_up, setup.warm_up.saturating_add(recorded(setup, first))),
-                _ => (LOOK, u64::MAX),
+                _ => (CHECK_INTERVAL, u64::MAX),
             };
             // Of a program that is shorter than the warm-up nothing is counted.
             let is_finished = !is_ordered && workers.iter().any(|place| place.length == 0);
@@ -301,7 +305,7 @@ fn recorded(setup: Setup<'_, '_>, place: Place) -> u64 {
 
 /// The cores at rest, each worker's program where it begins.
 fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, FormatError> {
-    let mut orders: HashMap<(usize, usize), Rc<RefCell<Order>>> = HashMap::new();
+    let mut orders: HashMap<(usize, usize), Rc<RefCell<Synchronisation>>> = HashMap::new();
     let mut numbers: HashMap<(usize, usize), u32> = HashMap::new();
     let lowering = || Lowering::new(setup.model, setup.timings);
     let mut recorded = |place: Place| {
@@ -323,19 +327,16 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, Format
                     place.insert(Rc::new(RefCell::new(process.order()?))).clone()
                 }
             };
-            Course::Ordered(SynchronisedReplay::new(place.thread, order))
+            Replay::Synchronised(SynchronisedReplay::new(place.thread, order))
         } else {
             let (begin, end) = (place.begin, place.begin + place.length);
             let first = begin + (place.offset * place.length as f64) as u64;
             // What lies before it warms up, as it does where nothing goes round.
-            Course::Around { begin, end, first: first.saturating_sub(setup.warm_up) }
+            Replay::Looping { begin, end, first: first.saturating_sub(setup.warm_up) }
         };
         Recorded::new(lowering(), process.trace, place.thread, pages, course)
     };
-    let slices = Slices {
-        cycles: (setup.slice_ms * setup.model.gigahertz * 1e6) as u64,
-        switch: (setup.switch_us * setup.model.gigahertz * 1e3) as u64,
-    };
+    let slices = slices(setup);
     let mut cores: Vec<Vec<Sliced<Recorded<'_>>>> = Vec::new();
     for cpu in cpus {
         let mut programs = Vec::new();
@@ -343,7 +344,14 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, Format
             programs.push(recorded(place)?);
         }
         cores.resize_with(cores.len().max(cpu.core + 1), Vec::new);
-        cores[cpu.core].push(Sliced::new(programs, slices));
+        // A process whose threads wait for each other runs from its beginning to its end, and no window of it repeats.
+        let is_looping = |place: &&Place| !setup.processes[place.process].is_ordered();
+        let longest = cpu.workers.iter().map(|place| place.length).max().unwrap_or(0);
+        let most = match cpu.workers.iter().all(|place| is_looping(&place)) {
+            true => longest.saturating_mul(SLICE_ROUNDS).max(SLICE_INSTRUCTIONS),
+            false => u64::MAX,
+        };
+        cores[cpu.core].push(Sliced::bounded(programs, slices, most));
     }
     // What starts the workers and waits for them takes nothing from them: it has cores of its own.
     let firsts: Vec<Place> = cpus.iter().flat_map(|cpu| &cpu.workers).copied().collect();
@@ -361,6 +369,13 @@ fn machine<'a>(setup: Setup<'a, '_>, cpus: &[Cpu]) -> Result<Running<'a>, Format
     Ok(machine)
 }
 
+fn slices(setup: Setup<'_, '_>) -> Slices {
+    Slices {
+        cycles: (setup.slice_ms * setup.model.gigahertz * 1e6) as u64,
+        switch: (setup.switch_us * setup.model.gigahertz * 1e3) as u64,
+    }
+}
+
 /// What became of the workers.
 fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
     // An ordered process goes from the beginning of its first worker to the end of its last.
@@ -372,6 +387,7 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Plac
             *span = (span.0.min(first), span.1.max(last));
         }
     }
+    let switch = slices(setup).switch;
     let mut all = Vec::new();
     for cpu in cpus {
         let state = || machine.state(cpu.core, cpu.cpu);
@@ -383,14 +399,13 @@ fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<Plac
                 let (first, last) = spans[&(place.process, place.copy)];
                 (last - first) as f64
             } else if cpu.workers.len() > 1 {
-                // Whole rounds, behind the first.
+                // Whole rounds, after the first.
                 let (round, done) = (cpu.workers.len(), source.done());
                 let slices = &done[round.min(done.len())..(round * (1 + ROUNDS)).min(done.len())];
                 let own = slices.iter().filter(|slice| slice.program == turn);
-                let own: u64 = own.map(|slice| slice.instructions).sum();
-                let begin = slices.first().map_or(0, |slice| slice.begin);
-                let end = slices.last().map_or(0, |slice| slice.end);
-                (end - begin) as f64 * instructions as f64 / own.max(1) as f64
+                let own: f64 = own.map(|slice| slice.instructions(switch)).sum();
+                let all: f64 = slices.iter().map(Slice::cycles).sum();
+                all * instructions as f64 / own.max(1.0)
             } else {
                 state.cycles as f64 * instructions as f64 / state.retired.max(1) as f64
             };

@@ -4,9 +4,13 @@
 mod blocks;
 
 use blocks::{cycles, model};
+use corun_model::CoreModel;
+use corun_model::timing::TimingTable;
+use corun_sim::uops::Lowering;
+use corun_sim::{Copies, steady_state};
 use proptest::prelude::*;
 
-/// What cores do without executing anything, or nearly so: no-operations of all lengths, hints, copies,
+/// What cores do without executing anything, or nearly so: NOPs of all lengths, hints, copies,
 /// zero idioms, exchanges of the x87 stack, prefetches; and additions.
 const PIECES: &[&[u8]] = &[
     &[0x90],
@@ -31,7 +35,7 @@ const PIECES: &[&[u8]] = &[
 
 const NOPS: usize = 11;
 
-/// Instructions a slot may hold: two where a no-operation shares that of the one before it.
+/// Instructions a slot may hold: two where a NOP shares that of the one before it.
 fn in_a_slot(name: &str) -> f64 {
     if model(name).front.fusion.nop { 2.0 } else { 1.0 }
 }
@@ -40,7 +44,7 @@ fn code(pieces: &[usize]) -> Vec<u8> {
     pieces.iter().flat_map(|&piece| PIECES[piece]).copied().collect()
 }
 
-/// The fewest slots: every second no-operation behind something else is free at best.
+/// The fewest slots: every second NOP after something else is free at best.
 fn slots(name: &str, pieces: &[usize]) -> f64 {
     let nops = pieces.iter().filter(|&&piece| piece < NOPS).count() as f64;
     let all = pieces.len() as f64;
@@ -71,6 +75,42 @@ fn a_no_operation_at_the_begin_shares_the_slot_before() {
     // nop [rax]; mov rdx, [r13 + 0x48]; test rdx, rdx: measured on a Zen 4, 0.336 cycles.
     let found = cycles("zen4", &[0x0f, 0x1f, 0x00, 0x49, 0x8b, 0x55, 0x48, 0x48, 0x85, 0xd2]);
     assert!((found - 1.0 / 3.0).abs() < 0.05, "{found}");
+}
+
+/// Cycles of a NOP in code of the same length, whose blocks are so many NOPs.
+fn cycles_of_a_nop(model: &CoreModel, nop: &[u8], of_a_block: u32) -> f64 {
+    // A multiple of all lengths, above what queues hold and below what op caches hold.
+    const ALL: u32 = 336;
+    let timings = TimingTable::of(model).unwrap();
+    let block = corun_trace::decode(0x10_0000, &nop.repeat(of_a_block as usize)).unwrap();
+    let values = vec![0x232_4000; block.operands.len()];
+    let copies = Copies { block: &block, values: &[values] };
+    let mut lowering = Lowering::new(model, &timings);
+    let (cycles, _) = steady_state(model, &mut lowering, copies, ALL / of_a_block).unwrap();
+    cycles / f64::from(of_a_block)
+}
+
+#[test]
+fn how_a_stream_of_nops_is_cut_into_blocks_decides_nothing() {
+    for name in corun_model::names() {
+        let model = model(name);
+        let front = &model.front;
+        let delivered = front
+            .op_cache
+            .as_ref()
+            .map_or(front.decoder.width, |cache| cache.width.max(front.decoder.width));
+        for nop in &PIECES[..NOPS - 1] {
+            let whole = cycles_of_a_nop(&model, nop, 16);
+            assert!(1.0 / whole < 1.01 * f64::from(delivered), "{name} {nop:x?}: {whole} cycles");
+            for of_a_block in [1, 2, 3, 7, 8, 12] {
+                let found = cycles_of_a_nop(&model, nop, of_a_block);
+                assert!(
+                    (found / whole - 1.0).abs() < 0.04,
+                    "{name} {nop:x?}: {found} in blocks of {of_a_block}, {whole} in blocks of 16"
+                );
+            }
+        }
+    }
 }
 
 #[test]

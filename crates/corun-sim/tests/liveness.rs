@@ -206,3 +206,49 @@ fn copies_in_step_at_the_start_of_a_program_come_to_their_end() {
         assert!(found.workers.iter().all(|one| one.cycles < 1e7), "{}", model.name);
     }
 }
+
+/// A slice of the usual length holds hundreds of thousands of rounds of such a window, which begins far from the begin
+/// of the trace.
+#[test]
+fn a_window_much_shorter_than_a_time_slice_takes_seconds() {
+    let begun = std::time::Instant::now();
+    let trace = Trace::open(&program_start()).unwrap();
+    let processes = [Process::of(&trace)];
+    for name in ["zen4"] {
+        let model = corun_model::find(name).unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        for placement in ["stacked", "free@3"] {
+            let wanted = MappingRequest {
+                cores: None,
+                smt_width: model.smt_width as usize,
+                workers: 1,
+                repeats: true,
+            };
+            let mapping = map_threads(placement.parse().unwrap(), wanted).unwrap();
+            let phase = |slice_ms: f64| {
+                let setup = Setup {
+                    model: &model,
+                    timings: &timings,
+                    processes: &processes,
+                    mapping: &mapping,
+                    warm_up: 100_000,
+                    length: Some(10),
+                    slice_ms,
+                    switch_us: 0.0,
+                    pages: PageSize::Small,
+                    seed: 1,
+                    offsets: &[],
+                    first_turn: 0,
+                    own_code: false,
+                };
+                simulate_together(setup, 0, 1).unwrap()
+            };
+            let (short, usual) = (phase(1.0), phase(3.0));
+            for (short, usual) in short.workers.iter().zip(&usual.workers) {
+                let ratio = usual.cycles / short.cycles;
+                assert!((ratio - 1.0).abs() < 0.1, "{name} {placement}: {ratio}");
+            }
+        }
+    }
+    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
+}

@@ -139,7 +139,7 @@ fn cycles_of_a_round(core: &CoreModel, body: &[u8], touches: &[u64]) -> f64 {
 #[test]
 fn so_many_loads_that_meet_the_same_store_again_take_no_time() {
     let core = model("zen3");
-    let pairs = core.memory.forwarding.pairs;
+    let pairs = core.memory.forwarding.predictive_forwarding;
     assert!(pairs > 0);
     let waits = f64::from(core.memory.forwarding.latency);
     for (count, each) in [(pairs, 0.0..=1.0), (pairs + 4, waits - 0.5..=waits + 0.5)] {
@@ -268,7 +268,7 @@ fn a_copy_without_a_place_is_executed() {
     let code = [0x48, 0x89, 0xc8, 0x48, 0x89, 0xc1].repeat(4);
     let mut unlimited = model("coffee-lake");
     let limited = cycles_on(&unlimited, &code);
-    unlimited.back.elimination.copy_slots = None;
+    unlimited.back.elimination.move_slots = None;
     assert!(limited > 1.5 * cycles_on(&unlimited, &code), "{limited}");
 }
 

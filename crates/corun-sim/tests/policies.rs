@@ -17,7 +17,7 @@ enum Pair {
     Renaming,
     /// The same beside loads of which each gives the next one's address, with four instructions between.
     Uneven,
-    /// The same behind an instruction that takes nothing but time.
+    /// The same after an instruction that takes nothing but time.
     Pauses,
     /// Instructions that want one port.
     Port,
@@ -31,7 +31,7 @@ enum Pair {
     Dense(u64),
     /// Programs of the decoders, decoded for the first time.
     Microcode,
-    /// Branches that go either way by chance.
+    /// Branches that go either way at random.
     Guesses,
     /// A load that misses, and then many of an instruction.
     Window(&'static [u8]),
@@ -137,7 +137,7 @@ impl Pair {
             }
             "front.loop_buffer" => {
                 let buffers = model.front.loop_buffer.iter();
-                buffers.map(|buffer| Self::Looping(buffer.operations * 3 / 4)).collect()
+                buffers.map(|buffer| Self::Looping(buffer.uops * 3 / 4)).collect()
             }
             "front.queue" => vec![
                 LONG,
@@ -154,7 +154,7 @@ impl Pair {
             "memory.loads" => vec![LOADS],
             "memory.stores" => vec![STORES],
             "back.schedulers" => vec![WAITING, Self::Port],
-            "back.waiting" => vec![Self::Compared],
+            "back.non_scheduling_queues" => vec![Self::Compared],
             "back.rob" => vec![REGISTERS, COPIES],
             "back.dispatch" | "back.retire" => {
                 vec![

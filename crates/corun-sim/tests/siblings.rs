@@ -122,7 +122,7 @@ fn two_that_divide_share_the_divider() {
     }
 }
 
-/// Loads of lines that nothing holds, each `fillers` instructions behind the one before.
+/// Loads of lines that nothing holds, each `fillers` instructions after the one before.
 fn misses(fillers: usize) -> Trace {
     // mov rax, [rbx]; test edi, edi: again and again
     let body = [&[0x48, 0x8b, 0x03][..], &[0x85, 0xff].repeat(fillers)].concat();

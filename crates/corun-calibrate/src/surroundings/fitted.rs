@@ -59,7 +59,7 @@ pub fn fitted(
     };
     let mut found = vec![
         field("l2.miss", hierarchy.l2.miss.into(), 0),
-        field("l3.others", hierarchy.l3.as_ref()?.others, 2),
+        field("l3.background_fills", hierarchy.l3.as_ref()?.background_fills, 2),
         field("main.nanoseconds", hierarchy.main.nanoseconds, 0),
         field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second.max(SLOWEST), 1),
         field("walk.cycles", hierarchy.walk.cycles.into(), 0),
@@ -77,7 +77,7 @@ fn add(cycles: &mut u32, more: f64) {
 fn with_others(model: &CoreModel, others: f64) -> CoreModel {
     let mut model = model.clone();
     if let Some(l3) = &mut model.hierarchy.l3 {
-        l3.others = others;
+        l3.background_fills = others;
     }
     model
 }
@@ -157,7 +157,7 @@ mod tests {
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
         assert!(hierarchy.walk.cycles.abs_diff(80) <= 1, "{found:?}");
         assert!((hierarchy.main.nanoseconds / 150.0 - 1.0).abs() < 0.03, "{found:?}");
-        assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
+        assert!((hierarchy.l3.unwrap().background_fills - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(hierarchy.walk.nested, 1);
         assert_eq!(fitted(&base, circles, &[], true), None);

@@ -104,8 +104,8 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
         let expected = format!("at most {MOST_PORTS} ports");
         faults.add("back.schedulers", expected, ports.len());
     }
-    for (index, queue) in back.waiting.iter().enumerate() {
-        let path = format!("back.waiting.{index}");
+    for (index, queue) in back.non_scheduling_queues.iter().enumerate() {
+        let path = format!("back.non_scheduling_queues.{index}");
         faults.resource(&path, "entries", queue.entries, &queue.sharing);
         if queue.schedulers.is_empty() {
             faults.add(format!("{path}.schedulers"), "at least one", "none");
@@ -118,8 +118,8 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
 }
 
 fn elimination(elimination: &Elimination, faults: &mut Faults) {
-    if let Some(slots) = &elimination.copy_slots {
-        let path = "back.elimination.copy_slots";
+    if let Some(slots) = &elimination.move_slots {
+        let path = "back.elimination.move_slots";
         faults.within(&format!("{path}.cycles"), slots.cycles, 1, LONGEST_COPY);
         for (file, places) in [("integer", slots.integer), ("vector", slots.vector)] {
             faults.within(&format!("{path}.{file}"), places, 0, MOST_ENTRIES);

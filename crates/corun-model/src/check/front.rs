@@ -38,12 +38,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     faults.a_cycle("front.decoder.width", decoder.width);
     faults.within("front.decoder.first", decoder.first, 1, MOST_OPERATIONS);
     faults.within("front.decoder.others", decoder.others, 1, decoder.first.max(1));
-    faults.within(
-        "front.decoder.operations",
-        decoder.operations,
-        decoder.first,
-        super::MOST_A_CYCLE,
-    );
+    faults.within("front.decoder.uops", decoder.uops, decoder.first, super::MOST_A_CYCLE);
     if let Some(predecoder) = &front.predecoder {
         let path = "front.predecoder";
         faults.a_cycle(&format!("{path}.instructions"), predecoder.instructions);
@@ -57,7 +52,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         op_cache(cache, faults);
     }
     if let Some(buffer) = &front.loop_buffer {
-        faults.resource("front.loop_buffer", "operations", buffer.operations, &buffer.sharing);
+        faults.resource("front.loop_buffer", "uops", buffer.uops, &buffer.sharing);
     }
     // An instruction of more operations than a decoder makes must be a program.
     faults.within("front.microcode.from", front.microcode.from, 2, decoder.first.saturating_add(1));

@@ -1,4 +1,4 @@
-//! Checks of everything behind the first level.
+//! Checks of everything beyond the first level.
 
 use super::super::CoreModel;
 use super::super::hierarchy::{Hierarchy, LINE, Prefetch};
@@ -19,8 +19,8 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } =
         &model.hierarchy;
     faults.resource("hierarchy.fills", "entries", fills.entries, &fills.sharing);
-    faults.cycles("hierarchy.fills.settling", fills.settling);
-    faults.cycles("hierarchy.fills.again", fills.again);
+    faults.cycles("hierarchy.fills.conflict_window", fills.conflict_window);
+    faults.cycles("hierarchy.fills.retry_delay", fills.retry_delay);
     size("hierarchy.l2", [l2.kib, l2.ways], LARGEST[0], faults);
     let sets = l2.kib.saturating_mul(1024) / LINE / l2.ways.max(1);
     faults.parts("hierarchy.l2", sets, l2.ways, &l2.sharing);
@@ -33,9 +33,9 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
         faults.cycles("hierarchy.l3.miss", l3.miss);
         faults.within("hierarchy.l3.cores", l3.cores, 1, MOST_CORES);
         amount("hierarchy.l3.interval", l3.interval, 1024.0, faults);
-        if !(0.0..=MOST_OF_OTHERS).contains(&l3.others) {
+        if !(0.0..=MOST_OF_OTHERS).contains(&l3.background_fills) {
             let expected = format_args!("a number from 0 up to {MOST_OF_OTHERS}").to_string();
-            faults.add("hierarchy.l3.others", expected, l3.others);
+            faults.add("hierarchy.l3.background_fills", expected, l3.background_fills);
         }
     }
     for (path, tlb) in [("hierarchy.stlb", stlb), ("hierarchy.code_stlb", code_stlb)] {
@@ -55,9 +55,9 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     amount("hierarchy.main.write_share", main.write_share, 4.0, faults);
     amount("hierarchy.main.gigabytes_a_second", main.gigabytes_a_second, 1e5, faults);
     faults.cycles("hierarchy.coherence.transfer", coherence.transfer);
-    faults.within("hierarchy.coherence.heard", coherence.heard, 0, coherence.transfer);
-    faults.cycles("hierarchy.coherence.clear", coherence.clear);
-    faults.cycles("hierarchy.coherence.exposed", coherence.exposed);
+    faults.within("hierarchy.coherence.snoop_delay", coherence.snoop_delay, 0, coherence.transfer);
+    faults.cycles("hierarchy.coherence.machine_clear", coherence.machine_clear);
+    faults.cycles("hierarchy.coherence.retire_hold", coherence.retire_hold);
     if model.memory.l1d.line != LINE || model.front.l1i.line != LINE {
         faults.add("memory.l1d.line", format_args!("{LINE}, in every cache"), "another length");
     }
@@ -66,18 +66,18 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
 fn prefetchers(prefetch: &Prefetch, faults: &mut Faults) {
     let counts = [
         ("strides", prefetch.strides),
-        ("stride_ahead[0]", prefetch.stride_ahead[0]),
-        ("stride_ahead[1]", prefetch.stride_ahead[1]),
+        ("stride_distance[0]", prefetch.stride_distance[0]),
+        ("stride_distance[1]", prefetch.stride_distance[1]),
         ("streams", prefetch.streams),
-        ("stream_ahead", prefetch.stream_ahead),
+        ("stream_distance", prefetch.stream_distance),
     ];
     let of_lines = prefetch.lines.iter().flat_map(|lines| {
         [
             ("lines.streams", lines.streams),
-            ("lines.ahead[0]", lines.ahead[0]),
-            ("lines.ahead[1]", lines.ahead[1]),
+            ("lines.distance[0]", lines.distance[0]),
+            ("lines.distance[1]", lines.distance[1]),
             ("lines.long", lines.long),
-            ("lines.long_ahead", lines.long_ahead),
+            ("lines.long_distance", lines.long_distance),
         ]
     });
     for (field, count) in counts.into_iter().chain(of_lines) {

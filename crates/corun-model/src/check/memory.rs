@@ -18,10 +18,10 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     loads(&memory.loads, faults);
     stores(&memory.stores, faults);
     forwarding(&memory.forwarding, faults);
-    if let Some(tags) = &memory.linear_tags {
-        faults.cycles("memory.linear_tags.latency", tags.latency);
-        faults.within("memory.linear_tags.again", tags.again, 0, 16);
-        faults.within("memory.linear_tags.moved", tags.moved, 0, 16);
+    if let Some(tags) = &memory.microtags {
+        faults.cycles("memory.microtags.latency", tags.latency);
+        faults.within("memory.microtags.conflict_accesses", tags.conflict_accesses, 0, 16);
+        faults.within("memory.microtags.retag_accesses", tags.retag_accesses, 0, 16);
     }
     cache("memory.l1d", &memory.l1d, faults);
     tlb("memory.dtlb", &memory.dtlb, faults);
@@ -61,11 +61,11 @@ fn loads(loads: &Loads, faults: &mut Faults) {
     }
     faults.cycles("memory.loads.complex_address", loads.complex_address);
     faults.cycles("memory.loads.split", loads.split);
-    if let Some(count) = loads.wide_as
+    if let Some(count) = loads.wide_issue_slots
         && !(1.0..=f64::from(super::MOST_CYCLES)).contains(&count)
     {
         let expected = format!("1 to {}", super::MOST_CYCLES);
-        faults.add("memory.loads.wide_as", expected, count);
+        faults.add("memory.loads.wide_issue_slots", expected, count);
     }
     if let Some(banks) = loads.banks {
         faults.power_of_two("memory.loads.banks", banks, LINE);
@@ -87,7 +87,12 @@ fn stores(stores: &Stores, faults: &mut Faults) {
 fn forwarding(forwarding: &Forwarding, faults: &mut Faults) {
     faults.cycles("memory.forwarding.latency", forwarding.latency);
     faults.cycles("memory.forwarding.vector_latency", forwarding.vector_latency);
-    faults.within("memory.forwarding.pairs", forwarding.pairs, 0, MOST_PAIRS);
+    faults.within(
+        "memory.forwarding.predictive_forwarding",
+        forwarding.predictive_forwarding,
+        0,
+        MOST_PAIRS,
+    );
     faults.cycles("memory.forwarding.failure", forwarding.failure);
     faults.cycles("memory.forwarding.alias", forwarding.alias);
 }

@@ -29,11 +29,11 @@ use run::{Run, instructions, variance};
 pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate> {
     let run = Run::of(windows, total)?;
     let prices = Prices::learned(&run)
-        .filter(|prices| windows.iter().all(|window| prices.of(&window.with_warm_up) > 0.0))
+        .filter(|prices| windows.iter().all(|window| prices.of(&window.events_with_warm_up) > 0.0))
         .unwrap_or_else(|| Prices::of_instructions(run.mean(|it| it.cycles as f64), windows));
-    let expected = |it: &SimulatedWindow| prices.of(&it.noticed);
+    let expected = |it: &SimulatedWindow| prices.of(&it.events);
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
-    let priced: f64 = windows.iter().map(|window| prices.of(&window.with_warm_up)).sum();
+    let priced: f64 = windows.iter().map(|window| prices.of(&window.events_with_warm_up)).sum();
     // What is not recorded is as the windows that stand for it, or, of windows that lie evenly, as what is.
     let explained = (priced + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
     let rate = explained + run.mean(unexplained);
@@ -50,8 +50,8 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
                 false => {
                     let mean = priced / run.recorded;
                     let deviations = windows.iter().map(|it| {
-                        let instructions = it.with_warm_up.instructions as f64;
-                        prices.of(&it.with_warm_up) - mean * instructions
+                        let instructions = it.events_with_warm_up.instructions as f64;
+                        prices.of(&it.events_with_warm_up) - mean * instructions
                     });
                     let count = windows.len() as f64;
                     variance(deviations, 1) / (run.recorded / count).powi(2) / count

@@ -67,7 +67,7 @@ impl Prices {
             let others = [&run.windows[..at], &run.windows[at + 1..]].concat();
             let (each, _) = fitting(&pieces(&others), tells)?;
             let (window, _) = run.windows[at];
-            Some(window.cycles as f64 - Self { each, ..*self }.of(&window.noticed))
+            Some(window.cycles as f64 - Self { each, ..*self }.of(&window.events))
         };
         (0..run.windows.len()).map(unexplained).collect()
     }
@@ -75,7 +75,7 @@ impl Prices {
     /// Of the mean of what they leave unexplained. Where windows were chosen, what others teach of one may be worse than
     /// nothing; then their cycles alone tell.
     pub(super) fn variance_left(&self, run: &Run<'_>) -> f64 {
-        let unexplained = |it: &SimulatedWindow| it.cycles as f64 - self.of(&it.noticed);
+        let unexplained = |it: &SimulatedWindow| it.cycles as f64 - self.of(&it.events);
         match run.is_chosen.then(|| self.unexplained_by_others(run)).flatten() {
             Some(by_others) => {
                 let unpriced = run.variance(&run.each(|it| it.cycles as f64), 1);
@@ -85,8 +85,8 @@ impl Prices {
         }
     }
 
-    pub(super) fn of(&self, noticed: &EventCounts) -> f64 {
-        self.each.iter().zip(figures(noticed)).map(|(price, figure)| price * figure).sum()
+    pub(super) fn of(&self, events: &EventCounts) -> f64 {
+        self.each.iter().zip(figures(events)).map(|(price, figure)| price * figure).sum()
     }
 }
 
@@ -105,18 +105,18 @@ fn fitting(pieces: &[(&Piece, f64)], tells: [bool; FIGURES]) -> Option<(DVector<
         return None;
     }
     let rows = pieces.iter().flat_map(|(piece, times)| {
-        let noticed = figures(&piece.noticed).into_iter().zip(tells);
-        noticed.map(|(figure, tells)| if tells { figure * times.sqrt() } else { 0.0 })
+        let events = figures(&piece.events).into_iter().zip(tells);
+        events.map(|(figure, tells)| if tells { figure * times.sqrt() } else { 0.0 })
     });
-    let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
+    let mut events = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
     let cycles = pieces.iter().map(|(piece, times)| piece.cycles as f64 * times.sqrt());
     let cycles = DVector::from_iterator(pieces.len(), cycles);
     // In units of their own, so that what is rare weighs no less.
-    let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
-    for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
+    let units: Vec<f64> = events.column_iter().map(|column| column.norm().max(1.0)).collect();
+    for (mut column, unit) in events.column_iter_mut().zip(&units) {
         column /= *unit;
     }
-    let parts = noticed.svd(true, true);
+    let parts = events.svd(true, true);
     let weakest = WEAKEST * parts.singular_values.max();
     let mut each = parts.solve(&cycles, weakest).ok()?;
     for ((price, unit), tells) in each.iter_mut().zip(&units).zip(tells) {
@@ -127,7 +127,7 @@ fn fitting(pieces: &[(&Piece, f64)], tells: [bool; FIGURES]) -> Option<(DVector<
 
 /// Of a figure in all pieces.
 fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
-    pieces.iter().map(|(piece, times)| times * figures(&piece.noticed)[at]).sum()
+    pieces.iter().map(|(piece, times)| times * figures(&piece.events)[at]).sum()
 }
 
 /// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
@@ -135,7 +135,7 @@ fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
 /// not of the program.
 fn comparable(run: &Run<'_>) -> [bool; FIGURES] {
     let difference = |it: &SimulatedWindow, at: usize| {
-        let (own, both) = (figures(&it.noticed), figures(&it.with_warm_up));
+        let (own, both) = (figures(&it.events), figures(&it.events_with_warm_up));
         let warm_up = both[0] - own[0];
         // For as many instructions as the window has.
         if warm_up > 0.0 { own[at] - (both[at] - own[at]) * own[0] / warm_up } else { 0.0 }
@@ -148,11 +148,11 @@ fn comparable(run: &Run<'_>) -> [bool; FIGURES] {
 
 /// What has a price, instructions first. Lines of code and walks have none: of the first the pipeline asks for more,
 /// since prediction is ahead of it, and of the others it begins some twice.
-fn figures(noticed: &EventCounts) -> [f64; FIGURES] {
-    let requests = &noticed.requests;
+fn figures(events: &EventCounts) -> [f64; FIGURES] {
+    let requests = &events.requests;
     [
-        noticed.instructions,
-        noticed.mispredicts,
+        events.instructions,
+        events.mispredicts,
         requests.l1d_misses,
         requests.l2_misses,
         requests.main,

@@ -17,22 +17,22 @@ pub(super) struct Run<'a> {
 }
 
 pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
-    window.noticed.instructions as f64
+    window.events.instructions as f64
 }
 
 impl<'a> Run<'a> {
     pub(super) fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
-        let is_chosen = windows.iter().all(|window| window.stands_for.is_some());
-        let chosen = |it: &SimulatedWindow| it.stands_for.filter(|_| is_chosen);
+        let is_chosen = windows.iter().all(|window| window.weight.is_some());
+        let chosen = |it: &SimulatedWindow| it.weight.filter(|_| is_chosen);
         let times =
             |it: &SimulatedWindow| chosen(it).map_or(1.0, |it| it.all as f64 / it.own as f64);
         let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
-        let instructions = sum(|it| it.noticed.instructions);
+        let instructions = sum(|it| it.events.instructions);
         (instructions > 0.0).then(|| Self {
             windows: windows.iter().map(|window| (window, times(window))).collect(),
             is_chosen,
             instructions,
-            recorded: sum(|it| it.with_warm_up.instructions),
+            recorded: sum(|it| it.events_with_warm_up.instructions),
             total: total as f64,
         })
     }
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
     /// Of something of windows, how much of it what is not recorded has; nothing unless they stand for that.
     pub(super) fn left_out(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
         let times = |it: &SimulatedWindow| {
-            let stands_for = it.stands_for.filter(|_| self.is_chosen);
+            let stands_for = it.weight.filter(|_| self.is_chosen);
             stands_for.map_or(0.0, |it| it.left_out as f64 / it.own as f64)
         };
         self.windows.iter().map(|(it, _)| times(it) * of(it)).sum()

@@ -1,6 +1,6 @@
 //! Windows of runs whose cycles are known.
 
-use corun_sim::{EventCounts, Piece, Requests, StandsFor};
+use corun_sim::{EventCounts, Piece, Requests, SimulationWeight};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -10,15 +10,15 @@ use super::*;
 /// Windows behind warm-ups in which the same was noticed, so many times.
 fn windows(cycles: &[u64], instructions: u64, warm_ups: u64) -> Vec<SimulatedWindow> {
     let noticed = EventCounts { instructions, ..Default::default() };
-    let with_warm_up =
+    let events_with_warm_up =
         EventCounts { instructions: instructions * (1 + warm_ups), ..Default::default() };
     let window = |(index, &cycles)| SimulatedWindow {
         begin: index as u64 * 2 * instructions,
         cycles,
-        noticed,
-        with_warm_up,
-        pieces: vec![Piece { cycles, noticed }],
-        stands_for: None,
+        events: noticed,
+        events_with_warm_up,
+        pieces: vec![Piece { cycles, events: noticed }],
+        weight: None,
     };
     cycles.iter().enumerate().map(window).collect()
 }
@@ -46,8 +46,8 @@ fn windows_give_the_textbook_interval() {
 fn windows_that_were_chosen_weigh_what_they_stand_for() {
     let mut three = windows(&[100, 200, 500], 100, 4);
     for (window, stands_for) in three.iter_mut().zip([7000, 2000, 1000]) {
-        window.stands_for =
-            Some(StandsFor { own: 100, all: stands_for, left_out: stands_for - 500 });
+        window.weight =
+            Some(SimulationWeight { own: 100, all: stands_for, left_out: stands_for - 500 });
     }
     let found = extrapolated(&three, 10_000).unwrap();
     assert!((found.value - 16_000.0).abs() < 1e-6, "{found:?}");
@@ -69,10 +69,14 @@ fn what_is_recorded_counts_for_itself_and_windows_for_the_rest() {
         SimulatedWindow {
             begin: 100_000 * index,
             cycles,
-            noticed: own,
-            with_warm_up: noticed(25_000, if index.is_multiple_of(2) { 40 } else { 160 }),
-            pieces: vec![Piece { cycles, noticed: own }; 6],
-            stands_for: Some(StandsFor { own: 1000, all: 25_000 * part, left_out: 12_500 * part }),
+            events: own,
+            events_with_warm_up: noticed(25_000, if index.is_multiple_of(2) { 40 } else { 160 }),
+            pieces: vec![Piece { cycles, events: own }; 6],
+            weight: Some(SimulationWeight {
+                own: 1000,
+                all: 25_000 * part,
+                left_out: 12_500 * part,
+            }),
         }
     };
     let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
@@ -98,7 +102,7 @@ fn windows_of_kinds_hold_the_truth() {
             truth += parts.iter().sum::<u64>() as f64;
             let mut window = windows(&parts[..1], 1000, 0).remove(0);
             let all = 1000 * share;
-            window.stands_for = Some(StandsFor { own: 1000, all, left_out: all - 1000 });
+            window.weight = Some(SimulationWeight { own: 1000, all, left_out: all - 1000 });
             window
         };
         let kinds: Vec<SimulatedWindow> = (0..8).map(kind).collect();
@@ -115,7 +119,7 @@ fn a_window_that_stands_for_most_does_not_vouch_for_itself() {
     let mut ten = windows(&[100, 200, 200, 200, 200, 200, 200, 200, 200, 200], 100, 0);
     for (at, window) in ten.iter_mut().enumerate() {
         let all = if at == 0 { 99_100 } else { 100 };
-        window.stands_for = Some(StandsFor { own: 100, all, left_out: all - 100 });
+        window.weight = Some(SimulationWeight { own: 100, all, left_out: all - 100 });
     }
     let found = extrapolated(&ten, 100_000).unwrap();
     assert!(found.high > 1.3 * found.value, "{found:?}");
@@ -174,10 +178,11 @@ impl Population {
             SimulatedWindow {
                 begin: 0,
                 cycles,
-                noticed,
-                with_warm_up: all.fold(EventCounts::default(), |sum, (one, _)| sum.plus(one)),
-                pieces: vec![Piece { cycles, noticed }],
-                stands_for: None,
+                events: noticed,
+                events_with_warm_up: all
+                    .fold(EventCounts::default(), |sum, (one, _)| sum.plus(one)),
+                pieces: vec![Piece { cycles, events: noticed }],
+                weight: None,
             }
         };
         self.stretches.chunks_exact(part).map(window).collect()
@@ -223,16 +228,18 @@ fn long_windows_teach_in_pieces() {
                 stretches.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
             };
             let own = &stretches[begin..begin + 40];
-            let piece =
-                |&(noticed, cycles): &(EventCounts, f64)| Piece { cycles: cycles as u64, noticed };
+            let piece = |&(noticed, cycles): &(EventCounts, f64)| Piece {
+                cycles: cycles as u64,
+                events: noticed,
+            };
             let pieces: Vec<Piece> = own.iter().map(piece).collect();
             SimulatedWindow {
                 begin: 0,
                 cycles: pieces.iter().map(|piece| piece.cycles).sum(),
-                noticed: all(own),
-                with_warm_up: all(&stretches[begin - 200..begin + 40]),
+                events: all(own),
+                events_with_warm_up: all(&stretches[begin - 200..begin + 40]),
                 pieces,
-                stands_for: None,
+                weight: None,
             }
         };
         let windows: Vec<SimulatedWindow> =
@@ -268,15 +275,15 @@ fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
                 };
                 let begin = 40 * chance.random_range(0..share);
                 let own = &stretches[begin..begin + 40];
-                let piece = |it| Piece { cycles: cycles(it) as u64, noticed: it.0 };
+                let piece = |it| Piece { cycles: cycles(it) as u64, events: it.0 };
                 let pieces: Vec<Piece> = own.iter().map(piece).collect();
                 SimulatedWindow {
                     begin: 0,
                     cycles: pieces.iter().map(|piece| piece.cycles).sum(),
-                    noticed: noticed(own),
-                    with_warm_up: noticed(&stretches),
+                    events: noticed(own),
+                    events_with_warm_up: noticed(&stretches),
                     pieces,
-                    stands_for: Some(StandsFor {
+                    weight: Some(SimulationWeight {
                         own: 40_000,
                         all: 40_000 * share as u64,
                         left_out: 0,
@@ -312,11 +319,11 @@ fn what_warming_notices_otherwise_has_no_price() {
         SimulatedWindow {
             begin: 20_000 * index,
             cycles,
-            noticed: own,
-            pieces: vec![Piece { cycles, noticed: own }],
+            events: own,
+            pieces: vec![Piece { cycles, events: own }],
             // Prefetchers are in time for three of four lines there.
-            with_warm_up: noticed(11_000, 399 + index % 3 + 1000 + index % 5),
-            stands_for: None,
+            events_with_warm_up: noticed(11_000, 399 + index % 3 + 1000 + index % 5),
+            weight: None,
         }
     };
     let windows: Vec<SimulatedWindow> = (0..100).map(stream).collect();
@@ -340,10 +347,10 @@ fn nothing_saves_time() {
         SimulatedWindow {
             begin: 10_000 * index,
             cycles,
-            noticed: own,
-            with_warm_up: both,
-            pieces: vec![Piece { cycles, noticed: own }],
-            stands_for: None,
+            events: own,
+            events_with_warm_up: both,
+            pieces: vec![Piece { cycles, events: own }],
+            weight: None,
         }
     };
     let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
@@ -360,17 +367,17 @@ fn prices_are_those_of_what_windows_stand_for() {
         let piece = |at: u64| {
             let mispredicts = at + 3 * index;
             let noticed = EventCounts { instructions: 1000, mispredicts, ..Default::default() };
-            Piece { cycles: 300 + price * mispredicts, noticed }
+            Piece { cycles: 300 + price * mispredicts, events: noticed }
         };
         let pieces: Vec<Piece> = (0..10).map(piece).collect();
-        let own = pieces.iter().fold(EventCounts::default(), |sum, it| sum.plus(&it.noticed));
+        let own = pieces.iter().fold(EventCounts::default(), |sum, it| sum.plus(&it.events));
         SimulatedWindow {
             begin: 100_000 * index,
             cycles: pieces.iter().map(|piece| piece.cycles).sum(),
-            noticed: own,
-            with_warm_up: own.plus(&own),
+            events: own,
+            events_with_warm_up: own.plus(&own),
             pieces,
-            stands_for: Some(StandsFor { own: 10_000, all: 10 * all, left_out: 0 }),
+            weight: Some(SimulationWeight { own: 10_000, all: 10 * all, left_out: 0 }),
         }
     };
     let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();

@@ -95,7 +95,7 @@ pub fn schedule(
     let mut engine = Engine::new(policy, load, settings, topology, observer);
     engine.begin();
     engine.run();
-    match engine.is_overcrowded() {
+    match engine.has_too_many_events() {
         true => Err(ScheduleError::Load {
             load: load.name.clone(),
             why: format!("more than {MOST_TASKS} tasks live at once"),
@@ -220,7 +220,7 @@ impl<'a> Engine<'a> {
             self.tally.events += 1;
             self.happen(place);
             self.settle_instant();
-            if self.is_over() || self.is_overcrowded() {
+            if self.is_over() || self.has_too_many_events() {
                 break;
             }
         }
@@ -245,7 +245,7 @@ impl<'a> Engine<'a> {
 
     /// Lets called CPUs find their tasks, then sets speeds and timers where something changed.
     fn settle_instant(&mut self) {
-        while let Some(cpu) = self.called.pop_front().filter(|_| !self.is_overcrowded()) {
+        while let Some(cpu) = self.called.pop_front().filter(|_| !self.has_too_many_events()) {
             self.cpus[cpu].is_called = false;
             self.find_next(cpu);
         }
@@ -261,7 +261,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Whether there are more tasks than a load may have.
-    fn is_overcrowded(&self) -> bool {
+    fn has_too_many_events(&self) -> bool {
         self.state.tasks.len() - self.free.len() > MOST_TASKS
     }
 

@@ -103,7 +103,7 @@ impl Engine<'_> {
             inside.repeats.push((inside.step, times));
             return;
         }
-        // Nothing of it is done: on behind the matching end.
+        // Nothing of it is done: on after the matching end.
         let steps = &load.programs[inside.program].steps;
         let mut depth = 1;
         while depth > 0 && inside.step < steps.len() {

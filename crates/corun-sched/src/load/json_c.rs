@@ -2,7 +2,7 @@
 //!
 //! Beyond JSON it takes comments (`/* */` and `//`), a comma before a closing bracket, single quotes around
 //! texts and names, control characters within them, words in any case (`TRUE`), `NaN` and `Infinity`, numbers
-//! such as `01`, `1.` and `2e`, and anything behind the value. It nests 32 levels at most.
+//! such as `01`, `1.` and `2e`, and anything after the value. It nests 32 levels at most.
 //! One thing more is taken, as rt-app's own examples have it: a name without a value (`"suspend",`).
 
 use std::fmt;

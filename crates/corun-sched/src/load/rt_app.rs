@@ -220,7 +220,7 @@ impl Builder {
         steps: &mut Vec<Step>,
     ) -> Result<(), String> {
         for (name, value) in fields {
-            // Events of one kind have numbers behind their names.
+            // Events of one kind have numbers after their names.
             let event = name.trim_end_matches(|it: char| it.is_ascii_digit());
             let work = || time(name, value).map(Amount::Fixed);
             let text = || match value {

@@ -1,4 +1,4 @@
-//! The priority arrays of Linux 2.5's O(1) scheduler: tasks in order of priority, and behind them those
+//! The priority arrays of Linux 2.5's O(1) scheduler: tasks in order of priority, and after them those
 //! whose slice is over.
 //!
 //! A task that sleeps much gains up to five levels, one that never sleeps loses five (Linux 2.5.31,

@@ -1,9 +1,9 @@
-//! How many tasks wait behind each last-level cache, so that balancing need not look where none does.
+//! How many tasks wait at the CPUs of each last-level cache, so that balancing need not look where none does.
 
 use crate::engine::State;
 use crate::topology::Topology;
 
-/// Waiting tasks behind each last-level cache.
+/// Waiting tasks of each last-level cache.
 #[derive(Debug)]
 pub(super) struct Waiting(Vec<usize>);
 
@@ -22,12 +22,12 @@ impl Waiting {
         self.0[state.topology().cpus[cpu].cache] -= 1;
     }
 
-    /// Tasks that wait behind a cache.
+    /// Tasks that wait at the CPUs of a cache.
     pub(super) fn behind(&self, cache: usize) -> usize {
         self.0[cache]
     }
 
-    /// Whether a task waits at one of these CPUs, which lie behind one cache or are all there are.
+    /// Whether a task waits at one of these CPUs, which share one cache or are all there are.
     pub(super) fn among(&self, state: &State, cpus: &[usize]) -> bool {
         let own = state.topology().cpus[cpus[0]].cache;
         match cpus.len() > state.topology().caches[own].len() {

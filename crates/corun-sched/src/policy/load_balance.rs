@@ -31,7 +31,7 @@ pub(super) trait Queues {
     fn tasks(&self, state: &State, cpu: usize) -> usize;
     /// What these tasks weigh.
     fn load(&self, state: &State, cpu: usize) -> u64;
-    /// Whether a task waits behind one of the last-level caches, or within one.
+    /// Whether a task waits at the CPUs of one of the last-level caches, or within one.
     fn has_waiting(&self, state: &State, cpus: &[usize]) -> bool;
     /// The waiting tasks of a CPU, the one that was longest neither run nor enqueued first.
     fn candidates(&self, state: &State, cpu: usize) -> Vec<TaskId>;

@@ -200,7 +200,7 @@ impl PartialEq for PolicyEntry {
 }
 
 impl PolicyEntry {
-    /// The policy of this name; with `/smt-off` behind it, on a machine with SMT off.
+    /// The policy of this name; with `/smt-off` after it, on a machine with SMT off.
     ///
     /// # Errors
     /// With the names that there are, the nearest first.

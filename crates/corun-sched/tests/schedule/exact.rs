@@ -146,8 +146,8 @@ fn unequal(policy: &str) -> Vec<String> {
                     shares[stretch.task as usize] += time / (TIME * SECOND * SEEDS) as f64;
                 }
             }
-            // Where as many wait behind each cache but for one, and 7 for 6 are within `imbalance_pct` (117),
-            // fair.c moves none: those behind a cache share its CPUs.
+            // Where as many wait at each cache but for one, and 7 for 6 are within `imbalance_pct` (117),
+            // fair.c moves none: those of a cache share its CPUs.
             let (fewest, most) = (jobs / caches, jobs.div_ceil(caches));
             let stays = policy != "ht-2.4" && jobs > cpus && most * 100 <= fewest * 117;
             let behind = if stays { [fewest, most] } else { [jobs, jobs] };
@@ -249,7 +249,7 @@ fn costs_are_paid_where_they_arise() {
     let (outcome, _) = run("cfs", &load("batch:jobs=2,work=1ms"), &settings);
     assert_eq!((outcome.makespan, outcome.switches), (1_001_000, 2));
     assert_eq!(outcome.cpus[0].kernel, 1_000);
-    // Asking and answering by turns on two CPUs: each pays for a wake-up, and the other's CPU needs its
+    // Asking and answering alternately on two CPUs: each pays for a wake-up, and the other's CPU needs its
     // time to begin.
     settings.costs = Costs { wake_up: 500, interrupt: 2_000, ..Costs::default() };
     let (outcome, _) =
@@ -358,7 +358,7 @@ fn a_signal_is_a_broadcast_and_is_not_kept() {
     assert_eq!((outcome.is_stuck, outcome.left), (true, 1));
 }
 
-/// Three tasks with a barrier behind each of two parts; without the third the others wait for ever.
+/// Three tasks with a barrier after each of two parts; without the third the others wait for ever.
 #[test]
 fn whoever_comes_last_to_a_barrier_wakes_the_others() {
     let mut load = Load { signals: 1, ..Load::default() };

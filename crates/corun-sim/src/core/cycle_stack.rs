@@ -16,11 +16,11 @@ pub struct CycleStack {
 /// A cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Component {
-    /// An micro-op was renamed (and later retired).
+    /// A micro-op was renamed (and later retired).
     Retiring,
     /// Nothing to rename: fetch or decoding.
     FrontEnd,
-    /// Nothing to rename behind a wrongly predicted branch.
+    /// Nothing to rename after a wrongly predicted branch.
     Mispredict,
     /// The oldest micro-op waits for operands or is being executed.
     Dependency,

@@ -78,8 +78,8 @@ pub(crate) enum Progress {
     Paused,
     /// It has done all that it has to do.
     Ended,
-    /// It waits at a gate for other threads.
-    AtGate,
+    /// It waits at a synchronisation point for other threads.
+    AtSyncPoint,
 }
 
 impl<F: InstructionSource> Core<F> {
@@ -102,7 +102,7 @@ impl<F: InstructionSource> Core<F> {
             } else if is_to_come(thread.paused) || is_to_come(thread.resumes) {
                 Progress::Paused
             } else if thread.fetcher.waits() && thread.is_drained() && thread.stores.len() == 0 {
-                Progress::AtGate
+                Progress::AtSyncPoint
             } else {
                 Progress::Retired(thread.retired)
             }

@@ -33,7 +33,7 @@ const NONE: u16 = u16::MAX;
 /// Not started.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// An micro-op in flight: as much as a line of the simulating machine's cache.
+/// A micro-op in flight: as much as a line of the simulating machine's cache.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct InFlightUop {
@@ -208,7 +208,7 @@ impl InFlightUops {
         self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u16;
     }
 
-    /// Says when an micro-op is done; calls `ready` with the sequence (modulo the ring) of each that
+    /// Says when a micro-op is done; calls `ready` with the sequence (modulo the ring) of each that
     /// then knows when it can start.
     pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut ready: impl FnMut(u32, u64)) {
         let in_flight = &mut self.ring[handle.index()];

@@ -39,7 +39,7 @@ pub(crate) trait InstructionSource {
     /// instructions touch to `values`.
     fn next(&mut self, now: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next;
 
-    /// Tries to go on behind a gate, now that everything before it is done. Returns from which cycle on
+    /// Tries to continue after a synchronisation point, now that everything before it is done. Returns from which cycle on
     /// it does, if it does.
     fn pass(&mut self, now: u64) -> Option<u64> {
         Some(now)
@@ -48,7 +48,7 @@ pub(crate) trait InstructionSource {
     /// So many more of the instructions that it gave are done.
     fn retire(&mut self, _instructions: u64) {}
 
-    /// Where its addresses lie in memory, from the last gate to the next.
+    /// Where its addresses lie in memory, from the last synchronisation point to the next.
     fn pages(&self) -> Pages;
 
     /// An instruction of a block that it gave, for people, if that is known.
@@ -62,7 +62,7 @@ pub(crate) trait InstructionSource {
 pub(crate) enum Next {
     /// A block.
     Step(Step),
-    /// A place that is passed when everything before it is done, and [`Feed::pass`] lets it.
+    /// A place that is passed when everything before it is done, and [`InstructionSource::pass`] lets it.
     SyncPoint,
     /// Nothing: it has ended.
     End,
@@ -142,7 +142,7 @@ pub(crate) struct Core<F> {
     pub(crate) now: u64,
     pub(crate) pace: Pace,
     pub(crate) wheel: Wheel,
-    /// The ports of all threads, and those of single ones behind them.
+    /// The ports of all threads, and those of single ones after them.
     pub(crate) ports: Vec<Ports>,
     /// Occupied entries of each scheduler.
     pub(crate) scheduler_used: [u32; MOST_PORTS],
@@ -175,7 +175,7 @@ pub(crate) struct Core<F> {
 }
 
 impl<F: InstructionSource> Core<F> {
-    /// A core at rest, with a hardware thread for each feed.
+    /// A core at rest, with a hardware thread for each instruction source.
     pub(crate) fn new(
         number: usize,
         model: &CoreModel,
@@ -187,7 +187,8 @@ impl<F: InstructionSource> Core<F> {
             (1..=count as u32).map(|active| Parameters::of(model, active, count as u32)).collect();
         let parameters = by_active[count - 1].clone();
         let sets = parameters.sets_of_ports(count);
-        let ports = (0..sets).map(|_| Ports::new(model.back.binding, &parameters)).collect();
+        let ports =
+            (0..sets).map(|_| Ports::new(model.back.port_assignment, &parameters)).collect();
         let mut predictor = Predictor::new(&model.front.prediction);
         for (thread, source) in sources.iter().enumerate() {
             predictor.enter(thread, source.pages().space());

@@ -22,6 +22,8 @@ pub(crate) struct Parameters {
     pub(crate) choice: Choice,
     pub(crate) rob: Limit,
     pub(crate) queue: Limit,
+    /// Whether a NOP is renamed in the slot of the instruction before it.
+    pub(crate) nops_share_slots: bool,
     /// Micro-ops of a loop that needs no fetch.
     pub(crate) loop_buffer: u32,
     /// General-purpose, vector, mask: results in flight.
@@ -58,7 +60,7 @@ pub(crate) struct Parameters {
     pub(crate) vector_forwarding: u32,
     pub(crate) renamed: Option<MemoryRenaming>,
     pub(crate) forwarding_failure: u32,
-    /// Cycles more for a load behind a store at the same offset of another page.
+    /// Cycles more for a load after a store at the same offset of another page.
     pub(crate) alias: u16,
     pub(crate) load_latency: u32,
     pub(crate) vector_load_latency: u32,
@@ -94,10 +96,10 @@ impl Parameters {
             });
             ports.extend(one.ports.iter().map(|_| Port { scheduler, group: group as u8 }));
         }
-        // Units behind the ports: micro-ops wait in front of them without an entry anywhere.
+        // Units beyond the ports: micro-ops wait in front of them without an entry anywhere.
         let own = back.schedulers.iter().map(|one| Limit::of(one.entries, &one.sharing, active));
         let mut schedulers: Vec<Limit> = own.collect();
-        for queue in &back.waiting {
+        for queue in &back.non_scheduling_queues {
             let entries = queue.entries / queue.schedulers.len().max(1) as u32;
             let waiting = Limit::of(entries, &queue.sharing, active);
             for (limit, one) in schedulers.iter_mut().zip(&back.schedulers) {
@@ -145,11 +147,12 @@ impl Parameters {
             choice: model.front.fetch.choice,
             rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
             queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
+            nops_share_slots: model.front.fusion.nop,
             loop_buffer: model
                 .front
                 .loop_buffer
                 .as_ref()
-                .map_or(0, |buffer| Limit::of(buffer.operations, &buffer.sharing, active).own),
+                .map_or(0, |buffer| Limit::of(buffer.uops, &buffer.sharing, active).own),
             registers: [
                 in_flight(registers.integer, 16),
                 in_flight(registers.vector, 32),
@@ -186,15 +189,19 @@ impl Parameters {
             alias: memory.forwarding.alias as u16,
             load_latency: memory.loads.latency,
             vector_load_latency: memory.loads.vector_latency,
-            chased: if memory.loads.chased { memory.loads.complex_address as u16 } else { 0 },
+            chased: if memory.loads.pointer_chasing {
+                memory.loads.complex_address as u16
+            } else {
+                0
+            },
             issue_delay,
             moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
             // Told for a core whose micro-ops start a cycle after renaming.
             mispredict: u64::from(model.front.prediction.mispredict)
                 .saturating_sub(issue_delay - 1),
             resteer: model.front.prediction.resteer.into(),
-            clear: model.hierarchy.coherence.clear.into(),
-            exposed: model.hierarchy.coherence.exposed.into(),
+            clear: model.hierarchy.coherence.machine_clear.into(),
+            exposed: model.hierarchy.coherence.retire_hold.into(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whose turn it is, where threads alternate.
 
 /// The thread that had the last turn. One that has no use for its turn leaves it to the next, and the round goes on
-/// behind that one, so that of many threads each has a part of what a stalled one leaves.
+/// after that one, so that of many threads each has a part of what a stalled one leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundRobin {
     last: usize,
@@ -13,7 +13,7 @@ impl RoundRobin {
         Self { last: (first + threads - 1) % threads.max(1) }
     }
 
-    /// The `place`-th of the threads, from 0 on, the one behind the last turn first.
+    /// The `place`-th of the threads, from 0 on, the one after the last turn first.
     #[inline]
     pub(crate) fn thread(self, place: usize, threads: usize) -> usize {
         let thread = self.last + 1 + place;

@@ -59,11 +59,11 @@ pub(crate) struct Thread<F> {
     pub(crate) pairs: ForwardingPredictor,
     /// Whether the stack engine's pointer differs from the back end's.
     pub(crate) stack_moved: bool,
-    /// Whether an instruction in flight keeps back what comes behind it.
+    /// Whether an instruction in flight keeps back what comes after it.
     pub(crate) is_held: bool,
     /// From when on it renames again, after an instruction that says that it waits.
     pub(crate) paused: u64,
-    /// From when on it goes on behind the last gate.
+    /// From when on it continues after the last synchronisation point.
     pub(crate) resumes: u64,
     /// From when on it renames again, after it had to begin anew.
     pub(crate) cleared: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Thread<F> {
     /// Since when siblings have left it no entry of something.
     pub(crate) starved: Option<u64>,
     /// What siblings have of a full buffer.
-    pub(crate) lent: Lent,
+    pub(crate) sibling_entries: SiblingEntries,
     pub(crate) retired: u64,
     pub(crate) first_retired: u64,
     pub(crate) last_retired: u64,
@@ -87,7 +87,7 @@ pub(crate) struct Thread<F> {
 
 /// Entries that siblings have, while the thread could fill them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Lent {
+pub(crate) struct SiblingEntries {
     /// The oldest micro-op when it was counted last what they would hold.
     pub(crate) to: Option<u64>,
     /// When they would be full.
@@ -108,6 +108,8 @@ pub(crate) struct Queued {
     /// Its first value in the ring.
     pub(crate) values: u32,
     pub(crate) slots: u8,
+    /// Whether it is a NOP that is renamed in the slot of the instruction before it.
+    pub(crate) shares_slot: bool,
     /// From when on it can be renamed.
     pub(crate) at: u64,
     /// Whether fetch waits for it to be executed.
@@ -119,7 +121,7 @@ pub(crate) struct Queued {
 pub(crate) struct Renamed {
     /// As it was in the queue, but for the slots, which are those that it takes here.
     pub(crate) queued: Queued,
-    /// The micro-op behind its last one.
+    /// The micro-op after its last one.
     pub(crate) end: u64,
     pub(crate) registers: [u8; 3],
     pub(crate) loads: u8,
@@ -153,14 +155,14 @@ impl<F: InstructionSource> Thread<F> {
             rob: VecDeque::new(),
             rob_used: 0,
             debt: 0,
-            move_elimination: MoveElimination::new(model.back.elimination.copy_slots.as_ref()),
+            move_elimination: MoveElimination::new(model.back.elimination.move_slots.as_ref()),
             registers_used: [0; 3],
             loads_used: 0,
             mshr_blocked: VecDeque::new(),
             scheduler_used: [0; MOST_PORTS],
             stores: StoreQueue::default(),
             gathered: Gathered::default(),
-            pairs: ForwardingPredictor::new(model.memory.forwarding.pairs),
+            pairs: ForwardingPredictor::new(model.memory.forwarding.predictive_forwarding),
             stack_moved: false,
             is_held: false,
             paused: 0,
@@ -170,7 +172,7 @@ impl<F: InstructionSource> Thread<F> {
             is_reexecuting: false,
             exposed: 0,
             starved: None,
-            lent: Lent::default(),
+            sibling_entries: SiblingEntries::default(),
             retired: 0,
             first_retired: 0,
             last_retired: 0,
@@ -211,12 +213,12 @@ impl<F: InstructionSource> Thread<F> {
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
         // From then on it is not.
-        let lent = Some(self.lent.until);
+        let sibling_entries = Some(self.sibling_entries.until);
         let is_to_come = |at: &u64| *at > now;
         let stores = self.stores.next_event();
         let gathered = Some(self.gathered.until());
         let exposed = Some(self.exposed);
-        [head, exposed, displaced, lent, queued, fetch, stores, gathered]
+        [head, exposed, displaced, sibling_entries, queued, fetch, stores, gathered]
             .into_iter()
             .flatten()
             .filter(is_to_come)

@@ -171,7 +171,7 @@ impl<F: InstructionSource> Core<F> {
         ready + latency
     }
 
-    /// Asks memory for every line that an micro-op touches. Returns when the last one is there.
+    /// Asks memory for every line that a micro-op touches. Returns when the last one is there.
     fn touch(
         &mut self,
         handle: Handle,

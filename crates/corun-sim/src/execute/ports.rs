@@ -6,7 +6,7 @@ use crate::core::in_flight::Handle;
 use crate::core::parameters::Parameters;
 use crate::rename::port_assignment::Counts;
 use crate::uops::PortSet;
-use corun_model::Binding;
+use corun_model::PortAssignment;
 
 /// As many ports as a set of them can name, and no fewer than a core has schedulers.
 pub(crate) const MOST_PORTS: usize = PortSet::BITS as usize;
@@ -40,7 +40,7 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// Idle ones.
-    pub(crate) fn new(binding: Binding, parameters: &Parameters) -> Self {
+    pub(crate) fn new(binding: PortAssignment, parameters: &Parameters) -> Self {
         Self {
             waiting: std::array::from_fn(|_| VecDeque::new()),
             ready: 0,
@@ -51,7 +51,7 @@ impl Ports {
         }
     }
 
-    /// An micro-op has its operands.
+    /// A micro-op has its operands.
     pub(crate) fn wait(&mut self, port: usize, age: u64, handle: Handle) {
         let waiting = &mut self.waiting[port];
         match waiting.back() {

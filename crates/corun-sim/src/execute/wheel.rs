@@ -7,14 +7,14 @@ use crate::core::in_flight::Handle;
 
 const SLOTS: usize = 256;
 
-/// A ring of the next cycles, and a heap for those behind it.
+/// A ring of the next cycles, and a heap for those after it.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     slots: [Vec<Handle>; SLOTS],
     occupied: [u64; SLOTS / 64],
     /// By the cycle, and of one cycle those that were called for earlier first.
     far: BinaryHeap<Reverse<(u64, u64, Handle)>>,
-    /// How many were ever put behind the ring.
+    /// How many were ever put after the ring.
     calls: u64,
 }
 
@@ -74,13 +74,13 @@ impl Wheel {
         }
     }
 
-    /// The next cycle behind `now` that has micro-ops.
+    /// The next cycle after `now` that has micro-ops.
     pub(crate) fn next(&self, now: u64) -> Option<u64> {
         let far = self.far.peek().map(|Reverse((at, ..))| *at);
         self.near(now).into_iter().chain(far).min()
     }
 
-    /// The next one in the ring, whose slots begin anew behind the last.
+    /// The next one in the ring, whose slots begin anew after the last.
     fn near(&self, now: u64) -> Option<u64> {
         let first = (now + 1) as usize % SLOTS;
         (0..=self.occupied.len()).find_map(|words| {

@@ -152,7 +152,7 @@ impl Fetcher {
             predecoder.take(now);
             return true;
         }
-        let Decoder { first, others, operations: most, .. } = front.decoder;
+        let Decoder { first, others, uops: most, .. } = front.decoder;
         let slots = lowered.entries();
         let is_program = lowered.is_microcode && front.from_decoders.is_some();
         let limit = if budget.is_first { first } else { others };
@@ -186,7 +186,7 @@ impl Fetcher {
         front: &Front,
         code: &mut Code<'_>,
     ) -> bool {
-        let Decoder { first, others, operations: most, .. } = front.decoder;
+        let Decoder { first, others, uops: most, .. } = front.decoder;
         let slots = lowered.entries();
         let limit = if budget.is_first { first } else { others };
         if (budget.instructions == 0 && slots > 0)

@@ -1,12 +1,12 @@
 //! The loop buffer: a small loop that prediction goes round in comes from there, without fetch, op cache or
-//! decoders, and without the bubble behind its branch (Intel's guide, 2.4.2.4).
+//! decoders, and without the bubble after its branch (Intel's guide, 2.4.2.4).
 
 use corun_trace::BranchKind;
 
 /// The loop that a thread's path goes round in, if it does.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Looping {
-    /// Its first address, and that behind the branch back to it.
+    /// Its first address, and that after the branch back to it.
     begin: u64,
     end: u64,
     /// Micro-ops of the round so far.
@@ -24,7 +24,7 @@ pub(crate) struct End {
     pub(crate) uops: u32,
     /// The branch that it ends with.
     pub(crate) branch: Option<BranchKind>,
-    /// The address behind it, and the one that is executed next.
+    /// The address after it, and the one that is executed next.
     pub(crate) behind: u64,
     pub(crate) next: u64,
 }

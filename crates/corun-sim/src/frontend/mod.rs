@@ -51,12 +51,14 @@ pub(crate) struct Fetcher {
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
+    /// Whether a NOP that comes next shares the slot of the last instruction.
+    admits_nop: bool,
 }
 
 /// Cycles from a line to the first of its micro-ops that can be renamed.
 const DECODED: u64 = 1;
-/// Cycles until a thread that waits at a gate looks again.
-const GATE: u64 = 50;
+/// Cycles until a thread that waits at a synchronisation point looks again.
+const SYNC_POLL: u64 = 50;
 
 impl Fetcher {
     pub(crate) fn new(model: &CoreModel) -> Self {
@@ -77,6 +79,7 @@ impl Fetcher {
             displaced: (0, Displacement::default()),
             is_decoding: true,
             fetched_to: 0,
+            admits_nop: false,
         }
     }
 
@@ -94,7 +97,7 @@ impl Fetcher {
         self.path.current.is_some_and(|place| place.is_looping)
     }
 
-    /// Whether it waits at a gate.
+    /// Whether it waits at a synchronisation point.
     pub(crate) fn waits(&self) -> bool {
         self.path.waits()
     }
@@ -111,7 +114,7 @@ impl Fetcher {
         self.was_kept_out
     }
 
-    /// Whether what is renamed next lies behind a wrongly predicted branch, and has not been fetched yet.
+    /// Whether what is renamed next lies after a wrongly predicted branch, and has not been fetched yet.
     pub(crate) fn recovers(&self, now: u64) -> bool {
         self.awaits_branch || now < self.refilled
     }
@@ -119,7 +122,7 @@ impl Fetcher {
     /// What it waits for, for people.
     pub(crate) fn waits_for(&self, now: u64) -> String {
         if self.waits() {
-            "other threads of its process, at a gate".to_owned()
+            "other threads of its process, at a synchronisation point".to_owned()
         } else if self.awaits_branch {
             match self.branch {
                 Some(branch) => format!("its mispredicted branch, micro-op {branch}"),
@@ -147,9 +150,10 @@ impl Fetcher {
         is_it
     }
 
-    /// What was fetched or is being decoded behind the last instruction is not what follows it.
+    /// What was fetched or is being decoded after the last instruction is not what follows it.
     fn jump(&mut self, requester: Requester, front: &mut Front) {
         self.fetched_to = 0;
+        self.admits_nop = false;
         if let Some(cache) = &mut front.decoded {
             cache.of(requester).jump(&mut self.filling);
         }
@@ -160,7 +164,7 @@ impl Fetcher {
 
     pub(crate) fn next_event(&self, now: u64) -> Option<u64> {
         if self.waits() {
-            return Some(now + GATE);
+            return Some(now + SYNC_POLL);
         }
         let (until, displaced) = self.displaced;
         let blamed = until.saturating_sub(displaced.cycles.into());
@@ -341,11 +345,16 @@ impl<F: InstructionSource> Core<F> {
                 corun_trace::Form::Lanes => 1 + thread.values[at as usize % VALUES] as u32,
             }
         });
+        // One NOP at most shares the slot of an instruction, in whichever blocks the two are.
+        let shares_slot = lowered.is_nop && thread.fetcher.admits_nop;
+        thread.fetcher.admits_nop =
+            self.parameters.nops_share_slots && !shares_slot && lowered.slots == 1;
         thread.queue.push_back(Queued {
             block: step.block,
             instruction: place.instruction,
             values: place.values,
             slots: lowered.slots,
+            shares_slot,
             at: self.now + 1,
             is_mispredicted: false,
         });
@@ -372,7 +381,7 @@ impl<F: InstructionSource> Core<F> {
                 self.front.go_on(reading, next.address, space, thread.requester)
             }
         {
-            // As if it were straight: neither another line, nor the bubble behind the branch.
+            // As if it were straight: neither another line, nor the bubble after the branch.
             (next.reading, from, is_straight) = (reading, 0, true);
         } else {
             fetcher.jump(thread.requester, &mut self.front);

@@ -1,5 +1,5 @@
 //! Decoded micro-ops by address: what is found here is neither fetched nor decoded. The lines of a trace
-//! cache go on behind taken branches (Rotenberg, Bennett and Smith 1996).
+//! cache continue after taken branches (Rotenberg, Bennett and Smith 1996).
 
 use corun_model::{Constants, OpCache as Model};
 
@@ -38,14 +38,14 @@ pub(crate) struct Filling {
 /// What a thread reads of a line: up to where, and how to find what follows there.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reading {
-    /// The address behind the part that is read.
+    /// The address after the part that is read.
     pub(crate) end: u64,
     /// The line, and the taken branches in it so far.
     line: u32,
     turn: u8,
 }
 
-/// Taken branches in a line: where it goes on, and the address behind that part.
+/// Taken branches in a line: where it goes on, and the address after that part.
 #[derive(Debug, Clone, Copy, Default)]
 struct Turns {
     count: u8,
@@ -79,7 +79,7 @@ impl OpCache {
             uops: model.line,
             constants: model.constants,
             lines: vec![Line::default(); sets * ways],
-            turns: if model.traces { vec![Turns::default(); sets * ways] } else { Vec::new() },
+            turns: if model.trace_cache { vec![Turns::default(); sets * ways] } else { Vec::new() },
             clock: 0,
         }
     }
@@ -105,7 +105,7 @@ impl OpCache {
         Some(Reading { end: line.end, line: place as u32, turn: 0 })
     }
 
-    /// What follows in the same line behind a branch to this address, if the line goes on there.
+    /// What follows in the same line after a branch to this address, if the line goes on there.
     pub(crate) fn go_on(&self, reading: Reading, address: u64) -> Option<Reading> {
         let Reading { line, turn, .. } = reading;
         let turns = self.turns.get(line as usize)?;
@@ -187,7 +187,7 @@ impl Reading {
 }
 
 impl Turns {
-    /// The address behind the last part.
+    /// The address after the last part.
     fn end(&self, line: &Line) -> u64 {
         self.parts[..self.count.into()].last().map_or(line.end, |&(_, end)| end)
     }
@@ -210,7 +210,7 @@ impl Turns {
 mod tests {
     use crate::frontend::op_cache::*;
 
-    /// Lines that so many instructions behind each other take, the first with most of the constants.
+    /// Lines that so many instructions one after the other take, the first with most of the constants.
     fn lines(cache: &mut OpCache, uops: u32, constants: u32) -> u32 {
         let (mut filling, mut count) = (Filling::default(), 0);
         for number in 0..uops {

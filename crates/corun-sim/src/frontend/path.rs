@@ -1,4 +1,4 @@
-//! The path that a thread's fetch takes: steps from the feed, and how far prediction has come on them.
+//! The path that a thread's fetch takes: steps from the instruction source, and how far prediction has come on them.
 //!
 //! Prediction may be ahead of fetch, and asks for the lines of code that it comes to before they are
 //! needed (Reinman, Calder and Austin 1999, "Fetch directed instruction prefetching").
@@ -18,27 +18,29 @@ use corun_model::{LINE, Policy};
 pub(crate) struct Path {
     /// The step that is being fetched.
     pub(crate) current: Option<Place>,
-    /// Those behind it, as far as they were taken from the feed.
+    /// Those after it, as far as they were taken from the instruction source.
     following: VecDeque<Coming>,
     /// How many of these prediction has reached: the end of the step before each is predicted.
     reached: usize,
-    /// From when on it can predict the next end; `NEVER` behind a wrong one.
+    /// From when on it can predict the next end; `NEVER` after a wrong one.
     free: u64,
     /// How many steps prediction may be ahead.
     most: usize,
     /// The loop that prediction goes round in.
     looping: Looping,
     supply: Supply,
+    /// Where the run of code that prediction is in begins, which may be several steps up to its branch.
+    run: u64,
     /// The line of code that prediction asked for last.
     line: u64,
     values: Vec<u64>,
 }
 
-/// What the feed gave last.
+/// What the instruction source gave last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Supply {
     /// It was not asked yet.
-    MshrBlocked,
+    NotRequested,
     Step,
     SyncPoint,
     End,
@@ -82,7 +84,8 @@ impl Path {
             free: 0,
             most: most as usize,
             looping: Looping::default(),
-            supply: Supply::MshrBlocked,
+            supply: Supply::NotRequested,
+            run: 0,
             line: u64::MAX,
             values: Vec::new(),
         }
@@ -94,17 +97,17 @@ impl Path {
 
     /// Whether there is nothing to fetch, now or for good.
     pub(crate) fn has_nothing(&self) -> bool {
-        self.supply != Supply::MshrBlocked && self.current.is_none()
+        self.supply != Supply::NotRequested && self.current.is_none()
     }
 
-    /// Whether it waits at a gate.
+    /// Whether it waits at a synchronisation point.
     pub(crate) fn waits(&self) -> bool {
         self.supply == Supply::SyncPoint && self.current.is_none()
     }
 
-    /// The gate is open.
+    /// The synchronisation point is open.
     pub(crate) fn pass(&mut self) {
-        self.supply = Supply::MshrBlocked;
+        self.supply = Supply::NotRequested;
     }
 
     /// Prediction was wrong, and goes on rightly at cycle `at`.
@@ -127,16 +130,16 @@ impl Path {
 }
 
 impl<F: InstructionSource> Core<F> {
-    /// Takes the first steps from the feed, unless that was done.
+    /// Takes the first steps from the instruction source, unless that was done.
     pub(crate) fn begin(&mut self, index: usize) {
-        if self.threads[index].fetcher.path.supply == Supply::MshrBlocked {
+        if self.threads[index].fetcher.path.supply == Supply::NotRequested {
             self.supply(index);
             self.advance(index);
             self.is_active = true;
         }
     }
 
-    /// Goes to the following step, and takes more from the feed.
+    /// Goes to the following step, and takes more from the instruction source.
     pub(crate) fn advance(&mut self, index: usize) {
         let path = &mut self.threads[index].fetcher.path;
         path.current = path.following.pop_front().map(|coming| Place {
@@ -153,13 +156,13 @@ impl<F: InstructionSource> Core<F> {
         self.supply(index);
     }
 
-    /// Takes steps from the feed: one, and as many more as prediction may be ahead and the ring of values
+    /// Takes steps from the instruction source: one, and as many more as prediction may be ahead and the ring of values
     /// has room for.
     fn supply(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         let path = &mut thread.fetcher.path;
         while path.following.len() <= path.most
-            && matches!(path.supply, Supply::MshrBlocked | Supply::Step)
+            && matches!(path.supply, Supply::NotRequested | Supply::Step)
         {
             let in_flight = thread.rob.front().map(|renamed| renamed.queued.values);
             let oldest = in_flight.or(thread.queue.front().map(|queued| queued.values));
@@ -247,7 +250,8 @@ impl<F: InstructionSource> Core<F> {
             let branch = last.and_then(|last| last.branch);
             path.looping.pass(End { uops, branch, behind, next }, self.parameters.loop_buffer)
         };
-        let outcome = match last.and_then(|last| Some((last.length, last.branch?))) {
+        let branch = last.and_then(|last| Some((last.length, last.branch?)));
+        let outcome = match branch {
             Some((length, kind)) => {
                 let at = behind.wrapping_sub(length.into());
                 self.predictor.branch(index, at, length, kind, next)
@@ -255,8 +259,18 @@ impl<F: InstructionSource> Core<F> {
             None => Outcome::Right { bubble: 0 },
         };
         let at = path.free.max(self.now);
-        let is_far = path.most > 0 && next / u64::from(LINE) != step.address / u64::from(LINE);
+        let begins = match reached {
+            0 => path.current.map_or(NEVER, |place| place.from),
+            _ => path.following[reached - 1].from,
+        };
+        let is_far = path.most > 0 && next / u64::from(LINE) != path.run / u64::from(LINE);
+        let goes_on = branch.is_none() && next == behind;
+        path.run = if goes_on { path.run } else { next };
         let (from, free) = match outcome {
+            // Where a block ends without a branch there is nothing to predict.
+            Outcome::Right { .. } if goes_on => {
+                (if begins == NEVER { at } else { begins }, path.free)
+            }
             Outcome::Right { bubble } if next != behind => {
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)

@@ -111,7 +111,7 @@ impl Predecoder {
         self.ready = None;
     }
 
-    /// The next instruction is not behind the last one.
+    /// The next instruction is not after the last one.
     pub(crate) fn jump(&mut self) {
         self.block = u64::MAX;
     }

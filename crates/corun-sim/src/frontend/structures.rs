@@ -36,7 +36,7 @@ pub(crate) struct Code<'m> {
 }
 
 impl Code<'_> {
-    /// The line of a linear address, and when it can be decoded. The line behind it is asked for, too.
+    /// The line of a linear address, and when it can be decoded. The line after it is asked for, too.
     pub(crate) fn line(&mut self, linear: u64) -> Reply {
         let request = Request { linear, ..self.request };
         let reply = self.memory.fetch(request, self.now);
@@ -83,7 +83,7 @@ impl Front {
         }
     }
 
-    /// What a trace cache's line goes on with behind a branch to this address.
+    /// What a trace cache's line goes on with after a branch to this address.
     pub(crate) fn go_on(
         &mut self,
         reading: Reading,
@@ -91,7 +91,7 @@ impl Front {
         space: u64,
         requester: Requester,
     ) -> Option<Reading> {
-        let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.traces);
+        let is_trace = self.op_cache.as_ref().is_some_and(|cache| cache.trace_cache);
         let cache = self.decoded.as_mut().filter(|_| is_trace)?;
         let reading = cache.of(requester).go_on(reading, address ^ space)?;
         Some(reading.at(reading.end ^ space))

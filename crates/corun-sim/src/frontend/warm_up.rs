@@ -40,7 +40,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Warming begins, in this cycle and behind so many instructions.
+    /// Warming begins, in this cycle and after so many instructions.
     fn begin(&mut self, now: u64, retired: u64) {
         let (cycles, instructions) = (now - self.since.0, retired - self.since.1);
         if instructions >= TELLING {
@@ -49,7 +49,7 @@ impl Pace {
         self.due = now as f64;
     }
 
-    /// The cycle behind an instruction. Waits for lines are no more than their part of how long it takes.
+    /// The cycle after an instruction. Waits for lines are no more than their part of how long it takes.
     #[inline]
     fn step(&mut self, now: u64) -> u64 {
         self.due += self.rate;
@@ -63,7 +63,7 @@ impl Pace {
 
 impl<F: InstructionSource> Core<F> {
     /// Takes a thread, which is alone on the core, on until so many of its instructions are done, as far as
-    /// caches and predictors notice them. Ends before that with the program, or at a gate.
+    /// caches and predictors notice them. Ends before that with the program, or at a synchronisation point.
     ///
     /// Returns `None` if what the pipeline has begun comes to no end.
     #[must_use]
@@ -98,7 +98,7 @@ impl<F: InstructionSource> Core<F> {
         Some(())
     }
 
-    /// Lets the pipeline finish what it has begun, so that nothing of it lies behind what comes now.
+    /// Lets the pipeline finish what it has begun, so that nothing of it lies after what comes now.
     fn drain(&mut self, index: usize, memory: &mut Memory) -> Option<()> {
         let most = self.steps + LONGEST_DRAIN;
         while !(self.threads[index].is_drained() && self.threads[index].stores.len() == 0) {

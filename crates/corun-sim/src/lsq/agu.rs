@@ -1,5 +1,5 @@
 //! Accesses that begin in a cycle: one for each port that computes addresses, but that what is wider than an access of
-//! the core counts as several, which are then begun in the cycles behind it.
+//! the core counts as several, which are then begun in the cycles after it.
 
 use crate::uops::Kind;
 use corun_model::CoreModel;
@@ -18,7 +18,7 @@ pub(crate) struct AguBandwidth {
 impl AguBandwidth {
     pub(crate) fn of(model: &CoreModel) -> Self {
         let (loads, stores) = (&model.memory.loads, &model.memory.stores);
-        Self::new(loads.wide_as, loads.width, stores.address_ports.len())
+        Self::new(loads.wide_issue_slots, loads.width, stores.address_ports.len())
     }
 
     fn new(wide_load: Option<f64>, width: u32, ports: usize) -> Self {

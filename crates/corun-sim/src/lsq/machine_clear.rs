@@ -87,7 +87,7 @@ impl<F> Thread<F> {
         self.stack_moved = false;
         self.is_held = false;
         self.starved = None;
-        self.lent = Default::default();
+        self.sibling_entries = Default::default();
         self.ordering_violation = None;
         self.is_reexecuting = true;
         (self.paused, self.exposed) = (0, 0);

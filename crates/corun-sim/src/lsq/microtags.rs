@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use corun_model::{CoreModel, LinearTags as Model};
+use corun_model::{CoreModel, Microtags as Model};
 
 /// By which address each line is found.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Microtags {
 impl Microtags {
     pub(crate) fn of(model: &CoreModel) -> Self {
         Self {
-            model: model.memory.linear_tags.clone(),
+            model: model.memory.microtags.clone(),
             line_shift: model.memory.l1d.line.trailing_zeros(),
             lines: HashMap::new(),
             repeats: 0,
@@ -54,10 +54,10 @@ impl Microtags {
         if tag != linear {
             tags[1] = tags[0];
             tags[0] = (linear, found);
-            self.repeats += model.again + model.moved;
+            self.repeats += model.conflict_accesses + model.retag_accesses;
             found
         } else if from > now {
-            self.repeats += model.again;
+            self.repeats += model.conflict_accesses;
             done.max(from)
         } else {
             done

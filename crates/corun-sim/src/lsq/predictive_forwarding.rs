@@ -2,7 +2,7 @@
 //! before either address is known (AMD, "Security Analysis of AMD Predictive Store Forwarding", 2021).
 //!
 //! The same store is one of the same instruction as many stores before the load: of an instruction that stores to
-//! several places by turns, the last one is the right one only at times. A pair that proves wrong costs nothing here; it
+//! several places alternately, the last one is the right one only at times. A pair that proves wrong costs nothing here; it
 //! is trusted only after it was right.
 
 /// The loads and stores of one thread that go together, the last one first.
@@ -64,7 +64,7 @@ mod tests {
         Before { instruction, between }
     }
 
-    /// Of a last round over these loads, each behind a store of its own, how many are foreseen.
+    /// Of a last round over these loads, each after a store of its own, how many are foreseen.
     fn foreseen(pairs: &mut ForwardingPredictor, loads: u32) -> usize {
         (0..4)
             .map(|_| (0..loads).filter(|&load| pairs.meet(load, store(100 + load, 3))).count())

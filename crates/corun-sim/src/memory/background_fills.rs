@@ -1,6 +1,6 @@
 //! What cores that are not simulated bring into a cache that all share: others' work on the same machine.
 //!
-//! Their lines come at a steady mean rate into sets by chance (a Poisson process). A set learns of those that came
+//! Their lines come at a steady mean rate into sets at random (a Poisson process). A set learns of those that came
 //! when it is next asked for something, so that they cost no time until then.
 
 /// Lines of others on their way into a cache.
@@ -35,7 +35,7 @@ impl BackgroundFills {
 /// A line that was used again is kept for so many rounds of new ones by re-reference intervals of two bits.
 const ROUNDS: u32 = 4;
 
-/// Numbers by chance, always the same ones.
+/// Numbers at random, always the same ones.
 #[derive(Debug, Default)]
 pub(crate) struct Chance {
     state: u64,
@@ -52,7 +52,7 @@ impl Chance {
         chance
     }
 
-    /// Knuth's linear congruential generator (The Art of Computer Programming, 3.3.4), whose upper half is by chance.
+    /// Knuth's linear congruential generator (The Art of Computer Programming, 3.3.4), whose upper half is at random.
     #[inline]
     pub(super) fn next(&mut self) -> u32 {
         self.state = self

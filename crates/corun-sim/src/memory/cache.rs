@@ -191,7 +191,7 @@ impl Cache {
     fn touch(&mut self, set: Set, place: usize) {
         let ranks = &mut self.groups[set.group].ranks;
         match self.replacement {
-            Replacement::LeastRecent | Replacement::OlderOfTwo => {
+            Replacement::Lru | Replacement::OlderOfTwo => {
                 self.clock += 1;
                 ranks[place] = self.clock;
                 if self.clock == u32::MAX {
@@ -200,8 +200,8 @@ impl Cache {
                     self.clock = 0;
                 }
             }
-            Replacement::PseudoLeastRecent if ranks[place] == 1 && self.ways > 1 => {}
-            Replacement::PseudoLeastRecent => {
+            Replacement::PseudoLru if ranks[place] == 1 && self.ways > 1 => {}
+            Replacement::PseudoLru => {
                 ranks[place] = 1;
                 let ways = &mut ranks[set.first..set.first + self.ways];
                 if ways.iter().all(|rank| *rank == 1) {
@@ -209,7 +209,7 @@ impl Cache {
                     ways[place - set.first] = 1;
                 }
             }
-            Replacement::ReReference => ranks[place] = 0,
+            Replacement::Rrip => ranks[place] = 0,
         }
     }
 
@@ -253,7 +253,7 @@ impl Cache {
         let (until, was_displaced) = (u64::MAX, false);
         group.held[place] = Held { ready, state, until, stays: false, thread, was_displaced };
         match self.replacement {
-            Replacement::ReReference => group.ranks[place] = DISTANT - 1,
+            Replacement::Rrip => group.ranks[place] = DISTANT - 1,
             _ => self.touch(set, place),
         }
         before
@@ -301,7 +301,7 @@ impl Cache {
         }
         let ranks = &mut group.ranks[places];
         let way = match self.replacement {
-            Replacement::LeastRecent => {
+            Replacement::Lru => {
                 let oldest = ranks.iter().min().copied().unwrap_or_default();
                 ranks.iter().position(|rank| *rank == oldest)
             }
@@ -309,8 +309,8 @@ impl Cache {
                 let two = [0; 2].map(|_| self.chance.below(self.ways as u32) as usize);
                 two.into_iter().min_by_key(|&way| ranks[way])
             }
-            Replacement::PseudoLeastRecent => ranks.iter().position(|rank| *rank == 0),
-            Replacement::ReReference => {
+            Replacement::PseudoLru => ranks.iter().position(|rank| *rank == 0),
+            Replacement::Rrip => {
                 let oldest = ranks.iter().max().copied().unwrap_or(DISTANT);
                 ranks.iter_mut().for_each(|rank| *rank += DISTANT.saturating_sub(oldest));
                 ranks.iter().position(|rank| *rank >= DISTANT)
@@ -339,12 +339,8 @@ mod tests {
         Cache::of(CacheSize { sets, ways, replacement })
     }
 
-    const ALL: [Replacement; 4] = [
-        Replacement::LeastRecent,
-        Replacement::PseudoLeastRecent,
-        Replacement::ReReference,
-        Replacement::OlderOfTwo,
-    ];
+    const ALL: [Replacement; 4] =
+        [Replacement::Lru, Replacement::PseudoLru, Replacement::Rrip, Replacement::OlderOfTwo];
 
     /// Misses of a walk over `lines` lines, once they had their chance.
     fn misses(cache: &mut Cache, lines: u64) -> usize {
@@ -373,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Of four lines used twice, how many are still there behind a walk over seven that are used once.
+    /// Of four lines used twice, how many are still there after a walk over seven that are used once.
     fn survivors(replacement: Replacement) -> usize {
         let mut cache = empty(1, 8, replacement);
         for line in [0, 1, 2, 3, 0, 1, 2, 3].into_iter().chain(100..107) {
@@ -386,13 +382,13 @@ mod tests {
 
     #[test]
     fn what_is_used_again_outlives_a_walk_only_by_its_re_references() {
-        assert_eq!(survivors(Replacement::LeastRecent), 1);
-        assert_eq!(survivors(Replacement::ReReference), 4);
+        assert_eq!(survivors(Replacement::Lru), 1);
+        assert_eq!(survivors(Replacement::Rrip), 4);
     }
 
     #[test]
     fn a_walk_beyond_its_size_finds_nothing_where_the_least_recent_leaves() {
-        let mut cache = empty(64, 8, Replacement::LeastRecent);
+        let mut cache = empty(64, 8, Replacement::Lru);
         assert_eq!(misses(&mut cache, 9 * 64), 9 * 64);
         // The older of any two stays now and then.
         let mut cache = empty(64, 8, Replacement::OlderOfTwo);
@@ -423,7 +419,7 @@ mod tests {
 
     #[test]
     fn sets_need_not_be_a_power_of_two() {
-        let mut cache = empty(12, 2, Replacement::LeastRecent);
+        let mut cache = empty(12, 2, Replacement::Lru);
         assert_eq!(misses(&mut cache, 24), 0);
     }
 

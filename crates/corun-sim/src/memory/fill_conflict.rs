@@ -1,6 +1,6 @@
 //! A miss in a set of the first level that was just filled is too early, and tried again some cycles later.
 //!
-//! After what chains of loads through lines of one set and of two by turns take on an EPYC of Zen 4.
+//! After what chains of loads through lines of one set and of two alternately take on an EPYC of Zen 4.
 
 use crate::memory::cache::Line;
 use corun_model::CoreModel;
@@ -17,8 +17,8 @@ pub(super) struct FillConflict {
 impl FillConflict {
     pub(super) fn of(model: &CoreModel) -> Self {
         let fills = &model.hierarchy.fills;
-        let sets = if fills.again > 0 { model.memory.l1d.size().sets } else { 0 };
-        let (within, again) = (fills.settling.into(), fills.again.into());
+        let sets = if fills.retry_delay > 0 { model.memory.l1d.size().sets } else { 0 };
+        let (within, again) = (fills.conflict_window.into(), fills.retry_delay.into());
         Self { filled: vec![0; sets as usize], within, again }
     }
 

@@ -1,4 +1,4 @@
-//! Memory behind the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
+//! Memory beyond the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
 //!
 //! A request changes all states at once and is told when its line will be there. What others still have to
 //! wait for (buffers, links, a line on its way) is remembered as the cycle in which it is free.
@@ -33,7 +33,7 @@ use prefetch::{Ahead, Level};
 use private::Private;
 
 use crate::sharing::Requester;
-use corun_model::{CoreModel, Holds, LINE, WalkBegins};
+use corun_model::{CoreModel, Holds, LINE, WalkCache};
 use tlb::Found;
 
 /// Bits of an offset in a line.
@@ -104,7 +104,7 @@ impl Displacement {
     }
 }
 
-/// A line from the second level or behind it.
+/// A line from the second level or beyond.
 #[derive(Debug, Clone, Copy)]
 struct Beyond {
     ready: u64,
@@ -145,7 +145,7 @@ struct Latencies {
     transfer: u64,
     heard: u64,
     code: u64,
-    walk_begins: WalkBegins,
+    walk_begins: WalkCache,
 }
 
 impl Memory {
@@ -161,7 +161,7 @@ impl Memory {
         let seconds_a_line = f64::from(LINE) / (main.gigabytes_a_second * 1e9);
         let group = || Group {
             l3: l3.map(|l3| {
-                let lines_a_second = l3.others * 1e9 / f64::from(LINE);
+                let lines_a_second = l3.background_fills * 1e9 / f64::from(LINE);
                 Cache::of(l3.size()).with_others(lines_a_second / (model.gigahertz * 1e9))
             }),
             from_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
@@ -177,9 +177,9 @@ impl Memory {
                 main: u64::from(behind_l3) + (main.nanoseconds * model.gigahertz) as u64,
                 write: (main.write_share * main.nanoseconds * model.gigahertz) as u64,
                 transfer: hierarchy.coherence.transfer.into(),
-                heard: hierarchy.coherence.heard.into(),
+                heard: hierarchy.coherence.snoop_delay.into(),
                 code: model.front.l1i.miss.into(),
-                walk_begins: hierarchy.walk.begins,
+                walk_begins: hierarchy.walk.first_cache,
             },
             transfers: 0,
             group_size,
@@ -384,7 +384,7 @@ impl Memory {
         found
     }
 
-    /// A line from the second level or behind it, which begins to be looked for `now`.
+    /// A line from the second level or beyond, which begins to be looked for `now`.
     fn beyond(
         &mut self,
         core: usize,
@@ -623,8 +623,8 @@ impl Memory {
     fn table(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> u64 {
         let latencies = self.latencies;
         match latencies.walk_begins {
-            WalkBegins::L2 => self.beyond(core, requester, line, false, now, latencies.l2).ready,
-            WalkBegins::L1d => match self.cores[core].l1d.of(requester).find(line) {
+            WalkCache::L2 => self.beyond(core, requester, line, false, now, latencies.l2).ready,
+            WalkCache::L1d => match self.cores[core].l1d.of(requester).find(line) {
                 Some(held) => held.ready.max(now) + self.cores[core].l1d_latency,
                 None => {
                     self.bring(core, requester, line, false, now).ready

@@ -146,7 +146,7 @@ impl Pages {
         Page { number: number(size), size, in_tables: number(in_tables), is_code }
     }
 
-    /// Where the entry for the page lies in the tables: eight bytes behind that of the page before.
+    /// Where the entry for the page lies in the tables: eight bytes after that of the page before.
     #[inline]
     pub(super) fn entry(self, linear: u64) -> u64 {
         let size = self.in_tables;

@@ -1,4 +1,4 @@
-//! Entries by number (of a page, of a stream), in sets: the least recently used one goes first, or one by chance.
+//! Entries by number (of a page, of a stream), in sets: the least recently used one goes first, or one at random.
 
 use crate::memory::background_fills::Chance;
 
@@ -16,7 +16,7 @@ pub(super) struct Ways {
     seen: [u32; SEEN],
     /// The number that was found last.
     last: u64,
-    /// Who goes, if that is by chance.
+    /// Who goes, if that is at random.
     chance: Option<Chance>,
 }
 
@@ -53,7 +53,7 @@ impl Ways {
     }
 
     /// The same, of which any entry of a full set goes.
-    pub(super) fn by_chance(self) -> Self {
+    pub(super) fn random_replacement(self) -> Self {
         Self { chance: Some(Chance::default()), ..self }
     }
 
@@ -173,7 +173,7 @@ mod tests {
         };
         assert_eq!(found(Ways::new(3072, 24)), 0);
         // A share m of misses with m = 1 - exp(-m 4096 / 3072).
-        let by_chance = found(Ways::new(3072, 24).by_chance()) as f64 / 4096.0;
-        assert!((0.5..0.62).contains(&by_chance), "{by_chance}");
+        let random_replacement = found(Ways::new(3072, 24).random_replacement()) as f64 / 4096.0;
+        assert!((0.5..0.62).contains(&random_replacement), "{random_replacement}");
     }
 }

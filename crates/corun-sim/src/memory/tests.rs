@@ -81,7 +81,7 @@ fn huge_pages_have_the_translations_that_the_core_has_for_them() {
     let miss = |model: &CoreModel| f64::from(model.memory.dtlb.miss);
     let found = [all, all + 1].map(|pages| translation_of_huge(&zen4, pages));
     assert_eq!(found, [0.0, miss(&zen4)]);
-    // ... or in a table of their own, behind which the second level has them, too, ...
+    // ... or in a table of their own, after which the second level has them, too, ...
     let coffee_lake = corun_model::find("coffee-lake").unwrap();
     let own = u64::from(coffee_lake.memory.dtlb.huge.unwrap());
     assert!(own < coffee_lake.memory.dtlb.entries.into());
@@ -217,7 +217,7 @@ fn what_others_displace_from_an_inclusive_level_leaves_the_cores_too() {
     let again = |holds: Holds, others: f64| {
         let mut model = zen4();
         let l3 = model.hierarchy.l3.as_mut().unwrap();
-        (l3.holds, l3.others) = (holds, others);
+        (l3.holds, l3.background_fills) = (holds, others);
         let mut memory = Memory::new(&model, &[1]);
         let mut now = 0;
         let mut load_all = |begin: u64| {
@@ -254,7 +254,7 @@ fn lines_of_one_set_take_longer_than_of_two_by_turns() {
     };
     // Measured: 17.0 and 14.0.
     assert_eq!([chain(&model, 0), chain(&model, 2048)], [17.0, 14.0]);
-    model.hierarchy.fills.again = 0;
+    model.hierarchy.fills.retry_delay = 0;
     assert_eq!(chain(&model, 0), 14.0);
 }
 

@@ -45,17 +45,18 @@ const DIRECTORY_SHIFT: u32 = 9;
 impl Translations {
     pub(super) fn of(model: &CoreModel, threads: usize) -> Self {
         let walk = &model.hierarchy.walk;
-        let divided = |entries: u32, ways: u32, by_chance: bool, policy: Policy| {
+        let divided = |entries: u32, ways: u32, random_replacement: bool, policy: Policy| {
             ThreadShared::new(policy, threads, |parts| {
                 // Of what all ways of one set hold, a thread gets some of the ways.
                 let ways = if ways == entries { ways / parts } else { ways };
                 let known = Ways::new(entries / parts, ways);
-                if by_chance { known.by_chance() } else { known }
+                if random_replacement { known.random_replacement() } else { known }
             })
         };
         let first = |tlb: &Tlb| divided(tlb.entries, tlb.ways, false, tlb.sharing.policy);
-        let second =
-            |tlb: &SecondTlb| divided(tlb.entries, tlb.ways, tlb.by_chance, tlb.sharing.policy);
+        let second = |tlb: &SecondTlb| {
+            divided(tlb.entries, tlb.ways, tlb.random_replacement, tlb.sharing.policy)
+        };
         Self {
             data: first(&model.memory.dtlb),
             huge: model.memory.dtlb.huge.map(|entries| {

@@ -9,7 +9,7 @@ use crate::core::thread::{MOST_THREADS, Thread};
 use crate::core::{Core, InstructionSource};
 use crate::execute::ports::{MOST_PORTS, members};
 use crate::uops::{DecodedInstruction, PortSet, Uop};
-use corun_model::Binding;
+use corun_model::PortAssignment;
 
 /// Why an instruction cannot be allocated: what its slots are lost to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,8 +195,8 @@ impl<F: InstructionSource> Core<F> {
         }
         let lowest = ports.trailing_zeros() as usize;
         let set = self.parameters.set_of(index, lowest);
-        let port = match self.ports[set].counts.binding {
-            Binding::Fewest => self.best_port(index, ports),
+        let port = match self.ports[set].counts.assignment {
+            PortAssignment::Fewest => self.best_port(index, ports),
             _ => self.bound_port(index, set, ports, place + u32::from(uop.slot)),
         };
         let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };

@@ -12,7 +12,7 @@ use crate::core::cycle_stack::{Component, Shared};
 use crate::core::in_flight::{Handle, NEVER};
 use crate::core::limit::Limit;
 use crate::core::parameters::Parameters;
-use crate::core::thread::{Lent, Queued, Renamed, Thread};
+use crate::core::thread::{Queued, Renamed, SiblingEntries, Thread};
 use crate::core::{Core, InstructionSource};
 use crate::lsq::predictive_forwarding::Before;
 use crate::lsq::store_queue::{Overlap, Store};
@@ -140,7 +140,8 @@ impl<F: InstructionSource> Core<F> {
                 return (0, Component::Sibling(Shared::Dispatch));
             }
             let is_move = matches!(lowered.effect, Effect::Move(..));
-            let slots = lowered.renamed;
+            let shares_slot = queued.shares_slot && !needs_update;
+            let slots = if shares_slot { 0 } else { lowered.renamed };
             let renamed = Queued { slots, ..queued };
             self.rename_instruction(index, lowered, &renamed, needs_update);
             self.is_active = true;
@@ -262,7 +263,7 @@ impl<F: InstructionSource> Core<F> {
         let Parameters { rob, dispatch, .. } = self.parameters;
         let (now, thread) = (self.now, &mut self.threads[index]);
         let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
-        if thread.lent.to.is_none_or(|head| is_miss && head != thread.head) {
+        if thread.sibling_entries.to.is_none_or(|head| is_miss && head != thread.head) {
             let done = thread.in_flight_uops.at(thread.head).done;
             if is_miss && done == NEVER {
                 // It waits for a buffer, and nobody knows yet for how long.
@@ -278,9 +279,9 @@ impl<F: InstructionSource> Core<F> {
             } else {
                 more.min(room).div_ceil(dispatch).into()
             };
-            thread.lent = Lent { to: Some(thread.head), until: now + cycles };
+            thread.sibling_entries = SiblingEntries { to: Some(thread.head), until: now + cycles };
         }
-        if now < thread.lent.until { Component::Sibling(shared) } else { cause }
+        if now < thread.sibling_entries.until { Component::Sibling(shared) } else { cause }
     }
 
     /// What the oldest micro-op waits for; `full` if that explains nothing.
@@ -497,7 +498,7 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// Keeps back what comes behind an instruction that pauses or serialises its thread.
+    /// Keeps back what comes after an instruction that pauses or serialises its thread.
     fn hold_back(
         &mut self,
         lowered: &DecodedInstruction,
@@ -641,7 +642,7 @@ impl<F: InstructionSource> Thread<F> {
                         && parameters.chased > 0
                         && self.in_flight_uops.at(data).done == NEVER
                     {
-                        // It starts behind the store's data at the earliest.
+                        // It starts after the store's data at the earliest.
                         self.in_flight_uops.at_mut(sequence).latency = forwarding as u16 - 1;
                         later = 1;
                     }
@@ -676,7 +677,7 @@ impl<F: InstructionSource> Thread<F> {
             name: place.name,
             is_on_stack: place.is_on_stack,
             versions,
-            // The micro-op behind that of the address hands it over.
+            // The micro-op after that of the address hands it over.
             data: sequence + 1,
             granted: None,
             waiting: Vec::new(),

@@ -2,7 +2,7 @@
 //! copy that finds none is executed (Abel and Reineke, uiCA, 2022, section 4.1.5).
 
 use crate::uops::RegisterId;
-use corun_model::CopySlots;
+use corun_model::MoveSlots;
 
 /// What one file of registers shares.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct MoveElimination {
 }
 
 impl MoveElimination {
-    pub(crate) fn new(model: Option<&CopySlots>) -> Self {
+    pub(crate) fn new(model: Option<&MoveSlots>) -> Self {
         let file = |places: Option<u32>, until_all| Shared {
             places: places.unwrap_or(0),
             until_all,
@@ -129,7 +129,7 @@ impl Shared {
 mod tests {
     use crate::rename::move_elimination::*;
 
-    const SLOTS: CopySlots = CopySlots { integer: 4, vector: 4, cycles: 2, until_all: true };
+    const SLOTS: MoveSlots = MoveSlots { integer: 4, vector: 4, cycles: 2, until_all: true };
 
     fn register(number: u8) -> RegisterId {
         RegisterId(number)
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_place_is_free_when_all_are_overwritten_or_but_one() {
         for (until_all, is_free) in [(true, false), (false, true)] {
-            let mut copies = MoveElimination::new(Some(&CopySlots { until_all, ..SLOTS }));
+            let mut copies = MoveElimination::new(Some(&MoveSlots { until_all, ..SLOTS }));
             copies.begin(10);
             (0..4).for_each(|to| copies.share(register(to), register(8 + to)));
             copies.begin(20);

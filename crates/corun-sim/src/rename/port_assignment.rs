@@ -1,14 +1,14 @@
-//! Which port an micro-op is given, where several can do it.
+//! Which port a micro-op is given, where several can do it.
 
 use std::collections::VecDeque;
 
 use crate::uops::PortSet;
-use corun_model::Binding;
+use corun_model::PortAssignment;
 
 /// How many micro-ops were given to each port and have not left it, as the renamer knows it.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    pub(crate) binding: Binding,
+    pub(crate) assignment: PortAssignment,
     /// The pair of load ports that takes turns.
     pair: PortSet,
     counts: Vec<u32>,
@@ -22,9 +22,9 @@ pub(crate) struct Counts {
 const LARGE: u32 = 3;
 
 impl Counts {
-    pub(crate) fn new(binding: Binding, loads: PortSet, ports: usize) -> Self {
+    pub(crate) fn new(assignment: PortAssignment, loads: PortSet, ports: usize) -> Self {
         Self {
-            binding,
+            assignment,
             pair: if loads.count_ones() == 2 { loads } else { 0 },
             counts: vec![0; ports],
             at_start: vec![0; ports],
@@ -34,7 +34,7 @@ impl Counts {
 
     /// A cycle of the renamer begins.
     pub(crate) fn begin(&mut self, now: u64) {
-        if self.binding == Binding::Fewest {
+        if self.assignment == PortAssignment::Fewest {
             return;
         }
         while let Some(&(at, port)) = self.leaving.front().filter(|(at, _)| at + 2 <= now) {
@@ -46,25 +46,25 @@ impl Counts {
     }
 
     pub(crate) fn give(&mut self, port: u8) {
-        if self.binding != Binding::Fewest {
+        if self.assignment != PortAssignment::Fewest {
             self.counts[usize::from(port)] += 1;
         }
     }
 
     pub(crate) fn start(&mut self, now: u64, port: usize) {
-        if self.binding != Binding::Fewest {
+        if self.assignment != PortAssignment::Fewest {
             self.leaving.push_back((now, port as u8));
         }
     }
 
-    /// An micro-op is not started after all.
+    /// A micro-op is not started after all.
     pub(crate) fn take_back(&mut self, port: u8) {
-        if self.binding != Binding::Fewest {
+        if self.assignment != PortAssignment::Fewest {
             self.counts[usize::from(port)] -= 1;
         }
     }
 
-    /// The port of these for an micro-op in this place of the cycle; `turn` is changed by a pair.
+    /// The port of these for a micro-op in this place of the cycle; `turn` is changed by a pair.
     pub(crate) fn choose(&self, ports: PortSet, place: u32, turn: &mut bool) -> usize {
         let lowest = ports.trailing_zeros() as usize;
         if ports.count_ones() <= 1 {
@@ -78,7 +78,7 @@ impl Counts {
         let all = (lowest..=highest).filter(|port| ports >> port & 1 == 1);
         let count = |port: &usize| self.at_start[*port];
         let is_even = place.is_multiple_of(2);
-        if self.binding == Binding::Pairs {
+        if self.assignment == PortAssignment::Pairs {
             let fewest = |skipped: Option<usize>| {
                 let others = all.clone().filter(move |port| Some(*port) != skipped);
                 others.min_by_key(|port| (count(port), usize::MAX - port)).unwrap_or(lowest)
@@ -110,8 +110,8 @@ mod tests {
 
     const ALL: PortSet = 0b1111;
 
-    fn places(binding: Binding, given: &[u8], ports: PortSet) -> [usize; 4] {
-        let mut counts = Counts::new(binding, 0b11_0000, 6);
+    fn places(assignment: PortAssignment, given: &[u8], ports: PortSet) -> [usize; 4] {
+        let mut counts = Counts::new(assignment, 0b11_0000, 6);
         given.iter().for_each(|port| counts.give(*port));
         counts.begin(10);
         let mut turn = false;
@@ -120,28 +120,28 @@ mod tests {
 
     #[test]
     fn pairs_take_the_fewest_and_the_second_fewest() {
-        assert_eq!(places(Binding::Pairs, &[], ALL), [3, 2, 3, 2]);
-        assert_eq!(places(Binding::Pairs, &[3, 2, 2], ALL), [1, 0, 1, 0]);
-        assert_eq!(places(Binding::Pairs, &[1, 1, 1], 0b11), [0, 0, 0, 0], "three more");
+        assert_eq!(places(PortAssignment::Pairs, &[], ALL), [3, 2, 3, 2]);
+        assert_eq!(places(PortAssignment::Pairs, &[3, 2, 2], ALL), [1, 0, 1, 0]);
+        assert_eq!(places(PortAssignment::Pairs, &[1, 1, 1], 0b11), [0, 0, 0, 0], "three more");
     }
 
     #[test]
     fn a_rotation_goes_round_three_ports() {
-        assert_eq!(places(Binding::Rotation, &[], 0b111), [0, 2, 1, 0]);
-        assert_eq!(places(Binding::Rotation, &[0], 0b111), [1, 2, 0, 1]);
-        assert_eq!(places(Binding::Rotation, &[0, 0, 0], 0b111), [1, 1, 1, 1]);
+        assert_eq!(places(PortAssignment::Rotation, &[], 0b111), [0, 2, 1, 0]);
+        assert_eq!(places(PortAssignment::Rotation, &[0], 0b111), [1, 2, 0, 1]);
+        assert_eq!(places(PortAssignment::Rotation, &[0, 0, 0], 0b111), [1, 1, 1, 1]);
     }
 
     #[test]
     fn load_ports_take_turns() {
-        for binding in [Binding::Pairs, Binding::Rotation] {
-            assert_eq!(places(binding, &[4, 4], 0b11_0000), [4, 5, 4, 5]);
+        for assignment in [PortAssignment::Pairs, PortAssignment::Rotation] {
+            assert_eq!(places(assignment, &[4, 4], 0b11_0000), [4, 5, 4, 5]);
         }
     }
 
     #[test]
     fn what_started_counts_for_one_cycle_more() {
-        let mut counts = Counts::new(Binding::Pairs, 0, 2);
+        let mut counts = Counts::new(PortAssignment::Pairs, 0, 2);
         counts.give(1);
         counts.start(9, 1);
         counts.begin(10);

@@ -20,19 +20,69 @@ pub(crate) struct Recorded<'t> {
     /// Where the code of each block of the trace stands, or `NOWHERE` before it is executed.
     blocks: Vec<u32>,
     pages: Pages,
-    course: Course,
+    replay: Replay,
+    /// The decoded window of a looping replay, from its second round on.
+    window: Option<Window>,
     error: Option<FormatError>,
 }
 
 /// How a thread goes through its trace.
 #[derive(Debug)]
-pub(crate) enum Course {
-    /// From its beginning to its end.
+pub(crate) enum Replay {
+    /// From its first instruction to its last.
     Once,
-    /// Over and over between two of its instructions; it begins at a third, before the end.
-    Around { begin: u64, end: u64, first: u64 },
-    /// Once, and never earlier than the other threads of its process let it.
-    Ordered(SynchronisedReplay),
+    /// Again and again from `begin` to `end`; the first round starts at `first`, which is below `end`.
+    Looping { begin: u64, end: u64, first: u64 },
+    /// Once, in step with the other threads of its process.
+    Synchronised(SynchronisedReplay),
+}
+
+/// Instructions of the longest window that is kept decoded. A longer one is decoded again each round, from the
+/// frame that holds its first instruction.
+const KEPT_WINDOW: u64 = 1 << 20;
+
+/// The decoded blocks of a window, so that a round costs the window alone: a trace is decoded from the begin of a
+/// frame only, which may lie millions of instructions before the window.
+#[derive(Debug, Default)]
+struct Window {
+    blocks: Vec<WindowBlock>,
+    values: Vec<u64>,
+    /// The block that comes next.
+    next: usize,
+}
+
+#[derive(Debug)]
+struct WindowBlock {
+    block: BlockId,
+    executed: u32,
+    /// Where its values end; they begin where those of the block before it end.
+    values_end: usize,
+}
+
+impl Window {
+    /// Decodes what `events` give before the instruction `end`.
+    fn decode(events: &mut Events<'_>, end: u64) -> Result<Self, FormatError> {
+        let mut window = Self::default();
+        while events.instruction() < end
+            && let Some(event) = events.next_event()?
+        {
+            if let Event::Block { block, executed, values } = event {
+                window.values.extend_from_slice(values);
+                let values_end = window.values.len();
+                window.blocks.push(WindowBlock { block, executed, values_end });
+            }
+        }
+        Ok(window)
+    }
+
+    /// The next block, whose values are appended to `values`; `None` at the end of a round.
+    fn next(&mut self, values: &mut Vec<u64>) -> Option<(BlockId, u32)> {
+        let &WindowBlock { block, executed, values_end } = self.blocks.get(self.next)?;
+        let values_begin = self.next.checked_sub(1).map_or(0, |last| self.blocks[last].values_end);
+        values.extend_from_slice(&self.values[values_begin..values_end]);
+        self.next += 1;
+        Some((block, executed))
+    }
 }
 
 impl<'t> Recorded<'t> {
@@ -42,14 +92,15 @@ impl<'t> Recorded<'t> {
         trace: &'t Trace,
         thread: ThreadId,
         pages: Pages,
-        course: Course,
+        replay: Replay,
     ) -> Result<Self, FormatError> {
-        let events = match course {
-            Course::Around { first, .. } => trace.events_at(thread, first)?,
+        let events = match replay {
+            Replay::Looping { first, .. } => trace.events_at(thread, first)?,
             _ => trace.events(thread)?,
         };
         let blocks = vec![NOWHERE; trace.blocks().len()];
-        Ok(Self { trace, thread, events, lowering, blocks, pages, course, error: None })
+        let (window, error) = (None, None);
+        Ok(Self { trace, thread, events, lowering, blocks, pages, replay, window, error })
     }
 
     /// What could not be read, if anything.
@@ -59,17 +110,27 @@ impl<'t> Recorded<'t> {
 
     /// The next block and its values.
     ///
-    /// `is_anew` says whether a round has begun since there was anything for the core.
+    /// `has_restarted` says whether a round has begun since the core was given a block.
     fn take(
         &mut self,
         values: &mut Vec<u64>,
-        is_reexecuting: &mut bool,
+        has_restarted: &mut bool,
     ) -> Result<Taken, FormatError> {
         loop {
-            let is_over = match &mut self.course {
-                Course::Ordered(own) => return own.next(&mut self.events, values),
-                Course::Around { end, .. } => self.events.instruction() >= *end,
-                Course::Once => false,
+            if let Some(window) = &mut self.window {
+                if let Some((block, executed)) = window.next(values) {
+                    return Ok(Taken::Block(block, executed));
+                }
+                if *has_restarted {
+                    return Ok(Taken::End);
+                }
+                (window.next, *has_restarted) = (0, true);
+                continue;
+            }
+            let is_over = match &mut self.replay {
+                Replay::Synchronised(own) => return own.next(&mut self.events, values),
+                Replay::Looping { end, .. } => self.events.instruction() >= *end,
+                Replay::Once => false,
             };
             let event = if is_over { None } else { self.events.next_event()? };
             match event {
@@ -78,12 +139,17 @@ impl<'t> Recorded<'t> {
                     return Ok(Taken::Block(block, executed));
                 }
                 Some(Event::Marker(_)) => {}
-                // What holds no instruction is not gone through again.
-                None if *is_reexecuting => return Ok(Taken::End),
+                // A window without instructions is not repeated.
+                None if *has_restarted => return Ok(Taken::End),
                 None => {
-                    *is_reexecuting = true;
-                    let Course::Around { begin, .. } = self.course else { return Ok(Taken::End) };
+                    *has_restarted = true;
+                    let Replay::Looping { begin, end, .. } = self.replay else {
+                        return Ok(Taken::End);
+                    };
                     self.events = self.trace.events_at(self.thread, begin)?;
+                    if end - begin <= KEPT_WINDOW {
+                        self.window = Some(Window::decode(&mut self.events, end)?);
+                    }
                 }
             }
         }
@@ -94,9 +160,9 @@ impl<'t> Recorded<'t> {
         code: &mut Vec<DecodedBlock>,
         values: &mut Vec<u64>,
     ) -> Result<Next, FormatError> {
-        let mut is_reexecuting = false;
+        let mut has_restarted = false;
         loop {
-            let (id, executed) = match self.take(values, &mut is_reexecuting)? {
+            let (id, executed) = match self.take(values, &mut has_restarted)? {
                 Taken::Block(id, executed) => (id, executed),
                 Taken::SyncPoint => return Ok(Next::SyncPoint),
                 Taken::End => return Ok(Next::End),
@@ -113,7 +179,7 @@ impl<'t> Recorded<'t> {
                 return Ok(Next::Step(Step { block: *known, address, executed }));
             }
             values.clear();
-            if let Course::Ordered(own) = &mut self.course {
+            if let Replay::Synchronised(own) = &mut self.replay {
                 own.leave_out();
             }
         }
@@ -124,7 +190,7 @@ impl InstructionSource for Recorded<'_> {
     fn next(&mut self, _: u64, code: &mut Vec<DecodedBlock>, values: &mut Vec<u64>) -> Next {
         self.step(code, values).unwrap_or_else(|error| {
             self.error = Some(error);
-            if let Course::Ordered(own) = &self.course {
+            if let Replay::Synchronised(own) = &self.replay {
                 own.give_up();
             }
             Next::End
@@ -132,14 +198,14 @@ impl InstructionSource for Recorded<'_> {
     }
 
     fn pass(&mut self, now: u64) -> Option<u64> {
-        match &mut self.course {
-            Course::Ordered(own) => own.pass().then_some(now),
+        match &mut self.replay {
+            Replay::Synchronised(own) => own.pass().then_some(now),
             _ => Some(now),
         }
     }
 
     fn retire(&mut self, instructions: u64) {
-        if let Course::Ordered(own) = &mut self.course {
+        if let Replay::Synchronised(own) = &mut self.replay {
             own.retire(instructions);
         }
     }
@@ -161,8 +227,55 @@ mod tests {
     use corun_trace::convert::champsim::import;
     use corun_trace::format::{Options, Writer};
 
-    use crate::replay::recorded::*;
     use corun_model::timing::TimingTable;
+    use corun_trace::{Sink, decode};
+
+    use crate::replay::recorded::*;
+
+    /// A trace of blocks of one to three NOPs and a load, in an order without a period.
+    fn made() -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let thread = writer.thread(1).unwrap();
+        let blocks = [1, 2, 3].map(|nops| {
+            let code = [&[0x90].repeat(nops)[..], &[0x48, 0x8b, 0x03]].concat();
+            let block = decode(0x1000 * nops as u64, &code).unwrap();
+            (writer.define(block).unwrap(), nops as u32 + 1)
+        });
+        for number in 0..200_u64 {
+            let (block, count) = blocks[(number * number % 7 % 3) as usize];
+            writer.execute(thread, block, count, &[0x8000 + number]).unwrap();
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_round_of_a_looping_replay_gives_the_window() {
+        let trace = made();
+        let (begin, end, first) = (101, 143, 120);
+        let expected = |from: u64| {
+            let mut events = trace.events_at(ThreadId(0), from).unwrap();
+            let mut values = Vec::new();
+            while events.instruction() < end {
+                let Some(Event::Block { values: own, .. }) = events.next_event().unwrap() else {
+                    continue;
+                };
+                values.extend_from_slice(own);
+            }
+            values
+        };
+        let all = [expected(first), expected(begin), expected(begin), expected(begin)].concat();
+        let model = corun_model::find("zen4").unwrap();
+        let timings = TimingTable::of(&model).unwrap();
+        let lowering = Lowering::new(&model, &timings);
+        let replay = Replay::Looping { begin, end, first };
+        let mut source =
+            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay).unwrap();
+        let (mut code, mut values) = (Vec::new(), Vec::new());
+        for _ in 0..all.len() {
+            assert!(matches!(source.next(0, &mut code, &mut values), Next::Step(_)));
+        }
+        assert_eq!(values, all);
+    }
 
     #[test]
     fn a_thread_without_code_has_ended_however_often_it_goes_round() {
@@ -179,9 +292,9 @@ mod tests {
         let model = corun_model::find("zen4").unwrap();
         let timings = TimingTable::of(&model).unwrap();
         let lowering = Lowering::new(&model, &timings);
-        let course = Course::Around { begin: 0, end: 2, first: 0 };
+        let replay = Replay::Looping { begin: 0, end: 2, first: 0 };
         let mut source =
-            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), course).unwrap();
+            Recorded::new(lowering, &trace, ThreadId(0), Pages::one(), replay).unwrap();
         assert_eq!(source.next(0, &mut Vec::new(), &mut Vec::new()), Next::End);
     }
 }

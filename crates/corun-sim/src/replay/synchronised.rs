@@ -7,13 +7,13 @@ use std::rc::Rc;
 use corun_trace::format::{Events, FormatError};
 use corun_trace::{BlockId, Event, ThreadId};
 
-use crate::replay::synchronisation::{Order, Spin, is_waited_for};
+use crate::replay::synchronisation::{Spin, Synchronisation, is_waited_for};
 
 /// A thread, and the order that it keeps.
 #[derive(Debug)]
 pub(crate) struct SynchronisedReplay {
     thread: ThreadId,
-    order: Rc<RefCell<Order>>,
+    order: Rc<RefCell<Synchronisation>>,
     has_begun: bool,
     /// Recorded instructions that it was given, or that it spun instead of.
     position: u64,
@@ -36,14 +36,14 @@ pub(crate) enum Taken {
     End,
 }
 
-/// The way from one look to the next, which is gone over and over.
+/// The way from one poll to the next, which is gone over and over.
 #[derive(Debug)]
 struct Spinning {
     spin: Spin,
     steps: Vec<Step>,
     next: usize,
-    /// Whether all looks are done that it was given.
-    has_looked: bool,
+    /// Whether all polls are done that it was given.
+    has_polled: bool,
 }
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ struct Given {
 }
 
 impl SynchronisedReplay {
-    pub(crate) fn new(thread: ThreadId, order: Rc<RefCell<Order>>) -> Self {
+    pub(crate) fn new(thread: ThreadId, order: Rc<RefCell<Synchronisation>>) -> Self {
         let is_awaited = order.borrow().is_awaited(thread);
         let (has_begun, position, spinning, awaiting) = (false, 0, None, None);
         let given = VecDeque::new();
@@ -87,7 +87,7 @@ impl SynchronisedReplay {
         }
         loop {
             if self.spinning.is_some() {
-                if let Some(taken) = self.look_again(values) {
+                if let Some(taken) = self.poll_again(values) {
                     return Ok(taken);
                 }
                 self.leave_spin(events)?;
@@ -130,10 +130,10 @@ impl SynchronisedReplay {
         }
     }
 
-    /// Tries to go on behind a gate.
+    /// Tries to continue after a synchronisation point.
     pub(crate) fn pass(&mut self) -> bool {
         if let Some(spinning) = &mut self.spinning {
-            spinning.has_looked = true;
+            spinning.has_polled = true;
             return true;
         }
         let mut order = self.order.borrow_mut();
@@ -200,22 +200,22 @@ impl SynchronisedReplay {
             }
         }
         let next = steps.len();
-        self.spinning = Some(Spinning { spin, steps, next, has_looked: true });
+        self.spinning = Some(Spinning { spin, steps, next, has_polled: true });
         Ok(())
     }
 
-    /// The next step of a spin, unless it is over. A core that goes on before it knows what a look has seen goes back when it
+    /// The next step of a spin, unless it is over. A core that goes on before it knows what a poll has seen goes back when it
     /// does; here it does not go on.
-    fn look_again(&mut self, values: &mut Vec<u64>) -> Option<Taken> {
-        let Spinning { spin, steps, next, has_looked } = self.spinning.as_mut()?;
+    fn poll_again(&mut self, values: &mut Vec<u64>) -> Option<Taken> {
+        let Spinning { spin, steps, next, has_polled } = self.spinning.as_mut()?;
         if *next == steps.len() {
             if self.order.borrow().is_over(spin) {
                 return None;
             }
-            if !*has_looked {
+            if !*has_polled {
                 return Some(Taken::SyncPoint);
             }
-            (*next, *has_looked) = (0, false);
+            (*next, *has_polled) = (0, false);
         }
         let (step, position) = (&steps[*next], spin.begin);
         *next += 1;
@@ -225,7 +225,7 @@ impl SynchronisedReplay {
         Some(Taken::Block(block, executed))
     }
 
-    /// Goes on with the look that sees the change; those before it were the tracer's.
+    /// Goes on with the poll that sees the change; those before it were the tracer's.
     fn leave_spin(&mut self, events: &mut Events<'_>) -> Result<(), FormatError> {
         match self.spinning.take() {
             Some(spinning) => self.skip(spinning.spin.end, events),
@@ -252,26 +252,26 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::replay::synchronisation::made::{
-        CALL, EXCHANGE, GIVE_AND_TRY, INCREMENT, LOOK, STORE, in_this_order, recorded,
+        CALL, EXCHANGE, GIVE_AND_TRY, INCREMENT, POLL, STORE, in_this_order, recorded,
     };
     use crate::replay::synchronised::*;
 
-    /// What each thread has done when all go on by turns on a core that takes no time, up to a time when all have long ended.
+    /// What each thread has done when all go on alternately on a core that takes no time, up to a time when all have long ended.
     fn done(trace: &Trace, threads: &[ThreadId], turns: usize) -> Vec<u64> {
-        let order = Rc::new(RefCell::new(Order::of(trace, threads).unwrap()));
+        let order = Rc::new(RefCell::new(Synchronisation::of(trace, threads).unwrap()));
         let begun = |&thread| {
             (SynchronisedReplay::new(thread, order.clone()), trace.events(thread).unwrap(), false)
         };
         let mut all: Vec<_> = threads.iter().map(begun).collect();
         for _ in 0..turns {
-            for (own, events, is_at_gate) in &mut all {
-                *is_at_gate = *is_at_gate && !own.pass();
-                if *is_at_gate {
+            for (own, events, is_at_sync_point) in &mut all {
+                *is_at_sync_point = *is_at_sync_point && !own.pass();
+                if *is_at_sync_point {
                     continue;
                 }
                 match own.next(events, &mut Vec::new()).unwrap() {
                     Taken::Block(_, executed) => own.retire(executed.into()),
-                    Taken::SyncPoint => *is_at_gate = true,
+                    Taken::SyncPoint => *is_at_sync_point = true,
                     Taken::End => {}
                 }
             }
@@ -285,9 +285,9 @@ mod tests {
             threads in 2..5_u32,
             steps in prop::collection::vec((0..4_usize, 0..12_usize, 0..2_u64), 0..120),
         ) {
-            // More looks than anything else.
+            // More polls than anything else.
             let codes =
-                [EXCHANGE, EXCHANGE, EXCHANGE, LOOK, LOOK, LOOK, LOOK, STORE, INCREMENT, INCREMENT, GIVE_AND_TRY, CALL];
+                [EXCHANGE, EXCHANGE, EXCHANGE, POLL, POLL, POLL, POLL, STORE, INCREMENT, INCREMENT, GIVE_AND_TRY, CALL];
             let steps: Vec<_> = steps
                 .into_iter()
                 .map(|(thread, code, place)| (thread % threads as usize, codes[code], 0x100 + 8 * place))

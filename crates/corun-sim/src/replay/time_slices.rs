@@ -1,4 +1,4 @@
-//! Programs that take turns on one logical CPU, as a kernel lets them.
+//! Programs that share one logical CPU by time slices, as a kernel schedules them.
 
 use crate::core::{InstructionSource, Next};
 use crate::memory::Pages;
@@ -8,14 +8,16 @@ use crate::uops::DecodedBlock;
 pub(crate) struct Sliced<F> {
     programs: Vec<F>,
     running: usize,
-    /// Which are at a gate of their own, and which have ended.
-    are_at_gate: Vec<bool>,
+    /// Which are at a synchronisation point of their own, and which have ended.
+    are_at_sync_point: Vec<bool>,
     have_ended: Vec<bool>,
     /// Instructions that the running one has been given in this slice.
     given: u64,
     /// When its slice began, the change to it included, and when it is over.
     begin: u64,
     over: u64,
+    /// The most instructions that are simulated of a slice.
+    most: u64,
     slices: Slices,
     done: Vec<Slice>,
 }
@@ -39,20 +41,42 @@ pub(crate) struct Slice {
     /// From which cycle to which.
     pub(crate) begin: u64,
     pub(crate) end: u64,
+    /// Cycles at its end that were not simulated.
+    pub(crate) left: u64,
+}
+
+impl Slice {
+    /// Its cycles, those that were not simulated included.
+    pub(crate) fn cycles(&self) -> f64 {
+        (self.end - self.begin + self.left) as f64
+    }
+
+    /// Its instructions, as many as if all of its cycles, of which the change to it took `switch`, had been simulated.
+    pub(crate) fn instructions(&self, switch: u64) -> f64 {
+        let simulated = (self.end - self.begin).saturating_sub(switch).max(1) as f64;
+        self.instructions as f64 * (1.0 + self.left as f64 / simulated)
+    }
 }
 
 impl<F: InstructionSource> Sliced<F> {
     /// The first of these programs runs first; there is one at least.
     pub(crate) fn new(programs: Vec<F>, slices: Slices) -> Self {
+        Self::bounded(programs, slices, u64::MAX)
+    }
+
+    /// The same, with the most instructions that are simulated of a slice; what is left of it goes on at the rate
+    /// of its instructions so far.
+    pub(crate) fn bounded(programs: Vec<F>, slices: Slices, most: u64) -> Self {
         let none = vec![false; programs.len()];
         Self {
             programs,
             running: 0,
-            are_at_gate: none.clone(),
+            are_at_sync_point: none.clone(),
             have_ended: none,
             given: 0,
             begin: 0,
             over: slices.cycles,
+            most,
             slices,
             done: Vec::new(),
         }
@@ -78,7 +102,7 @@ impl<F: InstructionSource> Sliced<F> {
     }
 
     fn is_over(&self, now: u64) -> bool {
-        now >= self.over
+        now >= self.over || self.given >= self.most
     }
 
     /// Whether a program can go on now.
@@ -86,8 +110,9 @@ impl<F: InstructionSource> Sliced<F> {
         if self.have_ended[program] {
             return false;
         }
-        let is_free = !self.are_at_gate[program] || self.programs[program].pass(now).is_some();
-        self.are_at_gate[program] &= !is_free;
+        let is_free =
+            !self.are_at_sync_point[program] || self.programs[program].pass(now).is_some();
+        self.are_at_sync_point[program] &= !is_free;
         is_free
     }
 }
@@ -100,7 +125,7 @@ impl<F: InstructionSource> InstructionSource for Sliced<F> {
         let next = self.programs[self.running].next(now, code, values);
         match next {
             Next::Step(step) => self.given += u64::from(step.executed),
-            Next::SyncPoint => self.are_at_gate[self.running] = true,
+            Next::SyncPoint => self.are_at_sync_point[self.running] = true,
             Next::End => {
                 self.have_ended[self.running] = true;
                 if self.have_ended.contains(&false) {
@@ -120,7 +145,9 @@ impl<F: InstructionSource> InstructionSource for Sliced<F> {
             .map(|ahead| (running + ahead) % count)
             .find(|&program| self.goes_on(program, now))?;
         let (instructions, begin) = (self.given, self.begin);
-        self.done.push(Slice { program: running, instructions, begin, end: now });
+        let is_cut = instructions >= self.most;
+        let left = if is_cut { self.over.saturating_sub(now) } else { 0 };
+        self.done.push(Slice { program: running, instructions, begin, end: now, left });
         self.running = next;
         (self.given, self.begin) = (0, now);
         let from = if next == running { now } else { now + self.slices.switch };
@@ -148,7 +175,7 @@ mod tests {
     use crate::memory::PageSize;
     use crate::replay::time_slices::*;
 
-    /// A program of so many steps, which waits at a gate before each of them if it is told to.
+    /// A program of so many steps, which waits at a synchronisation point before each of them if it is told to.
     struct Steps {
         left: u32,
         waits: bool,

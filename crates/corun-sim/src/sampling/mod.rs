@@ -1,4 +1,4 @@
-//! The windows of a sampled trace: each is simulated behind its warm-up, and counted by itself.
+//! The windows of a sampled trace: each is simulated after its warm-up, and counted by itself.
 //!
 //! One core runs them all, one after the other, so that predictors keep what they learned as they do in
 //! a whole run.
@@ -11,7 +11,7 @@ use crate::core::State;
 use crate::error::SimulationError;
 use crate::memory::{PageSize, Requests};
 use crate::plausible;
-use crate::simulate::{alone, the_feed};
+use crate::simulate::{alone, the_source};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 
@@ -24,29 +24,29 @@ pub struct SimulatedWindows {
     pub together: Simulated,
 }
 
-/// One counted stretch.
+/// One counted interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedWindow {
     /// Instructions of the thread before it, recorded or not.
     pub begin: u64,
     /// Cycles that it takes.
     pub cycles: u64,
-    /// What was noticed in it.
-    pub noticed: EventCounts,
-    /// What was noticed in it and in the warm-up before it.
-    pub with_warm_up: EventCounts,
+    /// Event counts of it.
+    pub events: EventCounts,
+    /// Event counts of it and in the warm-up before it.
+    pub events_with_warm_up: EventCounts,
     /// The same window in pieces of equal length, but for the last one.
     pub pieces: Vec<Piece>,
-    /// What it stands for, if it was chosen for that.
-    pub stands_for: Option<StandsFor>,
+    /// Its weight as a simulation point, if it was chosen as one.
+    pub weight: Option<SimulationWeight>,
 }
 
-/// What a window stands for, in instructions of all threads together.
+/// The weight of a simulation point, in instructions of all threads together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StandsFor {
+pub struct SimulationWeight {
     /// Of the window itself.
     pub own: u64,
-    /// Of all that it stands for, ...
+    /// Of the cluster that it represents, ...
     pub all: u64,
     /// ... and those of them that are not recorded.
     pub left_out: u64,
@@ -57,17 +57,17 @@ pub struct StandsFor {
 pub struct Piece {
     /// Cycles that it takes.
     pub cycles: u64,
-    /// What was noticed in it.
-    pub noticed: EventCounts,
+    /// Event counts of it.
+    pub events: EventCounts,
 }
 
 impl Piece {
     fn of(state: &State) -> Self {
-        Self { cycles: state.cycles, noticed: EventCounts::of(state) }
+        Self { cycles: state.cycles, events: EventCounts::of(state) }
     }
 }
 
-/// What predictors and caches notice of a stretch, whether it goes through the pipeline or only warms them.
+/// Event counts of an interval, whether it goes through the pipeline or only warms them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventCounts {
     /// Instructions.
@@ -117,56 +117,56 @@ pub fn simulate_windows(
     mut goes_on: impl FnMut(u64, u64) -> bool,
 ) -> Result<Option<SimulatedWindows>, SimulationError> {
     trace.require_code()?;
-    let stretches = stretches(trace, thread)?;
-    let all = stretches.last().map_or(0, |stretch| stretch.end);
+    let intervals = intervals(trace, thread)?;
+    let all = intervals.last().map_or(0, |interval| interval.end);
     let not_counted = before(trace);
     let mut machine = alone(model, timings, trace, thread, pages)?;
     let mut together = machine.state(0, 0).since(&machine.state(0, 0));
     let mut windows = Vec::new();
     let mut recorded = EventCounts::default();
-    for stretch in stretches {
+    for interval in intervals {
         let before = machine.state(0, 0);
         let mut next = before.retired;
         let mut pieces = Vec::new();
-        while next < stretch.end {
+        while next < interval.end {
             if !goes_on(next, all) {
                 return Ok(None);
             }
-            match stretch.phase {
+            match interval.phase {
                 Phase::WarmUp => {
-                    next = (next + STRIDE).min(stretch.end);
-                    machine.warm_up(next, stretch.end)?;
+                    next = (next + STRIDE).min(interval.end);
+                    machine.warm_up(next, interval.end)?;
                 }
                 Phase::Counted => {
                     let begin = machine.state(0, 0);
-                    next = (next + PIECE).min(stretch.end);
+                    next = (next + PIECE).min(interval.end);
                     machine.run(&[vec![next]])?;
                     pieces.push(Piece::of(&machine.state(0, 0).since(&begin)));
                 }
             }
         }
         let state = machine.state(0, 0).since(&before);
-        let noticed = EventCounts::of(&state);
-        if stretch.phase == Phase::Counted || stretch.place >= not_counted {
-            recorded = recorded.plus(&noticed);
+        let events = EventCounts::of(&state);
+        if interval.phase == Phase::Counted || interval.place >= not_counted {
+            recorded = recorded.plus(&events);
         }
-        if stretch.phase == Phase::Counted && state.retired > 0 {
+        if interval.phase == Phase::Counted && state.retired > 0 {
             windows.push(SimulatedWindow {
-                begin: stretch.place,
+                begin: interval.place,
                 cycles: state.cycles,
-                noticed,
-                with_warm_up: std::mem::take(&mut recorded),
+                events,
+                events_with_warm_up: std::mem::take(&mut recorded),
                 pieces,
-                stands_for: stretch.stands_for,
+                weight: interval.weight,
             });
             together = together.plus(&state);
         }
     }
-    let source = the_feed(machine)?;
+    let source = the_source(machine)?;
     let together = Simulated::of(together, &source.lowering);
     plausible::of_thread(&together, model)?;
     for window in &windows {
-        plausible::of_rate(window.noticed.instructions as f64, window.cycles as f64, model)?;
+        plausible::of_rate(window.events.instructions as f64, window.cycles as f64, model)?;
     }
     Ok(Some(SimulatedWindows { windows, together }))
 }
@@ -177,71 +177,71 @@ fn before(trace: &Trace) -> u64 {
     trace.opening().plan.rest().1
 }
 
-/// Recorded instructions up to the next marker that begins a stretch.
+/// Recorded instructions up to the next marker that begins a interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stretch {
+struct Interval {
     phase: Phase,
     /// Instructions of the thread before it, recorded or not.
     place: u64,
     /// Recorded instructions before its end.
     end: u64,
     /// If it is a window that was chosen to stand for others.
-    stands_for: Option<StandsFor>,
+    weight: Option<SimulationWeight>,
 }
 
-fn stretches(trace: &Trace, thread: ThreadId) -> Result<Vec<Stretch>, FormatError> {
+fn intervals(trace: &Trace, thread: ThreadId) -> Result<Vec<Interval>, FormatError> {
     let mut events = trace.events(thread)?;
-    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut intervals: Vec<Interval> = Vec::new();
     let mut recorded = 0;
-    let mut open = Stretch { phase: Phase::Counted, place: 0, end: 0, stands_for: None };
+    let mut open = Interval { phase: Phase::Counted, place: 0, end: 0, weight: None };
     loop {
         match events.next_event()? {
             Some(Event::Block { executed, .. }) => recorded += u64::from(executed),
             Some(Event::Marker(marker)) => {
                 if let Marker::Begin { phase, .. } = marker.marker {
-                    stretches.push(Stretch { end: recorded, ..open });
+                    intervals.push(Interval { end: recorded, ..open });
                     let place = events.instruction();
-                    open = Stretch { phase, place, end: recorded, stands_for: None };
+                    open = Interval { phase, place, end: recorded, weight: None };
                 }
             }
             None => {
-                stretches.push(Stretch { end: recorded, ..open });
+                intervals.push(Interval { end: recorded, ..open });
                 break;
             }
         }
     }
-    tell_stand_ins(trace, &mut stretches);
+    tell_stand_ins(trace, &mut intervals);
     let mut begin = 0;
-    stretches.retain(|stretch| stretch.end > std::mem::replace(&mut begin, stretch.end));
-    Ok(stretches)
+    intervals.retain(|interval| interval.end > std::mem::replace(&mut begin, interval.end));
+    Ok(intervals)
 }
 
 /// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
 /// known by its place; of several threads one that has missed a window does not know which.
-fn tell_stand_ins(trace: &Trace, stretches: &mut [Stretch]) {
+fn tell_stand_ins(trace: &Trace, intervals: &mut [Interval]) {
     let Plan::StandIns { windows, length, total, .. } = trace.opening().plan.rest().0 else {
         return;
     };
     let not_counted = before(trace);
-    let stands_for = |window: &StandIn| StandsFor {
+    let weight = |window: &StandIn| SimulationWeight {
         own: (*length).min(total.saturating_sub(window.begin)).max(1),
         all: window.instructions,
         left_out: window.left_out,
     };
     // Before the first marker nothing is recorded.
-    let counted = stretches.iter_mut().skip(1).filter(|stretch| stretch.phase == Phase::Counted);
-    let mut counted: Vec<&mut Stretch> = counted.collect();
+    let counted = intervals.iter_mut().skip(1).filter(|interval| interval.phase == Phase::Counted);
+    let mut counted: Vec<&mut Interval> = counted.collect();
     let are_all = counted.len() == windows.len();
     let is_one = trace.threads().len() == 1;
-    for (at, stretch) in counted.iter_mut().enumerate() {
+    for (at, interval) in counted.iter_mut().enumerate() {
         let window = match (are_all, is_one) {
             (true, _) => windows.get(at),
             (false, true) => windows
                 .iter()
-                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(stretch.place)),
+                .min_by_key(|it| not_counted.saturating_add(it.begin).abs_diff(interval.place)),
             (false, false) => None,
         };
-        stretch.stands_for = window.map(stands_for);
+        interval.weight = window.map(weight);
     }
 }
 
@@ -254,19 +254,19 @@ mod tests {
     use crate::{Part, simulate};
     use corun_model::find;
 
-    /// A loop of three instructions, in stretches: phase, instructions left out before, rounds.
-    fn trace(stretches: &[(Phase, u64, u32)]) -> Trace {
-        planned(Plan::Whole, stretches)
+    /// A loop of three instructions, in intervals: phase, instructions left out before, rounds.
+    fn trace(intervals: &[(Phase, u64, u32)]) -> Trace {
+        planned(Plan::Whole, intervals)
     }
 
-    fn planned(plan: Plan, stretches: &[(Phase, u64, u32)]) -> Trace {
+    fn planned(plan: Plan, intervals: &[(Phase, u64, u32)]) -> Trace {
         let opening = Opening { plan, ..Opening::default() };
         let mut writer = Writer::new(Vec::new(), &opening, Options::default()).unwrap();
         // imul rax, rax; dec rcx; jnz to the first
         let code = [0x48, 0x0f, 0xaf, 0xc0, 0x48, 0xff, 0xc9, 0x75, 0xf7];
         let block = writer.define(decode(0x1000, &code).unwrap()).unwrap();
         let thread = writer.thread(1).unwrap();
-        for (order, &(phase, skipped, rounds)) in (1..).zip(stretches) {
+        for (order, &(phase, skipped, rounds)) in (1..).zip(intervals) {
             let marker = Marker::Begin { phase, skipped };
             writer.mark(thread, OrderedMarker { order, marker }).unwrap();
             for _ in 0..rounds {
@@ -289,9 +289,9 @@ mod tests {
         use Phase::{Counted, WarmUp};
         // Shorter than what goes through the pipeline, and longer.
         for rounds in [1000, 100_000] {
-            let stretches = [(WarmUp, 500, rounds), (Counted, 0, 2000), (WarmUp, 700, rounds)];
+            let intervals = [(WarmUp, 500, rounds), (Counted, 0, 2000), (WarmUp, 700, rounds)];
             let last = [(Counted, 0, 1000), (Counted, 90, 0)];
-            check_windows(&trace(&[&stretches[..], &last].concat()), 3 * u64::from(rounds));
+            check_windows(&trace(&[&intervals[..], &last].concat()), 3 * u64::from(rounds));
         }
     }
 
@@ -301,12 +301,12 @@ mod tests {
         assert_eq!(agus, [500 + warm_up, 500 + warm_up + 6000 + 700 + warm_up]);
         for (window, instructions) in windows.iter().zip([6000, 3000]) {
             // Whole cycles of retirement.
-            assert!(window.noticed.instructions.abs_diff(instructions) < 16, "{windows:?}");
+            assert!(window.events.instructions.abs_diff(instructions) < 16, "{windows:?}");
             // Each round waits for the multiplication of the one before.
             assert!(window.cycles.abs_diff(instructions) < 100, "{windows:?}");
         }
         let sums = windows.iter().fold((0, 0), |(instructions, cycles), window| {
-            (instructions + window.noticed.instructions, cycles + window.cycles)
+            (instructions + window.events.instructions, cycles + window.cycles)
         });
         assert_eq!((together.instructions, together.cycles), sums);
         let stack: f64 = together.stack.cycles().map(|(_, cycles)| cycles).sum();
@@ -327,13 +327,13 @@ mod tests {
     #[test]
     fn windows_that_were_chosen_stand_for_others() {
         use Phase::{Counted, WarmUp};
-        let stretches = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
+        let intervals = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
         let told = |places: &[(u64, u64)]| {
             let window = |&(begin, instructions)| StandIn { begin, instructions, left_out: 7 };
             let windows = places.iter().map(window).collect();
             let plan = Plan::StandIns { windows, length: 120, warm_up: 270, total: 1000 };
-            let windows = simulated(&planned(plan, &stretches)).windows;
-            let all = |window: &SimulatedWindow| window.stands_for.map(|it| it.all);
+            let windows = simulated(&planned(plan, &intervals)).windows;
+            let all = |window: &SimulatedWindow| window.weight.map(|it| it.all);
             windows.iter().map(all).collect::<Vec<_>>()
         };
         assert_eq!(told(&[(0, 700), (0, 300)]), [Some(700), Some(300)]);
@@ -345,18 +345,18 @@ mod tests {
     #[test]
     fn what_lies_before_what_counts_is_told_of_no_window() {
         use Phase::{Counted, WarmUp};
-        let stretches = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
+        let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
         let rest = Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900 });
         let plan = Plan::Behind { skip: 3030, warm_up: 3000, rest };
-        let windows = simulated(&planned(plan, &stretches)).windows;
-        let recorded = |windows: &[SimulatedWindow]| windows[0].with_warm_up.instructions;
+        let windows = simulated(&planned(plan, &intervals)).windows;
+        let recorded = |windows: &[SimulatedWindow]| windows[0].events_with_warm_up.instructions;
         assert_eq!((windows.len(), windows[0].begin), (1, 3630));
         assert!(recorded(&windows).abs_diff(900) < 16, "{windows:?}");
-        let all = simulated(&trace(&stretches)).windows;
+        let all = simulated(&trace(&intervals)).windows;
         assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
         // Of a thread that has done less than all did before; what counts is told in any case.
         let plan = Plan::Behind { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
-        let few = simulated(&planned(plan, &stretches)).windows;
+        let few = simulated(&planned(plan, &intervals)).windows;
         assert!(recorded(&few).abs_diff(300) < 16, "{few:?}");
     }
 

@@ -106,7 +106,6 @@ impl<'m> Lowering<'m> {
         let mut instructions: Vec<DecodedInstruction> =
             Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
-        let mut takes_nop = false;
         for told in &block.instructions {
             if !decoder.can_decode() {
                 break;
@@ -119,19 +118,11 @@ impl<'m> Lowering<'m> {
             {
                 fuse(pending, &mut lowered, self.ports(&self.model.front.fusion.ports));
             }
-            if lowered.is_nop && takes_nop && self.model.front.fusion.nop {
-                (lowered.slots, lowered.renamed) = (0, 0);
-            }
-            // One of them at most shares the slot of an instruction.
-            takes_nop = lowered.slots == 1;
             let from = (decoded.ip() - block.address) as usize;
             lowered.constants = slots::constants(&decoded, &decoder.get_constant_offsets(&decoded));
             lowered.opcode_at = slots::opcode_at(bytes.get(from..).unwrap_or_default());
             instructions.push(lowered);
             before = Some(decoded);
-        }
-        if self.model.front.fusion.nop {
-            share_the_last_slot(&mut instructions);
         }
         DecodedBlock { instructions }
     }
@@ -182,7 +173,7 @@ impl<'m> Lowering<'m> {
                 return lowered;
             }
             Some(Idiom::Move(to, from)) => {
-                if self.model.back.elimination.copy_slots.is_some() {
+                if self.model.back.elimination.move_slots.is_some() {
                     let mut executed = lowered.clone();
                     self.execution(&mut executed, decoded, own, &used);
                     lowered.executed = Some(Box::new(executed));
@@ -375,7 +366,7 @@ impl<'m> Lowering<'m> {
             &loads.ports
         };
         let base = if is_vector { loads.vector_latency } else { loads.latency };
-        let is_complex = memory.registers[1].is_some() || (loads.chased && !is_vector);
+        let is_complex = memory.registers[1].is_some() || (loads.pointer_chasing && !is_vector);
         let latency = base + if is_complex { loads.complex_address } else { 0 };
         Uop {
             kind: Kind::Load(index),
@@ -710,14 +701,4 @@ fn fuse(first: &mut DecodedInstruction, jump: &mut DecodedInstruction, ports: Po
     }
     (branch.ports, branch.latency, branch.busy) = (0, 0, 0);
     (jump.slots, jump.renamed) = (0, 0);
-}
-
-/// A NOP at the begin of a block shares the slot of what is executed before: the block itself is
-/// taken for that, as in a loop or in copies.
-fn share_the_last_slot(instructions: &mut [DecodedInstruction]) {
-    let [first, others @ .., last] = instructions else { return };
-    let follows_alone = others.first().unwrap_or(last).slots > 0;
-    if first.is_nop && !last.is_nop && last.slots == 1 && follows_alone {
-        (first.slots, first.renamed) = (0, 0);
-    }
 }

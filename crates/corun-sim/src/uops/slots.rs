@@ -46,7 +46,7 @@ pub(super) fn share(lowered: &mut DecodedInstruction) {
     }
 }
 
-/// Whether it may become one micro-op with a jump behind it.
+/// Whether it may become one micro-op with a jump after it.
 pub(super) fn may_fuse(
     decoded: &Instruction,
     lowered: &DecodedInstruction,
@@ -79,7 +79,7 @@ pub(super) fn constants(decoded: &Instruction, encoded: &ConstantOffsets) -> u8 
     sizes.into_iter().map(|bytes| bytes.div_ceil(4) as u8).sum()
 }
 
-/// Where the micro-op code begins behind prefixes and escapes.
+/// Where the micro-op code begins after prefixes and escapes.
 pub(super) fn opcode_at(bytes: &[u8]) -> u8 {
     const PREFIXES: [u8; 11] = [0x66, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0x67, 0xf0];
     let at = |index: usize| bytes.get(index).copied().unwrap_or(0);

@@ -40,7 +40,7 @@ pub(crate) struct DecodedInstruction {
     pub(crate) renamed: u8,
     /// What becomes of its results.
     pub(crate) effect: Effect,
-    /// What is executed, in order; an micro-op's sources lie before it.
+    /// What is executed, in order; a micro-op's sources lie before it.
     pub(crate) uops: Vec<Uop>,
     /// Places in memory, in the order of the trace's values.
     pub(crate) memory: Vec<Memory>,
@@ -56,18 +56,18 @@ pub(crate) struct DecodedInstruction {
     pub(crate) known: Known,
     /// Whether it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
-    /// Whether it may become one with a jump behind it.
+    /// Whether it may become one with a jump after it.
     pub(crate) may_fuse: bool,
     /// Whether only the first decoder takes it, and whether it lets no other in then.
     pub(crate) first_only: bool,
     pub(crate) alone: bool,
-    /// Where its micro-op code begins, behind its prefixes.
+    /// Where its micro-op code begins, after its prefixes.
     pub(crate) opcode_at: u8,
     /// What is executed if a copy cannot be eliminated.
     pub(crate) executed: Option<Box<DecodedInstruction>>,
-    /// Whether it waits until everything before it is done, and keeps back what comes behind it.
+    /// Whether it waits until everything before it is done, and keeps back what comes after it.
     pub(crate) is_serializing: bool,
-    /// Cycles for which nothing behind it is renamed, so that siblings have the core (`pause`).
+    /// Cycles for which nothing after it is renamed, so that siblings have the core (`pause`).
     pub(crate) pauses: u16,
     /// How long it takes for its elements, if it is a repeated string instruction.
     pub(crate) repetition: Option<Rc<Repetition>>,
@@ -87,7 +87,7 @@ pub(crate) struct DecodedInstruction {
 impl DecodedInstruction {
     /// Decoder slots and op cache entries that it takes.
     pub(crate) fn entries(&self) -> u32 {
-        u32::from(self.slots).max(u32::from(self.is_nop))
+        self.slots.into()
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Memory {
     pub(crate) name: u32,
     /// The registers of the address.
     pub(crate) registers: [Option<RegisterId>; 2],
-    /// Whether its address is one register and less than 2048 bytes behind that.
+    /// Whether its address is one register and less than 2048 bytes after that.
     pub(crate) is_near: bool,
     /// Whether its address is the stack pointer and a displacement.
     pub(crate) is_on_stack: bool,
@@ -156,7 +156,7 @@ pub(crate) struct Uop {
     pub(crate) results: Results,
 }
 
-/// What an micro-op does.
+/// What a micro-op does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Computes.
@@ -178,7 +178,7 @@ impl Kind {
     }
 }
 
-/// What an micro-op waits for.
+/// What a micro-op waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A register, which may come so many cycles after the start.

@@ -145,10 +145,10 @@ pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     Outcome { placement, phases: vec![phase], matched: Vec::new() }
 }
 
-/// A branch that goes either way by chance, and nothing that takes time.
+/// A branch that goes either way at random, and nothing that takes time.
 pub fn guesses(rounds: u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
-    // test rax, rax; jz to 0x2000; behind it and there: jmp to the beginning
+    // test rax, rax; jz to 0x2000; after it and there: jmp to the beginning
     let branch = [&[0x48, 0x85, 0xc0, 0x0f, 0x84][..], &0xff7_i32.to_le_bytes()].concat();
     let back =
         |from: u64| [&[0xe9][..], &((0x1000 - (from as i64 + 5)) as i32).to_le_bytes()].concat();

@@ -1,4 +1,4 @@
-//! The front end on jumps and no-operations whose cycles follow from the model by hand.
+//! The front end on jumps and NOPs whose cycles follow from the model by hand.
 
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
@@ -92,11 +92,11 @@ fn a_loop_that_fits_into_its_buffer_has_no_bubble() {
         let jump = to(0xe9, 0x1000 + nops.len() as u64, 0x1000);
         let trace = rounds(&[(0x1000, [nops, jump].concat(), &[][..])], 600);
         if let Some(it) = &mut core.front.loop_buffer {
-            it.operations = buffer.unwrap_or(1);
+            it.uops = buffer.unwrap_or(1);
         }
         operations as f64 * cycles_each(&core, &trace)
     };
-    // Four operations a cycle, and a cycle behind the jump where the buffer does not hold the loop.
+    // Four operations a cycle, and a cycle after the jump where the buffer does not hold the loop.
     for (operations, with, without) in [(4, 1.0, 2.0), (28, 7.0, 8.0), (32, 9.0, 9.0)] {
         assert_near(cycles(operations, Some(28)), with);
         assert_near(cycles(operations, None), without);
@@ -105,7 +105,7 @@ fn a_loop_that_fits_into_its_buffer_has_no_bubble() {
 
 #[test]
 fn a_line_of_a_trace_cache_goes_on_behind_a_taken_branch() {
-    // Three no-operations and a jump, in three places: three such blocks are two lines of six operations, of
+    // Three NOPs and a jump, in three places: three such blocks are two lines of six operations, of
     // which three come in a cycle. Where a line ends with the jump, a block takes two cycles.
     let at = |place: u64| 0x1000 + 64 * (place % 3);
     let block = |place: u64| {
@@ -115,14 +115,14 @@ fn a_line_of_a_trace_cache_goes_on_behind_a_taken_branch() {
     let trace = rounds(&(0..3).map(block).collect::<Vec<_>>(), 1000);
     let mut core = model("netburst-xeon-mp");
     for (traces, cycles) in [(true, 4.0 / 3.0), (false, 2.0)] {
-        core.front.op_cache.as_mut().unwrap().traces = traces;
+        core.front.op_cache.as_mut().unwrap().trace_cache = traces;
         assert_near(4.0 * cycles_each(&core, &trace), cycles);
     }
 }
 
 #[test]
 fn zen_3_takes_one_line_of_decoded_code_a_cycle() {
-    // Five no-operations and a jump across the end of a window: two lines of the op cache.
+    // Five NOPs and a jump across the end of a window: two lines of the op cache.
     let at = |place: u64| 0x103c + 128 * (place % 16);
     let nops = |place: u64| {
         let code = [&[0x90; 5][..], &to(0xe9, at(place) + 5, at(place + 1))].concat();

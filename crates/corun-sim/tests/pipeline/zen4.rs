@@ -11,7 +11,7 @@ use super::{assert_near, cycles_of_a_round};
 /// Where all accesses are but where a test says otherwise.
 const PLACE: u64 = 0x10_0000;
 
-/// Cycles of a round of code that touches the same place so many times, `dec` and `jnz` behind it.
+/// Cycles of a round of code that touches the same place so many times, `dec` and `jnz` after it.
 fn cycles(core: &CoreModel, code: &[u8], accesses: usize) -> f64 {
     cycles_of_a_round(core, code, &vec![PLACE; accesses])
 }
@@ -74,7 +74,7 @@ fn wide_accesses_are_more_than_two() {
         assert!((found - cycles).abs() < 0.07 * cycles, "{loads} {stores}: {found}");
     }
     let mut without = zen4();
-    without.memory.loads.wide_as = None;
+    without.memory.loads.wide_issue_slots = None;
     assert_near(found(&without, 2, 1), 2.0);
 }
 
@@ -93,7 +93,7 @@ fn stores_past_the_caches_go_to_memory_each_time() {
 
 #[test]
 fn a_cycle_reads_one_window_of_the_op_cache() {
-    // Windows of 64 bytes, each four no-operations of 15 bytes and one of four, the last three of them with
+    // Windows of 64 bytes, each four NOPs of 15 bytes and one of four, the last three of them with
     // dec and jnz: so few that neither their slots nor the width of the op cache hold them up.
     let long = [0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
     let window = [long.repeat(4), vec![0x0f, 0x1f, 0x40, 0]].concat();
@@ -129,7 +129,7 @@ fn nobody_else_is_blamed_where_there_is_one_core() {
     assert_eq!(of("other core"), 0.0);
 }
 
-/// Loads that find no buffer wait, and meanwhile prefetchers find one behind the first level.
+/// Loads that find no buffer wait, and meanwhile prefetchers find one beyond the first level.
 #[test]
 fn a_stream_from_memory_is_nearly_as_fast_as_memory() {
     let core = zen4();

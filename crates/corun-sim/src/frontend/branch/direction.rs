@@ -26,7 +26,7 @@ pub(crate) struct Direction {
     /// From 0 on, what lies below a new entry is trusted more than the entry.
     alternative: i8,
     branches: u64,
-    /// A linear congruence, for what is to be decided by chance.
+    /// A linear congruence, for what is to be decided at random.
     chance: u64,
 }
 

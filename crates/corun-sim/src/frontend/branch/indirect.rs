@@ -9,7 +9,7 @@ use corun_model::Indirect as Model;
 
 /// The most that a target is trusted.
 const SURE: u8 = 3;
-/// How much one is that took another's place: two by turns would else never be right, or be right every second time, by
+/// How much one is that took another's place: two alternately would else never be right, or be right every second time, by
 /// what came before them.
 const REPLACED: u8 = 1;
 /// Places where a target may stand.

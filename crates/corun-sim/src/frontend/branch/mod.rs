@@ -38,7 +38,7 @@ pub(crate) struct Predictor {
 pub(crate) enum Outcome {
     /// Rightly.
     Right {
-        /// Cycles without fetch behind it.
+        /// Cycles without fetch after it.
         bubble: u32,
     },
     /// A direct target, or a branch, that only decoding finds.

@@ -21,7 +21,7 @@ pub(super) struct LineStreams {
     time: u64,
     ahead: [u32; 2],
     long: u32,
-    long_ahead: u32,
+    long_distance: u32,
 }
 
 /// Lines one after the other.
@@ -52,9 +52,9 @@ impl LineStreams {
             last: vec![0; entries],
             streams: vec![LineStream::default(); entries],
             time: 0,
-            ahead: model.map_or([0, 0], |model| model.ahead),
+            ahead: model.map_or([0, 0], |model| model.distance),
             long: model.map_or(u32::MAX, |model| model.long),
-            long_ahead: model.map_or(0, |model| model.long_ahead),
+            long_distance: model.map_or(0, |model| model.long_distance),
         }
     }
 
@@ -116,11 +116,11 @@ impl LineStreams {
     pub(super) fn extend(&mut self, place: usize) -> [RangeInclusive<u32>; 2] {
         let stream = &mut self.streams[place];
         let [first, second] = self.ahead;
-        let second = if stream.run >= self.long { self.long_ahead } else { second };
+        let second = if stream.run >= self.long { self.long_distance } else { second };
         stream.reach.extend([first, second])
     }
 
-    /// The stream at a place has fetched neither this step nor those behind it.
+    /// The stream at a place has fetched neither this step nor those after it.
     pub(super) fn stop_before(&mut self, place: usize, level: Level, step: u32) {
         self.streams[place].reach.stop_before(level, step);
     }
@@ -133,7 +133,7 @@ mod tests {
     use crate::memory::prefetch::line_streams::*;
 
     fn four() -> LineStreams {
-        let model = LinePrefetch { streams: 4, ahead: [2, 2], long: 100, long_ahead: 2 };
+        let model = LinePrefetch { streams: 4, distance: [2, 2], long: 100, long_distance: 2 };
         LineStreams::of(Some(&model), 1)
     }
 

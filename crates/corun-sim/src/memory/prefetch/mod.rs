@@ -24,7 +24,7 @@ use strides::Strides;
 #[derive(Debug)]
 pub(super) struct Prefetchers {
     strides: Strides,
-    stride_ahead: [u32; 2],
+    stride_distance: [u32; 2],
     lines: LineStreams,
     are_across_pages: bool,
     pages: PageStreams,
@@ -74,10 +74,10 @@ impl Prefetchers {
     pub(super) fn of(model: &Prefetch, parts: u32) -> Self {
         Self {
             strides: Strides::new(model.strides / parts),
-            stride_ahead: model.stride_ahead,
+            stride_distance: model.stride_distance,
             lines: LineStreams::of(model.lines.as_ref(), parts),
             are_across_pages: model.stride_across_pages,
-            pages: PageStreams::new(model.streams / parts, model.stream_ahead),
+            pages: PageStreams::new(model.streams / parts, model.stream_distance),
             asked: Asked::Lines(0),
         }
     }
@@ -103,13 +103,13 @@ impl Prefetchers {
                 let entry = self.strides.of(at)?;
                 let stride = entry.follow(at, address)?;
                 self.asked = Asked::Stride(at);
-                let steps = entry.reach.extend(self.stride_ahead);
+                let steps = entry.reach.extend(self.stride_distance);
                 Ahead::new(address, stride, steps, self.are_across_pages)
             }
         }
     }
 
-    /// Of what was last to be fetched by linear addresses, this step and those behind it were not.
+    /// Of what was last to be fetched by linear addresses, this step and those after it were not.
     pub(super) fn stop_before(&mut self, level: Level, step: u32) {
         match self.asked {
             Asked::Lines(place) => self.lines.stop_before(place, level, step),
@@ -126,7 +126,7 @@ impl Prefetchers {
         self.pages.follow(line)
     }
 
-    /// Of the lines that the last stream was to fetch, this one and those behind it were not.
+    /// Of the lines that the last stream was to fetch, this one and those after it were not.
     pub(super) fn stop_stream_before(&mut self, line: Line) {
         self.pages.stop_before(line);
     }
@@ -140,16 +140,16 @@ mod tests {
     fn prefetchers(has_lines: bool, stride_across_pages: bool) -> Prefetchers {
         let sharing =
             Sharing { policy: Policy::Shared, cap: None, source: "a test".into(), assumed: true };
-        let lines = LinePrefetch { streams: 16, ahead: [3, 5], long: 100, long_ahead: 40 };
+        let lines = LinePrefetch { streams: 16, distance: [3, 5], long: 100, long_distance: 40 };
         Prefetchers::of(
             &Prefetch {
                 next_line: false,
                 strides: 64,
-                stride_ahead: [4, 6],
+                stride_distance: [4, 6],
                 stride_across_pages,
                 lines: has_lines.then_some(lines),
                 streams: 0,
-                stream_ahead: 0,
+                stream_distance: 0,
                 adjacent: false,
                 sharing,
             },

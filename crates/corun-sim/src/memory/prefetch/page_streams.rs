@@ -1,4 +1,4 @@
-//! Streams of lines within a page, as the second level is asked for them: what lies behind it in memory may be somebody
+//! Streams of lines within a page, as the second level is asked for them: what lies after it in memory may be somebody
 //! else's.
 
 use crate::memory::LINES_OF_A_PAGE;
@@ -69,7 +69,7 @@ impl PageStreams {
         stream.follow(line, self.most)
     }
 
-    /// Of the lines that the last stream was to fetch, this one and those behind it are not.
+    /// Of the lines that the last stream was to fetch, this one and those after it are not.
     pub(super) fn stop_before(&mut self, line: Line) {
         let stream = &mut self.streams[self.asked];
         stream

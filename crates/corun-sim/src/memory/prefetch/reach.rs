@@ -36,7 +36,7 @@ impl Reach {
         [first, further(&mut self.second, most[1])]
     }
 
-    /// Neither this step nor those behind it were fetched.
+    /// Neither this step nor those after it were fetched.
     pub(super) fn stop_before(&mut self, level: Level, step: u32) {
         let reached = match level {
             Level::First => &mut self.first,

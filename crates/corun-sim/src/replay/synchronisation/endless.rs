@@ -7,7 +7,7 @@ use corun_trace::ThreadId;
 
 use crate::replay::synchronisation::spins::Spin;
 
-/// A thread's place among the system calls and signals of all, behind so many of its instructions.
+/// A thread's place among the system calls and signals of all, after so many of its instructions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoundRobin {
     pub(super) thread: ThreadId,

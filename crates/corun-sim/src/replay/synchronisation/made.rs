@@ -5,10 +5,10 @@ use corun_trace::{Marker, OrderedMarker, Sink, ThreadId, decode};
 
 /// A `lock cmpxchg [rax], rcx`, a `cmp qword ptr [rax], 0`, a `mov [rax], rbx` and a `lock inc qword ptr [rax]`, ...
 pub(crate) const EXCHANGE: &[u8] = &[0xf0, 0x48, 0x0f, 0xb1, 0x08];
-pub(crate) const LOOK: &[u8] = &[0x48, 0x83, 0x38, 0x00];
+pub(crate) const POLL: &[u8] = &[0x48, 0x83, 0x38, 0x00];
 pub(crate) const STORE: &[u8] = &[0x48, 0x89, 0x18];
 pub(crate) const INCREMENT: &[u8] = &[0xf0, 0x48, 0xff, 0x00];
-/// ... the last one and behind it the first, ...
+/// ... the last one and after it the first, ...
 pub(crate) const GIVE_AND_TRY: &[u8] = &[0xf0, 0x48, 0xff, 0x00, 0xf0, 0x48, 0x0f, 0xb1, 0x08];
 /// ... and a system call.
 pub(crate) const CALL: &[u8] = &[0x0f, 0x05];
@@ -22,7 +22,7 @@ pub(crate) fn recorded(threads: u32, steps: &[Did]) -> (Trace, Vec<ThreadId>) {
     // The exchange is also the second instruction of what begins before it.
     let blocks = [
         (0x1004, EXCHANGE),
-        (0x2000, LOOK),
+        (0x2000, POLL),
         (0x3000, STORE),
         (0x4000, INCREMENT),
         (0x1000, GIVE_AND_TRY),

@@ -16,7 +16,7 @@ pub(crate) use spins::Spin;
 
 /// Whose turn it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub(crate) struct Synchronisation {
     /// The thread of each system call and signal, in their order.
     threads: Vec<ThreadId>,
     next: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Order {
     positions: HashMap<ThreadId, u64>,
 }
 
-impl Order {
+impl Synchronisation {
     /// Of these threads of a trace.
     pub(crate) fn of(trace: &Trace, threads: &[ThreadId]) -> Result<Self, FormatError> {
         let mut all = Vec::new();
@@ -74,7 +74,7 @@ impl Order {
         is_its
     }
 
-    /// The spin that a thread begins behind so many of its recorded instructions, if it does.
+    /// The spin that a thread begins after so many of its recorded instructions, if it does.
     pub(crate) fn spin(&mut self, thread: ThreadId, position: u64) -> Option<Spin> {
         let spins = self.spins.get_mut(&thread)?;
         // Those within another one are not gone through.
@@ -131,7 +131,7 @@ mod tests {
                 .unwrap();
         }
         let trace = Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap();
-        let mut order = Order::of(&trace, &threads).unwrap();
+        let mut order = Synchronisation::of(&trace, &threads).unwrap();
         assert!(order.begins(threads[0]) && !order.begins(threads[1]));
         let passed = [1, 0, 0, 1, 0, 1, 0, 1].map(|thread| order.pass(threads[thread]));
         assert_eq!(passed, [false, true, false, true, false, true, true, true]);

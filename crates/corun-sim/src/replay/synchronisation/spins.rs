@@ -1,5 +1,5 @@
-//! Where a thread spins: it looks at a place again and again and does nothing else, until another thread has changed it, and
-//! then changes it by an atomic instruction. Who waits for whom is in the recording; how often it looks meanwhile is not the
+//! Where a thread spins: it polls at a place again and again and does nothing else, until another thread has changed it, and
+//! then changes it by an atomic instruction. Who waits for whom is in the recording; how often it polls meanwhile is not the
 //! program's, but the tracer's.
 //!
 //! Only atomic instructions have a place in the order of all threads, shortly before they are executed. A plain store, by
@@ -18,9 +18,9 @@ use watch::{Change, Code, Watch, Watched};
 /// lie between two blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spin {
-    /// The block of a look begins here, ...
+    /// The block of a poll begins here, ...
     pub(crate) begin: u64,
-    /// ... that of the next look, or the same if it is not known how it looks again, ...
+    /// ... that of the next poll, or the same if it is not known how it polls again, ...
     pub(crate) again: u64,
     /// ... and that of the last one, which sees the change.
     pub(crate) end: u64,
@@ -51,13 +51,13 @@ pub(super) fn spins(
     let mut spins: HashMap<ThreadId, VecDeque<Spin>> = HashMap::new();
     for change in &changes {
         let before = last.entry(change.place).or_default();
-        if let Some(looks) = change.behind
-            && (looks.has_spun() || takers.contains(&change.taker()))
-            && let Some((begin, again)) = looks.round()
+        if let Some(polls) = change.behind
+            && (polls.has_spun() || takers.contains(&change.taker()))
+            && let Some((begin, again)) = polls.round()
             && let Some(other) = before.iter().rfind(|other| other.thread != change.thread)
         {
             let spin =
-                Spin { begin, again, end: looks.last, from: other.thread, until: other.until };
+                Spin { begin, again, end: polls.last, from: other.thread, until: other.until };
             spins.entry(change.thread).or_default().push_back(spin);
         }
         before.retain(|other| other.thread != change.thread);
@@ -66,8 +66,8 @@ pub(super) fn spins(
     Ok(spins)
 }
 
-/// Puts changes into their order, by the markers before them. An instruction may be executed a good while behind its marker:
-/// who has seen a change that has a later one comes behind that, and so does what it changes up to its next marker.
+/// Puts changes into their order, by the markers before them. An instruction may be executed a good while after its marker:
+/// who has seen a change that has a later one comes after that, and so does what it changes up to its next marker.
 fn settled(mut all: Vec<Change>) -> Vec<Change> {
     // What has the same marker before it is of one thread, and stays as it is.
     all.sort_by_key(|change| change.order);
@@ -93,7 +93,7 @@ fn settled(mut all: Vec<Change>) -> Vec<Change> {
     all.into_iter().map(|(change, _)| change).collect()
 }
 
-/// The place of the change that somebody has seen though it has a later one, of those before and behind the own.
+/// The place of the change that somebody has seen though it has a later one, of those before and after the own.
 fn seen_later<'a>(
     own: &Change,
     before: Option<&Change>,
@@ -126,7 +126,7 @@ fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
         let before = last.insert(change.place, change.thread);
         let own = counts.entry(change.taker()).or_default();
         own.all += 1;
-        own.spun += u32::from(change.behind.is_some_and(|looks| looks.has_spun()));
+        own.spun += u32::from(change.behind.is_some_and(|polls| polls.has_spun()));
         own.behind_own += u32::from(before == Some(change.thread));
     }
     let takes = |own: &Counts| own.spun > 0 && RARE * own.behind_own <= own.all;
@@ -136,7 +136,7 @@ fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
 #[cfg(test)]
 mod tests {
     use crate::replay::synchronisation::made::{
-        Did, EXCHANGE, GIVE_AND_TRY, INCREMENT, LOOK, STORE, in_this_order, recorded,
+        Did, EXCHANGE, GIVE_AND_TRY, INCREMENT, POLL, STORE, in_this_order, recorded,
     };
     use crate::replay::synchronisation::spins::*;
 
@@ -177,12 +177,12 @@ mod tests {
         let [first, second] = of(&[
             (0, INCREMENT, 0x100),
             (1, INCREMENT, 0x100),
-            (1, LOOK, 0x100),
-            (1, LOOK, 0x100),
-            (1, LOOK, 0x100),
+            (1, POLL, 0x100),
+            (1, POLL, 0x100),
+            (1, POLL, 0x100),
             (0, STORE, 0x300),
             (0, STORE, 0x100),
-            (1, LOOK, 0x100),
+            (1, POLL, 0x100),
             (1, INCREMENT, 0x100),
             (1, STORE, 0x100),
             (0, INCREMENT, 0x100),
@@ -256,8 +256,8 @@ mod tests {
 
     #[test]
     fn a_loop_that_does_something_else_each_time_is_no_spin() {
-        // It looks at the place over and over, but reads something else in between.
-        let read = |place| [(1, LOOK, 0x100), (1, LOOK, place)];
+        // It polls at the place over and over, but reads something else in between.
+        let read = |place| [(1, POLL, 0x100), (1, POLL, place)];
         let work: Vec<_> = (0..5).flat_map(|round| read(0x1000 + 8 * round)).collect();
         let (begin, end) = ([(0, INCREMENT, 0x100)], [(1, INCREMENT, 0x100)]);
         assert_eq!(of(&[&begin[..], &work, &end].concat()), [[], []]);
@@ -271,15 +271,15 @@ mod tests {
         let count = [(0, INCREMENT, 0x100), (0, STORE, 0x300)];
         let other = count.map(|(_, code, place)| (1, code, place));
         assert_eq!(of(&[count, other].concat().repeat(3)), [[], []]);
-        // ... looks now and then, ...
-        let looks = [(1, LOOK, 0x100), (1, STORE, 0x300)].repeat(3);
+        // ... polls now and then, ...
+        let polls = [(1, POLL, 0x100), (1, STORE, 0x300)].repeat(3);
         let end = [(1, INCREMENT, 0x100)];
-        assert_eq!(of(&[&count[..], &looks, &end].concat()), [[], []]);
-        // ... or looks at what nobody else changes.
-        let looks = [(1, LOOK, 0x200)].repeat(3);
-        assert_eq!(of(&[&count[..], &looks, &[(1, INCREMENT, 0x200)]].concat()), [[], []]);
+        assert_eq!(of(&[&count[..], &polls, &end].concat()), [[], []]);
+        // ... or polls at what nobody else changes.
+        let polls = [(1, POLL, 0x200)].repeat(3);
+        assert_eq!(of(&[&count[..], &polls, &[(1, INCREMENT, 0x200)]].concat()), [[], []]);
         // But for that, it would.
-        let looks = [(1, LOOK, 0x100)].repeat(3);
-        assert_eq!(of(&[&count[..], &looks, &end].concat())[1], [spin(1, 2, 2, 0, 1)]);
+        let polls = [(1, POLL, 0x100)].repeat(3);
+        assert_eq!(of(&[&count[..], &polls, &end].concat())[1], [spin(1, 2, 2, 0, 1)]);
     }
 }

@@ -8,7 +8,7 @@ use corun_trace::{
     Access, Atomic, BlockId, Direction, Event, Marker, ThreadId, atomics, first_accesses,
 };
 
-/// Instructions from one look to the next, at most.
+/// Instructions from one poll to the next, at most.
 const LONGEST_LOOP: u64 = 64;
 
 /// The address of an instruction, which may be in several blocks.
@@ -28,7 +28,7 @@ pub(super) struct Watched<'t> {
 /// What a thread does, as far as it matters here.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step<'e> {
-    /// A marker of this order; whether the thread goes on behind it as if nothing had been.
+    /// A marker of this order; whether the thread continues after it as if nothing had been.
     Marker {
         order: u64,
         goes_on: bool,
@@ -136,9 +136,9 @@ impl<'t> Watched<'t> {
     }
 }
 
-/// A thread looks at a place with the same instruction, once or over and over.
+/// A thread polls at a place with the same instruction, once or over and over.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Looks {
+pub(super) struct Polls {
     place: u64,
     code: Code,
     /// The blocks of the first, the second, the third and the last one begin here.
@@ -162,12 +162,12 @@ pub(super) struct Looks {
     is_behind_change: bool,
 }
 
-impl Looks {
+impl Polls {
     pub(super) fn has_spun(&self) -> bool {
         self.again.is_some() && !self.works
     }
 
-    /// From where to where it looks once: from the second look to the third, since the way to the first may be another one;
+    /// From where to where it polls once: from the second poll to the third, since the way to the first may be another one;
     /// with less, from the first on, or nowhere but there. None if it would wait in front of a change that others may wait for.
     pub(super) fn round(&self) -> Option<(u64, u64)> {
         match (self.again, self.third) {
@@ -211,34 +211,34 @@ impl Looks {
     }
 }
 
-/// What a thread has looked at since it last did something else, the latest last.
+/// What a thread has polled at since it last did something else, the latest last.
 #[derive(Debug, Default)]
 struct Recent {
-    looks: VecDeque<Looks>,
+    polls: VecDeque<Polls>,
 }
 
 impl Recent {
-    /// The looks at a place, if they are not too long ago.
-    fn at(&self, access: &Accessed) -> Option<&Looks> {
-        let is_recent = |looks: &&Looks| access.at - looks.at <= LONGEST_LOOP;
-        self.looks.iter().rfind(|looks| looks.place == access.place).filter(is_recent)
+    /// The polls at a place, if they are not too long ago.
+    fn at(&self, access: &Accessed) -> Option<&Polls> {
+        let is_recent = |polls: &&Polls| access.at - polls.at <= LONGEST_LOOP;
+        self.polls.iter().rfind(|polls| polls.place == access.place).filter(is_recent)
     }
 
-    /// Goes on with the looks that there are, or begins.
-    fn look(&mut self, access: &Accessed) -> Looks {
-        let before = self.at(access).filter(|looks| looks.code == access.code);
-        let looks = before.map_or_else(|| Looks::first(access), |before| before.then(access));
-        let is_recent = |it: &Looks| access.at - it.at <= LONGEST_LOOP;
-        self.looks.retain(|it| it.place != access.place && is_recent(it));
-        self.looks.push_back(looks);
-        looks
+    /// Goes on with the polls that there are, or begins.
+    fn poll(&mut self, access: &Accessed) -> Polls {
+        let before = self.at(access).filter(|polls| polls.code == access.code);
+        let polls = before.map_or_else(|| Polls::first(access), |before| before.then(access));
+        let is_recent = |it: &Polls| access.at - it.at <= LONGEST_LOOP;
+        self.polls.retain(|it| it.place != access.place && is_recent(it));
+        self.polls.push_back(polls);
+        polls
     }
 
     fn read(&mut self, values: &[u64]) {
-        for looks in self.looks.iter_mut().filter(|_| !values.is_empty()) {
+        for polls in self.polls.iter_mut().filter(|_| !values.is_empty()) {
             let mut hasher = DefaultHasher::new();
-            (looks.read, values).hash(&mut hasher);
-            looks.read = hasher.finish();
+            (polls.read, values).hash(&mut hasher);
+            polls.read = hasher.finish();
         }
     }
 }
@@ -246,7 +246,7 @@ impl Recent {
 /// A change of a shared place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
-    /// Among the markers of all threads that of its thread before it, and behind it.
+    /// Among the markers of all threads that of its thread before it, and after it.
     pub(super) order: u64,
     pub(super) next_order: u64,
     pub(super) thread: ThreadId,
@@ -254,8 +254,8 @@ pub(super) struct Change {
     code: Code,
     /// Where its block ends.
     pub(super) until: u64,
-    /// The looks that lead to it.
-    pub(super) behind: Option<Looks>,
+    /// The polls that lead to it.
+    pub(super) behind: Option<Polls>,
 }
 
 impl Change {
@@ -266,7 +266,7 @@ impl Change {
 
     /// If it was tried before: the marker before it was last tried in vain.
     pub(super) fn tried_in_vain(&self) -> Option<u64> {
-        self.behind.filter(|looks| looks.code == self.code)?.in_vain
+        self.behind.filter(|polls| polls.code == self.code)?.in_vain
     }
 }
 
@@ -290,13 +290,13 @@ impl<'a> Watch<'a> {
             Step::Marker { order, goes_on } => {
                 self.close(order);
                 if !goes_on {
-                    self.recent.looks.clear();
+                    self.recent.polls.clear();
                 }
             }
             Step::Values(values) => self.recent.read(values),
             Step::Access(access) if self.shared.contains(&access.place) => self.act(access),
-            Step::Access(access) if access.is_change() => self.recent.looks.clear(),
-            // Other looks are of no interest.
+            Step::Access(access) if access.is_change() => self.recent.polls.clear(),
+            // Other polls are of no interest.
             Step::Access(_) => {}
         }
     }
@@ -320,22 +320,22 @@ impl<'a> Watch<'a> {
             // An atomic instruction takes what another one has seen.
             let behind = before.filter(|it| access.atomic.is_some() && it.has_spun());
             self.add(&access, behind);
-            return self.recent.looks.clear();
+            return self.recent.polls.clear();
         }
-        let mut looks = self.recent.look(&access);
-        looks.is_behind_change |= !looks.has_spun() && self.has_changed_before(&access);
+        let mut polls = self.recent.poll(&access);
+        polls.is_behind_change |= !polls.has_spun() && self.has_changed_before(&access);
         if access.is_change() {
             let by_another = before.filter(|it| it.has_spun() && it.code != access.code);
-            let behind = if looks.has_spun() { looks } else { by_another.unwrap_or(looks) };
+            let behind = if polls.has_spun() { polls } else { by_another.unwrap_or(polls) };
             // It comes again: it had changed nothing.
             if let Some(earlier) = behind.change.filter(|_| behind.has_spun()) {
                 self.take_back(earlier);
             }
-            looks.change = Some(self.changes.len());
+            polls.change = Some(self.changes.len());
             self.add(&access, Some(behind));
         }
-        if let Some(latest) = self.recent.looks.back_mut() {
-            *latest = looks;
+        if let Some(latest) = self.recent.polls.back_mut() {
+            *latest = polls;
         }
     }
 
@@ -353,7 +353,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn add(&mut self, access: &Accessed, behind: Option<Looks>) {
+    fn add(&mut self, access: &Accessed, behind: Option<Polls>) {
         let &Accessed { place, code, end: until, order, .. } = access;
         let (thread, next_order) = (self.thread, u64::MAX);
         self.changes.push(Change { order, next_order, thread, place, code, until, behind });

@@ -6,12 +6,10 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod agreement;
-mod cannot_run;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod confined;
 mod core_name;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod elsewhere;
+mod error;
 mod execution;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod filter;
@@ -25,12 +23,12 @@ mod list;
 mod stepping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod timing;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unsupported;
 
 pub use agreement::{Agreement, agreement};
-pub use cannot_run::{CannotRun, Fault};
 pub use core_name::core_name;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::{Timer, execute};
+pub use error::{BlockError, Fault};
 pub use execution::{COPIES, Cycles, Execution, FrontEnd, copies_of};
 pub use layout::{PAGE, PATTERN, STACK_POINTER, address_of};
 pub use list::{ListError, Listed, is_held_out, read_list};
@@ -38,3 +36,5 @@ pub use list::{ListError, Listed, is_held_out, read_list};
 pub use stepping::execute;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use timing::Timer;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use unsupported::{Timer, execute};

@@ -4,21 +4,20 @@
 //! cycle is. What cannot be measured stays that of the nearest model, and is said to.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod apart;
 mod assembly;
 mod bench;
 mod calibration;
-mod cannot;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod child;
 mod code;
 pub mod curve;
 mod disturbed;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod elsewhere;
+mod error;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod features;
 mod figure;
 mod forms;
+mod interference;
 mod measure;
 mod memory;
 mod model;
@@ -26,18 +25,19 @@ mod model;
 mod native;
 pub mod overlay;
 mod spread;
-mod surroundings;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unsupported;
 
 pub use bench::{Bench, Routine};
 pub use calibration::{Calibration, calibrate, calibrate_forms};
-pub use cannot::Cannot;
 pub use disturbed::Disturbed;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::Native;
+pub use error::CalibrateError;
 pub use figure::{Figure, FormFigure};
+pub use interference::{InterferenceProbe, InterferenceReading, ProbeRings, fitted};
 pub use memory::Memory;
 pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
 pub use spread::Spread;
-pub use surroundings::{Circles, Seen, Surroundings, fitted};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use unsupported::Native;

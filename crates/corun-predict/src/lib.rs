@@ -14,7 +14,7 @@ mod silent;
 
 pub use error::PredictError;
 pub use estimate::over;
-pub use native::{MeasureTrouble, Measured, measure};
+pub use native::{MeasureError, Measured, measure};
 pub use predict::{Job, MemoryOf, Progress, predict};
 pub use sampled::extrapolated;
 pub use sampling::Sampling;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use corun_calibrate::{Circles, Surroundings, fitted};
+use corun_calibrate::{InterferenceProbe, ProbeRings, fitted};
 use corun_files::Output;
 use corun_machine::Machine;
 use corun_measure::machine_summary;
@@ -20,8 +20,8 @@ use corun_record::{
 use corun_sim::{PageSize, SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
 use corun_trace::{
-    Chosen, Conducted, Ending, Found, Native, Part, Patience, Plan, Search, SystemCall, Target,
-    ThreadId, TraceError, Wish, conduct,
+    Chosen, Ending, Native, Part, Plan, PreRun, PreRunResult, SlowRunNotice, SystemCall, Target,
+    ThreadId, TraceError, TraceOutcome, TraceRequest, run_trace,
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -121,13 +121,13 @@ pub fn predict(
             thread: thread.0 as usize,
             ending: recorded.ending,
         };
-        let surroundings = surroundings(job, &mut caveats);
+        let interference = interference(job, &mut caveats);
         let is_virtual = job.machine.hypervisor.is_some();
-        let circles = surroundings.as_ref().map(Surroundings::circles);
-        match measure(subject, budget, surroundings, told, stop) {
+        let rings = interference.as_ref().map(InterferenceProbe::rings);
+        match measure(subject, budget, interference, told, stop) {
             Ok(Some(found)) => {
                 let fitted =
-                    circles.and_then(|circles| fitted(job.model, circles, &found.seen, is_virtual));
+                    rings.and_then(|rings| fitted(job.model, rings, &found.seen, is_virtual));
                 memory = fitted.unwrap_or_default();
                 measured = Some(found.runs);
             }
@@ -197,12 +197,12 @@ pub fn predict(
 }
 
 /// This machine's memory to look at, if the prediction is to be made with it; that it cannot be is a caveat.
-fn surroundings(job: &Job<'_>, caveats: &mut Vec<Caveat>) -> Option<Surroundings> {
+fn interference(job: &Job<'_>, caveats: &mut Vec<Caveat>) -> Option<InterferenceProbe> {
     if job.memory == MemoryOf::Model {
         return None;
     }
-    let made = match Circles::of(job.model) {
-        Some(circles) => Surroundings::new(circles).map_err(|error| error.to_string()),
+    let made = match ProbeRings::of(job.model) {
+        Some(rings) => InterferenceProbe::new(rings).map_err(|error| error.to_string()),
         None => Err("the model has no last level that cores share".to_owned()),
     };
     let told = |reason| {
@@ -234,26 +234,26 @@ impl Recorded {
         let file = place(job.keep.as_deref())?;
         let output = file.file().try_clone().map_err(|source| trail(file.target(), source))?;
         let mut found = None;
-        let search = job.sampling.search(job.from);
-        if search.is_needed() {
-            progress(if search.learns() { Progress::Learning } else { Progress::Counting });
-            let seen = searched(job, search, stop)?;
+        let pre_run = job.sampling.pre_run(job.from);
+        if pre_run.is_needed() {
+            progress(if pre_run.learns() { Progress::Learning } else { Progress::Counting });
+            let seen = pre_run_result(job, pre_run, stop)?;
             went_well(seen.traced.ending)?;
             found = Some(seen);
         }
         progress(Progress::Tracing(found.as_ref().map(|found| found.traced.instructions)));
         let plan = job.sampling.plan(found.as_ref());
         let before = found.map_or(0, |found| found.before);
-        let conducted = conducted(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
-        let (conducted, _) = conducted;
-        went_well(conducted.traced.ending)?;
+        let outcome = outcome(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
+        let (outcome, _) = outcome;
+        went_well(outcome.traced.ending)?;
         Ok(Self {
             file,
             plan,
-            ending: conducted.traced.ending,
+            ending: outcome.traced.ending,
             before,
-            instructions: conducted.traced.instructions.saturating_sub(before),
-            remarks: conducted.traced.remarks,
+            instructions: outcome.traced.instructions.saturating_sub(before),
+            remarks: outcome.traced.remarks,
         })
     }
 
@@ -271,8 +271,12 @@ impl Recorded {
     }
 }
 
-fn searched(job: &Job<'_>, search: Search, stop: &AtomicBool) -> Result<Found, PredictError> {
-    search.run(&job.target, job.tracer.tracer, stop).map_err(|error| {
+fn pre_run_result(
+    job: &Job<'_>,
+    pre_run: PreRun,
+    stop: &AtomicBool,
+) -> Result<PreRunResult, PredictError> {
+    pre_run.run(&job.target, job.tracer.tracer, stop).map_err(|error| {
         if let TraceError::NoCall { .. } = error {
             return PredictError::Trace(error);
         }
@@ -285,13 +289,13 @@ fn searched(job: &Job<'_>, search: Search, stop: &AtomicBool) -> Result<Found, P
     })
 }
 
-fn conducted(
+fn outcome(
     job: &Job<'_>,
     plan: Plan,
     output: File,
     stop: &AtomicBool,
-) -> Result<(Conducted, File), TraceError> {
-    let wish = Wish {
+) -> Result<(TraceOutcome, File), TraceError> {
+    let request = TraceRequest {
         target: job.target.clone(),
         part: Part::Of(plan),
         from: None,
@@ -299,12 +303,12 @@ fn conducted(
         runs_again: false,
         compares_output: false,
         options: Options::default(),
-        patience: Patience::default(),
+        slow_run: SlowRunNotice::default(),
     };
     let silence = Silence::begin();
-    let conducted = conduct(&wish, &job.tracer, output, stop);
+    let outcome = run_trace(&request, &job.tracer, output, stop);
     drop(silence);
-    conducted
+    outcome
 }
 
 fn went_well(ending: Ending) -> Result<(), PredictError> {
@@ -379,7 +383,7 @@ impl Said<'_> {
                 begin: window.begin,
                 instructions: window.noticed.instructions,
                 cycles: window.cycles,
-                stands_for: window.stands_for.map(|it| it.all),
+                weight: window.stands_for.map(|it| it.all),
             })
             .collect()
     }
@@ -505,7 +509,7 @@ impl Said<'_> {
                 ),
             ));
         }
-        if let Plan::StandIns { windows, .. } = self.recorded.plan.rest().0
+        if let Plan::SimulationPoints { windows, .. } = self.recorded.plan.rest().0
             && (self.simulated.windows.len() < windows.len()
                 || self.simulated.windows.iter().any(|window| window.stands_for.is_none()))
         {
@@ -561,7 +565,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
             ),
         ));
     }
-    let crowded = runs.iter().filter_map(|run| run.crowded).fold(0.0, f64::max);
+    let share = runs.iter().filter_map(|run| run.contention_share).fold(0.0, f64::max);
     if !runs.iter().all(MeasuredRun::had_its_core) {
         caveats.push(Caveat::new(
             "shared-core",
@@ -569,7 +573,7 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
                 "Somebody else, such as a sibling that the virtual machine hides, took slots of the core in up \
                  to {:.0} % of the probes of a run that counts: alone the program takes less than what was \
                  measured.",
-                100.0 * crowded
+                100.0 * share
             ),
         ));
     }

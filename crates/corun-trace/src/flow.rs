@@ -38,7 +38,7 @@ impl Exit {
                 let branch = BranchKind::of(&decoded);
                 (branch, leads(&decoded, branch))
             }
-            Code::Told(told) => {
+            Code::ChampSim(told) => {
                 let last = told.last();
                 let goes_on = length > 0 && last.is_some_and(|last| !last.branch);
                 let leads = if goes_on { Leads::Next } else { Leads::Anywhere };

@@ -8,7 +8,7 @@
 //! known of whole windows only, since pieces of one are alike. Few pieces teach nothing; then their mean rate
 //! stands for the run, a ratio estimate (Cochran, 6.4).
 
-mod prices;
+mod coefficients;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use corun_sim::SimulatedWindow;
 use corun_stats::student_t;
 
 use crate::estimate::LEVEL;
-use prices::Prices;
+use coefficients::Coefficients;
 use run::{Run, instructions, variance};
 
 /// Cycles of a run of `total` instructions from its windows; none without windows.
@@ -28,9 +28,9 @@ use run::{Run, instructions, variance};
 /// better than those by chance that the interval is made for.
 pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate> {
     let run = Run::of(windows, total)?;
-    let prices = Prices::learned(&run)
+    let prices = Coefficients::learned(&run)
         .filter(|prices| windows.iter().all(|window| prices.of(&window.with_warm_up) > 0.0))
-        .unwrap_or_else(|| Prices::of_instructions(run.mean(|it| it.cycles as f64), windows));
+        .unwrap_or_else(|| Coefficients::of_instructions(run.mean(|it| it.cycles as f64), windows));
     let expected = |it: &SimulatedWindow| prices.of(&it.noticed);
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
     let priced: f64 = windows.iter().map(|window| prices.of(&window.with_warm_up)).sum();

@@ -127,16 +127,16 @@ fn windows_that_leave_nothing_out_have_no_width() {
     assert_eq!((found.value, found.low, found.high), (300.0, 300.0, 300.0));
 }
 
-/// A run of stretches of 1000 instructions, in some of which branches are mispredicted or lines come from
+/// A run of intervals of 1000 instructions, in some of which branches are mispredicted or lines come from
 /// memory, in bursts; and the cycles of each, with something that nothing explains.
 struct Population {
-    stretches: Vec<(EventCounts, f64)>,
+    intervals: Vec<(EventCounts, f64)>,
 }
 
 impl Population {
     fn of(chance: &mut StdRng, count: usize) -> Self {
         let mut burst = 0_u64;
-        let mut stretch = || {
+        let mut interval = || {
             if chance.random_bool(0.02) {
                 burst = chance.random_range(0..60);
             }
@@ -153,23 +153,23 @@ impl Population {
                 + unexplained;
             (noticed, cycles)
         };
-        Self { stretches: (0..count).map(|_| stretch()).collect() }
+        Self { intervals: (0..count).map(|_| interval()).collect() }
     }
 
     fn cycles(&self) -> f64 {
-        self.stretches.iter().map(|(_, cycles)| cycles).sum()
+        self.intervals.iter().map(|(_, cycles)| cycles).sum()
     }
 
     fn instructions(&self) -> u64 {
-        1000 * self.stretches.len() as u64
+        1000 * self.intervals.len() as u64
     }
 
-    /// One stretch of every `part`, by chance, behind up to so many that are recorded.
+    /// One interval of every `part`, by chance, behind up to so many that are recorded.
     fn windows(&self, chance: &mut StdRng, part: usize, recorded: usize) -> Vec<SimulatedWindow> {
-        let window = |stretches: &[(EventCounts, f64)]| {
+        let window = |intervals: &[(EventCounts, f64)]| {
             let at = chance.random_range(recorded - 1..part);
-            let (noticed, cycles) = stretches[at];
-            let all = stretches[at + 1 - recorded..=at].iter();
+            let (noticed, cycles) = intervals[at];
+            let all = intervals[at + 1 - recorded..=at].iter();
             let cycles = cycles.round() as u64;
             SimulatedWindow {
                 begin: 0,
@@ -180,7 +180,7 @@ impl Population {
                 stands_for: None,
             }
         };
-        self.stretches.chunks_exact(part).map(window).collect()
+        self.intervals.chunks_exact(part).map(window).collect()
     }
 }
 
@@ -208,7 +208,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     }
 }
 
-/// Ten windows of forty stretches each, behind warm-ups of two hundred; how often the interval holds the truth, and
+/// Ten windows of forty intervals each, behind warm-ups of two hundred; how often the interval holds the truth, and
 /// how far the estimate and the mean rate of the windows are off, as shares.
 #[test]
 fn long_windows_teach_in_pieces() {
@@ -217,12 +217,12 @@ fn long_windows_teach_in_pieces() {
     const TRIES: u32 = 200;
     for _ in 0..TRIES {
         let population = Population::of(&mut chance, 4000);
-        let window = |stretches: &[(EventCounts, f64)]| {
+        let window = |intervals: &[(EventCounts, f64)]| {
             let begin = chance.random_range(200..360);
-            let all = |stretches: &[(EventCounts, f64)]| {
-                stretches.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
+            let all = |intervals: &[(EventCounts, f64)]| {
+                intervals.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
             };
-            let own = &stretches[begin..begin + 40];
+            let own = &intervals[begin..begin + 40];
             let piece =
                 |&(noticed, cycles): &(EventCounts, f64)| Piece { cycles: cycles as u64, noticed };
             let pieces: Vec<Piece> = own.iter().map(piece).collect();
@@ -230,13 +230,13 @@ fn long_windows_teach_in_pieces() {
                 begin: 0,
                 cycles: pieces.iter().map(|piece| piece.cycles).sum(),
                 noticed: all(own),
-                with_warm_up: all(&stretches[begin - 200..begin + 40]),
+                with_warm_up: all(&intervals[begin - 200..begin + 40]),
                 pieces,
                 stands_for: None,
             }
         };
         let windows: Vec<SimulatedWindow> =
-            population.stretches.chunks_exact(400).map(window).collect();
+            population.intervals.chunks_exact(400).map(window).collect();
         let found = extrapolated(&windows, population.instructions()).unwrap();
         let truth = population.cycles();
         held += u32::from((found.low..=found.high).contains(&truth));
@@ -249,7 +249,7 @@ fn long_windows_teach_in_pieces() {
 }
 
 /// Kinds of work of unequal shares, in each of which something else costs cycles besides; of each a window of forty
-/// stretches by chance, and all is recorded. How often the interval holds the truth.
+/// intervals by chance, and all is recorded. How often the interval holds the truth.
 #[test]
 fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
     const TRIES: u32 = 200;
@@ -259,22 +259,22 @@ fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
         for _ in 0..TRIES {
             let mut truth = 0.0;
             let mut kind = |share: usize| {
-                let stretches = Population::of(&mut chance, 40 * share).stretches;
+                let intervals = Population::of(&mut chance, 40 * share).intervals;
                 let besides = chance.random_range(0.0..100.0);
                 let cycles = |it: &(EventCounts, f64)| it.1 + besides;
-                truth += stretches.iter().map(cycles).sum::<f64>();
-                let noticed = |stretches: &[(EventCounts, f64)]| {
-                    stretches.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
+                truth += intervals.iter().map(cycles).sum::<f64>();
+                let noticed = |intervals: &[(EventCounts, f64)]| {
+                    intervals.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
                 };
                 let begin = 40 * chance.random_range(0..share);
-                let own = &stretches[begin..begin + 40];
+                let own = &intervals[begin..begin + 40];
                 let piece = |it| Piece { cycles: cycles(it) as u64, noticed: it.0 };
                 let pieces: Vec<Piece> = own.iter().map(piece).collect();
                 SimulatedWindow {
                     begin: 0,
                     cycles: pieces.iter().map(|piece| piece.cycles).sum(),
                     noticed: noticed(own),
-                    with_warm_up: noticed(&stretches),
+                    with_warm_up: noticed(&intervals),
                     pieces,
                     stands_for: Some(StandsFor {
                         own: 40_000,
@@ -347,7 +347,7 @@ fn nothing_saves_time() {
         }
     };
     let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
-    let prices = Prices::learned(&Run::of(&windows, 1_000_000).unwrap()).unwrap();
+    let prices = Coefficients::learned(&Run::of(&windows, 1_000_000).unwrap()).unwrap();
     assert!(prices.each.iter().all(|price| *price >= 0.0), "{prices:?}");
     assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
 }
@@ -375,7 +375,7 @@ fn prices_are_those_of_what_windows_stand_for() {
     };
     let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
     let total = stood_for(&windows).unwrap() as u64;
-    let prices = Prices::learned(&Run::of(&windows, total).unwrap()).unwrap();
+    let prices = Coefficients::learned(&Run::of(&windows, total).unwrap()).unwrap();
     assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
 }
 

@@ -3,7 +3,7 @@
 use super::error::{Defect, Found};
 use super::varint::{Cursor, fold, put, unfold};
 use super::{MOST_INSTRUCTIONS, MOST_OPERANDS};
-use crate::{Block, Code, Direction, Form, Instruction, MemoryOperand, Told};
+use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand};
 
 /// Instead of a number of instructions: a block without bytes; the number follows.
 const TOLD: u64 = 0;
@@ -83,7 +83,7 @@ pub(super) fn is_sound(block: &Block) -> bool {
     let operands: usize = block.instructions.iter().map(|one| usize::from(one.operands)).sum();
     let is_described = match &block.code {
         Code::Bytes(code) => code.len() == bytes,
-        Code::Told(told) => {
+        Code::ChampSim(told) => {
             told.len() == block.instructions.len()
                 && told.iter().zip(&block.instructions).all(|(told, one)| told.is_of(one))
         }
@@ -124,7 +124,7 @@ impl BlockWriter {
         }
         match &block.code {
             Code::Bytes(bytes) => out.extend_from_slice(bytes),
-            Code::Told(told) => out.extend(told.iter().flat_map(|told| told.to_bytes())),
+            Code::ChampSim(told) => out.extend(told.iter().flat_map(|told| told.to_bytes())),
         }
         self.next_address = block.end();
         self.count += 1;
@@ -203,7 +203,7 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
     }
     let operands = (0..total).map(|_| read_operand(content, cursor)).collect::<Result<_, _>>()?;
     let code = if is_told {
-        Code::Told(read_told(content, cursor, &instructions)?)
+        Code::ChampSim(read_told(content, cursor, &instructions)?)
     } else {
         let code = cursor.split(bytes, "the bytes of a block")?;
         Code::Bytes(content[code.at..code.end].to_owned())
@@ -215,13 +215,13 @@ fn read_told(
     content: &[u8],
     cursor: &mut Cursor,
     instructions: &[Instruction],
-) -> Result<Vec<Told>, Defect> {
-    let size = (instructions.len() * Told::SIZE) as u64;
+) -> Result<Vec<ChampSimInstruction>, Defect> {
+    let size = (instructions.len() * ChampSimInstruction::SIZE) as u64;
     let part = cursor.split(size, "what is told of a block's instructions")?;
     let (chunks, _) = content[part.at..part.end].as_chunks();
-    let told = chunks.iter().zip(instructions).zip((part.at..).step_by(Told::SIZE));
+    let told = chunks.iter().zip(instructions).zip((part.at..).step_by(ChampSimInstruction::SIZE));
     told.map(|((bytes, instruction), at)| {
-        let told = Told::from_bytes(*bytes).filter(|told| told.is_of(instruction));
+        let told = ChampSimInstruction::from_bytes(*bytes).filter(|told| told.is_of(instruction));
         told.ok_or(Defect {
             at,
             expected: "registers, a branch and a place for each operand",

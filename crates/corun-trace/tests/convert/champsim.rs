@@ -4,7 +4,8 @@ use corun_trace::convert::Foreign;
 use corun_trace::convert::champsim::{ImportError, Imported, import};
 use corun_trace::format::check;
 use corun_trace::{
-    BranchKind, Code, Direction, Marker, Recording, ThreadId, Told, disassemble, summary,
+    BranchKind, ChampSimInstruction, Code, Direction, Marker, Recording, ThreadId, disassemble,
+    summary,
 };
 use proptest::prelude::*;
 
@@ -42,7 +43,7 @@ fn read(file: &[u8]) -> Vec<Read> {
 }
 
 fn kind(record: &Read) -> Option<BranchKind> {
-    let mut told = Told::default();
+    let mut told = ChampSimInstruction::default();
     told.writes[..record.writes.len()].copy_from_slice(&record.writes);
     told.reads[..record.reads.len()].copy_from_slice(&record.reads);
     told.branch_kind()
@@ -187,7 +188,7 @@ fn an_import_keeps_what_champsim_can_tell() {
     let first = &recording.blocks[0];
     let lengths: Vec<_> = first.instructions.iter().map(|instruction| instruction.length).collect();
     assert_eq!(lengths, [5, 2, 0], "the length of a call cannot be told");
-    let Code::Told(told) = &first.code else { panic!("{:?}", first.code) };
+    let Code::ChampSim(told) = &first.code else { panic!("{:?}", first.code) };
     assert_eq!(told[2].branch_kind(), Some(BranchKind::Call));
     assert_eq!(exported_again(&recording), file);
 }

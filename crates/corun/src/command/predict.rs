@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     if standard_input_is_used_up()
-        && (sampling.search(arguments.from_call).is_needed() || !arguments.no_measure)
+        && (sampling.pre_run(arguments.from_call).is_needed() || !arguments.no_measure)
     {
         if arguments.from_call.is_some() {
             return Err(Problem::usage(

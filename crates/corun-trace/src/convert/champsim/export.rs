@@ -7,7 +7,7 @@ use iced_x86::InstructionInfoFactory;
 use super::record::Record;
 use super::registers::Registers;
 use crate::convert::{Encode, Execution, ExportError, Exported, decoded};
-use crate::{Access, Block, BranchKind, Code, Direction, Told, accesses};
+use crate::{Access, Block, BranchKind, ChampSimInstruction, Code, Direction, accesses};
 
 /// Writes records.
 pub(in crate::convert) struct Records<W: Write> {
@@ -113,7 +113,7 @@ fn templates(block: &Block, factory: &mut InstructionInfoFactory) -> Box<[Templa
             let from_code = |decoded| Template::from_code(&decoded, factory);
             self::decoded(block.address, bytes).map(from_code).collect()
         }
-        Code::Told(told) => told
+        Code::ChampSim(told) => told
             .iter()
             .zip(block.addresses())
             .map(|(told, ip)| Template::from_told(told, ip))
@@ -130,7 +130,7 @@ impl Template {
         Self { record, kind, registers_left_out: left_out, places: None }
     }
 
-    fn from_told(told: &Told, ip: u64) -> Self {
+    fn from_told(told: &ChampSimInstruction, ip: u64) -> Self {
         let record = Record {
             ip,
             is_branch: told.branch.into(),

@@ -13,8 +13,8 @@ use corun_record::{Actionable, Exit};
 use super::record::{Record, SIZE};
 use crate::format::{Closing, Opening, Options, Writer};
 use crate::{
-    Block, BlockId, Code, Direction, Form, Instruction, Marker, MemoryOperand, OrderedMarker, Sink,
-    SinkError, ThreadId, Told,
+    Block, BlockId, ChampSimInstruction, Code, Direction, Form, Instruction, Marker, MemoryOperand,
+    OrderedMarker, Sink, SinkError, ThreadId,
 };
 
 /// Longest block, in instructions. The more, the more blocks differ only in which of their instructions
@@ -192,7 +192,7 @@ struct Straight<'s> {
     thread: ThreadId,
     known: HashMap<Block, BlockId>,
     address: u64,
-    told: Vec<Told>,
+    told: Vec<ChampSimInstruction>,
     instructions: Vec<Instruction>,
     operands: Vec<MemoryOperand>,
     values: Vec<u64>,
@@ -240,7 +240,7 @@ impl<'s> Straight<'s> {
         let executed = self.told.len() as u32;
         let block = Block {
             address: self.address,
-            code: Code::Told(take(&mut self.told)),
+            code: Code::ChampSim(take(&mut self.told)),
             instructions: take(&mut self.instructions),
             operands: take(&mut self.operands),
         };
@@ -258,10 +258,10 @@ impl<'s> Straight<'s> {
     }
 }
 
-fn told(record: &Record) -> Told {
+fn told(record: &Record) -> ChampSimInstruction {
     let addresses = record.loads.iter().chain(&record.stores);
     let places = addresses.zip(0..).filter(|(address, _)| **address != 0);
-    Told {
+    ChampSimInstruction {
         writes: record.writes,
         reads: record.reads,
         branch: record.is_branch == 1,

@@ -11,8 +11,8 @@ use corun_record::{Actionable, Exit};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Conducted, Ending, FromCall, Part, Patience, Plan, Samples, SystemCall, Target, TraceError,
-    Wish, choose_for, conduct,
+    Ending, FromCall, Part, Plan, Samples, SlowRunNotice, SystemCall, Target, TraceError,
+    TraceOutcome, TraceRequest, choose_for, run_trace,
 };
 
 use super::Place;
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
         ));
     }
-    let wish = Wish {
+    let request = TraceRequest {
         target,
         part: arguments.part(),
         from: arguments.from(),
@@ -104,19 +104,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         runs_again: !arguments.once && !is_pipe,
         compares_output: arguments.output != Path::new("-"),
         options: Options { level: arguments.level, ..Options::default() },
-        patience: Patience { say, ..Patience::default() },
+        slow_run: SlowRunNotice { say, ..SlowRunNotice::default() },
     };
     if let Some(warning) = &chosen.warning {
         say(warning);
     }
     let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
-    let wish = wish.settled(&chosen, &stop)?;
+    let request = request.settled(&chosen, &stop)?;
     let place = Place::open(&arguments.output)?;
     let output = Counted { output: place.writer()?, bytes: 0 };
     arguments.say(&chosen.reason);
-    let (conducted, counted) = match conduct(&wish, &chosen, output, &stop) {
-        Ok(conducted) => conducted,
+    let (outcome, counted) = match run_trace(&request, &chosen, output, &stop) {
+        Ok(outcome) => outcome,
         Err(error @ (TraceError::Sink(_) | TraceError::Failed { .. })) => {
             let kept = place.keep_part(&error.to_string());
             let next_step = error.next_step();
@@ -125,19 +125,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(error) => return Err(error.into()),
     };
     place.finish()?;
-    arguments.say(&summary(&conducted, counted.bytes, &arguments.output));
+    arguments.say(&summary(&outcome, counted.bytes, &arguments.output));
     if is_pipe {
         arguments.say("Not timed without a tracer, since standard input can be read only once.");
     }
-    for remark in &conducted.traced.remarks {
+    for remark in &outcome.traced.remarks {
         // That the trace may be wrong is said to everybody.
-        if conducted.doubts.contains(remark) {
+        if outcome.doubts.contains(remark) {
             say(remark);
         } else {
             arguments.say(remark);
         }
     }
-    let interrupted = conducted.traced.ending == Ending::Interrupted;
+    let interrupted = outcome.traced.ending == Ending::Interrupted;
     Ok(code(if interrupted { Exit::Interrupted } else { Exit::Done }))
 }
 
@@ -165,8 +165,8 @@ impl Arguments {
 }
 
 /// What was done, for people.
-fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
-    let Conducted { traced, recorded, threads, took, native, .. } = conducted;
+fn summary(outcome: &TraceOutcome, bytes: u64, output: &Path) -> String {
+    let TraceOutcome { traced, recorded, threads, took, native, .. } = outcome;
     let seconds = took.as_secs_f64();
     let of_all = match traced.instructions {
         all if all == *recorded => String::new(),

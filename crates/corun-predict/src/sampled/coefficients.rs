@@ -16,7 +16,7 @@ const WEAKEST: f64 = 1e-9;
 
 /// Cycles of an instruction, a misprediction, a miss, ...
 #[derive(Debug)]
-pub(super) struct Prices {
+pub(super) struct Coefficients {
     pub(super) each: DVector<f64>,
     /// By how many the prices, which fit the windows, make their residuals too small.
     pub(super) freedom_lost: usize,
@@ -24,7 +24,7 @@ pub(super) struct Prices {
     tells: Option<[bool; FIGURES]>,
 }
 
-impl Prices {
+impl Coefficients {
     /// Those that fit the windows best (least squares, each window as often as it counts) of those with which nothing
     /// saves time; none if there are too few windows to tell, or nothing else was recorded.
     ///

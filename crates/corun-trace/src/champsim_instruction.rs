@@ -9,7 +9,7 @@ use crate::{BranchKind, Instruction};
 
 /// What a ChampSim trace tells of an instruction. Registers are its numbers, 0 is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Told {
+pub struct ChampSimInstruction {
     /// Registers written.
     pub writes: [u8; 2],
     /// Registers read.
@@ -23,7 +23,7 @@ pub struct Told {
     pub places: u8,
 }
 
-impl Told {
+impl ChampSimInstruction {
     /// The stack pointer.
     pub const STACK_POINTER: u8 = 6;
     /// The flags.
@@ -77,7 +77,7 @@ impl Told {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for ChampSimInstruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "(no code)")?;
         for (what, registers) in [(" writes", &self.writes[..]), (" reads", &self.reads)] {

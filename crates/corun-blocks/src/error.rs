@@ -7,7 +7,7 @@ use corun_trace::NotCode;
 
 /// Why a block was not executed to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum CannotRun {
+pub enum BlockError {
     /// Its bytes are no code.
     #[error(transparent)]
     NotCode(#[from] NotCode),
@@ -131,7 +131,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl Actionable for CannotRun {
+impl Actionable for BlockError {
     fn exit(&self) -> Exit {
         match self {
             Self::Host { source, .. } => match source.kind() {

@@ -6,7 +6,7 @@ use corun_record::{Actionable, Exit};
 
 /// Why a measurement was not made.
 #[derive(Debug, thiserror::Error)]
-pub enum Cannot {
+pub enum CalibrateError {
     /// Timed code is machine code of x86-64 that is run on Linux.
     #[error("expected a core of x86-64 under Linux, found {found}")]
     OtherMachine {
@@ -48,7 +48,7 @@ pub enum Cannot {
     Interrupted,
 }
 
-impl Actionable for Cannot {
+impl Actionable for CalibrateError {
     fn exit(&self) -> Exit {
         match self {
             Self::OtherMachine { .. } => Exit::NotPossible,

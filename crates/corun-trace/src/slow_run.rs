@@ -14,21 +14,21 @@ const NEXT: u32 = 4;
 
 /// When it is said that a traced run takes long, and by what.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct SlowRunNotice {
     /// A run that takes less is not long, whatever it takes alone.
     pub first: Duration,
     /// Says it, a sentence or more; called from another thread.
     pub say: fn(&str),
 }
 
-impl Default for Patience {
+impl Default for SlowRunNotice {
     /// After a minute, said to nobody.
     fn default() -> Self {
         Self { first: Duration::from_secs(60), say: |_| {} }
     }
 }
 
-impl Patience {
+impl SlowRunNotice {
     /// Does this, which is a run under the tracer, and says as often as it takes long that it does.
     pub(crate) fn during<Result>(
         &self,
@@ -111,9 +111,9 @@ mod tests {
     #[test]
     fn a_run_is_too_long_by_the_tracers_slowdown_beside_a_floor() {
         let Ok(chosen) = crate::choose(Some("ptrace")) else { return };
-        let patience = Patience::default();
+        let slow_run = SlowRunNotice::default();
         let is_over = |took, alone| {
-            patience.is_over(chosen.tracer, Duration::from_secs(took), Duration::from_millis(alone))
+            slow_run.is_over(chosen.tracer, Duration::from_secs(took), Duration::from_millis(alone))
         };
         assert!(!is_over(59, 0) && is_over(61, 0));
         assert!(!is_over(300, 1) && is_over(311, 1));

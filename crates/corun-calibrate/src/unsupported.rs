@@ -1,6 +1,6 @@
 //! Machines on which no code is timed.
 
-use crate::{Bench, Cannot, Disturbed, Routine, Spread};
+use crate::{Bench, CalibrateError, Disturbed, Routine, Spread};
 
 /// A bench that there is not.
 #[derive(Debug)]
@@ -11,9 +11,9 @@ impl Native {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_cpu: u32, _samples: usize) -> Result<Self, Cannot> {
+    pub fn new(_cpu: u32, _samples: usize) -> Result<Self, CalibrateError> {
         let found = format!("{} under {}", std::env::consts::ARCH, std::env::consts::OS);
-        Err(Cannot::OtherMachine { found })
+        Err(CalibrateError::OtherMachine { found })
     }
 
     /// What was disturbed: nothing.
@@ -23,8 +23,8 @@ impl Native {
 }
 
 impl Bench for Native {
-    fn time(&mut self, _routine: &Routine) -> Result<Spread, Cannot> {
-        Err(Self::new(0, 0).map_or_else(|error| error, |_| Cannot::Interrupted))
+    fn time(&mut self, _routine: &Routine) -> Result<Spread, CalibrateError> {
+        Err(Self::new(0, 0).map_or_else(|error| error, |_| CalibrateError::Interrupted))
     }
 
     fn knows(&self, _instruction: &iced_x86::Instruction) -> bool {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
 use crate::output::{Watch, Written};
-use crate::patience::Patience;
+use crate::slow_run::SlowRunNotice;
 use crate::{
     Block, BlockId, Chosen, Ending, Native, OrderedMarker, Plan, Profile, Sink, SinkError,
     SystemCall, Target, ThreadId, TraceError, Traced, Tracer, origin, others,
@@ -18,7 +18,7 @@ use crate::{
 
 /// What to trace, and how.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct TraceRequest {
     /// The program.
     pub target: Target,
     /// The part of its run.
@@ -36,7 +36,7 @@ pub struct Wish {
     /// How the trace is written.
     pub options: Options,
     /// When it is said that a run takes long, and by what.
-    pub patience: Patience,
+    pub slow_run: SlowRunNotice,
 }
 
 /// The part of a run that is recorded.
@@ -44,7 +44,7 @@ pub struct Wish {
 pub enum Part {
     /// What is known already.
     Of(Plan),
-    /// Stretches of the run, which is seen once before it is recorded.
+    /// Intervals of the run, which is seen once before it is recorded.
     Samples(Samples),
 }
 
@@ -57,7 +57,7 @@ pub struct FromCall {
     pub warm_up: u64,
 }
 
-/// Stretches of a run that is not known yet.
+/// Intervals of a run that is not known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Samples {
     /// How many.
@@ -72,8 +72,8 @@ pub struct Samples {
 
 /// What a run before the recorded one is to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Search {
-    /// Where stretches lie, if any are wanted.
+pub struct PreRun {
+    /// Where intervals lie, if any are wanted.
     pub samples: Option<Samples>,
     /// Where the run begins to count.
     pub from: Option<FromCall>,
@@ -81,20 +81,20 @@ pub struct Search {
 
 /// What a run before the recorded one has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PreRunResult {
     /// Instructions before what counts.
     pub before: u64,
     /// How many of them are to be recorded.
     pub warm_up: u64,
     /// Instructions of what counts.
     pub total: u64,
-    /// The stretches that were wanted, counted from where the run begins to count.
+    /// The intervals that were wanted, counted from where the run begins to count.
     pub samples: Option<Plan>,
     /// What the tracer counted.
     pub traced: Traced,
 }
 
-impl Search {
+impl PreRun {
     /// Whether there is anything to find.
     pub fn is_needed(&self) -> bool {
         self.samples.is_some() || self.from.is_some()
@@ -114,7 +114,7 @@ impl Search {
         target: &Target,
         tracer: &dyn Tracer,
         stop: &AtomicBool,
-    ) -> Result<Found, TraceError> {
+    ) -> Result<PreRunResult, TraceError> {
         let call = self.from.map(|from| from.call);
         let length = self.samples.map_or(u64::MAX, |samples| samples.length);
         let mut profile = Profile::new(length, call);
@@ -138,23 +138,23 @@ impl Search {
             }
         });
         let warm_up = self.from.map_or(0, |from| from.warm_up);
-        Ok(Found { before, warm_up, total, samples, traced })
+        Ok(PreRunResult { before, warm_up, total, samples, traced })
     }
 }
 
-impl Found {
+impl PreRunResult {
     /// This plan, of what counts.
     pub fn behind(&self, plan: Plan) -> Plan {
         match self.before {
             0 => plan,
-            skip => Plan::Behind { skip, warm_up: self.warm_up, rest: Box::new(plan) },
+            skip => Plan::After { skip, warm_up: self.warm_up, rest: Box::new(plan) },
         }
     }
 }
 
 /// What came of it.
 #[derive(Debug, Clone)]
-pub struct Conducted {
+pub struct TraceOutcome {
     /// What the tracer counted, and how the program ended.
     pub traced: Traced,
     /// Instructions written.
@@ -175,15 +175,15 @@ pub struct Conducted {
 /// # Errors
 /// If the program cannot be run, the tracer fails or the output takes no more. What was written up to
 /// then can be read, and says so.
-pub fn conduct<W: Write + Send + 'static>(
-    wish: &Wish,
+pub fn run_trace<W: Write + Send + 'static>(
+    request: &TraceRequest,
     chosen: &Chosen<'_>,
     output: W,
     stop: &AtomicBool,
-) -> Result<(Conducted, W), TraceError> {
-    let plan = wish.plan(chosen, stop)?;
+) -> Result<(TraceOutcome, W), TraceError> {
+    let plan = request.plan(chosen, stop)?;
     let opening = Opening {
-        command: wish.target.command(),
+        command: request.target.command(),
         environment: origin::environment(),
         tracer: TracerName {
             name: chosen.tracer.name().to_owned(),
@@ -196,14 +196,14 @@ pub fn conduct<W: Write + Send + 'static>(
         plan: plan.clone(),
         remarks: chosen.warning.iter().cloned().collect(),
     };
-    let mut writer = Writer::new(output, &opening, wish.options)?;
+    let mut writer = Writer::new(output, &opening, request.options)?;
     let begun = Instant::now();
     let mut sink =
-        Filter { inner: &mut writer, wanted: &wish.threads, threads: Vec::new(), recorded: 0 };
-    let watch = (wish.runs_again && wish.compares_output).then(Watch::begin).flatten();
-    let traced = wish
-        .patience
-        .during(chosen.tracer, || chosen.tracer.trace(&wish.target, plan, &mut sink, stop));
+        Filter { inner: &mut writer, wanted: &request.threads, threads: Vec::new(), recorded: 0 };
+    let watch = (request.runs_again && request.compares_output).then(Watch::begin).flatten();
+    let traced = request
+        .slow_run
+        .during(chosen.tracer, || chosen.tracer.trace(&request.target, plan, &mut sink, stop));
     let took = begun.elapsed();
     let written = watch.and_then(Watch::end);
     let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
@@ -216,8 +216,8 @@ pub fn conduct<W: Write + Send + 'static>(
             return Err(error);
         }
     };
-    traced.remarks.extend(wish.missing_threads(begun_threads));
-    let run = wish.native(&traced, stop, written.is_some()).unwrap_or_else(|error| {
+    traced.remarks.extend(request.missing_threads(begun_threads));
+    let run = request.native(&traced, stop, written.is_some()).unwrap_or_else(|error| {
         traced.remarks.push(format!("Not timed without a tracer: {error}."));
         None
     });
@@ -234,12 +234,12 @@ pub fn conduct<W: Write + Send + 'static>(
         None => ended_in_doubt(chosen.tracer, &traced),
     }
     .into_iter()
-    .chain(native.as_ref().and_then(|native| took_long(wish, chosen.tracer, took, native)))
+    .chain(native.as_ref().and_then(|native| took_long(request, chosen.tracer, took, native)))
     .collect();
     traced.remarks.extend(doubts.iter().cloned());
     let closing = Closing { native: comparable, ..Closing::from(&traced) };
     let output = writer.finish(closing)?;
-    Ok((Conducted { traced, recorded, threads, took, native, doubts }, output))
+    Ok((TraceOutcome { traced, recorded, threads, took, native, doubts }, output))
 }
 
 /// A program that ends otherwise when it is traced is not the one that is at fault.
@@ -281,9 +281,14 @@ fn ended_in_doubt(tracer: &dyn Tracer, traced: &Traced) -> Option<String> {
 }
 
 /// Under a tracer, threads may wait for each other as they do not alone.
-fn took_long(wish: &Wish, tracer: &dyn Tracer, took: Duration, native: &Native) -> Option<String> {
+fn took_long(
+    request: &TraceRequest,
+    tracer: &dyn Tracer,
+    took: Duration,
+    native: &Native,
+) -> Option<String> {
     let alone = Duration::from_secs_f64(native.wall_s);
-    wish.patience.is_over(tracer, took, alone).then(|| {
+    request.slow_run.is_over(tracer, took, alone).then(|| {
         format!(
             "The traced run took {:.0} s, {:.0} times as long as without a tracer; {} makes programs up to {} times \
              slower. That is as it should be if the program waited for input; if not, the trace may show waiting that \
@@ -302,11 +307,11 @@ fn another(tracer: &dyn Tracer) -> String {
     format!("Perhaps {name} does not bear this program: try {others}.")
 }
 
-impl Wish {
+impl TraceRequest {
     /// The same with what a run before finds, if one is needed for that.
     ///
     /// # Errors
-    /// As [`Search::run`].
+    /// As [`PreRun::run`].
     pub fn settled(self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Self, TraceError> {
         let part = Part::Of(self.plan(chosen, stop)?);
         Ok(Self { part, from: None, ..self })
@@ -317,12 +322,12 @@ impl Wish {
             Part::Of(plan) => (Some(plan), None),
             Part::Samples(samples) => (None, Some(*samples)),
         };
-        let search = Search { samples, from: self.from };
-        if !search.is_needed() {
+        let pre_run = PreRun { samples, from: self.from };
+        if !pre_run.is_needed() {
             return Ok(known.cloned().unwrap_or_default());
         }
-        let run = || search.run(&self.target, chosen.tracer, stop);
-        let found = self.patience.during(chosen.tracer, run)?;
+        let run = || pre_run.run(&self.target, chosen.tracer, stop);
+        let found = self.slow_run.during(chosen.tracer, run)?;
         let plan = found.samples.as_ref().or(known).cloned().unwrap_or_default();
         Ok(found.behind(plan))
     }

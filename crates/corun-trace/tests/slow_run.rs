@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use corun_trace::format::Options;
-use corun_trace::{Ending, Part, Patience, Plan, Target, Wish, choose, conduct};
+use corun_trace::{Ending, Part, Plan, SlowRunNotice, Target, TraceRequest, choose, run_trace};
 
 /// What the program waits for.
 static PIPE: OnceLock<PathBuf> = OnceLock::new();
@@ -35,7 +35,7 @@ fn a_program_that_takes_long_is_said_to_while_it_runs() {
     let pipe = PIPE.get_or_init(|| folder.path().join("pipe"));
     assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
     let script = format!("read line < {}; [ $line = on ] && exit 5", pipe.display());
-    let wish = Wish {
+    let request = TraceRequest {
         target: Target { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] },
         part: Part::Of(Plan::Window { skip: 0, length: Some(100) }),
         from: None,
@@ -43,8 +43,8 @@ fn a_program_that_takes_long_is_said_to_while_it_runs() {
         runs_again: false,
         compares_output: false,
         options: Options::default(),
-        patience: Patience { first: Duration::from_millis(1), say: let_it_go_on },
+        slow_run: SlowRunNotice { first: Duration::from_millis(1), say: let_it_go_on },
     };
-    let (conducted, _) = conduct(&wish, &chosen, Vec::new(), &AtomicBool::new(false)).unwrap();
-    assert_eq!(conducted.traced.ending, Ending::Exited(5));
+    let (outcome, _) = run_trace(&request, &chosen, Vec::new(), &AtomicBool::new(false)).unwrap();
+    assert_eq!(outcome.traced.ending, Ending::Exited(5));
 }

@@ -1,9 +1,9 @@
-//! From what circles take to the fields of a model with which they take as long.
+//! From what rings take to the fields of a model with which they take as long.
 
 use corun_model::CoreModel;
 use corun_record::FoundField;
 
-use super::{Circles, Seen};
+use super::{InterferenceReading, ProbeRings};
 use crate::curve::median;
 
 /// Times that each field is set, since what one takes hangs on the others.
@@ -16,21 +16,22 @@ const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
 /// GB a second that no memory is slower than.
 const SLOWEST: f64 = 0.1;
 
-/// The fields of the model with which circles take what was seen; none if nothing was. A virtual machine's pages have an
+/// The fields of the model with which rings take what was seen; none if nothing was. A virtual machine's pages have an
 /// entry in its hypervisor's tables, too.
 pub fn fitted(
     model: &CoreModel,
-    circles: Circles,
-    seen: &[Seen],
+    rings: ProbeRings,
+    seen: &[InterferenceReading],
     is_virtual: bool,
 ) -> Option<Vec<FoundField>> {
     // Others come in bursts, which are to count in what was seen as they do in the runs that a prediction stands beside: on
     // the log scale. What is the machine's own hangs on where pages lie and is the quickest of a look, as most looks have it.
-    let mean = |of: fn(&Seen) -> f64| {
+    let mean = |of: fn(&InterferenceReading) -> f64| {
         let sum: f64 = seen.iter().map(|it| of(it).ln()).sum();
         (sum / seen.len() as f64).exp()
     };
-    let usual = |of: fn(&Seen) -> f64| median(&seen.iter().map(of).collect::<Vec<_>>());
+    let usual =
+        |of: fn(&InterferenceReading) -> f64| median(&seen.iter().map(of).collect::<Vec<_>>());
     if seen.is_empty() {
         return None;
     }
@@ -40,16 +41,16 @@ pub fn fitted(
     let (last_level, pages) = (usual(|it| it.last_level), usual(|it| it.pages));
     for _ in 0..ROUNDS {
         // The quickest of a look found nobody else.
-        let more = pages - circles.pages.cycles(&with_others(&model, 0.0));
+        let more = pages - rings.pages.cycles(&with_others(&model, 0.0));
         add(&mut model.hierarchy.walk.cycles, more);
-        let more = last_level - circles.last_level.cycles(&with_others(&model, 0.0));
+        let more = last_level - rings.last_level.cycles(&with_others(&model, 0.0));
         add(&mut model.hierarchy.l2.miss, more);
-        let more = mean(|it| it.main) - circles.main.cycles(&model);
+        let more = mean(|it| it.main) - rings.main.cycles(&model);
         let nanoseconds = model.hierarchy.main.nanoseconds + more / model.gigahertz;
         model.hierarchy.main.nanoseconds = nanoseconds.max(1.0);
-        let contested = mean(|it| it.contested);
+        let contended = mean(|it| it.contended);
         let others =
-            brought(|others| circles.contested.cycles(&with_others(&model, others)) / contested);
+            brought(|others| rings.contended.cycles(&with_others(&model, others)) / contended);
         model = with_others(&model, others);
     }
     let hierarchy = &model.hierarchy;
@@ -82,9 +83,9 @@ fn with_others(model: &CoreModel, others: f64) -> CoreModel {
     model
 }
 
-/// How much others bring, in GB a second, where they make circles take as long: `taken` tells how many times as long.
+/// How much others bring, in GB a second, where they make rings take as long: `taken` tells how many times as long.
 ///
-/// What a circle takes hangs on chance a little, so that a straight line through what it takes around the place decides.
+/// What a ring takes hangs on chance a little, so that a straight line through what it takes around the place decides.
 fn brought(mut taken: impl FnMut(f64) -> f64) -> f64 {
     let [mut low, mut high] = OTHERS;
     if taken(low) >= 1.0 {
@@ -132,26 +133,26 @@ mod tests {
         (hierarchy.l2.miss, hierarchy.walk.cycles, hierarchy.walk.nested) = (45, 80, 1);
         hierarchy.main.nanoseconds = 150.0;
         let base = find("zen4").unwrap();
-        let circles = Circles::of(&base).unwrap();
+        let rings = ProbeRings::of(&base).unwrap();
         let seen = |others: f64| {
             let machine = with_others(&machine, others);
-            Seen {
-                last_level: circles.last_level.cycles(&machine),
-                contested: circles.contested.cycles(&machine),
-                main: circles.main.cycles(&machine),
-                pages: circles.pages.cycles(&machine),
+            InterferenceReading {
+                last_level: rings.last_level.cycles(&machine),
+                contended: rings.contended.cycles(&machine),
+                main: rings.main.cycles(&machine),
+                pages: rings.pages.cycles(&machine),
                 gigabytes_a_second: 21.0,
             }
         };
-        // Twice nobody else was there; circles take what they do with 1 GB a second on average, of factors.
+        // Twice nobody else was there; rings take what they do with 1 GB a second on average, of factors.
         let [calm, some] = [seen(0.0), seen(1.0)];
         let third = |some: f64, calm: f64| some.powi(3) / calm.powi(2);
-        let busy = Seen {
-            contested: third(some.contested, calm.contested),
+        let busy = InterferenceReading {
+            contended: third(some.contended, calm.contended),
             main: third(some.main, calm.main),
             ..seen(2.0)
         };
-        let found = fitted(&base, circles, &[calm, busy, calm], true).unwrap();
+        let found = fitted(&base, rings, &[calm, busy, calm], true).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
@@ -160,6 +161,6 @@ mod tests {
         assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(hierarchy.walk.nested, 1);
-        assert_eq!(fitted(&base, circles, &[], true), None);
+        assert_eq!(fitted(&base, rings, &[], true), None);
     }
 }

@@ -4,13 +4,13 @@ use std::io::ErrorKind;
 
 use corun_machine::Affinity;
 
-use crate::{CannotRun, Cycles, Execution};
+use crate::{BlockError, Cycles, Execution};
 
 /// Executes a block unrolled so many times, in a confined child.
 ///
 /// # Errors
 /// Always: only Linux on x86-64 can do it.
-pub fn execute(_code: &[u8], _iterations: usize) -> Result<Execution, CannotRun> {
+pub fn execute(_code: &[u8], _iterations: usize) -> Result<Execution, BlockError> {
     Err(not_here())
 }
 
@@ -28,13 +28,13 @@ impl Timer {
     ///
     /// # Errors
     /// Always: only Linux on x86-64 can do it.
-    pub fn time(&mut self, _code: &[u8]) -> Result<Cycles, CannotRun> {
+    pub fn time(&mut self, _code: &[u8]) -> Result<Cycles, BlockError> {
         Err(not_here())
     }
 }
 
-fn not_here() -> CannotRun {
-    CannotRun::Host {
+fn not_here() -> BlockError {
+    BlockError::Host {
         what: "running code of x86-64 under Linux",
         source: ErrorKind::Unsupported.into(),
     }

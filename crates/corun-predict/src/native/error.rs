@@ -6,7 +6,7 @@ use corun_trace::{Ending, SystemCall};
 
 /// Why a program was not measured; the prediction stands without.
 #[derive(Debug, thiserror::Error)]
-pub enum MeasureTrouble {
+pub enum MeasureError {
     /// The kernel refuses to pin.
     #[error("it could not be pinned to one CPU: {0}")]
     Pinning(io::Error),

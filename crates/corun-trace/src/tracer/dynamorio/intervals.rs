@@ -1,4 +1,4 @@
-//! Which part of what the client records belongs to which stretch of a plan.
+//! Which part of what the client records belongs to which interval of a plan.
 //!
 //! The client records whole blocks and, with several threads, a little too much; here the ends are cut and
 //! the phases told.
@@ -10,7 +10,7 @@ const LONG_GAP: u64 = 100_000_000;
 
 /// Parts of the run that are recorded without a gap, in instructions of all threads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretches {
+pub(crate) struct Intervals {
     parts: Vec<Part>,
     /// Whether code stores entries in gaps as well, for nobody: a large program's code takes seconds to
     /// translate, which would be done at both ends of every part.
@@ -25,19 +25,19 @@ struct Part {
     phases: Vec<(Phase, u64)>,
 }
 
-impl From<Plan> for Stretches {
+impl From<Plan> for Intervals {
     fn from(plan: Plan) -> Self {
         let mut parts: Vec<Part> = Vec::new();
-        for stretch in plan.stretches() {
-            match parts.last_mut().filter(|part| part.end == stretch.begin) {
+        for interval in plan.intervals() {
+            match parts.last_mut().filter(|part| part.end == interval.begin) {
                 Some(part) => {
-                    part.end = stretch.end;
-                    part.phases.push((stretch.phase, stretch.end - part.begin));
+                    part.end = interval.end;
+                    part.phases.push((interval.phase, interval.end - part.begin));
                 }
                 None => parts.push(Part {
-                    begin: stretch.begin,
-                    end: stretch.end,
-                    phases: vec![(stretch.phase, stretch.end - stretch.begin)],
+                    begin: interval.begin,
+                    end: interval.end,
+                    phases: vec![(interval.phase, interval.end - interval.begin)],
                 }),
             }
         }
@@ -47,7 +47,7 @@ impl From<Plan> for Stretches {
     }
 }
 
-impl Stretches {
+impl Intervals {
     /// As the client reads it, see `clients/dynamorio/schedule.h`.
     pub(crate) fn words(&self) -> Vec<u64> {
         let head = [u64::from(self.keeps_code), self.parts.len() as u64].into_iter();
@@ -61,7 +61,7 @@ impl Stretches {
     }
 
     /// What an instruction is for that follows so many of its part, and before how many of the part's that ends, which
-    /// no other stretch of the part has; nothing after the part's end.
+    /// no other interval of the part has; nothing after the part's end.
     pub(crate) fn phase(&self, part: u64, recorded: u64) -> Option<(Phase, u64)> {
         let phases = &self.parts.get(usize::try_from(part).ok()?)?.phases;
         phases.get(phases.partition_point(|&(_, end)| end <= recorded)).copied()
@@ -75,28 +75,28 @@ mod tests {
     #[test]
     fn a_warm_up_and_its_sample_are_one_part() {
         let plan = Plan::Samples { count: 4, length: 30, warm_up: 10, total: 1000 };
-        let stretches = Stretches::from(plan);
-        assert_eq!(stretches.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
-        assert_eq!(stretches.phase(3, 9), Some((Phase::WarmUp, 10)));
-        assert_eq!(stretches.phase(3, 10), Some((Phase::Counted, 40)));
-        assert_eq!(stretches.phase(3, 40), None);
-        assert_eq!(stretches.phase(4, 0), None);
+        let intervals = Intervals::from(plan);
+        assert_eq!(intervals.words(), [1, 4, 100, 140, 350, 390, 600, 640, 850, 890]);
+        assert_eq!(intervals.phase(3, 9), Some((Phase::WarmUp, 10)));
+        assert_eq!(intervals.phase(3, 10), Some((Phase::Counted, 40)));
+        assert_eq!(intervals.phase(3, 40), None);
+        assert_eq!(intervals.phase(4, 0), None);
     }
 
     #[test]
     fn samples_that_meet_are_told_apart() {
         let plan = Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100 };
-        let stretches = Stretches::from(plan);
-        assert_eq!(stretches.words(), [0, 1, 0, 100]);
-        assert_eq!(stretches.phase(0, 49), Some((Phase::Counted, 50)));
-        assert_eq!(stretches.phase(0, 50), Some((Phase::Counted, 100)));
+        let intervals = Intervals::from(plan);
+        assert_eq!(intervals.words(), [0, 1, 0, 100]);
+        assert_eq!(intervals.phase(0, 49), Some((Phase::Counted, 50)));
+        assert_eq!(intervals.phase(0, 50), Some((Phase::Counted, 100)));
     }
 
     #[test]
     fn code_stays_as_it_is_where_gaps_are_short() {
         let keeps_code = |total| {
             let plan = Plan::Samples { count: 10, length: 1000, warm_up: 9000, total };
-            Stretches::from(plan).words()[0] == 1
+            Intervals::from(plan).words()[0] == 1
         };
         assert!(keeps_code(10 * LONG_GAP) && !keeps_code(10 * LONG_GAP + 200_000));
         assert!(!keeps_code(10_000), "one part without a gap");
@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn a_window_without_end_goes_on() {
-        let stretches = Stretches::from(Plan::Window { skip: 7, length: None });
-        assert_eq!(stretches.words(), [0, 1, 7, u64::MAX]);
-        assert!(matches!(stretches.phase(0, 1 << 50), Some((Phase::Counted, _))));
-        assert!(!stretches.is_whole());
-        assert!(Stretches::from(Plan::Whole).is_whole());
+        let intervals = Intervals::from(Plan::Window { skip: 7, length: None });
+        assert_eq!(intervals.words(), [0, 1, 7, u64::MAX]);
+        assert!(matches!(intervals.phase(0, 1 << 50), Some((Phase::Counted, _))));
+        assert!(!intervals.is_whole());
+        assert!(Intervals::from(Plan::Whole).is_whole());
         // All of it is recorded, for two purposes.
-        let behind = Plan::Behind { skip: 50, warm_up: 70, rest: Box::new(Plan::Whole) };
-        assert!(!Stretches::from(behind).is_whole());
+        let behind = Plan::After { skip: 50, warm_up: 70, rest: Box::new(Plan::Whole) };
+        assert!(!Intervals::from(behind).is_whole());
     }
 }

@@ -18,7 +18,7 @@ const SLOWEST: f64 = 0.1;
 
 /// The fields of the model with which rings take what was seen; none if nothing was. A virtual machine's pages have an
 /// entry in its hypervisor's tables, too.
-pub fn fitted(
+pub fn fit_memory(
     model: &CoreModel,
     rings: ProbeRings,
     seen: &[InterferenceReading],
@@ -152,7 +152,7 @@ mod tests {
             main: third(some.main, calm.main),
             ..seen(2.0)
         };
-        let found = fitted(&base, rings, &[calm, busy, calm], true).unwrap();
+        let found = fit_memory(&base, rings, &[calm, busy, calm], true).unwrap();
         let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
@@ -161,6 +161,6 @@ mod tests {
         assert!((hierarchy.l3.unwrap().others - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(hierarchy.walk.nested, 1);
-        assert_eq!(fitted(&base, rings, &[], true), None);
+        assert_eq!(fit_memory(&base, rings, &[], true), None);
     }
 }

@@ -15,7 +15,7 @@ use corun_sim::PointerChaseRing;
 
 use crate::memory::PAGE;
 
-pub use fit::fitted;
+pub use fit::fit_memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use probe::InterferenceProbe;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

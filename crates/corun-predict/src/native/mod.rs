@@ -53,7 +53,7 @@ pub struct Measured {
     /// The runs.
     pub runs: MeasuredRuns,
     /// What the core found behind its second level before, between and after them; nothing unless that was asked.
-    pub seen: Vec<InterferenceReading>,
+    pub readings: Vec<InterferenceReading>,
 }
 
 /// What is measured.
@@ -91,7 +91,7 @@ pub fn measure(
             let cpu = quietest(&allowed)?;
             pin(cpu)?;
             let overhead = Overhead::measure().map_err(MeasureError::Watching)?;
-            let mut seen: Vec<InterferenceReading> = Vec::new();
+            let mut readings: Vec<InterferenceReading> = Vec::new();
             let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
             let mut since_look = 0;
             let wanted = if interference.is_some() { RUNS_A_LOOK * LOOKS_BETWEEN } else { RUNS };
@@ -104,7 +104,7 @@ pub fn measure(
                 }
                 progress(alone(&tried), wanted);
                 if since_look == 0 {
-                    seen.extend(interference.as_mut().map(InterferenceProbe::sample));
+                    readings.extend(interference.as_mut().map(InterferenceProbe::sample));
                 }
                 let is_counted = since_look >= WARM_UP;
                 since_look += 1;
@@ -131,7 +131,7 @@ pub fn measure(
                     since_look = 0;
                 }
             }
-            seen.extend(interference.as_mut().map(InterferenceProbe::sample));
+            readings.extend(interference.as_mut().map(InterferenceProbe::sample));
             let shares: Vec<_> = tried.iter().map(|(run, _)| run.contention_share).collect();
             let most = if interference.is_some() { tried.len() } else { RUNS };
             let counted = contention::least_contended(&shares, LEAST_RUNS, most);
@@ -142,7 +142,7 @@ pub fn measure(
                 tried: tried.len() as u32,
                 runs: counted.into_iter().map(|place| tried[place].0).collect(),
             };
-            Ok(Some(Measured { runs, seen }))
+            Ok(Some(Measured { runs, readings }))
         });
         pinned.join().expect("measuring does not panic")
     })

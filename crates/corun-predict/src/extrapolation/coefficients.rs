@@ -3,7 +3,7 @@
 use corun_sim::{EventCounts, Piece, SimulatedWindow};
 use nalgebra::{DMatrix, DVector};
 
-use super::run::Run;
+use super::sample::Sample;
 
 /// So many pieces of windows for each figure whose price is asked.
 const PIECES_A_PRICE: usize = 10;
@@ -29,7 +29,7 @@ impl Coefficients {
     /// saves time; none if there are too few windows to tell, or nothing else was recorded.
     ///
     /// What seems to save time came along with something else in these windows, and in the rest of the run need not.
-    pub(super) fn learned(run: &Run<'_>) -> Option<Self> {
+    pub(super) fn learned(run: &Sample<'_>) -> Option<Self> {
         let pieces = pieces(&run.windows);
         if pieces.len() < PIECES_A_PRICE * FIGURES || run.recorded <= run.instructions {
             return None;
@@ -61,7 +61,7 @@ impl Coefficients {
 
     /// Cycles of each window besides its price, by prices that the other windows teach: a few windows bend prices their
     /// way, and one that stands for most of the run does so alone. None if nothing was learned, or others teach nothing.
-    fn unexplained_by_others(&self, run: &Run<'_>) -> Option<Vec<f64>> {
+    fn unexplained_by_others(&self, run: &Sample<'_>) -> Option<Vec<f64>> {
         let tells = self.tells.filter(|_| run.windows.len() > 1)?;
         let unexplained = |at: usize| {
             let others = [&run.windows[..at], &run.windows[at + 1..]].concat();
@@ -74,7 +74,7 @@ impl Coefficients {
 
     /// Of the mean of what they leave unexplained. Where windows were chosen, what others teach of one may be worse than
     /// nothing; then their cycles alone tell.
-    pub(super) fn variance_left(&self, run: &Run<'_>) -> f64 {
+    pub(super) fn variance_left(&self, run: &Sample<'_>) -> f64 {
         let unexplained = |it: &SimulatedWindow| it.cycles as f64 - self.of(&it.noticed);
         match run.is_chosen.then(|| self.unexplained_by_others(run)).flatten() {
             Some(by_others) => {
@@ -133,7 +133,7 @@ fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
 /// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
 /// otherwise, such as misses that prefetchers are in time for only while nothing is timed, tells of the pipeline and
 /// not of the program.
-fn comparable(run: &Run<'_>) -> [bool; FIGURES] {
+fn comparable(run: &Sample<'_>) -> [bool; FIGURES] {
     let difference = |it: &SimulatedWindow, at: usize| {
         let (own, both) = (figures(&it.noticed), figures(&it.with_warm_up));
         let warm_up = both[0] - own[0];

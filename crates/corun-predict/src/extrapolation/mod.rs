@@ -9,7 +9,7 @@
 //! stands for the run, a ratio estimate (Cochran, 6.4).
 
 mod coefficients;
-mod run;
+mod sample;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +19,7 @@ use corun_stats::student_t;
 
 use crate::estimate::LEVEL;
 use coefficients::Coefficients;
-use run::{Run, instructions, variance};
+use sample::{Sample, instructions, variance};
 
 /// Cycles of a run of `total` instructions from its windows; none without windows.
 ///
@@ -27,7 +27,7 @@ use run::{Run, instructions, variance};
 /// then of what another window would give. Windows that lie evenly, or were chosen by what is executed, are mostly
 /// better than those by chance that the interval is made for.
 pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate> {
-    let run = Run::of(windows, total)?;
+    let run = Sample::of(windows, total)?;
     let prices = Coefficients::learned(&run)
         .filter(|prices| windows.iter().all(|window| prices.of(&window.with_warm_up) > 0.0))
         .unwrap_or_else(|| Coefficients::of_instructions(run.mean(|it| it.cycles as f64), windows));
@@ -72,8 +72,8 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
 }
 
 /// Instructions of a thread that its windows stand for; none if they were not chosen for that.
-pub fn stood_for(windows: &[SimulatedWindow]) -> Option<f64> {
-    Run::of(windows, 0).filter(|run| run.is_chosen).map(|run| run.stand_for())
+pub fn represented_instructions(windows: &[SimulatedWindow]) -> Option<f64> {
+    Sample::of(windows, 0).filter(|run| run.is_chosen).map(|run| run.stand_for())
 }
 
 /// What is not looked at, as a share.

@@ -51,8 +51,8 @@ fn windows_that_were_chosen_weigh_what_they_stand_for() {
     }
     let found = extrapolated(&three, 10_000).unwrap();
     assert!((found.value - 16_000.0).abs() < 1e-6, "{found:?}");
-    assert_eq!(stood_for(&three), Some(10_000.0));
-    assert_eq!(stood_for(&windows(&[100], 100, 4)), None);
+    assert_eq!(represented_instructions(&three), Some(10_000.0));
+    assert_eq!(represented_instructions(&windows(&[100], 100, 4)), None);
     assert!(found.low < found.value && found.value < found.high, "{found:?}");
 }
 
@@ -102,7 +102,7 @@ fn windows_of_kinds_hold_the_truth() {
             window
         };
         let kinds: Vec<SimulatedWindow> = (0..8).map(kind).collect();
-        let total = stood_for(&kinds).unwrap() as u64;
+        let total = represented_instructions(&kinds).unwrap() as u64;
         let found = extrapolated(&kinds, total).unwrap();
         held += u32::from((found.low..=found.high).contains(&truth));
         assert!((found.value / truth - 1.0).abs() < 0.06, "{found:?} {truth}");
@@ -284,7 +284,7 @@ fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
                 }
             };
             let windows: Vec<SimulatedWindow> = shares.map(&mut kind).into();
-            let total = stood_for(&windows).unwrap() as u64;
+            let total = represented_instructions(&windows).unwrap() as u64;
             let found = extrapolated(&windows, total).unwrap();
             held += u32::from((found.low..=found.high).contains(&truth));
             off += (found.value / truth - 1.0).abs() / f64::from(TRIES);
@@ -347,7 +347,7 @@ fn nothing_saves_time() {
         }
     };
     let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
-    let prices = Coefficients::learned(&Run::of(&windows, 1_000_000).unwrap()).unwrap();
+    let prices = Coefficients::learned(&Sample::of(&windows, 1_000_000).unwrap()).unwrap();
     assert!(prices.each.iter().all(|price| *price >= 0.0), "{prices:?}");
     assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
 }
@@ -374,8 +374,8 @@ fn prices_are_those_of_what_windows_stand_for() {
         }
     };
     let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
-    let total = stood_for(&windows).unwrap() as u64;
-    let prices = Coefficients::learned(&Run::of(&windows, total).unwrap()).unwrap();
+    let total = represented_instructions(&windows).unwrap() as u64;
+    let prices = Coefficients::learned(&Sample::of(&windows, total).unwrap()).unwrap();
     assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
 }
 

@@ -3,7 +3,7 @@
 use corun_sim::SimulatedWindow;
 
 /// Windows, and what they are of.
-pub(super) struct Run<'a> {
+pub(super) struct Sample<'a> {
     /// Each window, with how many times it counts.
     pub(super) windows: Vec<(&'a SimulatedWindow, f64)>,
     /// Whether they were chosen to count so many times.
@@ -20,7 +20,7 @@ pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
     window.noticed.instructions as f64
 }
 
-impl<'a> Run<'a> {
+impl<'a> Sample<'a> {
     pub(super) fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
         let is_chosen = windows.iter().all(|window| window.stands_for.is_some());
         let chosen = |it: &SimulatedWindow| it.stands_for.filter(|_| is_chosen);

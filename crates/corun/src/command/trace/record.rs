@@ -17,7 +17,7 @@ use corun_trace::{
 
 use super::Place;
 use crate::problem::{Problem, code, say};
-use crate::{interruption, values};
+use crate::{interruption, standard_input, values};
 
 /// Kinds of work that are told apart, at most: each more takes time and tells little.
 const MOST_CHOSEN: u32 = 200;
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
-    let is_pipe = !arguments.once && standard_input_is_used_up();
+    let is_pipe = !arguments.once && standard_input::is_used_up();
     let twice =
         [("--sample", arguments.sample.is_some()), ("--from-call", arguments.from_call.is_some())];
     if let Some((option, _)) = twice.into_iter().find(|(_, is_given)| is_pipe && *is_given) {
@@ -207,14 +207,4 @@ impl Write for Counted {
     fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
-}
-
-/// Whether a second run could not read what the first one did.
-pub(in crate::command) fn standard_input_is_used_up() -> bool {
-    use std::os::fd::AsFd;
-    use std::os::unix::fs::FileTypeExt;
-    // Without /proc, /dev/stdin is not there.
-    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
-    let kind = input.and_then(|input| Ok(input.metadata()?.file_type()));
-    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }

@@ -227,13 +227,13 @@ impl Bench for Native {
     }
 
     fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, CalibrateError> {
-        let told = child::run_in_child(|| {
+        let numbers = child::run_in_child(|| {
             let spread = self.time(routine).ok()?;
             let Spread { median, p10, p90, samples } = spread;
             Some([median, p10, p90, samples as f64, self.least])
         });
-        let told = told.map_err(system("fork"))?;
-        Ok(told.map(|[median, p10, p90, samples, least]| {
+        let numbers = numbers.map_err(system("fork"))?;
+        Ok(numbers.map(|[median, p10, p90, samples, least]| {
             self.least = self.least.min(least);
             Spread { median, p10, p90, samples: samples as usize }
         }))

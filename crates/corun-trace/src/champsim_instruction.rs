@@ -46,8 +46,8 @@ impl ChampSimInstruction {
     pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
         let [first, second, a, b, c, d, flags, places] = bytes;
         let (branch, taken) = (flags & 1 == 1, flags & 2 == 2);
-        let told = Self { writes: [first, second], reads: [a, b, c, d], branch, taken, places };
-        (flags < 4).then_some(told)
+        let champsim = Self { writes: [first, second], reads: [a, b, c, d], branch, taken, places };
+        (flags < 4).then_some(champsim)
     }
 
     /// Whether it can be told of this instruction: there is a place for each operand.

@@ -9,6 +9,7 @@ mod block;
 mod branch;
 mod champsim_instruction;
 pub mod convert;
+mod doubts;
 mod event;
 mod flow;
 pub mod format;
@@ -17,6 +18,7 @@ mod operands;
 mod origin;
 mod output;
 mod plan;
+mod pre_run;
 mod process;
 mod profile;
 mod recording;
@@ -25,6 +27,7 @@ mod sink;
 mod slow_run;
 mod summary;
 mod system_call;
+mod thread_filter;
 mod tracer;
 
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
@@ -36,12 +39,11 @@ pub use event::{
 pub use native::Native;
 pub use operands::{Atomic, NotCode, atomics, decode, is_atomic};
 pub use plan::{Interval, Plan, SimulationPoint};
+pub use pre_run::{FromCall, PreRun, PreRunResult, Samples};
 pub use process::silence;
 pub use profile::Profile;
 pub use recording::{RecordedThread, Recording};
-pub use run::{
-    FromCall, Part, PreRun, PreRunResult, Samples, TraceOutcome, TraceRequest, run_trace,
-};
+pub use run::{Part, TraceOutcome, TraceRequest, run_trace};
 pub use sink::{Sink, SinkError, ThreadId};
 pub use slow_run::SlowRunNotice;
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};

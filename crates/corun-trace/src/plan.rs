@@ -32,6 +32,7 @@ pub enum Plan {
         total: u64,
     },
     /// Intervals each of which stands for a part of the run, each after a warm-up interval.
+    #[serde(alias = "stand_ins")]
     SimulationPoints {
         /// In the order of the run.
         windows: Vec<SimulationPoint>,
@@ -43,6 +44,7 @@ pub enum Plan {
         total: u64,
     },
     /// A part of the run that begins later, its instructions counted from there.
+    #[serde(alias = "behind")]
     After {
         /// Instructions before it.
         skip: u64,
@@ -227,6 +229,16 @@ mod tests {
         let rest = Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40 };
         let expected = [(WarmUp, 0, 50), (WarmUp, 50, 65), (Counted, 65, 75)];
         assert_eq!(behind(70, rest), expected);
+    }
+
+    #[test]
+    fn plans_of_old_traces_are_read() {
+        let old = r#"{"behind":{"skip":50,"warm_up":20,"rest":{"stand_ins":
+            {"windows":[],"length":10,"warm_up":5,"total":100}}}}"#;
+        let rest =
+            Plan::SimulationPoints { windows: Vec::new(), length: 10, warm_up: 5, total: 100 };
+        let plan = Plan::After { skip: 50, warm_up: 20, rest: Box::new(rest) };
+        assert_eq!(serde_json::from_str::<Plan>(old).unwrap(), plan);
     }
 
     #[test]

@@ -98,12 +98,12 @@ mod tests {
 
     #[test]
     fn the_notice_tells_what_would_be_usual_and_what_to_try() {
-        let told = notice("qemu", 100, Duration::from_secs(60));
-        assert!(told.starts_with(
+        let message = notice("qemu", 100, Duration::from_secs(60));
+        assert!(message.starts_with(
             "The program has run for 60 s under qemu, which makes programs up to 100 times"
         ));
-        assert!(told.contains("less than 0.6 s alone"), "{told}");
-        assert!(told.ends_with("--tracer ptrace."), "{told}");
+        assert!(message.contains("less than 0.6 s alone"), "{message}");
+        assert!(message.ends_with("--tracer ptrace."), "{message}");
         let stepped = notice("ptrace", 250_000, Duration::from_secs(60));
         assert!(stepped.contains("less than 0.24 ms alone"), "{stepped}");
     }

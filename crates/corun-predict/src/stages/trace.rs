@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(busiest(&trace(&[]), &Plan::Whole, 0), None);
         assert_eq!(busiest(&trace(&[0, 0]), &Plan::Whole, 0), None);
         let error = PredictError::TooShort { total: 3 };
-        let told = "expected instructions to simulate, found none in a run of 3";
-        assert_eq!(error.to_string(), told);
+        let message = "expected instructions to simulate, found none in a run of 3";
+        assert_eq!(error.to_string(), message);
     }
 }

@@ -168,9 +168,9 @@ mod tests {
         ];
         for (text, code) in branches {
             let (Registers { writes, reads, left_out }, kind) = of(code);
-            let told = ChampSimInstruction { writes, reads, ..ChampSimInstruction::default() };
+            let champsim = ChampSimInstruction { writes, reads, ..ChampSimInstruction::default() };
             assert!(kind.is_some(), "{text}");
-            assert_eq!(told.branch_kind(), kind, "{text}");
+            assert_eq!(champsim.branch_kind(), kind, "{text}");
             assert_eq!(left_out, 0, "{text}");
         }
     }

@@ -40,7 +40,7 @@ pub(crate) struct Thread {
     /// Up to where it is known.
     position: u64,
     /// Up to where it was told.
-    told: u64,
+    reported: u64,
     /// The client says that it has come so far, with the block that follows.
     ahead: Option<u64>,
     /// A part of the run that is recorded without a gap, and where in it the interval ends that was begun.
@@ -133,7 +133,7 @@ impl Entries {
                 push_values(&mut self.values, entry, sources)?;
             }
             sink.execute(thread.id, known.id, executed as u32, &self.values)?;
-            thread.told = thread.position + executed as u64;
+            thread.reported = thread.position + executed as u64;
         }
         thread.position += reached as u64;
         thread.call = None;
@@ -193,7 +193,7 @@ impl Interpreter for Entries {
         Ok(Thread {
             id: sink.thread(tid)?,
             position: 0,
-            told: 0,
+            reported: 0,
             ahead: None,
             part: 0,
             until: None,
@@ -259,7 +259,7 @@ impl Thread {
     ) -> Result<u64, EntryError> {
         let until = interval.map(|(_, until)| until);
         if let Some((phase, _)) = interval.filter(|_| self.until != until) {
-            let skipped = self.position - self.told;
+            let skipped = self.position - self.reported;
             sink.mark(self.id, self.between(Marker::Begin { phase, skipped }))?;
         }
         self.until = until;

@@ -42,7 +42,7 @@ struct Next {
     /// The iterations that are left.
     counter: u64,
     /// The sink knows of it already.
-    told: bool,
+    reported: bool,
 }
 
 impl Thread {
@@ -138,7 +138,7 @@ impl Thread {
             (Stop::Signal(signal), kind) => {
                 if !stays || (kind == Kind::Repeated && self.iterations() > 0) {
                     self.done(blocks)?;
-                } else if self.next.as_ref().is_some_and(|next| next.told) {
+                } else if self.next.as_ref().is_some_and(|next| next.reported) {
                     self.put_off = Some(before.rip);
                 }
                 if self.traps.put_off(self.tid, signal)? {
@@ -170,9 +170,9 @@ impl Thread {
                 place.values(self.tid, &self.registers, &mut values)?;
             }
         }
-        let told = self.put_off.take_if(|put_off| *put_off == address).is_some();
+        let reported = self.put_off.take_if(|put_off| *put_off == address).is_some();
         let counter = self.registers.rcx;
-        self.next = Some(Next { address, code, values, interval, counter, told });
+        self.next = Some(Next { address, code, values, interval, counter, reported });
         Ok(())
     }
 
@@ -195,8 +195,8 @@ impl Thread {
     }
 
     fn tell(&mut self, blocks: &mut BlockBuilder<'_>) -> Result<(), SinkError> {
-        let Some(next) = self.next.as_mut().filter(|next| !next.told) else { return Ok(()) };
-        next.told = true;
+        let Some(next) = self.next.as_mut().filter(|next| !next.reported) else { return Ok(()) };
+        next.reported = true;
         let Some(code) = &next.code else { return blocks.leave_out(&mut self.pending) };
         blocks.execute(&mut self.pending, code, &next.values, next.interval)?;
         if code.kind == Kind::SystemCall {

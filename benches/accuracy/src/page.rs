@@ -107,7 +107,7 @@ fn before(recorded: &Recorded, prediction: &Prediction) -> String {
 fn table(rows: &[&Row]) -> String {
     let mut text = String::from(
         "| program | million instructions | predicted cycles (M) | measured | predicted / measured | IPC measured | \
-         crowded | others | main | speed | room (MB) |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+         contention_share | others | main | speed | room (MB) |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let name = &row.program.name;
@@ -167,7 +167,7 @@ fn point(outcome: &Outcome, count: f64) -> String {
         cycles(outcome.cycles().map(|it| it.value)),
         cycles(measured.map(|it| it.cycles)),
         ratio_or_why(outcome),
-        or_dash(measured.and_then(|it| it.crowded), percent),
+        or_dash(measured.and_then(|it| it.contention_share), percent),
         found(measured, "hierarchy.l3.background_fills"),
         found(measured, "hierarchy.main.nanoseconds")
     )
@@ -209,7 +209,7 @@ fn cells(outcome: &Outcome) -> String {
         or_dash(measured.map(|it| it.cycles), millions),
         ratio_or_why(outcome),
         or_dash(per_cycle, |it| format!("{it:.2}")),
-        or_dash(measured.and_then(|it| it.crowded), percent),
+        or_dash(measured.and_then(|it| it.contention_share), percent),
         found(measured, "hierarchy.l3.background_fills"),
         found(measured, "hierarchy.main.nanoseconds"),
         format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
@@ -335,7 +335,7 @@ mod tests {
             instructions_m: Some(200.0),
             cycles: 1e8,
             kernel_share: None,
-            crowded: Some(0.02),
+            contention_share: Some(0.02),
             memory: [("hierarchy.l3.background_fills".to_owned(), 1.5)].into(),
             fitted: false,
         }

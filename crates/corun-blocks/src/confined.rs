@@ -24,7 +24,7 @@ use crate::inspection::Uses;
 use crate::layout::{
     CODE, DATA, HARNESS, MOST_CODE, PAGE, PATTERN, STACK_POINTER, VIEW, check_size,
 };
-use crate::{CannotRun, Fault};
+use crate::{BlockError, Fault};
 
 /// The most pages that a block may touch.
 const MOST_PAGES: usize = 4096;
@@ -71,7 +71,7 @@ pub(crate) enum Stop {
 impl Confined {
     /// A child with this code from [`CODE`] on, for a block that uses these registers, on this CPU if
     /// one is given.
-    pub(crate) fn new(code: &[u8], uses: Uses, cpu: Option<&Affinity>) -> Result<Self, CannotRun> {
+    pub(crate) fn new(code: &[u8], uses: Uses, cpu: Option<&Affinity>) -> Result<Self, BlockError> {
         check_size(code.len())?;
         let file = image(code, uses).map_err(host("making a file in memory"))?;
         // SAFETY: asks for a number.
@@ -100,7 +100,7 @@ impl Confined {
     }
 
     /// Lets it set memory and registers as a block finds them, but for the general-purpose ones.
-    pub(crate) fn prepare(&mut self) -> Result<(), CannotRun> {
+    pub(crate) fn prepare(&mut self) -> Result<(), BlockError> {
         self.go_to(harness::prepare())?;
         match self.go_on()? {
             Stop::Trapped => Ok(()),
@@ -109,7 +109,7 @@ impl Confined {
     }
 
     /// Lets it begin at this address of the harness when it goes on.
-    pub(crate) fn go_to(&mut self, address: u64) -> Result<(), CannotRun> {
+    pub(crate) fn go_to(&mut self, address: u64) -> Result<(), BlockError> {
         let registers =
             user_regs_struct { rip: address, rsp: harness::STACK, ..self.fresh_registers() };
         self.set_registers(&registers)
@@ -140,28 +140,28 @@ impl Confined {
     }
 
     /// Its registers as they are now.
-    pub(crate) fn registers(&self) -> Result<user_regs_struct, CannotRun> {
+    pub(crate) fn registers(&self) -> Result<user_regs_struct, BlockError> {
         ptrace::getregs(self.pid).map_err(errno("ptrace"))
     }
 
-    pub(crate) fn set_registers(&self, registers: &user_regs_struct) -> Result<(), CannotRun> {
+    pub(crate) fn set_registers(&self, registers: &user_regs_struct) -> Result<(), BlockError> {
         ptrace::setregs(self.pid, *registers).map_err(errno("ptrace"))
     }
 
     /// One instruction, or one iteration of a repeated one.
-    pub(crate) fn step(&mut self) -> Result<Stop, CannotRun> {
+    pub(crate) fn step(&mut self) -> Result<Stop, BlockError> {
         ptrace::step(self.pid, None).map_err(errno("ptrace"))?;
         self.stop()
     }
 
     /// Until something happens.
-    pub(crate) fn go_on(&mut self) -> Result<Stop, CannotRun> {
+    pub(crate) fn go_on(&mut self) -> Result<Stop, BlockError> {
         ptrace::cont(self.pid, None).map_err(errno("ptrace"))?;
         self.stop()
     }
 
     /// Puts bytes into its memory.
-    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), CannotRun> {
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> Result<(), BlockError> {
         use nix::sys::uio::{RemoteIoVec, process_vm_writev};
         let place = RemoteIoVec { base: address as usize, len: bytes.len() };
         process_vm_writev(self.pid, &[io::IoSlice::new(bytes)], &[place])
@@ -170,7 +170,7 @@ impl Confined {
     }
 
     /// Reads its memory.
-    pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), CannotRun> {
+    pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), BlockError> {
         use nix::sys::uio::{RemoteIoVec, process_vm_readv};
         let place = RemoteIoVec { base: address as usize, len: bytes.len() };
         process_vm_readv(self.pid, &mut [io::IoSliceMut::new(bytes)], &[place])
@@ -179,14 +179,14 @@ impl Confined {
     }
 
     /// Takes the flag that stepping sets out of the flags that were pushed last.
-    pub(crate) fn hide_trap_flag(&self, registers: &user_regs_struct) -> Result<(), CannotRun> {
+    pub(crate) fn hide_trap_flag(&self, registers: &user_regs_struct) -> Result<(), BlockError> {
         // The flag is bit 8, the lowest of the second byte; the others of it that code may set are
         // direction and overflow.
         let second_byte = registers.eflags.to_le_bytes()[1] & !1;
         self.write(registers.rsp + 1, &[second_byte])
     }
 
-    fn stop(&mut self) -> Result<Stop, CannotRun> {
+    fn stop(&mut self) -> Result<Stop, BlockError> {
         let signal = match self.wait()? {
             Waited::Stopped(signal) => signal,
             // By the limit of CPU time: nobody else kills it.
@@ -204,7 +204,7 @@ impl Confined {
     }
 
     /// Maps the page that a fault asks for, if it can be mapped.
-    fn mend(&mut self) -> Result<Stop, CannotRun> {
+    fn mend(&mut self) -> Result<Stop, BlockError> {
         let information = ptrace::getsiginfo(self.pid).map_err(errno("ptrace"))?;
         // SAFETY: a SIGSEGV has an address.
         let address = unsafe { information.si_addr() } as u64;
@@ -215,7 +215,7 @@ impl Confined {
         }
         let page = address & !(PAGE - 1);
         if self.pages.len() == MOST_PAGES {
-            return Err(CannotRun::TooManyPages { limit: MOST_PAGES });
+            return Err(BlockError::TooManyPages { limit: MOST_PAGES });
         }
         let registers = self.registers()?;
         // An instruction that is fetched from there would be in nobody's code.
@@ -224,7 +224,7 @@ impl Confined {
         Ok(if is_mapped { Stop::Mapped } else { Stop::Faulted(Fault::Address(address)) })
     }
 
-    fn map(&mut self, page: u64) -> Result<bool, CannotRun> {
+    fn map(&mut self, page: u64) -> Result<bool, BlockError> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
         let arguments =
@@ -234,7 +234,7 @@ impl Confined {
     }
 
     /// What is left to be done from outside: the child cannot take away the ground it stands on.
-    fn confine(&mut self) -> Result<(), CannotRun> {
+    fn confine(&mut self) -> Result<(), BlockError> {
         match self.wait()? {
             Waited::Stopped(Signal::SIGSTOP) => {}
             _ => return Err(lost("setting limits and memory")),
@@ -251,7 +251,7 @@ impl Confined {
     }
 
     /// The C library has the kernel write into memory that is going away (`rseq(2)`).
-    fn forget_sequences(&mut self) -> Result<(), CannotRun> {
+    fn forget_sequences(&mut self) -> Result<(), BlockError> {
         #[repr(C)]
         #[derive(Default)]
         struct Configuration {
@@ -299,7 +299,11 @@ impl Confined {
     }
 
     /// A system call in the child's name.
-    fn call(&mut self, number: c_long, arguments: [u64; 6]) -> Result<nix::Result<u64>, CannotRun> {
+    fn call(
+        &mut self,
+        number: c_long,
+        arguments: [u64; 6],
+    ) -> Result<nix::Result<u64>, BlockError> {
         let [rdi, rsi, rdx, r10, r8, r9] = arguments;
         let rax = number.cast_unsigned();
         self.set_registers(&user_regs_struct {
@@ -338,7 +342,7 @@ impl Confined {
         }
     }
 
-    fn wait(&self) -> Result<Waited, CannotRun> {
+    fn wait(&self) -> Result<Waited, BlockError> {
         loop {
             match waitpid(self.pid, Some(WaitPidFlag::__WALL)) {
                 Ok(WaitStatus::Stopped(_, signal)) => return Ok(Waited::Stopped(signal)),
@@ -425,19 +429,19 @@ fn become_child(parent: c_int, file: &OwnedFd, code: usize, cpu: Option<&Affinit
     }
 }
 
-fn host(what: &'static str) -> impl Fn(io::Error) -> CannotRun {
-    move |source| CannotRun::Host { what, source }
+fn host(what: &'static str) -> impl Fn(io::Error) -> BlockError {
+    move |source| BlockError::Host { what, source }
 }
 
-fn errno(what: &'static str) -> impl Fn(Errno) -> CannotRun {
-    move |error| CannotRun::Host { what, source: error.into() }
+fn errno(what: &'static str) -> impl Fn(Errno) -> BlockError {
+    move |error| BlockError::Host { what, source: error.into() }
 }
 
-fn lost(what: &'static str) -> CannotRun {
-    CannotRun::Host { what, source: io::Error::other("the child did not come back from it") }
+fn lost(what: &'static str) -> BlockError {
+    BlockError::Host { what, source: io::Error::other("the child did not come back from it") }
 }
 
-impl CannotRun {
+impl BlockError {
     /// The limit of CPU time was reached.
     pub(crate) fn too_slow() -> Self {
         Self::TooSlow { seconds: MOST_SECONDS }

@@ -4,7 +4,7 @@ use iced_x86::{
     CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
 
-use crate::CannotRun;
+use crate::BlockError;
 use crate::layout::CODE;
 
 /// The registers beyond the general-purpose ones and XMM that a block uses.
@@ -19,11 +19,11 @@ pub(crate) struct Uses {
 }
 
 /// Refuses instructions that ask somebody else: the kernel, the hypervisor, another mode of the core.
-pub(crate) fn inspect(code: &[u8]) -> Result<Uses, CannotRun> {
+pub(crate) fn inspect(code: &[u8]) -> Result<Uses, BlockError> {
     let mut uses = Uses::default();
     for instruction in Decoder::with_ip(64, code, CODE, DecoderOptions::NONE) {
         if let Some(what) = refusal(&instruction) {
-            return Err(CannotRun::Refused {
+            return Err(BlockError::Refused {
                 instruction: format!("{:?}", instruction.mnemonic()).to_lowercase(),
                 at: (instruction.ip() - CODE) as usize,
                 what,
@@ -85,7 +85,7 @@ mod tests {
 
     fn refused(code: &[u8]) -> Option<(String, usize)> {
         match inspect(code) {
-            Err(CannotRun::Refused { instruction, at, .. }) => Some((instruction, at)),
+            Err(BlockError::Refused { instruction, at, .. }) => Some((instruction, at)),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@
 use corun_trace::Block;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-use crate::CannotRun;
+use crate::BlockError;
 
 /// What every general-purpose register but the stack pointer, every 8 bytes of a vector register and of memory hold at the
 /// start.
@@ -38,9 +38,9 @@ pub(crate) const MOST_CODE: usize = 1 << 20;
 
 /// Refuses code that does not fit.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub(crate) fn check_size(bytes: usize) -> Result<(), CannotRun> {
+pub(crate) fn check_size(bytes: usize) -> Result<(), BlockError> {
     if bytes > MOST_CODE {
-        return Err(CannotRun::TooLarge { bytes, limit: MOST_CODE });
+        return Err(BlockError::TooLarge { bytes, limit: MOST_CODE });
     }
     Ok(())
 }

@@ -7,12 +7,10 @@
 #![warn(unreachable_pub)]
 
 mod agreement;
-mod cannot_run;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod confined;
 mod core_name;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod elsewhere;
+mod error;
 mod execution;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod filter;
@@ -26,12 +24,12 @@ mod list;
 mod stepping;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod timing;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unsupported;
 
 pub use agreement::{Agreement, agreement};
-pub use cannot_run::{CannotRun, Fault};
 pub use core_name::core_name;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::{Timer, execute};
+pub use error::{BlockError, Fault};
 pub use execution::{COPIES, Cycles, Execution, FrontEnd, copies_of};
 pub use layout::{PAGE, PATTERN, STACK_POINTER, address_of};
 pub use list::{ListError, Listed, is_held_out, read_list};
@@ -39,3 +37,5 @@ pub use list::{ListError, Listed, is_held_out, read_list};
 pub use stepping::execute;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use timing::Timer;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use unsupported::{Timer, execute};

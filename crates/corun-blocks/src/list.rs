@@ -153,8 +153,8 @@ mod tests {
         for input in std::fs::read_dir(corpus).unwrap() {
             let list = std::fs::read(input.unwrap().path()).unwrap();
             if let Err(error) = read_list(&list[..]) {
-                let told = error.to_string();
-                assert!(!told.contains(char::is_control), "{told:?}");
+                let message = error.to_string();
+                assert!(!message.contains(char::is_control), "{message:?}");
             }
             inputs += 1;
         }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_wrong_list_is_told_by_its_line() {
-        let told = |list: &[u8]| read_list(list).unwrap_err().to_string();
+        let message = |list: &[u8]| read_list(list).unwrap_err().to_string();
         let cases: [(&[u8], &str); 6] = [
             (b"", "expected a column `block` in line 1, found \"\""),
             (b"code\n90\n", "expected a column `block` in line 1, found \"code\""),
@@ -185,8 +185,8 @@ mod tests {
             ),
         ];
         for (list, sentence) in cases {
-            assert_eq!(told(list), sentence);
+            assert_eq!(message(list), sentence);
         }
-        assert!(told(b"block\n\xff\xff\n").starts_with("expected CSV in UTF-8 in line 2"));
+        assert!(message(b"block\n\xff\xff\n").starts_with("expected CSV in UTF-8 in line 2"));
     }
 }

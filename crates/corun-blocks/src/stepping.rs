@@ -9,7 +9,7 @@ use libc::user_regs_struct;
 use crate::confined::{Confined, Stop};
 use crate::inspection::inspect;
 use crate::layout::{CODE, check_size};
-use crate::{CannotRun, Execution};
+use crate::{BlockError, Execution};
 
 /// The most steps of all iterations together.
 const MOST_STEPS: u64 = 1 << 17;
@@ -19,7 +19,7 @@ const MOST_STEPS: u64 = 1 << 17;
 /// # Errors
 /// If the block is not code, does not stay in its straight line, faults, takes too long, or if no child
 /// can be confined here.
-pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, CannotRun> {
+pub fn execute(code: &[u8], iterations: usize) -> Result<Execution, BlockError> {
     let block = decode(CODE, code)?;
     let uses = inspect(code)?;
     let mut execution = Execution::new(block);
@@ -50,30 +50,30 @@ struct Stepping {
 
 impl Stepping {
     /// Lets the child execute this instruction, which is its next, and appends what it touches.
-    fn over(&mut self, instruction: &Step, values: &mut Vec<u64>) -> Result<(), CannotRun> {
+    fn over(&mut self, instruction: &Step, values: &mut Vec<u64>) -> Result<(), BlockError> {
         let own = values.len();
         let before = self.registers.rcx;
         instruction.values(self.child.pid(), &self.registers, values).map_err(|error| {
-            CannotRun::Host { what: "reading the registers of the child", source: error.into() }
+            BlockError::Host { what: "reading the registers of the child", source: error.into() }
         })?;
         let offset = (instruction.address() - CODE) as usize;
         let (iteration, at) = (offset / self.code, offset % self.code);
         loop {
             if self.steps == MOST_STEPS {
-                return Err(CannotRun::TooManySteps { limit: MOST_STEPS });
+                return Err(BlockError::TooManySteps { limit: MOST_STEPS });
             }
             self.steps += 1;
             match self.child.step()? {
                 Stop::Trapped => {}
                 Stop::Mapped => continue,
-                Stop::Late => return Err(CannotRun::too_slow()),
-                Stop::Faulted(fault) => return Err(CannotRun::Faults { at, iteration, fault }),
+                Stop::Late => return Err(BlockError::too_slow()),
+                Stop::Faulted(fault) => return Err(BlockError::Faults { at, iteration, fault }),
             }
             self.registers = self.child.registers()?;
             match self.registers.rip {
                 next if next == instruction.end() => break,
                 same if same == instruction.address() && instruction.may_take_several_steps() => {}
-                to => return Err(CannotRun::Leaves { at, to, iteration }),
+                to => return Err(BlockError::Leaves { at, to, iteration }),
             }
         }
         instruction.finish(&mut values[own..], before, self.registers.rcx);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn hostile_blocks_are_harmless_and_told_apart() {
-        use CannotRun::{Faults, Leaves, TooManyPages, TooManySteps};
+        use BlockError::{Faults, Leaves, TooManyPages, TooManySteps};
         let fault = |code: &[u8]| match execute(code, 2) {
             Err(Faults { fault, .. }) => fault,
             other => panic!("{code:02x?}: {other:?}"),
@@ -222,10 +222,10 @@ mod tests {
         // lea rax, [rax+0x1000]; mov rcx, [rax]
         let walk = [0x48, 0x8d, 0x80, 0, 0x10, 0, 0, 0x48, 0x8b, 0x08];
         assert!(matches!(execute(&walk, 10_000), Err(TooManyPages { .. })));
-        assert!(matches!(execute(&[0x90; 15], 1 << 20), Err(CannotRun::TooLarge { .. })));
-        assert!(matches!(execute(&[0x48], 1), Err(CannotRun::NotCode(_))));
-        assert!(matches!(execute(&[], 1), Err(CannotRun::NotCode(_))));
-        assert!(matches!(execute(&[0x0f, 0x05], 1), Err(CannotRun::Refused { .. })));
+        assert!(matches!(execute(&[0x90; 15], 1 << 20), Err(BlockError::TooLarge { .. })));
+        assert!(matches!(execute(&[0x48], 1), Err(BlockError::NotCode(_))));
+        assert!(matches!(execute(&[], 1), Err(BlockError::NotCode(_))));
+        assert!(matches!(execute(&[0x0f, 0x05], 1), Err(BlockError::Refused { .. })));
     }
 
     proptest! {
@@ -236,7 +236,7 @@ mod tests {
         fn any_bytes_are_run_or_refused(code in prop::collection::vec(any::<u8>(), 0..24)) {
             match execute(&code, 3) {
                 Ok(execution) => prop_assert_eq!(execution.iterations().len(), 3),
-                Err(error) => prop_assert!(!matches!(error, CannotRun::Host { .. }), "{}", error),
+                Err(error) => prop_assert!(!matches!(error, BlockError::Host { .. }), "{}", error),
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::confined::{Confined, Stop};
 use crate::inspection::inspect;
 use crate::layout::{CODE, PAGE, check_size};
 use crate::stepping::execute;
-use crate::{COPIES, CannotRun, Cycles, FrontEnd, copies_of, harness};
+use crate::{BlockError, COPIES, Cycles, FrontEnd, copies_of, harness};
 
 /// Samples of a part in a group.
 const SAMPLES: usize = harness::MOST_SAMPLES;
@@ -85,7 +85,7 @@ impl Timer {
     ///
     /// # Errors
     /// As [`execute`], and if the clock never keeps still for long enough.
-    pub fn time(&mut self, code: &[u8]) -> Result<Cycles, CannotRun> {
+    pub fn time(&mut self, code: &[u8]) -> Result<Cycles, BlockError> {
         // A block that leaves its line is not one to be let go.
         let executed = execute(code, 2 * COPIES)?;
         let (copies, front_end) = copies_of(&executed.block);
@@ -94,7 +94,7 @@ impl Timer {
         let measured = measure(&mut self.least, copies, samples)?;
         measured
             .map(|cycles| Cycles { front_end, ..cycles })
-            .ok_or(CannotRun::Unsteady { groups: MOST_GROUPS })
+            .ok_or(BlockError::Unsteady { groups: MOST_GROUPS })
     }
 }
 
@@ -206,7 +206,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(block: &[u8], copies: usize, cpu: Option<&Affinity>) -> Result<Self, CannotRun> {
+    fn new(block: &[u8], copies: usize, cpu: Option<&Affinity>) -> Result<Self, BlockError> {
         check_size(3 * copies * block.len())?;
         let (mut code, mut targets) = (Vec::new(), Vec::new());
         for part in Part::ALL {
@@ -222,7 +222,7 @@ impl Bench {
     }
 
     /// The ticks of the time stamp counter that each of some runs took.
-    fn samples(&mut self, part: Part, amount: Amount) -> Result<Vec<u64>, CannotRun> {
+    fn samples(&mut self, part: Part, amount: Amount) -> Result<Vec<u64>, BlockError> {
         let target = self.targets.iter().find(|(other, _)| *other == (part, amount));
         let target = target.map_or(CODE, |(_, target)| *target);
         self.child.write(harness::ORDER, &harness::order(target, SAMPLES as u64))?;
@@ -231,10 +231,10 @@ impl Bench {
             match self.child.go_on()? {
                 Stop::Trapped => break,
                 Stop::Mapped => {}
-                Stop::Late => return Err(CannotRun::too_slow()),
+                Stop::Late => return Err(BlockError::too_slow()),
                 Stop::Faulted(fault) => {
                     let at = self.child.registers()?.rip.wrapping_sub(target) as usize;
-                    return Err(CannotRun::Faults { at, iteration: 0, fault });
+                    return Err(BlockError::Faults { at, iteration: 0, fault });
                 }
             }
         }
@@ -328,8 +328,8 @@ mod tests {
                 assert!(0.0 < p10 && p10 <= median && median <= p90, "{p10} {median} {p90}");
             }
             // Whatever else the host does meanwhile.
-            Err(error) => assert!(matches!(error, CannotRun::Unsteady { .. }), "{error}"),
+            Err(error) => assert!(matches!(error, BlockError::Unsteady { .. }), "{error}"),
         }
-        assert!(matches!(timer.time(&[0xc3]), Err(CannotRun::Leaves { .. })));
+        assert!(matches!(timer.time(&[0xc3]), Err(BlockError::Leaves { .. })));
     }
 }

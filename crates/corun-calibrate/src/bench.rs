@@ -1,7 +1,7 @@
 //! What can be timed, and who times it: a trait, so that what is made of the times is tested without a
 //! core.
 
-use crate::{Cannot, Memory, Spread};
+use crate::{CalibrateError, Memory, Spread};
 
 /// Code that is run many times over, and what it finds in registers and memory.
 ///
@@ -29,13 +29,13 @@ pub trait Bench {
     ///
     /// # Errors
     /// If the core's clock never keeps still, or memory is refused.
-    fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot>;
+    fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError>;
 
     /// The same of code that may fail: apart from this process, if it can. None if it failed, or never ended.
     ///
     /// # Errors
     /// If the system refuses to start it.
-    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
+    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, CalibrateError> {
         self.time(routine).map(Some)
     }
 

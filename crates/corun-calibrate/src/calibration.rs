@@ -6,7 +6,7 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 
 use crate::figure::{Figure, FormFigure};
-use crate::{Bench, Cannot, Routine, Spread, measure};
+use crate::{Bench, CalibrateError, Routine, Spread, measure};
 
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -18,7 +18,7 @@ pub struct Calibration {
 }
 
 /// A part of the core, measured on its own.
-type Part = fn(&mut dyn Bench, &CoreModel, &TimingTable) -> Result<Vec<Figure>, Cannot>;
+type Part = fn(&mut dyn Bench, &CoreModel, &TimingTable) -> Result<Vec<Figure>, CalibrateError>;
 
 /// The parts, each with what it is called while it is measured.
 const PARTS: [(&str, Part); 5] = [
@@ -37,7 +37,7 @@ pub fn calibrate_forms(
     bench: &mut dyn Bench,
     timings: &TimingTable,
     stop: &AtomicBool,
-) -> Result<Calibration, Cannot> {
+) -> Result<Calibration, CalibrateError> {
     let mut bench = Stoppable { bench, stop };
     let forms = measure::forms(&mut bench, timings)?;
     Ok(Calibration { figures: Vec::new(), forms })
@@ -54,7 +54,7 @@ pub fn calibrate(
     timings: &TimingTable,
     stop: &AtomicBool,
     mut tell: impl FnMut(&str),
-) -> Result<Calibration, Cannot> {
+) -> Result<Calibration, CalibrateError> {
     let mut bench = Stoppable { bench, stop };
     let mut calibration = Calibration::default();
     tell("instructions");
@@ -76,16 +76,16 @@ struct Stoppable<'b> {
 }
 
 impl Bench for Stoppable<'_> {
-    fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot> {
+    fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         if self.stop.load(Ordering::Acquire) {
-            return Err(Cannot::Interrupted);
+            return Err(CalibrateError::Interrupted);
         }
         self.bench.time(routine)
     }
 
-    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
+    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, CalibrateError> {
         if self.stop.load(Ordering::Acquire) {
-            return Err(Cannot::Interrupted);
+            return Err(CalibrateError::Interrupted);
         }
         self.bench.time_apart(routine)
     }

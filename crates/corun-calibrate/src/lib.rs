@@ -5,21 +5,20 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod apart;
 mod assembly;
 mod bench;
 mod calibration;
-mod cannot;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod child;
 mod code;
 pub mod curve;
 mod disturbed;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-mod elsewhere;
+mod error;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod features;
 mod figure;
 mod forms;
+mod interference;
 mod measure;
 mod memory;
 mod model;
@@ -27,18 +26,19 @@ mod model;
 mod native;
 pub mod overlay;
 mod spread;
-mod surroundings;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unsupported;
 
 pub use bench::{Bench, Routine};
 pub use calibration::{Calibration, calibrate, calibrate_forms};
-pub use cannot::Cannot;
 pub use disturbed::Disturbed;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::Native;
+pub use error::CalibrateError;
 pub use figure::{Figure, FormFigure};
+pub use interference::{InterferenceProbe, InterferenceReading, ProbeRings, fit_memory};
 pub use memory::Memory;
 pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
 pub use spread::Spread;
-pub use surroundings::{Circles, Seen, Surroundings, fitted};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use unsupported::Native;

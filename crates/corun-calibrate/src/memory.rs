@@ -8,15 +8,15 @@ pub enum Memory {
     /// One page that holds the address of the byte in its middle everywhere, as `rax` does.
     #[default]
     Page,
-    /// Behind a page, a circle of addresses in random order, each that of the next; `rax` is in it. With a second
-    /// circle behind the first, `rcx` is in that one.
-    Circle {
+    /// Behind a page, a ring of addresses in random order, each that of the next; `rax` is in it. With a second
+    /// ring behind the first, `rcx` is in that one.
+    Ring {
         /// Places.
         places: usize,
         /// Bytes from one to the next.
         apart: usize,
-        /// Circles.
-        circles: usize,
+        /// ProbeRings.
+        rings: usize,
         /// Whether small pages hold it.
         on_small_pages: bool,
     },
@@ -32,13 +32,13 @@ impl Memory {
     pub fn bytes(self) -> usize {
         match self {
             Self::Page => PAGE,
-            Self::Circle { places, apart, circles, .. } => PAGE + places * apart * circles,
+            Self::Ring { places, apart, rings, .. } => PAGE + places * apart * rings,
         }
     }
 
     /// Whether it must lie on small pages.
     pub fn is_on_small_pages(self) -> bool {
-        matches!(self, Self::Circle { on_small_pages: true, .. })
+        matches!(self, Self::Ring { on_small_pages: true, .. })
     }
 
     /// Fills words that begin at this address; returns what `rax` and `rcx` hold at the start.
@@ -49,18 +49,18 @@ impl Memory {
                 words[..PAGE / 8].fill(middle);
                 [middle, 1 << 32 | 3]
             }
-            Self::Circle { places, apart, circles, .. } => {
-                let circle = PointerChaseRing { places: places as u32, apart: apart as u32 };
+            Self::Ring { places, apart, rings, .. } => {
+                let ring = PointerChaseRing { places: places as u32, apart: apart as u32 };
                 let start = |number: usize| {
-                    let first = number as u32 * circle.places;
+                    let first = number as u32 * ring.places;
                     // The first page is for what a routine loads and stores besides.
-                    let byte = |place: u32| PAGE + circle.offset(first + place) as usize;
-                    for (place, next) in (0..).zip(circle.order(number as u64)) {
+                    let byte = |place: u32| PAGE + ring.offset(first + place) as usize;
+                    for (place, next) in (0..).zip(ring.order(number as u64)) {
                         words[byte(place) / 8] = address + byte(next) as u64;
                     }
                     address + byte(0) as u64
                 };
-                let starts: Vec<u64> = (0..circles).map(start).collect();
+                let starts: Vec<u64> = (0..rings).map(start).collect();
                 [starts[0], starts.get(1).copied().unwrap_or(3)]
             }
         }
@@ -78,12 +78,12 @@ mod tests {
         fn each_circle_visits_all_its_places(
             places in 1usize..200,
             apart in prop_oneof![Just(64usize), Just(128), Just(4096)],
-            circles in 1usize..3,
+            rings in 1usize..3,
         ) {
-            let memory = Memory::Circle { places, apart, circles, on_small_pages: false };
+            let memory = Memory::Ring { places, apart, rings, on_small_pages: false };
             let mut words = vec![0; memory.bytes() / 8];
             let starts = memory.fill(&mut words, 1 << 20);
-            for start in &starts[..circles] {
+            for start in &starts[..rings] {
                 let (mut at, mut seen) = (*start, 0);
                 loop {
                     at = words[(at - (1 << 20)) as usize / 8];

@@ -3,7 +3,7 @@
 use corun_model::{CoreModel, FORMAT, ModelError, VERSION, published_figure};
 
 use crate::figure::Figure;
-use crate::{Cannot, Spread};
+use crate::{CalibrateError, Spread};
 
 /// A field of the base that was measured.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -46,7 +46,7 @@ pub fn measured_model(
     figures: &[Figure],
     name: &str,
     core: &str,
-) -> Result<MeasuredModel, Cannot> {
+) -> Result<MeasuredModel, CalibrateError> {
     let mut figures: Vec<&Figure> = figures.iter().filter(|figure| figure.is_field).collect();
     loop {
         match with(base, &figures, name, core) {
@@ -62,10 +62,10 @@ pub fn measured_model(
                 if figures.len() == before {
                     let sentence =
                         faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-                    return Err(Cannot::NoModel { sentence });
+                    return Err(CalibrateError::NoModel { sentence });
                 }
             }
-            Err(error) => return Err(Cannot::NoModel { sentence: error.to_string() }),
+            Err(error) => return Err(CalibrateError::NoModel { sentence: error.to_string() }),
             Ok(made) => return Ok(made),
         }
     }

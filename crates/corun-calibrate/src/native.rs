@@ -11,9 +11,9 @@ use corun_machine::{Affinity, CpuSet};
 use iced_x86::Instruction;
 use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
 
-use crate::apart;
 use crate::assembly::{State, encode_all, function};
-use crate::{Bench, Cannot, Disturbed, Memory, Routine, Spread, features};
+use crate::child;
+use crate::{Bench, CalibrateError, Disturbed, Memory, Routine, Spread, features};
 
 /// Cycles that a sample lasts.
 const CYCLES_OF_SAMPLE: f64 = 60_000.0;
@@ -30,7 +30,7 @@ const MOST_TRIES: usize = 1000;
 /// Bytes of large and of small pages that there are; what does not fit cannot be measured.
 const LARGE: usize = 1 << 28;
 const SMALL: usize = 1 << 26;
-/// Places of a circle that is walked through before it is timed: 16 MiB of lines.
+/// Places of a ring that is walked through before it is timed: 16 MiB of lines.
 const MOST_CACHED: usize = 1 << 18;
 /// Links of the chain and copies of a register in a body.
 const LINKS: usize = 100;
@@ -63,7 +63,7 @@ impl Native {
     ///
     /// # Errors
     /// If the kernel refuses the CPU or memory.
-    pub fn new(cpu: u32, samples: usize) -> Result<Self, Cannot> {
+    pub fn new(cpu: u32, samples: usize) -> Result<Self, CalibrateError> {
         let affinity = Affinity::new(&CpuSet::from_iter([cpu]));
         affinity.apply(0).map_err(system("binding to the CPU"))?;
         let large = MmapOptions::new().len(LARGE).map_anon().map_err(system("mmap"))?;
@@ -142,7 +142,7 @@ impl Native {
     }
 
     /// Has the memory hold what the routine finds in it.
-    fn fill(&mut self, memory: Memory) -> Result<[u64; 2], Cannot> {
+    fn fill(&mut self, memory: Memory) -> Result<[u64; 2], CalibrateError> {
         if let Some((filled, registers)) = self.filled
             && filled == memory
             && memory != Memory::Page
@@ -152,7 +152,7 @@ impl Native {
         let arena = if memory.is_on_small_pages() { &mut self.small } else { &mut self.large };
         if memory.bytes() > arena.len() {
             let source = io::Error::from(io::ErrorKind::OutOfMemory);
-            return Err(Cannot::System { what: "asking for so much memory", source });
+            return Err(CalibrateError::System { what: "asking for so much memory", source });
         }
         let address = arena.as_ptr() as u64;
         // SAFETY: pages are aligned for words, and any bytes are words.
@@ -164,14 +164,14 @@ impl Native {
 }
 
 impl Bench for Native {
-    fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot> {
+    fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         let registers = self.fill(routine.memory)?;
         let function = Function::new(&routine.setup, &routine.body, self.has_avx)?;
         let mut state = self.state(routine, registers);
         let mut other = state;
         // Once for all places of the memory that a cache may hold, then for the length of an iteration.
         let places = match routine.memory {
-            Memory::Circle { places, .. } if places <= MOST_CACHED => places as f64,
+            Memory::Ring { places, .. } if places <= MOST_CACHED => places as f64,
             _ => 0.0,
         };
         function.ticks(&mut state, 3 + (2.0 * places / routine.count) as u64);
@@ -219,18 +219,21 @@ impl Bench for Native {
         self.disturbed.shared += samples.len() - alone;
         samples.truncate(alone.max(self.samples));
         Spread::of(samples.iter().map(|sample| sample.cycles).collect()).ok_or_else(|| {
-            Cannot::Unsteady { what: routine.name.clone(), samples: MOST_TRIES * self.samples }
+            CalibrateError::Unsteady {
+                what: routine.name.clone(),
+                samples: MOST_TRIES * self.samples,
+            }
         })
     }
 
-    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, Cannot> {
-        let told = apart::run_in_child(|| {
+    fn time_apart(&mut self, routine: &Routine) -> Result<Option<Spread>, CalibrateError> {
+        let numbers = child::run_in_child(|| {
             let spread = self.time(routine).ok()?;
             let Spread { median, p10, p90, samples } = spread;
             Some([median, p10, p90, samples as f64, self.least])
         });
-        let told = told.map_err(system("fork"))?;
-        Ok(told.map(|[median, p10, p90, samples, least]| {
+        let numbers = numbers.map_err(system("fork"))?;
+        Ok(numbers.map(|[median, p10, p90, samples, least]| {
             self.least = self.least.min(least);
             Spread { median, p10, p90, samples: samples as usize }
         }))
@@ -248,7 +251,7 @@ struct Function {
 }
 
 impl Function {
-    fn new(setup: &[u8], body: &[u8], has_avx: bool) -> Result<Self, Cannot> {
+    fn new(setup: &[u8], body: &[u8], has_avx: bool) -> Result<Self, CalibrateError> {
         let code = function(setup, body, has_avx);
         let mut map = MmapMut::map_anon(code.len()).map_err(system("mmap"))?;
         map[..code.len()].copy_from_slice(&code);
@@ -293,6 +296,6 @@ fn switches() -> i64 {
     }
 }
 
-fn system(what: &'static str) -> impl Fn(io::Error) -> Cannot {
-    move |source| Cannot::System { what, source }
+fn system(what: &'static str) -> impl Fn(io::Error) -> CalibrateError {
+    move |source| CalibrateError::System { what, source }
 }

@@ -7,6 +7,7 @@
 
 mod back;
 mod check;
+pub mod encodings;
 mod error;
 mod front;
 mod hierarchy;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use corun_model::ModelError;
 use corun_record::{Actionable, Exit};
 use corun_sim::SimulationError;
-use corun_trace::TraceError;
 use corun_trace::format::FormatError;
+use corun_trace::{Ending, TraceError};
 
 /// Why there is no prediction.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +47,17 @@ pub enum PredictError {
         /// What was going on.
         during: &'static str,
     },
+}
+
+impl PredictError {
+    /// Fails unless the program ended by itself.
+    pub(crate) fn check_ending(ending: Ending) -> Result<(), Self> {
+        match ending {
+            Ending::Exited(_) => Ok(()),
+            Ending::Killed(signal) => Err(Self::Killed(signal)),
+            Ending::Interrupted => Err(Self::Interrupted { during: "traced" }),
+        }
+    }
 }
 
 impl Actionable for PredictError {
@@ -107,8 +118,8 @@ impl Actionable for PredictError {
     }
 }
 
-fn killed(signal: &i32) -> corun_trace::Ending {
-    corun_trace::Ending::Killed(*signal)
+fn killed(signal: &i32) -> Ending {
+    Ending::Killed(*signal)
 }
 
 fn no_room() -> String {

@@ -1,21 +1,24 @@
-//! A trace and a core model become observations with reasons.
+//! The prediction of a program's run time on a core, with an interval and the causes of its cycles.
 //!
-//! A program is traced, its windows are simulated, and what they take is extrapolated to the whole run;
-//! beside it stands what the same program takes on this machine without a tracer.
+//! The program is traced, windows of the trace are simulated on a core model, and their cycles are extrapolated to the
+//! whole run. Native runs on this host, without a tracer, are measured for comparison.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 
 mod error;
 mod estimate;
+mod extrapolation;
+mod job;
 mod native;
 mod predict;
-mod sampled;
 mod sampling;
-mod silent;
+mod silence;
+mod stages;
 
 pub use error::PredictError;
 pub use estimate::over;
-pub use native::{MeasureTrouble, Measured, measure};
-pub use predict::{Job, MemoryOf, Progress, predict};
-pub use sampled::extrapolated;
+pub use extrapolation::extrapolated;
+pub use job::{Job, MemoryOf, Progress};
+pub use native::{MeasureError, Measured, measure};
+pub use predict::predict;
 pub use sampling::Sampling;

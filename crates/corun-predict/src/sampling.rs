@@ -1,6 +1,6 @@
 //! Which part of a run is simulated: all of a short one, windows spread over a long one.
 
-use corun_trace::{Found, FromCall, Plan, Samples, Search, SystemCall};
+use corun_trace::{FromCall, Plan, PreRun, PreRunResult, Samples, SystemCall};
 
 /// What to simulate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,9 +43,9 @@ const FEW: u32 = 50;
 
 impl Sampling {
     /// What to look for in a run before the recorded one. It decides for a short run as well.
-    pub fn search(self, from: Option<SystemCall>) -> Search {
+    pub fn pre_run(self, from: Option<SystemCall>) -> PreRun {
         let from = from.map(|call| FromCall { call, warm_up: WARM_UP_OF_PART });
-        Search { samples: self.samples(), from }
+        PreRun { samples: self.samples(), from }
     }
 
     fn samples(self) -> Option<Samples> {
@@ -61,7 +61,7 @@ impl Sampling {
     }
 
     /// What a tracer is to record, as the run before tells, if there was one.
-    pub fn plan(self, found: Option<&Found>) -> Plan {
+    pub fn plan(self, found: Option<&PreRunResult>) -> Plan {
         let samples = found.and_then(|found| found.samples.clone());
         let plan = match (self, samples) {
             (Self::Start(length), _) => Plan::Window { skip: 0, length: Some(length) },
@@ -82,13 +82,13 @@ mod tests {
 
     use super::*;
 
-    fn found(sampling: Sampling, total: u64) -> Found {
+    fn found(sampling: Sampling, total: u64) -> PreRunResult {
         let samples = sampling.samples().map(|samples| {
             let Samples { count, length, warm_up, .. } = samples;
             Plan::Samples { count, length, warm_up, total }
         });
         let traced = Traced { ending: Ending::Exited(0), instructions: total, remarks: Vec::new() };
-        Found { before: 0, warm_up: 0, total, samples, traced }
+        PreRunResult { before: 0, warm_up: 0, total, samples, traced }
     }
 
     fn planned(sampling: Sampling, total: u64) -> Plan {
@@ -128,14 +128,14 @@ mod tests {
     #[test]
     fn what_counts_may_begin_behind_a_system_call() {
         let from = Some(SystemCall(110));
-        let search = Sampling::Whole.search(from);
-        assert!(search.is_needed() && search.learns() && search.samples.is_none());
-        assert!(!Sampling::Whole.search(None).is_needed());
+        let pre_run = Sampling::Whole.pre_run(from);
+        assert!(pre_run.is_needed() && pre_run.learns() && pre_run.samples.is_none());
+        assert!(!Sampling::Whole.pre_run(None).is_needed());
         for sampling in [Sampling::Whole, Sampling::Start(5), Sampling::Fitting] {
-            let later = Found { before: 70, warm_up: 30, ..found(sampling, 1000) };
+            let later = PreRunResult { before: 70, warm_up: 30, ..found(sampling, 1000) };
             let rest = Box::new(planned(sampling, 1000));
             let plan = sampling.plan(Some(&later));
-            assert_eq!(plan, Plan::Behind { skip: 70, warm_up: 30, rest });
+            assert_eq!(plan, Plan::After { skip: 70, warm_up: 30, rest });
         }
     }
 

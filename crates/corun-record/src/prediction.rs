@@ -139,8 +139,8 @@ pub struct PredictedWindow {
     pub cycles: u64,
     /// Instructions of the run, all threads together, that it stands for, if it was chosen for that; windows that are
     /// spread evenly stand for as many each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stands_for: Option<u64>,
+    #[serde(default, alias = "stands_for", skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
 }
 
 /// One cause of the stack of cycles.
@@ -182,7 +182,8 @@ pub struct MeasuredRun {
     pub probes: u32,
     /// The share of probes, from 0 to 1, in which somebody else took slots of the core, such as a sibling that a virtual
     /// machine hides; absent where it cannot be told.
-    pub crowded: Option<f64>,
+    #[serde(alias = "crowded")]
+    pub contention_share: Option<f64>,
     /// Time that the hypervisor took from the CPU, in seconds; absent where it does not tell.
     pub steal_s: Option<f64>,
 }
@@ -193,12 +194,12 @@ impl MeasuredRuns {
 }
 
 impl MeasuredRun {
-    /// The share of crowded probes up to which a run is said to have had the core to itself.
-    pub const MOST_CROWDED: f64 = 0.05;
+    /// The share of probes with contention up to which a run is said to have had the core to itself.
+    pub const MOST_CONTENTION: f64 = 0.05;
 
     /// Whether nobody else took slots of the core, as far as can be told.
     pub fn had_its_core(&self) -> bool {
-        self.crowded.is_none_or(|share| share <= Self::MOST_CROWDED)
+        self.contention_share.is_none_or(|share| share <= Self::MOST_CONTENTION)
     }
 
     /// Cycles in the program's own code.

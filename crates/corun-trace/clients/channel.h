@@ -46,7 +46,7 @@ enum channel_marker {
     CHANNEL_ENDED = 5,       /* 0: the thread has ended */
     CHANNEL_SKIPPED = 6,     /* instructions of the thread that were not recorded */
     CHANNEL_EXECUTED = 7,    /* instructions of the thread up to and with the block that follows, if one does;
-                                with the number of the stretch << CHANNEL_STRETCH */
+                                with the number of the interval << CHANNEL_STRETCH */
     CHANNEL_ATOMIC = 8,      /* 0: the block that follows has an atomic instruction; only while there are several
                                 threads */
 };

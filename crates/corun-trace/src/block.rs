@@ -3,7 +3,7 @@
 //! What a block touches in memory is known from its instructions but for the addresses, so that a trace
 //! holds an address for each operand and nothing else.
 
-use crate::Told;
+use crate::ChampSimInstruction;
 
 /// A block's place in the dictionary, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub enum Code {
     /// Their bytes, as long as all instructions together.
     Bytes(Vec<u8>),
     /// What an imported trace tells of each instead of its bytes.
-    Told(Vec<Told>),
+    ChampSim(Vec<ChampSimInstruction>),
 }
 
 /// One instruction of a block.
@@ -88,7 +88,7 @@ impl Block {
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.code {
             Code::Bytes(bytes) => Some(bytes),
-            Code::Told(_) => None,
+            Code::ChampSim(_) => None,
         }
     }
 

@@ -44,9 +44,9 @@ pub enum Marker {
     Forked(u32),
     /// The process becomes another program.
     Replaced,
-    /// A stretch begins after this many instructions of the thread that were not recorded.
+    /// A interval begins after this many instructions of the thread that were not recorded.
     Begin {
-        /// What the stretch is for.
+        /// What the interval is for.
         phase: Phase,
         /// Instructions left out since the last recorded one.
         skipped: u64,
@@ -55,7 +55,7 @@ pub enum Marker {
     Ended,
 }
 
-/// What a recorded stretch is for.
+/// What a recorded interval is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Fills caches and predictors before what counts.

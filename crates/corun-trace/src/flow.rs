@@ -38,8 +38,8 @@ impl Exit {
                 let branch = BranchKind::of(&decoded);
                 (branch, leads(&decoded, branch))
             }
-            Code::Told(told) => {
-                let last = told.last();
+            Code::ChampSim(champsim) => {
+                let last = champsim.last();
                 let goes_on = length > 0 && last.is_some_and(|last| !last.branch);
                 let leads = if goes_on { Leads::Next } else { Leads::Anywhere };
                 (last.and_then(|last| last.branch_kind()), leads)

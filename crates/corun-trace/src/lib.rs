@@ -8,8 +8,9 @@
 
 mod block;
 mod branch;
-mod conduct;
+mod champsim_instruction;
 pub mod convert;
+mod doubts;
 mod event;
 mod flow;
 pub mod format;
@@ -17,34 +18,37 @@ mod native;
 mod operands;
 mod origin;
 mod output;
-mod patience;
 mod plan;
+mod pre_run;
 mod process;
 mod profile;
 mod recording;
+mod run;
 mod sink;
+mod slow_run;
 mod summary;
 mod system_call;
-mod told;
+mod thread_filter;
 mod tracer;
 
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
-pub use conduct::{Conducted, Found, FromCall, Part, Samples, Search, Wish, conduct};
+pub use champsim_instruction::ChampSimInstruction;
 pub use event::{
     Access, Event, Marker, OrderedMarker, Phase, access_count, accesses, first_accesses,
 };
 pub use native::Native;
 pub use operands::{Atomic, NotCode, atomics, decode, is_atomic};
-pub use patience::Patience;
-pub use plan::{Plan, StandIn, Stretch};
+pub use plan::{Interval, Plan, SimulationPoint};
+pub use pre_run::{FromCall, PreRun, PreRunResult, Samples};
 pub use process::silence;
 pub use profile::Profile;
 pub use recording::{RecordedThread, Recording};
+pub use run::{Part, TraceOutcome, TraceRequest, run_trace};
 pub use sink::{Sink, SinkError, ThreadId};
+pub use slow_run::SlowRunNotice;
 pub use summary::{Branches, Footprint, HotBlock, Memory, Summary, disassemble, summary};
 pub use system_call::SystemCall;
-pub use told::Told;
 #[cfg(all(feature = "dynamorio", target_os = "linux", target_arch = "x86_64"))]
 pub use tracer::DynamoRio;
 pub(crate) use tracer::others;

@@ -206,9 +206,9 @@ mod tests {
     use super::*;
     use Direction::{Prefetch, Read, ReadWrite, Write};
 
-    type Told = (Direction, u16, Form);
+    type Decoded = (Direction, u16, Form);
 
-    fn of(code: &[u8]) -> Vec<Told> {
+    fn of(code: &[u8]) -> Vec<Decoded> {
         let block = decode(0x40_0000, code).unwrap();
         assert_eq!(block.instructions.len(), 1, "{code:02x?}");
         let operands = block.operands.iter();
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn operands_are_reads_then_writes() {
         use Form::{Lanes, Repeated, Single};
-        let cases: &[(&str, &[u8], &[Told])] = &[
+        let cases: &[(&str, &[u8], &[Decoded])] = &[
             ("mov rax, [rbx]", &[0x48, 0x8b, 0x03], &[(Read, 8, Single)]),
             ("mov [rbx], al", &[0x88, 0x03], &[(Write, 1, Single)]),
             ("add [rbx], eax", &[0x01, 0x03], &[(ReadWrite, 4, Single)]),

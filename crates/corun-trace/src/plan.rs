@@ -13,29 +13,30 @@ pub enum Plan {
     /// From start to end.
     #[default]
     Whole,
-    /// One stretch.
+    /// One interval.
     Window {
         /// Left out before it.
         skip: u64,
         /// Its length; to the end of the run if there is none.
         length: Option<u64>,
     },
-    /// Stretches spread evenly over a run of a known length, each after a warm-up stretch.
+    /// Intervals spread evenly over a run of a known length, each after a warm-up interval.
     Samples {
-        /// How many stretches.
+        /// How many intervals.
         count: u32,
-        /// Instructions of a counted stretch.
+        /// Instructions of a counted interval.
         length: u64,
         /// Instructions recorded before each to fill caches and predictors.
         warm_up: u64,
         /// Instructions of the whole run.
         total: u64,
     },
-    /// Stretches each of which stands for a part of the run, each after a warm-up stretch.
-    StandIns {
+    /// Intervals each of which stands for a part of the run, each after a warm-up interval.
+    #[serde(alias = "stand_ins")]
+    SimulationPoints {
         /// In the order of the run.
-        windows: Vec<StandIn>,
-        /// Instructions of a counted stretch.
+        windows: Vec<SimulationPoint>,
+        /// Instructions of a counted interval.
         length: u64,
         /// Instructions recorded before each, at most, to fill caches and predictors.
         warm_up: u64,
@@ -43,7 +44,8 @@ pub enum Plan {
         total: u64,
     },
     /// A part of the run that begins later, its instructions counted from there.
-    Behind {
+    #[serde(alias = "behind")]
+    After {
         /// Instructions before it.
         skip: u64,
         /// How many of the last of them are recorded to fill caches and predictors.
@@ -57,9 +59,9 @@ pub enum Plan {
     Learn,
 }
 
-/// A stretch of a run that stands for others, too.
+/// A interval of a run that stands for others, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StandIn {
+pub struct SimulationPoint {
     /// Its first instruction, counted over all threads.
     pub begin: u64,
     /// How many it stands for, its own included.
@@ -70,7 +72,7 @@ pub struct StandIn {
 
 /// A part of a run that is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Interval {
     /// What it is for.
     pub phase: Phase,
     /// Its first instruction, counted over all threads.
@@ -80,17 +82,19 @@ pub struct Stretch {
 }
 
 impl Plan {
-    /// The stretches in their order; none is empty, none overlaps another.
+    /// The intervals in their order; none is empty, none overlaps another.
     ///
     /// Samples lie in the middle of equal parts of the run (systematic sampling).
-    pub fn stretches(self) -> Box<dyn Iterator<Item = Stretch>> {
-        let counted = |begin, end| Stretch { phase: Phase::Counted, begin, end };
+    pub fn intervals(self) -> Box<dyn Iterator<Item = Interval>> {
+        let counted = |begin, end| Interval { phase: Phase::Counted, begin, end };
         match self {
             Self::Whole | Self::Learn => Box::new(std::iter::once(counted(0, u64::MAX))),
             Self::Count => Box::new(std::iter::empty()),
             Self::Window { skip, length } => {
                 let end = length.map_or(u64::MAX, |length| skip.saturating_add(length));
-                Box::new(Some(counted(skip, end)).filter(|stretch| stretch.begin < end).into_iter())
+                Box::new(
+                    Some(counted(skip, end)).filter(|interval| interval.begin < end).into_iter(),
+                )
             }
             Self::Samples { count, length, warm_up, total } => {
                 let part = move |index: u32| {
@@ -103,23 +107,23 @@ impl Plan {
                 });
                 Box::new(behind_warm_ups(samples, warm_up))
             }
-            Self::StandIns { windows, length, warm_up, total } => {
+            Self::SimulationPoints { windows, length, warm_up, total } => {
                 let windows = windows.into_iter();
-                let range = move |window: StandIn| {
+                let range = move |window: SimulationPoint| {
                     window.begin..window.begin.saturating_add(length).min(total)
                 };
                 Box::new(behind_warm_ups(windows.map(range), warm_up))
             }
-            Self::Behind { skip, warm_up, rest } => {
+            Self::After { skip, warm_up, rest } => {
                 let begin = skip.saturating_sub(warm_up);
-                let before = Stretch { phase: Phase::WarmUp, begin, end: skip };
-                let later = move |stretch: Stretch| Stretch {
-                    phase: stretch.phase,
-                    begin: stretch.begin.saturating_add(skip),
-                    end: stretch.end.saturating_add(skip),
+                let before = Interval { phase: Phase::WarmUp, begin, end: skip };
+                let later = move |interval: Interval| Interval {
+                    phase: interval.phase,
+                    begin: interval.begin.saturating_add(skip),
+                    end: interval.end.saturating_add(skip),
                 };
-                let both = std::iter::once(before).chain(rest.stretches().map(later));
-                Box::new(both.filter(|stretch| stretch.begin < stretch.end))
+                let both = std::iter::once(before).chain(rest.intervals().map(later));
+                Box::new(both.filter(|interval| interval.begin < interval.end))
             }
         }
     }
@@ -127,16 +131,16 @@ impl Plan {
     /// What is recorded of the part that counts, and how many instructions lie before that part.
     pub fn rest(&self) -> (&Self, u64) {
         match self {
-            Self::Behind { skip, rest, .. } => (rest, *skip),
+            Self::After { skip, rest, .. } => (rest, *skip),
             all => (all, 0),
         }
     }
 
-    /// How many stretches it has that each stand for more than themselves; none if it is of another kind.
+    /// How many intervals it has that each stand for more than themselves; none if it is of another kind.
     pub fn windows(&self) -> Option<u32> {
         match self.rest().0 {
             Self::Samples { count, .. } => Some(*count),
-            Self::StandIns { windows, .. } => Some(windows.len() as u32),
+            Self::SimulationPoints { windows, .. } => Some(windows.len() as u32),
             _ => None,
         }
     }
@@ -147,20 +151,20 @@ impl Plan {
     }
 }
 
-/// Counted stretches in the order of the run, each after as long a warm-up as there is room for behind the one before.
+/// Counted intervals in the order of the run, each after as long a warm-up as there is room for behind the one before.
 fn behind_warm_ups(
     counted: impl Iterator<Item = Range<u64>>,
     length: u64,
-) -> impl Iterator<Item = Stretch> {
+) -> impl Iterator<Item = Interval> {
     let both = counted.scan(0, move |recorded, Range { start, end }| {
         let warm_up = start.saturating_sub(length).max(*recorded);
         *recorded = end;
         Some([
-            Stretch { phase: Phase::WarmUp, begin: warm_up, end: start },
-            Stretch { phase: Phase::Counted, begin: start, end },
+            Interval { phase: Phase::WarmUp, begin: warm_up, end: start },
+            Interval { phase: Phase::Counted, begin: start, end },
         ])
     });
-    both.flatten().filter(|stretch| stretch.begin < stretch.end)
+    both.flatten().filter(|interval| interval.begin < interval.end)
 }
 
 #[cfg(test)]
@@ -168,15 +172,15 @@ mod tests {
     use super::*;
     use Phase::{Counted, WarmUp};
 
-    fn stretches(plan: Plan) -> Vec<(Phase, u64, u64)> {
-        plan.stretches().map(|stretch| (stretch.phase, stretch.begin, stretch.end)).collect()
+    fn intervals(plan: Plan) -> Vec<(Phase, u64, u64)> {
+        plan.intervals().map(|interval| (interval.phase, interval.begin, interval.end)).collect()
     }
 
     #[test]
     fn samples_lie_in_the_middle_of_equal_parts_after_their_warm_up() {
         let plan = Plan::Samples { count: 2, length: 10, warm_up: 20, total: 100 };
         assert_eq!(
-            stretches(plan),
+            intervals(plan),
             [(WarmUp, 0, 20), (Counted, 20, 30), (WarmUp, 50, 70), (Counted, 70, 80)]
         );
     }
@@ -184,20 +188,24 @@ mod tests {
     #[test]
     fn samples_longer_than_their_part_meet_without_overlap() {
         let plan = Plan::Samples { count: 2, length: 80, warm_up: 20, total: 100 };
-        assert_eq!(stretches(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
+        assert_eq!(intervals(plan), [(Counted, 0, 50), (Counted, 50, 100)]);
         let none = Plan::Samples { count: 0, length: 1, warm_up: 1, total: 1 };
-        assert_eq!(stretches(none), []);
+        assert_eq!(intervals(none), []);
     }
 
     #[test]
     fn stand_ins_lie_where_they_were_chosen() {
-        let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| StandIn {
+        let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| SimulationPoint {
             begin,
             instructions,
             left_out: 0,
         });
-        let plan =
-            Plan::StandIns { windows: windows.to_vec(), length: 10, warm_up: 20, total: 100 };
+        let plan = Plan::SimulationPoints {
+            windows: windows.to_vec(),
+            length: 10,
+            warm_up: 20,
+            total: 100,
+        };
         let expected = [
             (WarmUp, 0, 15),
             (Counted, 15, 25),
@@ -206,15 +214,15 @@ mod tests {
             (WarmUp, 75, 95),
             (Counted, 95, 100),
         ];
-        assert_eq!(stretches(plan), expected);
+        assert_eq!(intervals(plan), expected);
     }
 
     #[test]
     fn a_part_that_begins_later_is_counted_from_there() {
         let behind = |warm_up, rest| {
-            let plan = Plan::Behind { skip: 50, warm_up, rest: Box::new(rest) };
+            let plan = Plan::After { skip: 50, warm_up, rest: Box::new(rest) };
             assert_eq!(plan.rest().1, 50);
-            stretches(plan)
+            intervals(plan)
         };
         assert_eq!(behind(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
         assert_eq!(behind(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
@@ -224,9 +232,19 @@ mod tests {
     }
 
     #[test]
+    fn plans_of_old_traces_are_read() {
+        let old = r#"{"behind":{"skip":50,"warm_up":20,"rest":{"stand_ins":
+            {"windows":[],"length":10,"warm_up":5,"total":100}}}}"#;
+        let rest =
+            Plan::SimulationPoints { windows: Vec::new(), length: 10, warm_up: 5, total: 100 };
+        let plan = Plan::After { skip: 50, warm_up: 20, rest: Box::new(rest) };
+        assert_eq!(serde_json::from_str::<Plan>(old).unwrap(), plan);
+    }
+
+    #[test]
     fn a_window_has_an_end_or_lasts_to_that_of_the_run() {
-        assert_eq!(stretches(Plan::Window { skip: 5, length: Some(7) }), [(Counted, 5, 12)]);
-        assert_eq!(stretches(Plan::Window { skip: 5, length: None }), [(Counted, 5, u64::MAX)]);
-        assert_eq!(stretches(Plan::Window { skip: 5, length: Some(0) }), []);
+        assert_eq!(intervals(Plan::Window { skip: 5, length: Some(7) }), [(Counted, 5, 12)]);
+        assert_eq!(intervals(Plan::Window { skip: 5, length: None }), [(Counted, 5, u64::MAX)]);
+        assert_eq!(intervals(Plan::Window { skip: 5, length: Some(0) }), []);
     }
 }

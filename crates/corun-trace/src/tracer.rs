@@ -63,7 +63,7 @@ pub trait Tracer {
     fn ready(&self) -> Result<(), Unavailable>;
 
     /// Runs the program with this process's environment, folder and standard streams, and tells the
-    /// sink what the plan asks for. After the last stretch the program goes on, not recorded, to its
+    /// sink what the plan asks for. After the last interval the program goes on, not recorded, to its
     /// end. Once `stop` is set, or the sink fails, the program is ended.
     ///
     /// # Errors

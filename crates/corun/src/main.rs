@@ -5,6 +5,7 @@
 
 mod command;
 mod consent;
+mod core_model;
 mod exports;
 mod foreground;
 mod interruption;
@@ -12,6 +13,7 @@ mod parse;
 mod problem;
 mod progress;
 mod seed;
+mod standard_input;
 mod terminal;
 mod values;
 mod version;

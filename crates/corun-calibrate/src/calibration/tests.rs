@@ -44,7 +44,7 @@ impl Made {
             };
             return if number <= size { 400.0 } else { 800.0 };
         }
-        if name.starts_with("a circle") {
+        if name.starts_with("a ring") {
             let (places, apart) = (number, f64::from(numbers[1]));
             let lines = match places * 64.0 / 1024.0 {
                 kib if kib <= 48.0 => 5.0,
@@ -94,11 +94,11 @@ impl Made {
 }
 
 impl Bench for Made {
-    fn time(&mut self, routine: &Routine) -> Result<Spread, Cannot> {
+    fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         self.times += 1;
         let off = (self.times * 7919 % 100) as f64 / 5_000.0;
         let wrong = if self.times.is_multiple_of(13) { 1.5 } else { 1.0 };
-        let is_curve = ["between", "circle"].iter().any(|it| routine.name.contains(it));
+        let is_curve = ["between", "ring"].iter().any(|it| routine.name.contains(it));
         let time = self.exact(&routine.name) * (1.0 + off) * if is_curve { wrong } else { 1.0 };
         Ok(Spread { median: time, p10: time, p90: time * 1.02, samples: 9 })
     }
@@ -176,6 +176,6 @@ fn whoever_stops_it_gets_nothing() {
     let mut made = Made::new();
     let (base, timings) = (made.base.clone(), made.timings.clone());
     let stopped = calibrate(&mut made, &base, &timings, &AtomicBool::new(true), |_| {});
-    assert!(matches!(stopped, Err(Cannot::Interrupted)), "{stopped:?}");
+    assert!(matches!(stopped, Err(CalibrateError::Interrupted)), "{stopped:?}");
     assert_eq!(made.times, 0);
 }

@@ -13,7 +13,7 @@ use crate::code::{copy, load, load_as, nop, store, two};
 use crate::curve::{Step, find_step};
 use crate::figure::Figure;
 use crate::memory::LINE;
-use crate::{Bench, Cannot, Memory, Routine, Spread};
+use crate::{Bench, CalibrateError, Memory, Routine, Spread};
 
 const ENTRIES: &str = "entries";
 /// The two loads themselves.
@@ -21,7 +21,7 @@ const ENDS: f64 = 2.0;
 /// General-purpose and vector registers that a program sees, which keep a register each.
 const GENERAL: f64 = 16.0;
 const VECTOR: f64 = 16.0;
-/// Memory of each circle: far more than caches that a core has for its own.
+/// Memory of each ring: far more than caches that a core has for its own.
 const BYTES: usize = 1 << 26;
 /// Pairs of loads in a body.
 const PAIRS: usize = 2;
@@ -34,13 +34,12 @@ fn most(
     expected: u32,
     first: impl Fn(Register) -> Vec<u8>,
     one: impl Fn(u32, Register) -> Vec<u8>,
-) -> Result<Option<Spread>, Cannot> {
+) -> Result<Option<Spread>, CalibrateError> {
     let limit = (2 * expected).clamp(64, 1024);
     let places: Vec<u32> = (1..=16).map(|place| place * limit / 16).collect();
-    let circle =
-        Memory::Circle { places: BYTES / LINE, apart: LINE, circles: 2, on_small_pages: false };
+    let ring = Memory::Ring { places: BYTES / LINE, apart: LINE, rings: 2, on_small_pages: false };
     let pair = [encode(&load(RAX, RAX, 0)), encode(&load(RCX, RCX, 0))].concat().repeat(PAIRS);
-    let reference = Routine::new("two loads that miss", pair, PAIRS).with_memory(circle);
+    let reference = Routine::new("two loads that miss", pair, PAIRS).with_memory(ring);
     let found = find_step(&places, 1, 1.3, |count| {
         let half = |register| {
             let filler = (0..count).flat_map(|index| one(index, register));
@@ -49,10 +48,10 @@ fn most(
         };
         let body = [half(RAX), half(RCX)].concat().repeat(PAIRS);
         let name = format!("{count} {kind} between two loads that miss");
-        let time = bench.time(&Routine::new(name, body, PAIRS).with_memory(circle))?;
+        let time = bench.time(&Routine::new(name, body, PAIRS).with_memory(ring))?;
         // Memory is slower at some times than at others, and faster at none.
         let near = bench.time(&reference)?;
-        Ok::<_, Cannot>(time.p10 / near.p10)
+        Ok::<_, CalibrateError>(time.p10 / near.p10)
     })?;
     Ok(found.map(Step::place))
 }
@@ -63,7 +62,7 @@ pub(crate) fn buffers(
     bench: &mut dyn Bench,
     base: &CoreModel,
     timings: &TimingTable,
-) -> Result<Vec<Figure>, Cannot> {
+) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = Vec::new();
     let targets = [RBX, RDX, RBP, RSI];
     let target = |index: u32| targets[index as usize % targets.len()];

@@ -9,7 +9,7 @@ use crate::code::load;
 use crate::curve::find_step;
 use crate::figure::Figure;
 use crate::memory::{LINE, PAGE};
-use crate::{Bench, Cannot, Memory, Routine, Spread};
+use crate::{Bench, CalibrateError, Memory, Routine, Spread};
 
 /// Loads in a body.
 const LOADS: usize = 32;
@@ -17,21 +17,29 @@ const KIB: usize = 1024;
 const CYCLES: &str = "cycles";
 
 /// Latencies and sizes of what lies between the core and memory.
-pub(crate) fn caches(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+pub(crate) fn caches(
+    bench: &mut dyn Bench,
+    base: &CoreModel,
+) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = levels(bench, base)?;
     figures.extend(translations(bench, base)?);
     Ok(figures)
 }
 
-/// Cycles of a load in a circle through this memory.
-fn walk(bench: &mut dyn Bench, places: usize, apart: usize, small: bool) -> Result<Spread, Cannot> {
-    let memory = Memory::Circle { places, apart, circles: 1, on_small_pages: small };
-    let name = format!("a circle of {places} places {apart} bytes apart");
+/// Cycles of a load in a ring through this memory.
+fn walk(
+    bench: &mut dyn Bench,
+    places: usize,
+    apart: usize,
+    small: bool,
+) -> Result<Spread, CalibrateError> {
+    let memory = Memory::Ring { places, apart, rings: 1, on_small_pages: small };
+    let name = format!("a ring of {places} places {apart} bytes apart");
     let body = encode(&load(RAX, RAX, 0)).repeat(LOADS);
     bench.time(&Routine::new(name, body, LOADS).with_memory(memory))
 }
 
-fn levels(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+fn levels(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     let mut of_kib = |kib: usize| walk(bench, kib * KIB / LINE, LINE, false);
     let first = of_kib(8)?;
     let second = of_kib(160)?;
@@ -65,19 +73,19 @@ fn levels(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
     Ok(figures)
 }
 
-fn translations(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+fn translations(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     // A line of each page against as many lines of few pages: what the caches take is in both.
     let mut more = |pages: usize| {
         let apart = walk(bench, pages, PAGE, true)?;
         let dense = walk(bench, pages, LINE, true)?;
-        Ok::<_, Cannot>(apart.map(|it| it - dense.median))
+        Ok::<_, CalibrateError>(apart.map(|it| it - dense.median))
     };
     let mut figures = Vec::new();
     let mut step = |places: &[u32], resolution: u32| {
         find_step(places, resolution, 1.2, |pages| {
             let more = more(pages as usize)?;
             // Above nothing, so that levels can be compared.
-            Ok::<_, Cannot>(more.median + 4.0)
+            Ok::<_, CalibrateError>(more.median + 4.0)
         })
     };
     if let Some(found) = step(&every(16, 256, 16), 2)? {

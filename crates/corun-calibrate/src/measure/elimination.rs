@@ -11,12 +11,15 @@ use iced_x86::{Instruction, Register};
 use crate::assembly::encode_all;
 use crate::code::{copy, one, two};
 use crate::figure::Figure;
-use crate::{Bench, Cannot, Routine, Spread};
+use crate::{Bench, CalibrateError, Routine, Spread};
 
 const COPIES: usize = 40;
 
 /// Which copies and zeroes take no time, and how many a cycle.
-pub(crate) fn elimination(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+pub(crate) fn elimination(
+    bench: &mut dyn Bench,
+    base: &CoreModel,
+) -> Result<Vec<Figure>, CalibrateError> {
     let mut chain = |name: &str, link: &[Instruction]| {
         bench.time(&Routine::new(name, encode_all(link).repeat(COPIES), COPIES))
     };
@@ -51,7 +54,7 @@ pub(crate) fn elimination(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec
     let mut stream = |name: &str, all: Vec<Instruction>| {
         let count = all.len();
         let spread = bench.time(&Routine::new(name, encode_all(&all), count))?;
-        Ok::<_, Cannot>(spread.map(|cycles| 1.0 / cycles))
+        Ok::<_, CalibrateError>(spread.map(|cycles| 1.0 / cycles))
     };
     let turn = |index: usize| targets[index % targets.len()];
     let moves = stream("copies", (0..240).map(|it| copy(turn(it), R8)).collect())?;

@@ -11,7 +11,7 @@ use crate::assembly::{encode, encode_all};
 use crate::code::nop;
 use crate::figure::FormFigure;
 use crate::forms::{Form, all};
-use crate::{Bench, Cannot, Routine, Spread};
+use crate::{Bench, CalibrateError, Routine, Spread};
 
 /// Instructions of a chain, and of a stream (a multiple of the registers that it writes in turn).
 const LINKS: usize = 60;
@@ -39,9 +39,12 @@ struct References {
 
 /// Every form that the core has. `base` tells how long moves between registers of different kinds take
 /// one way: only there and back can be measured.
-pub(crate) fn forms(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<FormFigure>, Cannot> {
+pub(crate) fn forms(
+    bench: &mut dyn Bench,
+    base: &TimingTable,
+) -> Result<Vec<FormFigure>, CalibrateError> {
     let known = all().filter(|form| bench.knows(&form.sample())).collect::<Vec<_>>();
-    let mut pass = || -> Result<Vec<Option<FormFigure>>, Cannot> {
+    let mut pass = || -> Result<Vec<Option<FormFigure>>, CalibrateError> {
         let references = References::of(bench, &known)?;
         known.iter().map(|form| measure(bench, form, base, &references)).collect()
     };
@@ -69,7 +72,7 @@ fn agreed(one: &FormFigure, other: &FormFigure) -> Option<FormFigure> {
 }
 
 impl References {
-    fn of(bench: &mut dyn Bench, known: &[Form]) -> Result<Self, Cannot> {
+    fn of(bench: &mut dyn Bench, known: &[Form]) -> Result<Self, CalibrateError> {
         let nops = Routine::new("cycles nop", nop(1).repeat(NOPS), NOPS);
         let nop = bench.time(&nops)?.median;
         // fld st0, fstp st0
@@ -97,7 +100,7 @@ fn measure(
     form: &Form,
     base: &TimingTable,
     references: &References,
-) -> Result<Option<FormFigure>, Cannot> {
+) -> Result<Option<FormFigure>, CalibrateError> {
     let latency = latency(bench, form, base, references)?;
     let Some(stream) = form.stream(STREAM) else { return Ok(None) };
     let routine = routine(format!("cycles {}", form.name), form, stream.code.clone(), STREAM);
@@ -137,7 +140,7 @@ fn latency(
     form: &Form,
     base: &TimingTable,
     references: &References,
-) -> Result<Option<Spread>, Cannot> {
+) -> Result<Option<Spread>, CalibrateError> {
     if form.is_update() {
         // Through memory; what that takes besides is that of an addition.
         let is_atomic = form.name.starts_with("lock ") || form.mnemonic() == "xchg";
@@ -160,7 +163,7 @@ fn latency(
     Ok(latency.map(|latency| latency.map(|cycles| (cycles - partner).max(0.0))))
 }
 
-fn update(bench: &mut dyn Bench, form: &Form) -> Result<Option<Spread>, Cannot> {
+fn update(bench: &mut dyn Bench, form: &Form) -> Result<Option<Spread>, CalibrateError> {
     let Some(one) = form.update() else { return Ok(None) };
     bench.time_apart(&routine(format!("update {}", form.name), form, one.repeat(LINKS), LINKS))
 }
@@ -173,7 +176,7 @@ fn slots(
     cycles: f64,
     breakers: usize,
     references: &References,
-) -> Result<Option<Spread>, Cannot> {
+) -> Result<Option<Spread>, CalibrateError> {
     let fillers = 8 + (1.4 * cycles / references.nop).ceil() as usize;
     if fillers > MOST_FILLERS {
         return Ok(None);

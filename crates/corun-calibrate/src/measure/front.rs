@@ -9,13 +9,16 @@ use crate::assembly::{encode, encode_all};
 use crate::code::{constant, copy, nop, two};
 use crate::curve::{Step, edge, find_step, median};
 use crate::figure::Figure;
-use crate::{Bench, Cannot, Routine, Spread};
+use crate::{Bench, CalibrateError, Routine, Spread};
 
 const RATE: &str = "a cycle";
 const CYCLES: &str = "cycles";
 
 /// Rates from fetch to renaming, and what branches cost.
-pub(crate) fn front(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+pub(crate) fn front(
+    bench: &mut dyn Bench,
+    base: &CoreModel,
+) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = widths(bench, base)?;
     figures.extend(mispredict(bench)?);
     figures.extend(targets(bench, base)?);
@@ -24,13 +27,13 @@ pub(crate) fn front(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figur
 }
 
 /// No-operations of so many bytes each, so many of them: how many a cycle.
-fn nops(bench: &mut dyn Bench, count: usize, bytes: usize) -> Result<Spread, Cannot> {
+fn nops(bench: &mut dyn Bench, count: usize, bytes: usize) -> Result<Spread, CalibrateError> {
     let name = format!("{count} no-operations of {bytes} bytes");
     let spread = bench.time(&Routine::new(name, nop(bytes).repeat(count), count))?;
     Ok(spread.map(|cycles| 1.0 / cycles))
 }
 
-fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     let near = nops(bench, 480, 4)?;
     let mut figures = vec![Figure::field("back.dispatch.entries", RATE, near)];
     let Some(cache) = &base.front.op_cache else { return Ok(figures) };
@@ -38,7 +41,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
     let expected = cache.sets * line;
     let places: Vec<u32> = (1..=16).map(|place| place * expected / 8).collect();
     let found = find_step(&places, expected / 64, 1.15, |count| {
-        Ok::<_, Cannot>(1.0 / nops(bench, count as usize, 4)?.median)
+        Ok::<_, CalibrateError>(1.0 / nops(bench, count as usize, 4)?.median)
     })?;
     if let Some(found) = found {
         figures.push(Figure::beside(
@@ -59,7 +62,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
     }
     let lines: Vec<u32> = (1..=16).map(|place| place * 8).collect();
     let found = find_step(&lines, 2, 1.15, |kib| {
-        Ok::<_, Cannot>(1.0 / nops(bench, kib as usize * 1024 / 8, 8)?.median)
+        Ok::<_, CalibrateError>(1.0 / nops(bench, kib as usize * 1024 / 8, 8)?.median)
     })?;
     if let Some(found) = found {
         let spread = Spread {
@@ -75,7 +78,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot
 
 /// Branches on random bits against branches on none: half of the first are mispredicted. The bits come from registers
 /// alone (xorshift, Marsaglia 2003), since loads would wait for memory where a misprediction keeps them late.
-fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
     const BRANCHES: usize = 32;
     /// Behind fetch, to be renamed, to start and to be executed: a cycle each.
     const AROUND: f64 = 4.0;
@@ -100,8 +103,8 @@ fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     ])
 }
 
-/// A circle of jumps, each to the next, so many bytes apart: cycles of one.
-fn jumps(bench: &mut dyn Bench, count: u32, apart: usize) -> Result<Spread, Cannot> {
+/// A ring of jumps, each to the next, so many bytes apart: cycles of one.
+fn jumps(bench: &mut dyn Bench, count: u32, apart: usize) -> Result<Spread, CalibrateError> {
     // jmp over what is left up to the next one
     let mut jump = vec![0xeb, (apart - 2) as u8];
     jump.resize(apart, 0x90);
@@ -109,7 +112,7 @@ fn jumps(bench: &mut dyn Bench, count: u32, apart: usize) -> Result<Spread, Cann
     bench.time(&Routine::new(name, jump.repeat(count as usize), count as usize))
 }
 
-fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     const APART: usize = 16;
     let near = jumps(bench, 64, APART)?;
     let mut figures =
@@ -117,7 +120,7 @@ fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Canno
     let Some(&expected) = base.front.prediction.targets.first() else { return Ok(figures) };
     let places: Vec<u32> = (1..=16).map(|place| place * expected / 8).collect();
     let found = find_step(&places, expected / 64, 1.2, |count| {
-        Ok::<_, Cannot>(jumps(bench, count, APART)?.median)
+        Ok::<_, CalibrateError>(jumps(bench, count, APART)?.median)
     })?;
     if let Some(found) = found {
         // Tables of targets have a power of two of them, or not that many.
@@ -136,7 +139,7 @@ fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Canno
 
 /// Calls so many deep, and back: cycles of one. Each function is called from one place, so that what
 /// goes beyond the stack of return addresses is predicted as any other indirect jump, or not at all.
-fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, Cannot> {
+fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, CalibrateError> {
     // call the first function; jmp behind them; functions: call the next; ret
     let mut body = vec![0xe8];
     body.extend(5i32.to_le_bytes());
@@ -152,7 +155,7 @@ fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, Cannot> {
     bench.time(&Routine::new(format!("calls {depth} deep"), body, depth))
 }
 
-fn return_stack(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Cannot> {
+fn return_stack(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     let expected = base.front.prediction.return_stack.max(8);
     let mut points = Vec::new();
     for depth in (2..=2 * expected).step_by(2) {

@@ -12,7 +12,7 @@ use crate::assembly::{encode, encode_all};
 use crate::code::{load, load_as, load_indexed, store, store_as, two};
 use crate::figure::Figure;
 use crate::memory::LINE;
-use crate::{Bench, Cannot, Routine, Spread};
+use crate::{Bench, CalibrateError, Routine, Spread};
 
 /// Copies of what is measured in a body.
 const COPIES: usize = 48;
@@ -25,7 +25,7 @@ const RATE: &str = "a cycle";
 pub(crate) fn loads_and_stores(
     bench: &mut dyn Bench,
     base: &TimingTable,
-) -> Result<Vec<Figure>, Cannot> {
+) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = loads(bench, base)?;
     figures.extend(rates(bench)?);
     figures.extend(forwarding(bench)?);
@@ -33,11 +33,15 @@ pub(crate) fn loads_and_stores(
 }
 
 /// Cycles of one of many copies of these instructions, each behind the other.
-fn chain(bench: &mut dyn Bench, name: &str, link: &[Instruction]) -> Result<Spread, Cannot> {
+fn chain(
+    bench: &mut dyn Bench,
+    name: &str,
+    link: &[Instruction],
+) -> Result<Spread, CalibrateError> {
     bench.time(&Routine::new(name, encode_all(link).repeat(COPIES), COPIES))
 }
 
-fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, Cannot> {
+fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, CalibrateError> {
     let plain = chain(bench, "load", &[load(RAX, RAX, 0)])?;
     // r8 is 0, and stays so.
     let indexed = chain(bench, "load, index", &[load_indexed(RAX, RAX, R8, 1)])?;
@@ -62,13 +66,13 @@ fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, Canno
     ])
 }
 
-fn rates(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+fn rates(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
     let mut rate = |name: &str, one: &dyn Fn(usize) -> Instruction| {
         let body: Vec<Instruction> = (0..2 * COPIES).map(one).collect();
         let spread = bench.time(&Routine::new(name, encode_all(&body), 2 * COPIES))?;
         // Whoever else takes ports makes it less: the best tenth is the core's own.
         let rate = spread.map(|cycles| 1.0 / cycles);
-        Ok::<_, Cannot>(Spread { median: rate.p90, ..rate })
+        Ok::<_, CalibrateError>(Spread { median: rate.p90, ..rate })
     };
     let place = |index: usize| (index % 8 * 8) as i64;
     let line = |index: usize| (index % 8 * LINE) as i64;
@@ -92,7 +96,7 @@ fn rates(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
     ])
 }
 
-fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, Cannot> {
+fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
     // rbx holds the address that the store computes in another way.
     let begin = encode(&load_as(Lea_r64_m, RBX, R14, 64));
     let mut through = |name: &str, link: &[Instruction]| {

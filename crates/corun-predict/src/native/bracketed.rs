@@ -22,8 +22,8 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use super::companion::{Probe, beside};
-use super::trouble::MeasureTrouble;
+use super::error::MeasureError;
+use super::probe::{Probe, beside};
 
 /// What was seen of a run.
 #[derive(Debug)]
@@ -40,21 +40,21 @@ pub(super) struct Bracketed {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ThreadTime {
     /// Between system calls.
-    pub(super) user: Stretches,
+    pub(super) user: Intervals,
     /// In system calls.
-    pub(super) kernel: Stretches,
+    pub(super) kernel: Intervals,
     /// Page faults, which lie between system calls mostly.
     pub(super) faults: u64,
 }
 
-/// Stretches of run time, each ended by a stop.
+/// Intervals of run time, each ended by a stop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Stretches {
+pub(super) struct Intervals {
     pub(super) count: u64,
     pub(super) ns: u64,
 }
 
-impl Stretches {
+impl Intervals {
     fn add(&mut self, ns: u64) {
         self.count += 1;
         self.ns += ns;
@@ -73,7 +73,7 @@ impl Bracketed {
         target: &Target,
         from: Option<SystemCall>,
         stop: &AtomicBool,
-    ) -> Result<Self, MeasureTrouble> {
+    ) -> Result<Self, MeasureError> {
         let mut command = Command::new(&target.program);
         command.args(&target.arguments);
         silence(&mut command);
@@ -85,7 +85,7 @@ impl Bracketed {
                 Ok(ptrace::traceme()?)
             })
         };
-        let mut child = command.spawn().map_err(MeasureTrouble::Program)?;
+        let mut child = command.spawn().map_err(MeasureError::Program)?;
         let leader = Pid::from_raw(child.id() as i32);
         let (watched, probes) = rustix::process::Pid::from_raw(leader.as_raw())
             .map(|id| pidfd_open(id, PidfdFlags::empty()))
@@ -100,13 +100,13 @@ impl Bracketed {
             .map_err(|error| {
                 let _ = child.kill();
                 let _ = child.wait();
-                MeasureTrouble::Watching(error)
+                MeasureError::Watching(error)
             });
         mark.end_all();
         let (ending, watch, wall_s) = watched?;
         match watch.awaited {
-            _ if watch.was_replaced => Err(MeasureTrouble::Replaced),
-            Some(call) if matches!(ending, Ending::Exited(_)) => Err(MeasureTrouble::NoCall(call)),
+            _ if watch.was_replaced => Err(MeasureError::Replaced),
+            Some(call) if matches!(ending, Ending::Exited(_)) => Err(MeasureError::NoCall(call)),
             _ => Ok(Self { ending, wall_s, threads: watch.times, probes }),
         }
     }
@@ -151,12 +151,12 @@ impl Watched {
         Ok(Self { index, run_time, call: None, since, faults_before: 0 })
     }
 
-    /// Ends a stretch.
+    /// Ends an interval.
     fn stop(&mut self, times: &mut [ThreadTime]) -> io::Result<()> {
         let now = self.run_time.ns()?;
         let time = &mut times[self.index];
-        let stretches = if self.call.is_some() { &mut time.kernel } else { &mut time.user };
-        stretches.add(now.saturating_sub(self.since));
+        let intervals = if self.call.is_some() { &mut time.kernel } else { &mut time.user };
+        intervals.add(now.saturating_sub(self.since));
         self.since = now;
         Ok(())
     }
@@ -356,7 +356,7 @@ mod tests {
         };
         let all = run(libc::SYS_execve);
         assert!(
-            matches!(all, Err(MeasureTrouble::NoCall(_))),
+            matches!(all, Err(MeasureError::NoCall(_))),
             "what comes before is no part: {all:?}"
         );
         let (all, end) = (run(libc::SYS_brk).unwrap(), run(libc::SYS_kill).unwrap());
@@ -398,9 +398,9 @@ mod tests {
     #[test]
     fn what_becomes_another_program_is_not_told() {
         let run = pinned(|| Bracketed::run(&shell("exec true"), None, &AtomicBool::new(false)));
-        assert!(matches!(run, Err(MeasureTrouble::Replaced)), "{run:?}");
+        assert!(matches!(run, Err(MeasureError::Replaced)), "{run:?}");
         let missing = Target { program: "/nowhere".into(), arguments: Vec::new() };
         let run = pinned(|| Bracketed::run(&missing, None, &AtomicBool::new(false)));
-        assert!(matches!(run, Err(MeasureTrouble::Program(_))), "{run:?}");
+        assert!(matches!(run, Err(MeasureError::Program(_))), "{run:?}");
     }
 }

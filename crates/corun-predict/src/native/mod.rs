@@ -5,16 +5,16 @@
 //! the kernel's time is told apart by brackets and not by the tick that happens to hit it.
 
 mod bracketed;
-mod companion;
-mod crowding;
+mod contention;
+mod error;
 mod overhead;
-mod trouble;
+mod probe;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use corun_calibrate::{Seen, Surroundings};
+use corun_calibrate::{InterferenceProbe, InterferenceReading};
 use corun_machine::evidence::CpuTimes;
 use corun_machine::{Affinity, CpuSet, RootFiles};
 use corun_record::{MeasuredRun, MeasuredRuns};
@@ -22,11 +22,11 @@ use corun_stats::median;
 use corun_trace::{Ending, SystemCall, Target};
 
 use bracketed::Bracketed;
-use companion::Probe;
+pub use error::MeasureError;
 use overhead::Overhead;
-pub use trouble::MeasureTrouble;
+use probe::Probe;
 
-/// Runs that count, at most (with surroundings all that were alone do), and at least where there is time for them.
+/// Runs that count, at most (with interference all that were alone do), and at least where there is time for them.
 const RUNS: usize = 7;
 const LEAST_RUNS: usize = 3;
 /// Runs that are tried at most, so that those with a core of their own can count.
@@ -53,7 +53,7 @@ pub struct Measured {
     /// The runs.
     pub runs: MeasuredRuns,
     /// What the core found behind its second level before, between and after them; nothing unless that was asked.
-    pub seen: Vec<Seen>,
+    pub readings: Vec<InterferenceReading>,
 }
 
 /// What is measured.
@@ -71,7 +71,7 @@ pub struct Subject<'a> {
 
 /// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none
 /// begins after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
-/// nearly. None if `stop` was set. `progress` is told of each run. The `surroundings` are looked at before, behind and
+/// nearly. None if `stop` was set. `progress` is told of each run. The `interference` are looked at before, behind and
 /// now and then between the runs, of which all that were alone count then.
 ///
 /// # Errors
@@ -79,32 +79,32 @@ pub struct Subject<'a> {
 pub fn measure(
     subject: Subject<'_>,
     budget: Duration,
-    mut surroundings: Option<Surroundings>,
+    mut interference: Option<InterferenceProbe>,
     mut progress: impl FnMut(usize, usize) + Send,
     stop: &AtomicBool,
-) -> Result<Option<Measured>, MeasureTrouble> {
-    let allowed = Affinity::of(0).map_err(MeasureTrouble::Pinning)?.cpus();
+) -> Result<Option<Measured>, MeasureError> {
+    let allowed = Affinity::of(0).map_err(MeasureError::Pinning)?.cpus();
     let begun = Instant::now();
     // A thread of its own is pinned, and traces what it started.
     std::thread::scope(|scope| {
         let pinned = scope.spawn(|| {
             let cpu = quietest(&allowed)?;
             pin(cpu)?;
-            let overhead = Overhead::measure().map_err(MeasureTrouble::Watching)?;
-            let mut seen: Vec<Seen> = Vec::new();
+            let overhead = Overhead::measure().map_err(MeasureError::Watching)?;
+            let mut readings: Vec<InterferenceReading> = Vec::new();
             let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
             let mut since_look = 0;
-            let wanted = if surroundings.is_some() { RUNS_A_LOOK * LOOKS_BETWEEN } else { RUNS };
+            let wanted = if interference.is_some() { RUNS_A_LOOK * LOOKS_BETWEEN } else { RUNS };
             while tried.len() < MOST_TRIED {
                 let is_late = !tried.is_empty() && begun.elapsed() > budget;
                 // Each look has runs on both sides.
-                let is_between = surroundings.is_none() || since_look == 0;
+                let is_between = interference.is_none() || since_look == 0;
                 if is_late || alone(&tried) >= wanted && is_between {
                     break;
                 }
                 progress(alone(&tried), wanted);
                 if since_look == 0 {
-                    seen.extend(surroundings.as_mut().map(Surroundings::look));
+                    readings.extend(interference.as_mut().map(InterferenceProbe::sample));
                 }
                 let is_counted = since_look >= WARM_UP;
                 since_look += 1;
@@ -114,7 +114,7 @@ pub fn measure(
                     return Ok(None);
                 }
                 if run.ending != subject.ending {
-                    return Err(MeasureTrouble::Otherwise {
+                    return Err(MeasureError::Otherwise {
                         traced: subject.ending,
                         native: run.ending,
                     });
@@ -124,17 +124,17 @@ pub fn measure(
                 if is_counted {
                     let measured = measured_run(&run, subject.thread, &overhead, taken)?;
                     tried.push((measured, run.probes));
-                    tell_crowding(&mut tried);
+                    set_contention_shares(&mut tried);
                 }
                 // A look leaves nothing of the program in the caches, which are warmed anew behind it.
-                if surroundings.is_some() && since_look == WARM_UP + RUNS_A_LOOK {
+                if interference.is_some() && since_look == WARM_UP + RUNS_A_LOOK {
                     since_look = 0;
                 }
             }
-            seen.extend(surroundings.as_mut().map(Surroundings::look));
-            let crowded: Vec<_> = tried.iter().map(|(run, _)| run.crowded).collect();
-            let most = if surroundings.is_some() { tried.len() } else { RUNS };
-            let counted = crowding::counted(&crowded, LEAST_RUNS, most);
+            readings.extend(interference.as_mut().map(InterferenceProbe::sample));
+            let shares: Vec<_> = tried.iter().map(|(run, _)| run.contention_share).collect();
+            let most = if interference.is_some() { tried.len() } else { RUNS };
+            let counted = contention::least_contended(&shares, LEAST_RUNS, most);
             let runs = MeasuredRuns {
                 cpu,
                 warm_up: WARM_UP as u32,
@@ -142,14 +142,14 @@ pub fn measure(
                 tried: tried.len() as u32,
                 runs: counted.into_iter().map(|place| tried[place].0).collect(),
             };
-            Ok(Some(Measured { runs, seen }))
+            Ok(Some(Measured { runs, readings }))
         });
         pinned.join().expect("measuring does not panic")
     })
 }
 
 /// The CPU whose core is shared least at the moment; of equals the last, since the first takes most interrupts.
-fn quietest(allowed: &CpuSet) -> Result<u32, MeasureTrouble> {
+fn quietest(allowed: &CpuSet) -> Result<u32, MeasureError> {
     let cpus: Vec<u32> = allowed.iter().rev().take(CPUS).collect();
     let mut seen = Vec::new();
     for &cpu in &cpus {
@@ -160,22 +160,24 @@ fn quietest(allowed: &CpuSet) -> Result<u32, MeasureTrouble> {
         };
         seen.push(std::iter::repeat_with(look).take(LOOKS).collect::<Vec<_>>());
     }
-    let best = crowding::best(seen.iter().flatten()).unwrap_or_default();
-    let crowded = |probes: &[Probe]| crowding::crowded(probes, best).unwrap_or_default();
-    let shares = seen.iter().map(|probes| crowded(probes));
+    let best = contention::best_slot_rate(seen.iter().flatten()).unwrap_or_default();
+    let share_of = |probes: &[Probe]| contention::share(probes, best).unwrap_or_default();
+    let shares = seen.iter().map(|probes| share_of(probes));
     let quietest = shares.enumerate().min_by(|one, other| one.1.total_cmp(&other.1));
     Ok(quietest.map_or(0, |(place, _)| cpus[place]))
 }
 
-fn pin(cpu: u32) -> Result<(), MeasureTrouble> {
-    Affinity::new(&CpuSet::from_iter([cpu])).apply(0).map_err(MeasureTrouble::Pinning)
+fn pin(cpu: u32) -> Result<(), MeasureError> {
+    Affinity::new(&CpuSet::from_iter([cpu])).apply(0).map_err(MeasureError::Pinning)
 }
 
 /// What is best is known from all runs together, so each run's share is told anew.
-fn tell_crowding(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
-    let Some(best) = crowding::best(tried.iter().flat_map(|(_, probes)| probes)) else { return };
+fn set_contention_shares(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
+    let Some(best) = contention::best_slot_rate(tried.iter().flat_map(|(_, probes)| probes)) else {
+        return;
+    };
     for (run, probes) in tried {
-        run.crowded = crowding::crowded(probes, best);
+        run.contention_share = contention::share(probes, best);
     }
 }
 
@@ -189,11 +191,11 @@ fn measured_run(
     thread: usize,
     overhead: &Overhead,
     steal_s: Option<f64>,
-) -> Result<MeasuredRun, MeasureTrouble> {
+) -> Result<MeasuredRun, MeasureError> {
     let found = run
         .threads
         .get(thread)
-        .ok_or(MeasureTrouble::NoThread { expected: thread, found: run.threads.len() })?;
+        .ok_or(MeasureError::NoThread { expected: thread, found: run.threads.len() })?;
     let faults = found.faults as f64 * overhead.fault_s;
     let user = found.user.seconds(overhead.user_s) - faults;
     let kernel = found.kernel.seconds(overhead.kernel_s) + faults;
@@ -204,7 +206,7 @@ fn measured_run(
         ghz: median(&run.probes.iter().map(|probe| probe.ghz).collect::<Vec<_>>())
             .unwrap_or_default(),
         probes: run.probes.len() as u32,
-        crowded: None,
+        contention_share: None,
         steal_s,
     })
 }

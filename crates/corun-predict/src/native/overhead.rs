@@ -1,6 +1,6 @@
 //! What watching costs: a stop at a system call, and a page fault.
 //!
-//! A child that does nothing but ask for its parent's number is watched as a program is; its stretches
+//! A child that does nothing but ask for its parent's number is watched as a program is; its intervals
 //! are nothing but stops.
 
 use std::io;
@@ -15,9 +15,9 @@ use super::bracketed::run_time;
 /// Costs in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Overhead {
-    /// In a stretch between two system calls.
+    /// In an interval between two system calls.
     pub(super) user_s: f64,
-    /// In a stretch within one.
+    /// In an interval within one.
     pub(super) kernel_s: f64,
     /// A page fault.
     pub(super) fault_s: f64,
@@ -36,7 +36,7 @@ impl Overhead {
     }
 }
 
-/// Seconds of a stretch between system calls, and of one within.
+/// Seconds of an interval between system calls, and of one within.
 fn stops() -> io::Result<[f64; 2]> {
     // SAFETY: the child makes system calls only, and ends by one.
     let child = match unsafe { libc::fork() } {
@@ -71,21 +71,21 @@ fn watch(child: Pid) -> io::Result<[f64; 2]> {
     waitpid(child, flags)?;
     ptrace::setoptions(child, Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_EXITKILL)?;
     let file = run_time(child, child)?;
-    let mut stretches = [Vec::new(), Vec::new()];
+    let mut intervals = [Vec::new(), Vec::new()];
     let (mut before, mut is_in_kernel) = (file.ns()?, false);
     loop {
         ptrace::syscall(child, None)?;
         match waitpid(child, flags)? {
             WaitStatus::PtraceSyscall(_) => {
                 let now = file.ns()?;
-                stretches[usize::from(is_in_kernel)].push(now.saturating_sub(before) as f64 * 1e-9);
+                intervals[usize::from(is_in_kernel)].push(now.saturating_sub(before) as f64 * 1e-9);
                 (before, is_in_kernel) = (now, !is_in_kernel);
             }
             WaitStatus::Exited(..) | WaitStatus::Signaled(..) => break,
             _ => {}
         }
     }
-    Ok(stretches.map(|of_kind| median(&of_kind).unwrap_or_default()))
+    Ok(intervals.map(|of_kind| median(&of_kind).unwrap_or_default()))
 }
 
 /// Seconds of this thread for a page that is touched for the first time.

@@ -23,7 +23,7 @@ fn observation(metric: Metric, source: Source, value: f64, half: f64) -> Observa
 
 fn prediction() -> Prediction {
     let window =
-        PredictedWindow { begin: 0, instructions: 5_000_000, cycles: 2_500_000, stands_for: None };
+        PredictedWindow { begin: 0, instructions: 5_000_000, cycles: 2_500_000, weight: None };
     let part = |component: &str, share| StackShare { component: component.to_owned(), share };
     let run = MeasuredRun {
         wall_s: 0.5,
@@ -31,7 +31,7 @@ fn prediction() -> Prediction {
         kernel_s: 0.01,
         ghz: 3.5,
         probes: 40,
-        crowded: Some(0.0),
+        contention_share: Some(0.0),
         steal_s: Some(0.0),
     };
     Prediction {

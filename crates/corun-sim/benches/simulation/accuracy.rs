@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use corun_blocks::{COPIES, CannotRun, Listed, agreement, execute, is_held_out, read_list};
+use corun_blocks::{BlockError, COPIES, Listed, agreement, execute, is_held_out, read_list};
 use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 use corun_sim::uops::Lowering;
@@ -44,7 +44,7 @@ fn predict(
     model: &CoreModel,
     lowering: &mut Lowering<'_>,
     block: &Listed,
-) -> Result<f64, CannotRun> {
+) -> Result<f64, BlockError> {
     let executed = execute(&block.code, 2 * (COPIES + 1))?;
     let values: Vec<Vec<u64>> = executed.iterations().map(<[u64]>::to_vec).collect();
     let copies = Copies { block: &executed.block, values: &values };

@@ -4,7 +4,7 @@
 //! a whole run.
 
 use corun_trace::format::{FormatError, Trace};
-use corun_trace::{Event, Marker, Phase, Plan, StandIn, ThreadId};
+use corun_trace::{Event, Marker, Phase, Plan, SimulationPoint, ThreadId};
 
 use crate::Simulated;
 use crate::core::State;
@@ -219,11 +219,12 @@ fn intervals(trace: &Trace, thread: ThreadId) -> Result<Vec<Interval>, FormatErr
 /// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
 /// known by its place; of several threads one that has missed a window does not know which.
 fn tell_stand_ins(trace: &Trace, intervals: &mut [Interval]) {
-    let Plan::StandIns { windows, length, total, .. } = trace.opening().plan.rest().0 else {
+    let Plan::SimulationPoints { windows, length, total, .. } = trace.opening().plan.rest().0
+    else {
         return;
     };
     let not_counted = before(trace);
-    let weight = |window: &StandIn| SimulationWeight {
+    let weight = |window: &SimulationPoint| SimulationWeight {
         own: (*length).min(total.saturating_sub(window.begin)).max(1),
         all: window.instructions,
         left_out: window.left_out,
@@ -329,9 +330,10 @@ mod tests {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
         let told = |places: &[(u64, u64)]| {
-            let window = |&(begin, instructions)| StandIn { begin, instructions, left_out: 7 };
+            let window =
+                |&(begin, instructions)| SimulationPoint { begin, instructions, left_out: 7 };
             let windows = places.iter().map(window).collect();
-            let plan = Plan::StandIns { windows, length: 120, warm_up: 270, total: 1000 };
+            let plan = Plan::SimulationPoints { windows, length: 120, warm_up: 270, total: 1000 };
             let windows = simulated(&planned(plan, &intervals)).windows;
             let all = |window: &SimulatedWindow| window.weight.map(|it| it.all);
             windows.iter().map(all).collect::<Vec<_>>()
@@ -347,7 +349,7 @@ mod tests {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
         let rest = Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900 });
-        let plan = Plan::Behind { skip: 3030, warm_up: 3000, rest };
+        let plan = Plan::After { skip: 3030, warm_up: 3000, rest };
         let windows = simulated(&planned(plan, &intervals)).windows;
         let recorded = |windows: &[SimulatedWindow]| windows[0].events_with_warm_up.instructions;
         assert_eq!((windows.len(), windows[0].begin), (1, 3630));
@@ -355,7 +357,7 @@ mod tests {
         let all = simulated(&trace(&intervals)).windows;
         assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
         // Of a thread that has done less than all did before; what counts is told in any case.
-        let plan = Plan::Behind { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
+        let plan = Plan::After { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
         let few = simulated(&planned(plan, &intervals)).windows;
         assert!(recorded(&few).abs_diff(300) < 16, "{few:?}");
     }

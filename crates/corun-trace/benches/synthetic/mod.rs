@@ -67,7 +67,7 @@ pub struct Program {
     functions: Vec<Vec<Segment>>,
     blocks: Vec<Block>,
     random: ChaCha8Rng,
-    told: u64,
+    reported: u64,
     limit: u64,
     values: Vec<u64>,
 }
@@ -115,15 +115,15 @@ impl Program {
             functions.push(maker.function(&starts));
             address = maker.address.next_multiple_of(16);
         }
-        Self { functions, blocks, random, told: 0, limit: 0, values: Vec::new() }
+        Self { functions, blocks, random, reported: 0, limit: 0, values: Vec::new() }
     }
 
     /// Walks through the program until so many instructions were told.
     pub fn walk(&mut self, instructions: u64, sink: &mut dyn Sink) {
         let thread = sink.thread(1).unwrap();
         let mut identities = vec![None; self.blocks.len()];
-        (self.told, self.limit) = (0, instructions);
-        while self.told < self.limit {
+        (self.reported, self.limit) = (0, instructions);
+        while self.reported < self.limit {
             let function =
                 self.random.random_range(self.functions.len() * 3 / 4..self.functions.len());
             self.call(function, 0x7fff_ffff_e000, sink, thread, &mut identities);
@@ -141,7 +141,7 @@ impl Program {
         let mut segments = std::mem::take(&mut self.functions[function]);
         let object = 0x5555_0000_0000 + (self.random.next_u64() & 0xfff) * 96;
         for segment in &mut segments {
-            if self.told > self.limit {
+            if self.reported > self.limit {
                 break;
             }
             let mut run = |program: &mut Self, code: &mut Code| {
@@ -199,7 +199,7 @@ impl Program {
         }
         let executed = block.instructions.len() as u32;
         sink.execute(thread, identity, executed, &self.values).unwrap();
-        self.told += u64::from(executed);
+        self.reported += u64::from(executed);
     }
 }
 

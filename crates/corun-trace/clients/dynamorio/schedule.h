@@ -1,4 +1,4 @@
-/* Which stretches of the run are recorded. Counts are of all threads together: each thread takes a quota
+/* Which intervals of the run are recorded. Counts are of all threads together: each thread takes a quota
  * of instructions, and asks again when it has used it up. */
 #ifndef CORUN_SCHEDULE_H
 #define CORUN_SCHEDULE_H
@@ -23,7 +23,7 @@ bool schedule_instruments(void);
 /* A quota is used up in a block that is recorded or only counted. */
 void schedule_ask(struct stream *stream, bool is_recorded);
 
-/* Tells corun what the thread has executed: before the first entry of a stretch, and at its end. */
+/* Tells corun what the thread has executed: before the first entry of an interval, and at its end. */
 void schedule_tell(struct stream *stream);
 
 #endif

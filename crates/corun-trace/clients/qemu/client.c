@@ -6,7 +6,7 @@
  *   block     the block's number, | QEMU_CONTINUED if it goes on with the `rep` instruction executed last
  *   access    QEMU_ACCESS | index of the instruction << 16 | 1 << 8 if it stores | log2 of the bytes;
  *             then the address
- *   marker    as channel.h says, but that a stretch begins with the instructions skipped before it << 1
+ *   marker    as channel.h says, but that an interval begins with the instructions skipped before it << 1
  *             | 1 if it counts, and a thread ends with those skipped at last
  *
  * A block's bytes in the code file end up to 15 bytes late: QEMU does not tell the length of an
@@ -53,7 +53,7 @@ struct block {
 };
 
 /* What to record of the run, in instructions of all threads. */
-struct stretch {
+struct interval {
     uint64_t begin;
     uint64_t end;
     uint64_t is_counted;
@@ -82,7 +82,7 @@ static struct {
     uint64_t *mapped[MOST_BUFFERS];
     uint64_t order;
     uint64_t blocks;
-    const struct stretch *stretches;
+    const struct interval *intervals;
     uint64_t count, current;
     uint64_t position;
     unsigned threads;
@@ -240,16 +240,16 @@ look(struct stream *s)
     channel.position += used;
     uint64_t before = channel.current;
     while (channel.current < channel.count &&
-           channel.position >= channel.stretches[channel.current].end)
+           channel.position >= channel.intervals[channel.current].end)
         channel.current++;
     uint64_t until = UINT64_MAX;
     bool is_inside = false;
     if (channel.current < channel.count) {
-        const struct stretch *stretch = &channel.stretches[channel.current];
-        is_inside = channel.position >= stretch->begin;
-        until = is_inside ? stretch->end : stretch->begin;
+        const struct interval *interval = &channel.intervals[channel.current];
+        is_inside = channel.position >= interval->begin;
+        until = is_inside ? interval->end : interval->begin;
         if (is_inside && (!s->is_recording || before != channel.current)) {
-            mark(s, CHANNEL_SKIPPED, s->skipped << 1 | stretch->is_counted);
+            mark(s, CHANNEL_SKIPPED, s->skipped << 1 | interval->is_counted);
             s->skipped = 0;
         }
     }
@@ -452,16 +452,16 @@ on_end(qemu_plugin_id_t id, void *data)
     pthread_mutex_unlock(&channel.lock);
 }
 
-/* What corun left for us: the number of stretches, then each. */
+/* What corun left for us: the number of intervals, then each. */
 static bool
 read_stretches(void)
 {
     move_all(&channel.code, &channel.count, sizeof(channel.count), true);
-    struct stretch *stretches = calloc(channel.count + 1, sizeof(*stretches));
-    if (stretches == NULL)
+    struct interval *intervals = calloc(channel.count + 1, sizeof(*intervals));
+    if (intervals == NULL)
         return false;
-    move_all(&channel.code, stretches, channel.count * sizeof(*stretches), true);
-    channel.stretches = stretches;
+    move_all(&channel.code, intervals, channel.count * sizeof(*intervals), true);
+    channel.intervals = intervals;
     return true;
 }
 

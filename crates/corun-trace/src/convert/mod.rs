@@ -173,7 +173,7 @@ trait Encode {
 }
 
 /// A block that was executed, and where the thread went from it if that is known: neither a signal nor
-/// the end of a stretch hides it.
+/// the end of an interval hides it.
 struct Execution<'a> {
     id: BlockId,
     block: &'a Block,

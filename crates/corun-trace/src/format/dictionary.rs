@@ -3,7 +3,7 @@
 use super::error::{Defect, Found};
 use super::varint::{Cursor, fold, put, unfold};
 use super::{MOST_INSTRUCTIONS, MOST_OPERANDS};
-use crate::{Block, Code, Direction, Form, Instruction, MemoryOperand, Told};
+use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand};
 
 /// Instead of a number of instructions: a block without bytes; the number follows.
 const TOLD: u64 = 0;
@@ -83,9 +83,12 @@ pub(super) fn is_sound(block: &Block) -> bool {
     let operands: usize = block.instructions.iter().map(|one| usize::from(one.operands)).sum();
     let is_described = match &block.code {
         Code::Bytes(code) => code.len() == bytes,
-        Code::Told(told) => {
-            told.len() == block.instructions.len()
-                && told.iter().zip(&block.instructions).all(|(told, one)| told.is_of(one))
+        Code::ChampSim(champsim) => {
+            champsim.len() == block.instructions.len()
+                && champsim
+                    .iter()
+                    .zip(&block.instructions)
+                    .all(|(champsim, one)| champsim.is_of(one))
         }
     };
     let last = block.instructions.len().saturating_sub(1);
@@ -124,7 +127,9 @@ impl BlockWriter {
         }
         match &block.code {
             Code::Bytes(bytes) => out.extend_from_slice(bytes),
-            Code::Told(told) => out.extend(told.iter().flat_map(|told| told.to_bytes())),
+            Code::ChampSim(champsim) => {
+                out.extend(champsim.iter().flat_map(|champsim| champsim.to_bytes()))
+            }
         }
         self.next_address = block.end();
         self.count += 1;
@@ -203,7 +208,7 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
     }
     let operands = (0..total).map(|_| read_operand(content, cursor)).collect::<Result<_, _>>()?;
     let code = if is_told {
-        Code::Told(read_told(content, cursor, &instructions)?)
+        Code::ChampSim(read_champsim(content, cursor, &instructions)?)
     } else {
         let code = cursor.split(bytes, "the bytes of a block")?;
         Code::Bytes(content[code.at..code.end].to_owned())
@@ -211,24 +216,27 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
     Ok(Block { address, code, instructions, operands })
 }
 
-fn read_told(
+fn read_champsim(
     content: &[u8],
     cursor: &mut Cursor,
     instructions: &[Instruction],
-) -> Result<Vec<Told>, Defect> {
-    let size = (instructions.len() * Told::SIZE) as u64;
+) -> Result<Vec<ChampSimInstruction>, Defect> {
+    let size = (instructions.len() * ChampSimInstruction::SIZE) as u64;
     let part = cursor.split(size, "what is told of a block's instructions")?;
     let (chunks, _) = content[part.at..part.end].as_chunks();
-    let told = chunks.iter().zip(instructions).zip((part.at..).step_by(Told::SIZE));
-    told.map(|((bytes, instruction), at)| {
-        let told = Told::from_bytes(*bytes).filter(|told| told.is_of(instruction));
-        told.ok_or(Defect {
-            at,
-            expected: "registers, a branch and a place for each operand",
-            found: Found::Number(u64::from_le_bytes(*bytes)),
+    let champsim =
+        chunks.iter().zip(instructions).zip((part.at..).step_by(ChampSimInstruction::SIZE));
+    champsim
+        .map(|((bytes, instruction), at)| {
+            let champsim = ChampSimInstruction::from_bytes(*bytes)
+                .filter(|champsim| champsim.is_of(instruction));
+            champsim.ok_or(Defect {
+                at,
+                expected: "registers, a branch and a place for each operand",
+                found: Found::Number(u64::from_le_bytes(*bytes)),
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 fn read_operand(content: &[u8], cursor: &mut Cursor) -> Result<MemoryOperand, Defect> {

@@ -97,7 +97,7 @@ impl EventWriter {
         Some(())
     }
 
-    /// Adds a marker. One that begins a stretch must be the first of a frame.
+    /// Adds a marker. One that begins an interval must be the first of a frame.
     pub(super) fn mark(&mut self, marker: OrderedMarker) {
         if let Marker::Begin { phase, skipped } = marker.marker {
             self.head.phase = phase;
@@ -236,7 +236,7 @@ impl EventReader {
     fn marker(&mut self, marker: OrderedMarker) -> Result<Step, Defect> {
         let is_begin = matches!(marker.marker, Marker::Begin { .. });
         if is_begin && (self.position, self.entries) != (0, 0) {
-            return self.refuse("a stretch to begin with a frame", self.position);
+            return self.refuse("an interval to begin with a frame", self.position);
         }
         self.entries += 1;
         Ok(Step::Marker(marker))

@@ -33,8 +33,9 @@ pub use writer::{Options, Writer};
 
 /// The first bytes of a trace: one that no text has, and two that a conversion of line ends destroys.
 const MAGIC: [u8; 8] = *b"\x89corun\r\n";
-/// The version that is written, and the newest that is read. In the first there were no atomic markers.
-const VERSION: u32 = 2;
+/// The version that is written, and the newest that is read. Version 1 has no atomic markers; versions 1 and 2 call two
+/// plans `stand_ins` and `behind`.
+const VERSION: u32 = 3;
 /// Bytes before the first frame: the magic and the version.
 const PREAMBLE_LENGTH: usize = 12;
 

@@ -244,7 +244,7 @@ impl Events<'_> {
         }
     }
 
-    /// What the stretch is for in which the reader is.
+    /// What the interval is for in which the reader is.
     pub fn phase(&self) -> Phase {
         self.current.map_or(Phase::Counted, |frame| frame.head.phase)
     }

@@ -27,7 +27,7 @@ pub(super) fn unfold(folded: u64) -> u64 {
     (folded >> 1) ^ (folded & 1).wrapping_neg()
 }
 
-/// A stretch of a frame's content that is read from front to back.
+/// A interval of a frame's content that is read from front to back.
 ///
 /// It holds no reference, so that a decoder can own the content and several cursors into it.
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,8 +8,8 @@ mod clusters;
 use std::ops::Range;
 
 use crate::{
-    Block, BlockId, Marker, OrderedMarker, Plan, Sink, SinkError, StandIn, Stretch, SystemCall,
-    ThreadId,
+    Block, BlockId, Interval, Marker, OrderedMarker, Plan, SimulationPoint, Sink, SinkError,
+    SystemCall, ThreadId,
 };
 use clusters::{Cluster, clusters};
 
@@ -73,14 +73,14 @@ impl Profile {
         };
         kinds.sort_unstable_by_key(|kind| kind.nearest);
         let warm_up = longest(self.gaps(&kinds), warm_up.saturating_mul(count.into()));
-        let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::StandIns {
-            windows: kinds.iter().map(|kind| self.stand_in(kind, left_out)).collect(),
+        let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::SimulationPoints {
+            windows: kinds.iter().map(|kind| self.simulation_point(kind, left_out)).collect(),
             length: self.length,
             warm_up,
             total: self.executed,
         };
         // Where windows lie says what is recorded, and that what they stand for besides.
-        let recorded: Vec<Stretch> = plan(&|_| 0).stretches().collect();
+        let recorded: Vec<Interval> = plan(&|_| 0).intervals().collect();
         plan(&|parts| parts.iter().map(|&at| not_in(&recorded, self.range(at))).sum())
     }
 
@@ -98,8 +98,12 @@ impl Profile {
         kind.nearest as u64 * self.part + (self.part - self.length) / 2
     }
 
-    fn stand_in(&self, kind: &Cluster, left_out: &dyn Fn(&[usize]) -> u64) -> StandIn {
-        StandIn {
+    fn simulation_point(
+        &self,
+        kind: &Cluster,
+        left_out: &dyn Fn(&[usize]) -> u64,
+    ) -> SimulationPoint {
+        SimulationPoint {
             begin: self.window_of(kind),
             instructions: kind
                 .members
@@ -186,11 +190,11 @@ fn longest(mut gaps: Vec<u64>, together: u64) -> u64 {
     gaps.last().copied().unwrap_or(0)
 }
 
-/// How many of a range are in none of these stretches, which are in order.
-fn not_in(stretches: &[Stretch], range: Range<u64>) -> u64 {
-    let first = stretches.partition_point(|stretch| stretch.end <= range.start);
-    let inside = stretches[first..].iter().take_while(|stretch| stretch.begin < range.end);
-    let common = |it: &Stretch| it.end.min(range.end) - it.begin.max(range.start);
+/// How many of a range are in none of these intervals, which are in order.
+fn not_in(intervals: &[Interval], range: Range<u64>) -> u64 {
+    let first = intervals.partition_point(|interval| interval.end <= range.start);
+    let inside = intervals[first..].iter().take_while(|interval| interval.begin < range.end);
+    let common = |it: &Interval| it.end.min(range.end) - it.begin.max(range.start);
     range.end - range.start - inside.map(common).sum::<u64>()
 }
 
@@ -222,7 +226,9 @@ mod tests {
     }
 
     fn windows(plan: Plan) -> Vec<(u64, u64)> {
-        let Plan::StandIns { windows, .. } = plan else { panic!("expected windows: {plan:?}") };
+        let Plan::SimulationPoints { windows, .. } = plan else {
+            panic!("expected windows: {plan:?}")
+        };
         windows.iter().map(|window| (window.begin, window.instructions)).collect()
     }
 
@@ -243,7 +249,9 @@ mod tests {
     #[test]
     fn what_is_not_recorded_is_told_of_each_kind() {
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
-        let Plan::StandIns { windows, .. } = profiled(100, &phases).plan(3, 250) else { panic!() };
+        let Plan::SimulationPoints { windows, .. } = profiled(100, &phases).plan(3, 250) else {
+            panic!()
+        };
         // Recorded are 0 to 100, and 250 to 1100: what the first window and a third one have no use for is the second's.
         let left_out: Vec<u64> = windows.iter().map(|window| window.left_out).collect();
         assert_eq!(left_out, [1550 - 100 - 750, 300 - 100]);

@@ -11,7 +11,7 @@ use crate::{Block, Code};
 pub fn disassemble(block: &Block) -> Vec<(u64, String)> {
     let texts: Vec<String> = match &block.code {
         Code::Bytes(bytes) => code(block, bytes),
-        Code::Told(told) => told.iter().map(ToString::to_string).collect(),
+        Code::ChampSim(champsim) => champsim.iter().map(ToString::to_string).collect(),
     };
     block.addresses().zip(texts).collect()
 }

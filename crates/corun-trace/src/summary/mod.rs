@@ -14,7 +14,7 @@ pub use footprint::Footprint;
 use footprint::Touched;
 pub use listing::disassemble;
 
-/// A trace in figures; warm-up stretches count like all others.
+/// A trace in figures; warm-up intervals count like all others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Recorded instructions.

@@ -166,8 +166,8 @@ impl<I: Interpreter> Session<'_, I> {
         let mut has_begun = false;
         loop {
             let has_ended = self.process.0.try_wait().map_err(failed::<I>)?.is_some();
-            let patience = if has_ended { Duration::ZERO } else { PATIENCE };
-            if self.channel.wait(&handle, patience).map_err(failed::<I>)? {
+            let slow_run = if has_ended { Duration::ZERO } else { PATIENCE };
+            if self.channel.wait(&handle, slow_run).map_err(failed::<I>)? {
                 has_begun = true;
                 for message in self.channel.receive().map_err(failed::<I>)? {
                     self.take(message)?;

@@ -4,7 +4,8 @@ use corun_trace::convert::Foreign;
 use corun_trace::convert::champsim::{ImportError, Imported, import};
 use corun_trace::format::check;
 use corun_trace::{
-    BranchKind, Code, Direction, Marker, Recording, ThreadId, Told, disassemble, summary,
+    BranchKind, ChampSimInstruction, Code, Direction, Marker, Recording, ThreadId, disassemble,
+    summary,
 };
 use proptest::prelude::*;
 
@@ -42,10 +43,10 @@ fn read(file: &[u8]) -> Vec<Read> {
 }
 
 fn kind(record: &Read) -> Option<BranchKind> {
-    let mut told = Told::default();
-    told.writes[..record.writes.len()].copy_from_slice(&record.writes);
-    told.reads[..record.reads.len()].copy_from_slice(&record.reads);
-    told.branch_kind()
+    let mut champsim = ChampSimInstruction::default();
+    champsim.writes[..record.writes.len()].copy_from_slice(&record.writes);
+    champsim.reads[..record.reads.len()].copy_from_slice(&record.reads);
+    champsim.branch_kind()
 }
 
 #[test]
@@ -173,12 +174,12 @@ fn an_import_keeps_what_champsim_can_tell() {
     assert_eq!(again, instructions);
 
     let addresses = |recording: &Recording| -> Vec<(u64, bool)> {
-        let told = |access: corun_trace::Access| {
+        let champsim = |access: corun_trace::Access| {
             let both = access.direction == Direction::ReadWrite;
             let first = (access.address, access.direction == Direction::Write);
             [Some(first), both.then_some((access.address, true))].into_iter().flatten()
         };
-        let mut all: Vec<_> = recording.accesses(ThreadId(0)).flat_map(told).collect();
+        let mut all: Vec<_> = recording.accesses(ThreadId(0)).flat_map(champsim).collect();
         all.sort();
         all
     };
@@ -187,8 +188,8 @@ fn an_import_keeps_what_champsim_can_tell() {
     let first = &recording.blocks[0];
     let lengths: Vec<_> = first.instructions.iter().map(|instruction| instruction.length).collect();
     assert_eq!(lengths, [5, 2, 0], "the length of a call cannot be told");
-    let Code::Told(told) = &first.code else { panic!("{:?}", first.code) };
-    assert_eq!(told[2].branch_kind(), Some(BranchKind::Call));
+    let Code::ChampSim(champsim) = &first.code else { panic!("{:?}", first.code) };
+    assert_eq!(champsim[2].branch_kind(), Some(BranchKind::Call));
     assert_eq!(exported_again(&recording), file);
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use corun_trace::convert::{ExportError, Foreign};
 use corun_trace::format::Trace;
 use corun_trace::{
-    Block, Code, Direction, Form, Instruction, MemoryOperand, Recording, Sink, ThreadId, Told,
-    decode, summary,
+    Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand, Recording, Sink,
+    ThreadId, decode, summary,
 };
 use proptest::prelude::*;
 
@@ -66,16 +66,17 @@ fn frames(file: &[u8]) -> Vec<u8> {
 fn without_bytes() -> Recording {
     let mut recording = Recording::default();
     let thread = recording.thread(5).unwrap();
-    let load = Told { writes: [1, 0], places: 0b1, ..Told::default() };
-    let jump = Told {
-        writes: [Told::INSTRUCTION_POINTER, 0],
+    let load =
+        ChampSimInstruction { writes: [1, 0], places: 0b1, ..ChampSimInstruction::default() };
+    let jump = ChampSimInstruction {
+        writes: [ChampSimInstruction::INSTRUCTION_POINTER, 0],
         branch: true,
         taken: true,
-        ..Told::default()
+        ..ChampSimInstruction::default()
     };
     let block = Block {
         address: 0x1000,
-        code: Code::Told(vec![load, jump]),
+        code: Code::ChampSim(vec![load, jump]),
         instructions: vec![
             Instruction { length: 4, operands: 1 },
             Instruction { length: 0, operands: 0 },

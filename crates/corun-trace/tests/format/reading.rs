@@ -178,7 +178,7 @@ fn a_newer_version_is_named() {
     for error in
         [Trace::from_bytes(bytes.clone()).unwrap_err(), Stream::new(&bytes[..]).unwrap_err()]
     {
-        assert_eq!(error.to_string(), "expected a trace of a version up to 2, found version 9");
+        assert_eq!(error.to_string(), "expected a trace of a version up to 3, found version 9");
     }
 }
 

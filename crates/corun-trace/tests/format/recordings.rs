@@ -4,8 +4,8 @@ use corun_trace::format::{
     Closing, FormatError, Opening, Options, Stream, Trace, TracerName, Writer,
 };
 use corun_trace::{
-    Block, Code, Direction, Ending, Event, Form, Instruction, Marker, MemoryOperand, OrderedMarker,
-    Phase, Plan, Recording, Sink, ThreadId, Told,
+    Block, ChampSimInstruction, Code, Direction, Ending, Event, Form, Instruction, Marker,
+    MemoryOperand, OrderedMarker, Phase, Plan, Recording, Sink, ThreadId,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -119,30 +119,34 @@ fn block() -> impl Strategy<Value = Block> {
         MemoryOperand { direction, size, form: forms[form] }
     });
     let instruction = (vec(any::<u8>(), 1..=15), vec(operand, 0..4));
-    (any::<u64>(), vec(instruction, 1..6), any::<bool>()).prop_map(|(address, parts, told)| Block {
-        address,
-        code: if told {
-            Code::Told(parts.iter().map(|(bytes, operands)| told_of(bytes, operands)).collect())
-        } else {
-            Code::Bytes(parts.iter().flat_map(|(bytes, _)| bytes).copied().collect())
-        },
-        instructions: parts
-            .iter()
-            .map(|(bytes, operands)| Instruction {
-                length: bytes.len() as u8,
-                operands: operands.len() as u8,
-            })
-            .collect(),
-        operands: parts.into_iter().flat_map(|(_, operands)| operands).collect(),
+    (any::<u64>(), vec(instruction, 1..6), any::<bool>()).prop_map(|(address, parts, champsim)| {
+        Block {
+            address,
+            code: if champsim {
+                Code::ChampSim(
+                    parts.iter().map(|(bytes, operands)| champsim_of(bytes, operands)).collect(),
+                )
+            } else {
+                Code::Bytes(parts.iter().flat_map(|(bytes, _)| bytes).copied().collect())
+            },
+            instructions: parts
+                .iter()
+                .map(|(bytes, operands)| Instruction {
+                    length: bytes.len() as u8,
+                    operands: operands.len() as u8,
+                })
+                .collect(),
+            operands: parts.into_iter().flat_map(|(_, operands)| operands).collect(),
+        }
     })
 }
 
 /// Something that can be told of an instruction with these operands.
-fn told_of(bytes: &[u8], operands: &[MemoryOperand]) -> Told {
+fn champsim_of(bytes: &[u8], operands: &[MemoryOperand]) -> ChampSimInstruction {
     let first = bytes[0];
     let (branch, taken) = (first & 1 == 1, first & 2 == 2);
     let places = [0, 0b10_0000, 0b01_0010, 0b11_1000][operands.len()];
-    Told { writes: [first, 0], reads: [0, 0, first, first], branch, taken, places }
+    ChampSimInstruction { writes: [first, 0], reads: [0, 0, first, first], branch, taken, places }
 }
 
 fn marker() -> impl Strategy<Value = Marker> {

@@ -13,12 +13,11 @@ use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
 
-use super::simulate::{timings, warning};
-use super::trace::standard_input_is_used_up;
+use crate::core_model::{timings, validation_warning};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
-use crate::{interruption, terminal, values};
+use crate::{interruption, standard_input, terminal, values};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -96,12 +95,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     core.caveats.extend(set_otherwise(&arguments.set));
     let timings = timings(&core.model)?;
     let mut caveats = core.caveats;
-    caveats
-        .extend(warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)));
+    caveats.extend(
+        validation_warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)),
+    );
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
-    if standard_input_is_used_up()
-        && (sampling.search(arguments.from_call).is_needed() || !arguments.no_measure)
+    if standard_input::is_used_up()
+        && (sampling.pre_run(arguments.from_call).is_needed() || !arguments.no_measure)
     {
         if arguments.from_call.is_some() {
             return Err(Problem::usage(

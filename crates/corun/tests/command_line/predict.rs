@@ -139,7 +139,7 @@ fn few_windows_stand_for_the_whole_run() {
     let prediction = read(&Outcome::of(predict(&options).args(counts(100))));
     let windows = &prediction.traced.windows;
     assert!((2..=4).contains(&windows.len()), "{windows:?}");
-    let stand_for: u64 = windows.iter().filter_map(|window| window.stands_for).sum();
+    let stand_for: u64 = windows.iter().filter_map(|window| window.weight).sum();
     // The run that is recorded may have a few more or less than the one before.
     assert!(stand_for.abs_diff(prediction.traced.instructions) < 5000, "{windows:?}");
 }

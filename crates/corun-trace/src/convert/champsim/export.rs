@@ -7,7 +7,7 @@ use iced_x86::InstructionInfoFactory;
 use super::record::Record;
 use super::registers::Registers;
 use crate::convert::{Encode, Execution, ExportError, Exported, decoded};
-use crate::{Access, Block, BranchKind, Code, Direction, Told, accesses};
+use crate::{Access, Block, BranchKind, ChampSimInstruction, Code, Direction, accesses};
 
 /// Writes records.
 pub(in crate::convert) struct Records<W: Write> {
@@ -113,10 +113,10 @@ fn templates(block: &Block, factory: &mut InstructionInfoFactory) -> Box<[Templa
             let from_code = |decoded| Template::from_code(&decoded, factory);
             self::decoded(block.address, bytes).map(from_code).collect()
         }
-        Code::Told(told) => told
+        Code::ChampSim(champsim) => champsim
             .iter()
             .zip(block.addresses())
-            .map(|(told, ip)| Template::from_told(told, ip))
+            .map(|(champsim, ip)| Template::from_champsim(champsim, ip))
             .collect(),
     }
 }
@@ -130,16 +130,16 @@ impl Template {
         Self { record, kind, registers_left_out: left_out, places: None }
     }
 
-    fn from_told(told: &Told, ip: u64) -> Self {
+    fn from_champsim(champsim: &ChampSimInstruction, ip: u64) -> Self {
         let record = Record {
             ip,
-            is_branch: told.branch.into(),
-            branch_taken: told.taken.into(),
-            writes: told.writes,
-            reads: told.reads,
+            is_branch: champsim.branch.into(),
+            branch_taken: champsim.taken.into(),
+            writes: champsim.writes,
+            reads: champsim.reads,
             ..Record::default()
         };
-        Self { record, kind: None, registers_left_out: 0, places: Some(told.places) }
+        Self { record, kind: None, registers_left_out: 0, places: Some(champsim.places) }
     }
 }
 

@@ -13,8 +13,8 @@ use corun_record::{Actionable, Exit};
 use super::record::{Record, SIZE};
 use crate::format::{Closing, Opening, Options, Writer};
 use crate::{
-    Block, BlockId, Code, Direction, Form, Instruction, Marker, MemoryOperand, OrderedMarker, Sink,
-    SinkError, ThreadId, Told,
+    Block, BlockId, ChampSimInstruction, Code, Direction, Form, Instruction, Marker, MemoryOperand,
+    OrderedMarker, Sink, SinkError, ThreadId,
 };
 
 /// Longest block, in instructions. The more, the more blocks differ only in which of their instructions
@@ -192,7 +192,7 @@ struct Straight<'s> {
     thread: ThreadId,
     known: HashMap<Block, BlockId>,
     address: u64,
-    told: Vec<Told>,
+    champsim: Vec<ChampSimInstruction>,
     instructions: Vec<Instruction>,
     operands: Vec<MemoryOperand>,
     values: Vec<u64>,
@@ -205,7 +205,7 @@ impl<'s> Straight<'s> {
             thread,
             known: HashMap::new(),
             address: 0,
-            told: Vec::new(),
+            champsim: Vec::new(),
             instructions: Vec::new(),
             operands: Vec::new(),
             values: Vec::new(),
@@ -214,10 +214,10 @@ impl<'s> Straight<'s> {
 
     /// Takes a record, and the address of the one after it.
     fn take(&mut self, record: &Record, next: Option<u64>) -> Result<(), SinkError> {
-        let told = told(record);
+        let champsim = champsim(record);
         let length = next.and_then(|next| next.checked_sub(record.ip)).unwrap_or(0);
-        let length = if told.taken || length > 15 { 0 } else { length as u8 };
-        if self.told.is_empty() {
+        let length = if champsim.taken || length > 15 { 0 } else { length as u8 };
+        if self.champsim.is_empty() {
             self.address = record.ip;
         }
         let before = self.operands.len();
@@ -229,18 +229,18 @@ impl<'s> Straight<'s> {
             self.values.extend(named.inspect(|_| self.operands.push(operand)));
         }
         let operands = (self.operands.len() - before) as u8;
-        self.told.push(told);
+        self.champsim.push(champsim);
         self.instructions.push(Instruction { length, operands });
-        let goes_on = length > 0 && !told.branch && told.branch_kind().is_none();
-        if goes_on && self.told.len() < LONGEST { Ok(()) } else { self.finish() }
+        let goes_on = length > 0 && !champsim.branch && champsim.branch_kind().is_none();
+        if goes_on && self.champsim.len() < LONGEST { Ok(()) } else { self.finish() }
     }
 
     /// Tells the sink what is gathered.
     fn finish(&mut self) -> Result<(), SinkError> {
-        let executed = self.told.len() as u32;
+        let executed = self.champsim.len() as u32;
         let block = Block {
             address: self.address,
-            code: Code::Told(take(&mut self.told)),
+            code: Code::ChampSim(take(&mut self.champsim)),
             instructions: take(&mut self.instructions),
             operands: take(&mut self.operands),
         };
@@ -258,10 +258,10 @@ impl<'s> Straight<'s> {
     }
 }
 
-fn told(record: &Record) -> Told {
+fn champsim(record: &Record) -> ChampSimInstruction {
     let addresses = record.loads.iter().chain(&record.stores);
     let places = addresses.zip(0..).filter(|(address, _)| **address != 0);
-    Told {
+    ChampSimInstruction {
         writes: record.writes,
         reads: record.reads,
         branch: record.is_branch == 1,

@@ -7,11 +7,11 @@ use iced_x86::{
     Instruction as Decoded, InstructionInfoFactory, OpAccess, Register, RflagsBits, UsedRegister,
 };
 
-use crate::{BranchKind, Told};
+use crate::{BranchKind, ChampSimInstruction};
 
-const STACK_POINTER: u8 = Told::STACK_POINTER;
-const FLAGS: u8 = Told::FLAGS;
-const INSTRUCTION_POINTER: u8 = Told::INSTRUCTION_POINTER;
+const STACK_POINTER: u8 = ChampSimInstruction::STACK_POINTER;
+const FLAGS: u8 = ChampSimInstruction::FLAGS;
+const INSTRUCTION_POINTER: u8 = ChampSimInstruction::INSTRUCTION_POINTER;
 
 /// Stands for memory as the source of a branch's target, where no register does.
 const MEMORY: u8 = 27;
@@ -168,9 +168,9 @@ mod tests {
         ];
         for (text, code) in branches {
             let (Registers { writes, reads, left_out }, kind) = of(code);
-            let told = Told { writes, reads, ..Told::default() };
+            let champsim = ChampSimInstruction { writes, reads, ..ChampSimInstruction::default() };
             assert!(kind.is_some(), "{text}");
-            assert_eq!(told.branch_kind(), kind, "{text}");
+            assert_eq!(champsim.branch_kind(), kind, "{text}");
             assert_eq!(left_out, 0, "{text}");
         }
     }

@@ -12,7 +12,7 @@ pub(super) const VERSIONS: u32 = 1 << 16;
 
 /// The code told so far, page by page.
 #[derive(Default)]
-pub(super) struct ToldCode {
+pub(super) struct EmittedCode {
     pages: HashMap<u64, Page>,
 }
 
@@ -21,7 +21,7 @@ struct Page {
     is_told: [bool; PAGE as usize],
 }
 
-impl ToldCode {
+impl EmittedCode {
     /// The address at which code is to be told: its own, or another where other code has been.
     pub(super) fn place(&mut self, address: u64, bytes: &[u8]) -> Option<u64> {
         let mut places = (0..VERSIONS).map(|version| address ^ (u64::from(version) << 48));
@@ -56,12 +56,12 @@ mod tests {
 
     #[test]
     fn code_that_changes_gets_another_place_and_keeps_it() {
-        let mut told = ToldCode::default();
+        let mut emitted = EmittedCode::default();
         let (old, new) = ([0x90, 0xc3], [0xcc, 0xc3]);
-        assert_eq!(told.place(0x1fff, &old), Some(0x1fff));
-        assert_eq!(told.place(0x1fff, &new), Some(0x1_0000_0000_1fff));
-        assert_eq!(told.place(0x1fff, &old), Some(0x1fff));
-        assert_eq!(told.place(0x2000, &[0xc3]), Some(0x2000), "the second byte is the same");
-        assert_eq!(told.place(0x1fff, &new), Some(0x1_0000_0000_1fff));
+        assert_eq!(emitted.place(0x1fff, &old), Some(0x1fff));
+        assert_eq!(emitted.place(0x1fff, &new), Some(0x1_0000_0000_1fff));
+        assert_eq!(emitted.place(0x1fff, &old), Some(0x1fff));
+        assert_eq!(emitted.place(0x2000, &[0xc3]), Some(0x2000), "the second byte is the same");
+        assert_eq!(emitted.place(0x1fff, &new), Some(0x1_0000_0000_1fff));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::code::{ToldCode, VERSIONS};
+use super::code::{EmittedCode, VERSIONS};
 use super::instruction::{ADDRESSES, Template};
 use crate::convert::{Encode, Execution, ExportError, Exported, decoded};
 use crate::{BranchKind, accesses};
@@ -20,7 +20,7 @@ const RECORD_END: u8 = 0xff;
 /// Writes a file.
 pub(in crate::convert) struct Stream<W: Write> {
     output: BufWriter<W>,
-    code: ToldCode,
+    code: EmittedCode,
     /// By identity of the block, made when it is first executed.
     blocks: Vec<Option<Placed>>,
     /// Where the reader expects the next instruction.
@@ -54,7 +54,7 @@ impl<W: Write> Stream<W> {
         output.write_all(&OPTION_VARIABLE_CODE.to_le_bytes())?;
         Ok(Self {
             output,
-            code: ToldCode::default(),
+            code: EmittedCode::default(),
             blocks: Vec::new(),
             expected: 0,
             instructions: 0,
@@ -171,7 +171,7 @@ impl<W: Write> Encode for Stream<W> {
             ),
             counted(
                 self.moved,
-                "blocks of code that changed are told at another address, which differs in its \
+                "blocks of code that changed are emitted at another address, which differs in its \
                  highest 16 bits.",
             ),
             counted(

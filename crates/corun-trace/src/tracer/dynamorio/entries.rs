@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::NAME;
-use super::stretches::Stretches;
+use super::intervals::Intervals;
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{
     ATOMIC, EntryError, MARKER, MARKER_WORDS, read_bytes, read_u32, read_u64,
@@ -16,7 +16,7 @@ use crate::tracer::session::Interpreter;
 use crate::{BlockId, Form, Marker, OrderedMarker, Phase, Sink, ThreadId, decode};
 
 const CUT: u64 = 1 << 62;
-/// Where a marker of what was executed has the number of its stretch.
+/// Where a marker of what was executed has the number of its interval.
 const STRETCH: u32 = 8;
 /// The system calls of x86-64 after which the process is another program: execve, execveat.
 const REPLACING: [u64; 2] = [59, 322];
@@ -28,7 +28,7 @@ pub(crate) struct Entries {
     /// Of the threads that ended.
     instructions: u64,
     is_replaced: bool,
-    stretches: Stretches,
+    intervals: Intervals,
     recorded: HashMap<u64, u64>,
     values: Vec<u64>,
 }
@@ -40,10 +40,10 @@ pub(crate) struct Thread {
     /// Up to where it is known.
     position: u64,
     /// Up to where it was told.
-    told: u64,
+    reported: u64,
     /// The client says that it has come so far, with the block that follows.
     ahead: Option<u64>,
-    /// A part of the run that is recorded without a gap, and where in it the stretch ends that was begun.
+    /// A part of the run that is recorded without a gap, and where in it the interval ends that was begun.
     part: u64,
     until: Option<u64>,
     order: u64,
@@ -74,12 +74,12 @@ struct Source {
 }
 
 impl Entries {
-    pub(crate) fn new(stretches: Stretches) -> Self {
+    pub(crate) fn new(intervals: Intervals) -> Self {
         Self {
             blocks: Vec::new(),
             instructions: 0,
             is_replaced: false,
-            stretches,
+            intervals,
             recorded: HashMap::new(),
             values: Vec::new(),
         }
@@ -111,11 +111,11 @@ impl Entries {
             thread.position = ahead.saturating_sub(whole as u64);
         }
         let reached = if is_cut { known.index_of(entry[known.words])? } else { whole };
-        let executed = if self.stretches.is_whole() {
+        let executed = if self.intervals.is_whole() {
             reached
         } else {
             let recorded = self.recorded.entry(thread.part).or_default();
-            let until = thread.enter(self.stretches.phase(thread.part, *recorded), sink)?;
+            let until = thread.enter(self.intervals.phase(thread.part, *recorded), sink)?;
             let room = until.saturating_sub(*recorded);
             let executed = reached.min(usize::try_from(room).unwrap_or(usize::MAX));
             *recorded += executed as u64;
@@ -133,7 +133,7 @@ impl Entries {
                 push_values(&mut self.values, entry, sources)?;
             }
             sink.execute(thread.id, known.id, executed as u32, &self.values)?;
-            thread.told = thread.position + executed as u64;
+            thread.reported = thread.position + executed as u64;
         }
         thread.position += reached as u64;
         thread.call = None;
@@ -174,7 +174,7 @@ impl Entries {
             Marker::Ended => thread.has_ended = true,
             _ => {}
         }
-        if self.stretches.is_whole() || thread.until.is_some() || marker == Marker::Ended {
+        if self.intervals.is_whole() || thread.until.is_some() || marker == Marker::Ended {
             sink.mark(thread.id, OrderedMarker { order: thread.order, marker })?;
         }
         Ok(MARKER_WORDS)
@@ -186,14 +186,14 @@ impl Interpreter for Entries {
     type Thread = Thread;
 
     fn words(&self) -> Vec<u64> {
-        self.stretches.words()
+        self.intervals.words()
     }
 
     fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<Thread, EntryError> {
         Ok(Thread {
             id: sink.thread(tid)?,
             position: 0,
-            told: 0,
+            reported: 0,
             ahead: None,
             part: 0,
             until: None,
@@ -251,15 +251,15 @@ impl Thread {
         OrderedMarker { order: self.order + 1, marker }
     }
 
-    /// What follows is of this stretch, which lasts up to so many of its part; to 0 if it is not to be told.
+    /// What follows is of this interval, which lasts up to so many of its part; to 0 if it is not to be told.
     fn enter(
         &mut self,
-        stretch: Option<(Phase, u64)>,
+        interval: Option<(Phase, u64)>,
         sink: &mut dyn Sink,
     ) -> Result<u64, EntryError> {
-        let until = stretch.map(|(_, until)| until);
-        if let Some((phase, _)) = stretch.filter(|_| self.until != until) {
-            let skipped = self.position - self.told;
+        let until = interval.map(|(_, until)| until);
+        if let Some((phase, _)) = interval.filter(|_| self.until != until) {
+            let skipped = self.position - self.reported;
             sink.mark(self.id, self.between(Marker::Begin { phase, skipped }))?;
         }
         self.until = until;

@@ -4,7 +4,7 @@
 //! library is executed in the program's place and loads the program itself.
 
 mod entries;
-mod stretches;
+mod intervals;
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

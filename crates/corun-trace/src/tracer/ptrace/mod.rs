@@ -4,12 +4,12 @@
 //! translation of code: the other tracers are checked against this one.
 
 mod addresses;
+mod blocks;
 mod code;
 mod kernel;
 mod launch;
 mod run;
 mod stepping;
-mod telling;
 mod thread;
 mod traps;
 mod vectors;

@@ -8,11 +8,11 @@ use std::collections::{HashMap, VecDeque};
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 
+use super::blocks::BlockBuilder;
 use super::code::{CodeCache, Kind};
 use super::failed;
 use super::kernel::{self, Stop};
 use super::launch::Launched;
-use super::telling::Telling;
 use super::thread::{StepError, Thread};
 use crate::{Ending, Marker, Plan, Sink, TraceError, Traced};
 
@@ -22,7 +22,7 @@ const TURN: u32 = 1000;
 /// A program being stepped.
 pub(super) struct Run<'a> {
     program: &'a Launched,
-    telling: Telling<'a>,
+    blocks: BlockBuilder<'a>,
     cache: CodeCache,
     threads: HashMap<Pid, Thread>,
     /// Stopped and able to go on, in the order of their turns.
@@ -37,7 +37,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(program: &'a Launched, plan: Plan, sink: &'a mut dyn Sink) -> Self {
         Self {
             program,
-            telling: Telling::new(plan, sink),
+            blocks: BlockBuilder::new(plan, sink),
             cache: CodeCache::new(program.leader),
             threads: HashMap::new(),
             ready: VecDeque::new(),
@@ -73,7 +73,7 @@ impl<'a> Run<'a> {
 
     fn traced(self) -> Result<Traced, TraceError> {
         let ending = self.ending.ok_or_else(|| failed("the program", "it was lost"))?;
-        let unknown = self.telling.left_out;
+        let unknown = self.blocks.left_out;
         let remarks = [
             (unknown > 0).then(|| {
                 format!("{unknown} instructions that the decoder does not know were left out.")
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
         ];
         Ok(Traced {
             ending,
-            instructions: self.telling.instructions,
+            instructions: self.blocks.instructions,
             remarks: remarks.into_iter().flatten().collect(),
         })
     }
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
             let Some(tid) = self.ready.pop_front() else { break };
             let Some(thread) = self.threads.get_mut(&tid) else { continue };
             let left = self.running.take().map_or(TURN, |(_, left)| left);
-            match thread.go_on(&mut self.cache, &mut self.telling) {
+            match thread.go_on(&mut self.cache, &mut self.blocks) {
                 Ok(Kind::SystemCall) | Err(StepError::Gone) => {}
                 Ok(Kind::Pause) => self.running = Some((tid, 0)),
                 Ok(_) => self.running = Some((tid, left.saturating_sub(1))),
@@ -126,7 +126,7 @@ impl<'a> Run<'a> {
                     Stop::WithGroup => return Ok(kernel::leave_stopped(tid)?),
                     Stop::Cloned => self.cloned(tid)?,
                     Stop::Call if thread.enters_call() => return Ok(kernel::to_call(tid)?),
-                    _ => thread.stopped(stop, self.program.leader, &mut self.telling)?,
+                    _ => thread.stopped(stop, self.program.leader, &mut self.blocks)?,
                 }
             }
         }
@@ -141,8 +141,8 @@ impl<'a> Run<'a> {
     }
 
     fn begin(&mut self, tid: Pid) -> Result<(), StepError> {
-        let story = self.telling.begin(tid.as_raw().cast_unsigned())?;
-        self.threads.insert(tid, Thread::new(tid, story)?);
+        let pending = self.blocks.begin(tid.as_raw().cast_unsigned())?;
+        self.threads.insert(tid, Thread::new(tid, pending)?);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
             self.has_children = true;
             if let Some(thread) = self.threads.get_mut(&tid) {
                 let marker = Marker::Forked(child.as_raw().cast_unsigned());
-                self.telling.mark(&mut thread.story, marker)?;
+                self.blocks.mark(&mut thread.pending, marker)?;
             }
         }
         Ok(())
@@ -165,10 +165,10 @@ impl<'a> Run<'a> {
         self.ready.clear();
         self.running = None;
         for (_, mut thread) in std::mem::take(&mut self.threads) {
-            self.telling.mark(&mut thread.story, Marker::Ended)?;
+            self.blocks.mark(&mut thread.pending, Marker::Ended)?;
         }
         let Some(mut caller) = caller else { return self.begin(tid) };
-        self.telling.mark(&mut caller.story, Marker::Replaced)?;
+        self.blocks.mark(&mut caller.pending, Marker::Replaced)?;
         self.threads.insert(tid, caller.replaced(tid)?);
         Ok(())
     }
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
             self.ending = Some(ending);
         }
         if let Some(mut thread) = self.threads.remove(&tid) {
-            self.telling.mark(&mut thread.story, Marker::Ended)?;
+            self.blocks.mark(&mut thread.pending, Marker::Ended)?;
         }
         Ok(())
     }

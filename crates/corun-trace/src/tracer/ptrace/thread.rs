@@ -8,11 +8,11 @@ use nix::errno::Errno;
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
+use super::blocks::{BlockBuilder, PendingBlock};
 use super::code::{Code, CodeCache, Kind};
 use super::kernel::{self, Stop};
-use super::telling::{Story, Telling};
 use super::traps::Traps;
-use crate::{Marker, SinkError, Stretch};
+use crate::{Interval, Marker, SinkError};
 
 /// Iterations that are stepped rather than run to the end of with a hardware breakpoint.
 const FEW: u64 = 8;
@@ -20,7 +20,7 @@ const FEW: u64 = 8;
 /// A thread that is traced.
 pub(super) struct Thread {
     pub tid: Pid,
-    pub story: Story,
+    pub pending: PendingBlock,
     /// To be delivered when it goes on; 0 if there is none.
     pub signal: c_int,
     registers: user_regs_struct,
@@ -38,21 +38,21 @@ struct Next {
     /// `None` where there is no instruction that is known.
     code: Option<Rc<Code>>,
     values: Vec<u64>,
-    stretch: Option<Stretch>,
+    interval: Option<Interval>,
     /// The iterations that are left.
     counter: u64,
     /// The sink knows of it already.
-    told: bool,
+    reported: bool,
 }
 
 impl Thread {
     /// A stopped thread.
-    pub(super) fn new(tid: Pid, story: Story) -> nix::Result<Self> {
+    pub(super) fn new(tid: Pid, pending: PendingBlock) -> nix::Result<Self> {
         let registers = kernel::registers(tid)?;
         let traps = Traps::of(tid)?;
         Ok(Self {
             tid,
-            story,
+            pending,
             signal: 0,
             registers,
             next: None,
@@ -64,24 +64,24 @@ impl Thread {
 
     /// Becomes another program, in the process's first thread.
     pub(super) fn replaced(self, tid: Pid) -> nix::Result<Self> {
-        Self::new(tid, self.story)
+        Self::new(tid, self.pending)
     }
 
     /// Lets it do what comes next, and says what that is.
     pub(super) fn go_on(
         &mut self,
         cache: &mut CodeCache,
-        telling: &mut Telling<'_>,
+        blocks: &mut BlockBuilder<'_>,
     ) -> Result<Kind, StepError> {
         if self.traps.is_in_call() {
             kernel::to_call(self.tid)?;
             return Ok(Kind::SystemCall);
         }
-        self.look_ahead(cache, telling)?;
+        self.look_ahead(cache, blocks)?;
         let kind = self.kind();
         // Before it happens: it may be the thread's last, or take long.
         if kind == Kind::SystemCall && self.signal == 0 {
-            self.tell(telling)?;
+            self.tell(blocks)?;
             if self.traps.begin_call(self.tid, self.registers.rax)? {
                 return Ok(kind);
             }
@@ -111,7 +111,7 @@ impl Thread {
         &mut self,
         stop: Stop,
         process: Pid,
-        telling: &mut Telling<'_>,
+        blocks: &mut BlockBuilder<'_>,
     ) -> Result<(), StepError> {
         if std::mem::take(&mut self.runs_to) {
             kernel::forget_run_to(self.tid)?;
@@ -121,14 +121,14 @@ impl Thread {
         match (stop, self.kind()) {
             (Stop::Stepped, Kind::Repeated | Kind::Lanes) if stays => {}
             (Stop::Stepped, kind) => {
-                self.done(telling)?;
+                self.done(blocks)?;
                 if kind == Kind::PushFlags {
                     self.hide_trap_flag(process)?;
                 }
             }
-            (Stop::Returned, Kind::SystemCall) => self.done(telling)?,
+            (Stop::Returned, Kind::SystemCall) => self.done(blocks)?,
             (Stop::Call, _) => {
-                self.done(telling)?;
+                self.done(blocks)?;
                 self.traps.end_call(self.tid, self.registers.rax)?;
             }
             (Stop::HandlerEntered, _) => {
@@ -137,15 +137,15 @@ impl Thread {
             }
             (Stop::Signal(signal), kind) => {
                 if !stays || (kind == Kind::Repeated && self.iterations() > 0) {
-                    self.done(telling)?;
-                } else if self.next.as_ref().is_some_and(|next| next.told) {
+                    self.done(blocks)?;
+                } else if self.next.as_ref().is_some_and(|next| next.reported) {
                     self.put_off = Some(before.rip);
                 }
                 if self.traps.put_off(self.tid, signal)? {
                     return Ok(());
                 }
                 let code = self.next.as_ref().and_then(|next| next.code.as_ref());
-                telling.interrupt(&mut self.story, code, signal.cast_unsigned())?;
+                blocks.interrupt(&mut self.pending, code, signal.cast_unsigned())?;
                 self.signal = signal;
             }
             _ => {}
@@ -156,23 +156,23 @@ impl Thread {
     fn look_ahead(
         &mut self,
         cache: &mut CodeCache,
-        telling: &mut Telling<'_>,
+        blocks: &mut BlockBuilder<'_>,
     ) -> Result<(), StepError> {
         let address = self.registers.rip;
         if self.next.as_ref().is_some_and(|next| next.address == address) {
             return Ok(());
         }
         let code = cache.at(address);
-        let stretch = telling.stretch();
+        let interval = blocks.interval();
         let mut values = Vec::new();
-        if let (Some(code), Some(_)) = (&code, stretch) {
+        if let (Some(code), Some(_)) = (&code, interval) {
             for (_, place) in &code.operands {
                 place.values(self.tid, &self.registers, &mut values)?;
             }
         }
-        let told = self.put_off.take_if(|put_off| *put_off == address).is_some();
+        let reported = self.put_off.take_if(|put_off| *put_off == address).is_some();
         let counter = self.registers.rcx;
-        self.next = Some(Next { address, code, values, stretch, counter, told });
+        self.next = Some(Next { address, code, values, interval, counter, reported });
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl Thread {
         code.map_or(Kind::Plain, |code| code.kind)
     }
 
-    fn done(&mut self, telling: &mut Telling<'_>) -> Result<(), SinkError> {
+    fn done(&mut self, blocks: &mut BlockBuilder<'_>) -> Result<(), SinkError> {
         let iterations = self.iterations();
         if let Some(next) = &mut self.next
             && let Some(code) = &next.code
@@ -189,18 +189,18 @@ impl Thread {
         {
             code.put_iterations(&mut next.values, iterations);
         }
-        self.tell(telling)?;
+        self.tell(blocks)?;
         self.next = None;
         Ok(())
     }
 
-    fn tell(&mut self, telling: &mut Telling<'_>) -> Result<(), SinkError> {
-        let Some(next) = self.next.as_mut().filter(|next| !next.told) else { return Ok(()) };
-        next.told = true;
-        let Some(code) = &next.code else { return telling.leave_out(&mut self.story) };
-        telling.execute(&mut self.story, code, &next.values, next.stretch)?;
+    fn tell(&mut self, blocks: &mut BlockBuilder<'_>) -> Result<(), SinkError> {
+        let Some(next) = self.next.as_mut().filter(|next| !next.reported) else { return Ok(()) };
+        next.reported = true;
+        let Some(code) = &next.code else { return blocks.leave_out(&mut self.pending) };
+        blocks.execute(&mut self.pending, code, &next.values, next.interval)?;
         if code.kind == Kind::SystemCall {
-            telling.mark(&mut self.story, Marker::SystemCall(self.registers.rax))?;
+            blocks.mark(&mut self.pending, Marker::SystemCall(self.registers.rax))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{NAME, REMARKS};
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, mark};
 use crate::tracer::session::Interpreter;
-use crate::{Phase, Plan, Sink, Stretch, ThreadId};
+use crate::{Interval, Phase, Plan, Sink, ThreadId};
 
 const CONTINUED: u64 = 1 << 60;
 const ACCESS: u64 = 1 << 61;
@@ -53,13 +53,13 @@ impl Interpreter for Entries {
     const TRACER: &'static str = NAME;
     type Thread = Thread;
 
-    /// The number of stretches, then where each begins and ends and whether it counts.
+    /// The number of intervals, then where each begins and ends and whether it counts.
     fn words(&self) -> Vec<u64> {
-        let stretch = |stretch: Stretch| {
-            [stretch.begin, stretch.end, u64::from(stretch.phase == Phase::Counted)]
+        let interval = |interval: Interval| {
+            [interval.begin, interval.end, u64::from(interval.phase == Phase::Counted)]
         };
         let mut words: Vec<u64> =
-            std::iter::once(0).chain(self.plan.clone().stretches().flat_map(stretch)).collect();
+            std::iter::once(0).chain(self.plan.clone().intervals().flat_map(interval)).collect();
         words[0] = words.len() as u64 / 3;
         words
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use corun_blocks::{Agreement, CannotRun, Cycles, FrontEnd, Listed, Timer, agreement, read_list};
+use corun_blocks::{Agreement, BlockError, Cycles, FrontEnd, Listed, Timer, agreement, read_list};
 use corun_files::InputKind;
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{Exit, shown};
@@ -29,7 +29,7 @@ pub(super) fn run(file: &Path, csv: &Path, cpu: u32) -> Result<ExitCode, Problem
         }
         match timer.time(&block.code) {
             Ok(cycles) => measured.rows.push((block, cycles)),
-            Err(error @ CannotRun::Host { .. }) => return Err(error.into()),
+            Err(error @ BlockError::Host { .. }) => return Err(error.into()),
             Err(error) => measured.left_out.push((block, error)),
         }
     }
@@ -59,7 +59,7 @@ pub(in crate::command) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Proble
 #[derive(Default)]
 struct Measured<'a> {
     rows: Vec<(&'a Listed, Cycles)>,
-    left_out: Vec<(&'a Listed, CannotRun)>,
+    left_out: Vec<(&'a Listed, BlockError)>,
 }
 
 impl Measured<'_> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use corun_calibrate::{
-    Cannot, Native, calibrate, calibrate_forms, measured_model, overlay, overlay_name,
+    CalibrateError, Native, calibrate, calibrate_forms, measured_model, overlay, overlay_name,
 };
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, host_core, suited};
@@ -100,7 +100,7 @@ fn base_of(asked: Option<&str>) -> Result<(CoreModel, String), Problem> {
     let host = host_core();
     let found = host.as_ref().map_or("none".to_owned(), ToString::to_string);
     let Some(suited) = host.as_ref().and_then(suited) else {
-        return Err(Cannot::NoBase { found }.into());
+        return Err(CalibrateError::NoBase { found }.into());
     };
     let reason = match suited.instead_of {
         None => format!("this host's own design, {found}"),

@@ -57,7 +57,8 @@ fn check(file: &str) -> Result<Checked<'_>, Problem> {
                 let sentences = faults.iter().map(tell).collect();
                 return Ok(Checked { file, is_right: false, sentences });
             }
-            let validation = corun_report::validation(&model, &super::compared(&model)?);
+            let validation =
+                corun_report::validation(&model, &crate::core_model::compared(&model)?);
             let sentence = format!("{}: right; {validation}", on_one_line(file));
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })
         }

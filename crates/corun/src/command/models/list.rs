@@ -28,7 +28,7 @@ struct Entry<'a> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut models = Vec::new();
     for model in corun_model::all()? {
-        let compared = super::compared(&model)?;
+        let compared = crate::core_model::compared(&model)?;
         models.push((model, compared));
     }
     let entries: Vec<Entry<'_>> =

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use corun_model::{Comparison, CoreModel};
 use corun_report::Destination;
 use serde::Serialize;
 
@@ -41,13 +40,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Action::Check(arguments) => check::run(arguments),
         Action::Diff(arguments) => diff::run(arguments),
     }
-}
-
-/// The published figures of the model's core beside the model's own.
-pub(super) fn compared(model: &CoreModel) -> Result<Vec<Comparison>, Problem> {
-    corun_model::compare_published(model).map_err(|error| {
-        Problem::failed(error.to_string(), "This is a mistake in corun: please report it.")
-    })
 }
 
 /// Writes an answer as JSON to the file, or shows it.

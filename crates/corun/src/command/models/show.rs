@@ -36,8 +36,8 @@ struct Shown<'a> {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let model = corun_model::find(&arguments.name)?;
-    let compared = super::compared(&model)?;
-    let timings = crate::command::simulate::timings(&model)?;
+    let compared = crate::core_model::compared(&model)?;
+    let timings = crate::core_model::timings(&model)?;
     let (rows, inherited) = (timings.rows().count(), timings.inherited());
     let shown = Shown {
         format: corun_model::FORMAT,

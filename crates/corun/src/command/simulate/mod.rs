@@ -10,10 +10,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_model::CoreModel;
-use corun_model::timing::TimingTable;
 use corun_record::Placement;
 use corun_trace::format::Trace;
 
+use crate::core_model::timings;
 use crate::problem::{Problem, say};
 use crate::values::{self, assignment, simulated_time};
 
@@ -144,21 +144,4 @@ fn tell_what_changes_nothing(original: &CoreModel, set: &CoreModel) {
             say(&format!("corun: {}.policy={name} changes nothing: {why}", resource.name));
         }
     }
-}
-
-/// The timing of a model's instructions.
-pub(super) fn timings(model: &CoreModel) -> Result<TimingTable, Problem> {
-    TimingTable::of(model).map_err(|error| {
-        Problem::usage(
-            error.to_string(),
-            "Name tables in the model's `timing` and `overlays` that come with corun, or lie beside the model.",
-        )
-    })
-}
-
-/// What every answer says of a model that nobody compared with its machine.
-pub(super) fn warning(model: &CoreModel) -> Result<Option<String>, Problem> {
-    let compared = super::models::compared(model)?;
-    let said = corun_report::validation(model, &compared);
-    Ok(said.starts_with("unvalidated").then_some(said))
 }

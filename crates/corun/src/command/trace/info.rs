@@ -130,7 +130,7 @@ fn recorded(plan: &Plan) -> Option<String> {
             grouped(*total),
             grouped(*warm_up)
         ),
-        Plan::StandIns { windows, length, warm_up, total } => format!(
+        Plan::SimulationPoints { windows, length, warm_up, total } => format!(
             "{} windows of {} that stand for {} instructions, up to {} before each",
             windows.len(),
             grouped(*length),

@@ -7,7 +7,6 @@ mod place;
 mod record;
 
 use place::Place;
-pub(super) use record::standard_input_is_used_up;
 
 use std::path::Path;
 use std::process::ExitCode;

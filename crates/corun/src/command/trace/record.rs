@@ -11,13 +11,13 @@ use corun_record::{Actionable, Exit};
 use corun_report::grouped;
 use corun_trace::format::Options;
 use corun_trace::{
-    Conducted, Ending, FromCall, Part, Patience, Plan, Samples, SystemCall, Target, TraceError,
-    Wish, choose_for, conduct,
+    Ending, FromCall, Part, Plan, Samples, SlowRunNotice, SystemCall, Target, TraceError,
+    TraceOutcome, TraceRequest, choose_for, run_trace,
 };
 
 use super::Place;
 use crate::problem::{Problem, code, say};
-use crate::{interruption, values};
+use crate::{interruption, standard_input, values};
 
 /// Kinds of work that are told apart, at most: each more takes time and tells little.
 const MOST_CHOSEN: u32 = 200;
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
-    let is_pipe = !arguments.once && standard_input_is_used_up();
+    let is_pipe = !arguments.once && standard_input::is_used_up();
     let twice =
         [("--sample", arguments.sample.is_some()), ("--from-call", arguments.from_call.is_some())];
     if let Some((option, _)) = twice.into_iter().find(|(_, is_given)| is_pipe && *is_given) {
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
         ));
     }
-    let wish = Wish {
+    let request = TraceRequest {
         target,
         part: arguments.part(),
         from: arguments.from(),
@@ -104,19 +104,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         runs_again: !arguments.once && !is_pipe,
         compares_output: arguments.output != Path::new("-"),
         options: Options { level: arguments.level, ..Options::default() },
-        patience: Patience { say, ..Patience::default() },
+        slow_run: SlowRunNotice { say, ..SlowRunNotice::default() },
     };
     if let Some(warning) = &chosen.warning {
         say(warning);
     }
     let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
-    let wish = wish.settled(&chosen, &stop)?;
+    let request = request.settled(&chosen, &stop)?;
     let place = Place::open(&arguments.output)?;
     let output = Counted { output: place.writer()?, bytes: 0 };
     arguments.say(&chosen.reason);
-    let (conducted, counted) = match conduct(&wish, &chosen, output, &stop) {
-        Ok(conducted) => conducted,
+    let (outcome, counted) = match run_trace(&request, &chosen, output, &stop) {
+        Ok(outcome) => outcome,
         Err(error @ (TraceError::Sink(_) | TraceError::Failed { .. })) => {
             let kept = place.keep_part(&error.to_string());
             let next_step = error.next_step();
@@ -125,19 +125,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(error) => return Err(error.into()),
     };
     place.finish()?;
-    arguments.say(&summary(&conducted, counted.bytes, &arguments.output));
+    arguments.say(&summary(&outcome, counted.bytes, &arguments.output));
     if is_pipe {
         arguments.say("Not timed without a tracer, since standard input can be read only once.");
     }
-    for remark in &conducted.traced.remarks {
+    for remark in &outcome.traced.remarks {
         // That the trace may be wrong is said to everybody.
-        if conducted.doubts.contains(remark) {
+        if outcome.doubts.contains(remark) {
             say(remark);
         } else {
             arguments.say(remark);
         }
     }
-    let interrupted = conducted.traced.ending == Ending::Interrupted;
+    let interrupted = outcome.traced.ending == Ending::Interrupted;
     Ok(code(if interrupted { Exit::Interrupted } else { Exit::Done }))
 }
 
@@ -165,8 +165,8 @@ impl Arguments {
 }
 
 /// What was done, for people.
-fn summary(conducted: &Conducted, bytes: u64, output: &Path) -> String {
-    let Conducted { traced, recorded, threads, took, native, .. } = conducted;
+fn summary(outcome: &TraceOutcome, bytes: u64, output: &Path) -> String {
+    let TraceOutcome { traced, recorded, threads, took, native, .. } = outcome;
     let seconds = took.as_secs_f64();
     let of_all = match traced.instructions {
         all if all == *recorded => String::new(),
@@ -207,14 +207,4 @@ impl Write for Counted {
     fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
-}
-
-/// Whether a second run could not read what the first one did.
-pub(in crate::command) fn standard_input_is_used_up() -> bool {
-    use std::os::fd::AsFd;
-    use std::os::unix::fs::FileTypeExt;
-    // Without /proc, /dev/stdin is not there.
-    let input = io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
-    let kind = input.and_then(|input| Ok(input.metadata()?.file_type()));
-    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
 }

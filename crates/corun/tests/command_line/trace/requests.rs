@@ -106,7 +106,7 @@ fn samples_may_be_chosen_by_what_is_executed() {
         let outcome = Outcome::of(with(tracer, &scratch, &options).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
-        let plan = &info["opening"]["plan"]["stand_ins"];
+        let plan = &info["opening"]["plan"]["simulation_points"];
         let windows = plan["windows"].as_array().unwrap();
         assert!((2..=4).contains(&windows.len()), "{tracer}: {plan}");
         let shares = windows.iter().map(|window| window["instructions"].as_u64().unwrap());
@@ -169,7 +169,7 @@ fn what_lies_before_a_system_call_only_warms() {
         let outcome = Outcome::of(with(tracer, &scratch, &options).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
-        let plan = &info["opening"]["plan"]["behind"];
+        let plan = &info["opening"]["plan"]["after"];
         assert_eq!((&plan["warm_up"], &plan["rest"]), (&json!(5000), &json!("whole")), "{plan}");
         let whole = info["closing"]["instructions"].as_u64().unwrap();
         let recorded = info["instructions"].as_u64().unwrap();

@@ -1,0 +1,143 @@
+//! Looks at this machine's memory: some hundred milliseconds each, on the CPU of the thread that looks.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use corun_machine::evidence::gigahertz;
+use corun_sim::PointerChaseRing;
+use memmap2::{Advice, MmapMut, MmapOptions};
+
+use super::{InterferenceReading, MOST_MEMORY, ProbeRings};
+use crate::memory::PAGE;
+use crate::{CalibrateError, Memory};
+
+/// Loads of a ring that are timed together.
+const LOADS: usize = 200_000;
+/// Times that a ring is timed which others hardly disturb, and one whose time is theirs: they come in bursts of
+/// milliseconds.
+const TIMES: usize = 8;
+const CONTENDED: usize = 12;
+
+/// Memory that rings are laid into.
+#[derive(Debug)]
+pub struct InterferenceProbe {
+    rings: ProbeRings,
+    memory: MmapMut,
+}
+
+impl InterferenceProbe {
+    /// Room for rings.
+    ///
+    /// # Errors
+    /// If the kernel gives none.
+    pub fn new(rings: ProbeRings) -> Result<Self, CalibrateError> {
+        let length = MOST_MEMORY as usize + 2 * PAGE;
+        let system = |source| CalibrateError::System { what: "mmap", source };
+        let memory = MmapOptions::new().len(length).map_anon().map_err(system)?;
+        // Programs' pages are small, too.
+        let _ = memory.advise(Advice::NoHugePage);
+        Ok(Self { rings, memory })
+    }
+
+    /// The rings.
+    pub fn rings(&self) -> ProbeRings {
+        self.rings
+    }
+
+    /// What it takes here and now.
+    pub fn sample(&mut self) -> InterferenceReading {
+        let ProbeRings { last_level, contended, main, pages } = self.rings;
+        // Whoever interrupts what is the core's own only makes it longer.
+        let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
+        let settling =
+            |ring: PointerChaseRing| PointerChaseRing::ROUNDS_TO_SETTLE * ring.places as usize;
+        let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
+        InterferenceReading {
+            pages: least(self.follow(pages, settling(pages), TIMES)),
+            last_level: least(self.follow(last_level, settling(last_level), TIMES)),
+            contended: mean(self.follow(contended, settling(contended), CONTENDED)),
+            // Of which caches keep little; its lines come from memory afterwards.
+            main: mean(self.follow(main, 2 * LOADS, 1)),
+            gigabytes_a_second: self.read(),
+        }
+    }
+
+    /// Cycles of a load in a ring, behind so many loads, so many times one after the other.
+    fn follow(&mut self, ring: PointerChaseRing, warm_up: usize, times: usize) -> Vec<f64> {
+        let start = self.lay(ring);
+        let loads = (ring.places as usize).min(LOADS);
+        let mut place = follow(start, warm_up);
+        let mut cycles = || {
+            let cycles_a_ns = gigahertz();
+            let begin = Instant::now();
+            place = follow(place, loads);
+            cycles_a_ns * begin.elapsed().as_nanos() as f64 / loads as f64
+        };
+        let all = std::iter::repeat_with(&mut cycles).take(times).collect();
+        black_box(place);
+        all
+    }
+
+    /// Lays a ring into the memory; returns the exposed address of a place of it.
+    fn lay(&mut self, ring: PointerChaseRing) -> usize {
+        let address = self.memory.as_ptr().expose_provenance();
+        let PointerChaseRing { places, apart } = ring;
+        let (places, apart) = (places as usize, apart as usize);
+        let memory = Memory::Ring { places, apart, rings: 1, on_small_pages: true };
+        // SAFETY: pages are aligned for words, and any bytes are words.
+        let (_, words, _) = unsafe { self.memory.align_to_mut::<u64>() };
+        memory.fill(words, address as u64)[0] as usize
+    }
+
+    /// GB a second of reading all of the memory along two streams, since prefetchers may go less far ahead of one than
+    /// the memory could follow.
+    fn read(&self) -> f64 {
+        // SAFETY: pages are aligned for words, and any bytes are words.
+        let (_, words, _) = unsafe { self.memory.align_to::<u64>() };
+        let (first, second) = words.split_at(words.len() / 2);
+        let begin = Instant::now();
+        let pairs = first.iter().zip(second);
+        black_box(pairs.fold(0_u64, |sum, (one, other)| sum.wrapping_add(one ^ other)));
+        self.memory.len() as f64 / begin.elapsed().as_nanos().max(1) as f64
+    }
+}
+
+/// Follows addresses, one after the other.
+#[inline(never)]
+fn follow(mut address: usize, loads: usize) -> usize {
+    for _ in 0..loads {
+        // SAFETY: each word of the ring holds the exposed address of another one of it.
+        address = unsafe { std::ptr::with_exposed_provenance::<usize>(address).read_volatile() };
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use corun_model::find;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_farther_takes_longer() {
+        let rings = ProbeRings::of(&find("zen4").unwrap()).unwrap();
+        let seen = InterferenceProbe::new(rings).unwrap().sample();
+        assert!(seen.last_level > 10.0 && seen.main > seen.last_level, "{seen:?}");
+        assert!(seen.contended > 10.0 && seen.pages > 4.0, "{seen:?}");
+        assert!(seen.gigabytes_a_second > 0.1, "{seen:?}");
+    }
+
+    #[test]
+    fn a_circle_leads_through_all_its_places() {
+        let ring = PointerChaseRing { places: 100, apart: 64 };
+        let mut interference =
+            InterferenceProbe::new(ProbeRings::of(&find("zen4").unwrap()).unwrap()).unwrap();
+        let start = interference.lay(ring);
+        let mut seen = std::collections::HashSet::new();
+        let mut at = start;
+        while seen.insert(at) {
+            at = follow(at, 1);
+        }
+        assert_eq!((at, seen.len()), (start, 100));
+    }
+}

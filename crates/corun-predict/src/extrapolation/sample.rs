@@ -1,0 +1,85 @@
+//! Windows as a sample of a run: how often each counts, the means over them, and how sure those are.
+
+use corun_sim::SimulatedWindow;
+
+/// Windows, and what they are of.
+pub(super) struct Sample<'a> {
+    /// Each window, with how many times it counts.
+    pub(super) windows: Vec<(&'a SimulatedWindow, f64)>,
+    /// Whether they were chosen to count so many times.
+    pub(super) is_chosen: bool,
+    /// Instructions of the windows, ...
+    pub(super) instructions: f64,
+    /// ... of all that is recorded, ...
+    pub(super) recorded: f64,
+    /// ... and of the run.
+    pub(super) total: f64,
+}
+
+pub(super) fn instructions(window: &SimulatedWindow) -> f64 {
+    window.events.instructions as f64
+}
+
+impl<'a> Sample<'a> {
+    pub(super) fn of(windows: &'a [SimulatedWindow], total: u64) -> Option<Self> {
+        let is_chosen = windows.iter().all(|window| window.weight.is_some());
+        let chosen = |it: &SimulatedWindow| it.weight.filter(|_| is_chosen);
+        let times =
+            |it: &SimulatedWindow| chosen(it).map_or(1.0, |it| it.all as f64 / it.own as f64);
+        let sum = |of: fn(&SimulatedWindow) -> u64| windows.iter().map(of).sum::<u64>() as f64;
+        let instructions = sum(|it| it.events.instructions);
+        (instructions > 0.0).then(|| Self {
+            windows: windows.iter().map(|window| (window, times(window))).collect(),
+            is_chosen,
+            instructions,
+            recorded: sum(|it| it.events_with_warm_up.instructions),
+            total: total as f64,
+        })
+    }
+
+    /// Instructions that the windows stand for.
+    pub(super) fn stand_for(&self) -> f64 {
+        self.windows.iter().map(|(it, times)| times * instructions(it)).sum()
+    }
+
+    /// Of something of windows, for each instruction of the run.
+    pub(super) fn mean(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
+        self.windows.iter().map(|(it, times)| times * of(it)).sum::<f64>() / self.stand_for()
+    }
+
+    /// Of something of windows, how much of it what is not recorded has; nothing unless they stand for that.
+    pub(super) fn left_out(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
+        let times = |it: &SimulatedWindow| {
+            let stands_for = it.weight.filter(|_| self.is_chosen);
+            stands_for.map_or(0.0, |it| it.left_out as f64 / it.own as f64)
+        };
+        self.windows.iter().map(|(it, _)| times(it) * of(it)).sum()
+    }
+
+    /// Something of each window.
+    pub(super) fn each(&self, of: impl Fn(&SimulatedWindow) -> f64) -> Vec<f64> {
+        self.windows.iter().map(|(it, _)| of(it)).collect()
+    }
+
+    /// Of the mean of these, one a window, for each instruction of the run, if the windows lay by chance: by how much it
+    /// would be another one without each of them in turn (jackknife), so that a window which stands for most of the run
+    /// does not vouch for itself.
+    pub(super) fn variance(&self, values: &[f64], freedom_lost: usize) -> f64 {
+        let all = self.stand_for();
+        let windows = || self.windows.iter().zip(values);
+        let mean = windows().map(|((_, times), value)| times * value).sum::<f64>() / all;
+        let deviations = windows().map(|((it, times), value)| {
+            let part = times * instructions(it) / all;
+            part * (value / instructions(it) - mean) / (1.0 - part).max(f64::EPSILON)
+        });
+        let count = self.windows.len() as f64;
+        let deviations: Vec<f64> = deviations.collect();
+        variance(deviations.into_iter(), freedom_lost) * (count - 1.0).powi(2) / count
+    }
+}
+
+/// Of values whose mean is 0.
+pub(super) fn variance(values: impl ExactSizeIterator<Item = f64>, freedom_lost: usize) -> f64 {
+    let freedom = values.len().saturating_sub(freedom_lost).max(1) as f64;
+    values.map(|value| value * value).sum::<f64>() / freedom
+}

@@ -1,0 +1,136 @@
+//! The caveats of a prediction: what its figures leave out, one sentence each.
+
+use corun_record::{Caveat, MeasuredRun, MeasuredRuns};
+use corun_sim::PageSize;
+use corun_trace::{Ending, Plan};
+
+use super::Report;
+
+/// User time below which start-up decides what is measured, in seconds.
+const LEAST_USER_S: f64 = 0.01;
+
+/// The caveats of all stages: the job's, the measurement's, and those that follow from the figures.
+pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
+    let (recorded, simulated) = (report.recorded, &report.simulated.windows);
+    let instructions = report.extrapolated.instructions;
+    let mut caveats = report.job.caveats.clone();
+    caveats.extend(report.measured.caveats.iter().cloned());
+    caveats.extend([
+        Caveat::new(
+            "alone",
+            "Nothing else is simulated: neither the kernel's own work nor other programs, which take \
+             room in caches and a share of memory's bandwidth.",
+        ),
+        Caveat::new(
+            "model-error",
+            "The interval is that of the windows alone, and says nothing of the model: docs/accuracy.md \
+             has how far models were off on whole programs.",
+        ),
+    ]);
+    if report.job.pages == PageSize::Huge {
+        let of_measured = match report.measured.runs {
+            Some(_) => "; what it was measured with was up to this host's kernel",
+            None => "",
+        };
+        let sentence =
+            format!("The simulated program has its data in pages of 2 MiB{of_measured}.");
+        caveats.push(Caveat::new("huge-pages", sentence));
+    }
+    let threads = recorded.trace.threads().len();
+    if threads > 1 {
+        caveats.push(Caveat::new(
+            "one-thread",
+            format!(
+                "Of {threads} threads only the busiest was simulated and compared, as if it were \
+                 alone."
+            ),
+        ));
+    }
+    if let Plan::Window { .. } = recorded.plan.rest().0
+        && simulated.together.instructions < instructions
+    {
+        caveats.push(Caveat::new(
+            "start-only",
+            format!(
+                "Only the first {} of {} instructions were simulated; the rest is taken to be like \
+                 them.",
+                simulated.together.instructions, instructions
+            ),
+        ));
+    }
+    if let Plan::SimulationPoints { windows, .. } = recorded.plan.rest().0
+        && (simulated.windows.len() < windows.len()
+            || simulated.windows.iter().any(|window| window.stands_for.is_none()))
+    {
+        caveats.push(Caveat::new(
+            "windows-missing",
+            "Not all windows that stand for the run were recorded of the thread, so that the others count for \
+             more, or each for as much: the run was shorter than the one before, or another thread ran in them.",
+        ));
+    }
+    let unknown: u64 = simulated.together.unknown.values().map(|one| one.places).sum();
+    if unknown > 0 {
+        caveats.push(Caveat::new(
+            "unknown-forms",
+            format!(
+                "The timing table has no row for {} of the program's forms of instruction (places in \
+                 the code: {unknown}); they take the timing of their class.",
+                simulated.together.unknown.len()
+            ),
+        ));
+    }
+    if let Ending::Exited(code) = recorded.ending
+        && code != 0
+    {
+        caveats.push(Caveat::new("exit-code", format!("The program ends with exit code {code}.")));
+    }
+    caveats.extend(recorded.remarks.iter().map(|remark| Caveat::new("tracer", remark.clone())));
+    caveats.extend(report.measured.runs.iter().flat_map(of_runs));
+    caveats
+}
+
+/// The caveats that follow from the measured runs.
+fn of_runs(measured: &MeasuredRuns) -> Vec<Caveat> {
+    let runs = &measured.runs;
+    let mut caveats = Vec::new();
+    let shortest = runs.iter().map(|run| run.user_s).fold(f64::INFINITY, f64::min);
+    if shortest < LEAST_USER_S {
+        caveats.push(Caveat::new(
+            "short",
+            "What counts of the program is over so soon that cold caches decide what is measured, rather \
+             than its work.",
+        ));
+    }
+    let stolen = runs.iter().filter(|run| run.steal_s.is_some_and(|steal| steal > 0.0)).count();
+    if stolen > 0 {
+        caveats.push(Caveat::new(
+            "steal",
+            format!(
+                "In {stolen} of {} measured runs the hypervisor took the CPU away for a while.",
+                runs.len()
+            ),
+        ));
+    }
+    let share = runs.iter().filter_map(|run| run.contention_share).fold(0.0, f64::max);
+    if !runs.iter().all(MeasuredRun::had_its_core) {
+        caveats.push(Caveat::new(
+            "shared-core",
+            format!(
+                "Somebody else, such as a sibling that the virtual machine hides, took slots of the core in up \
+                 to {:.0} % of the probes of a run that counts: alone the program takes less than what was \
+                 measured.",
+                100.0 * share
+            ),
+        ));
+    }
+    let clocks = runs.iter().map(|run| run.ghz);
+    let (low, high) =
+        clocks.fold((f64::INFINITY, 0.0_f64), |(low, high), ghz| (low.min(ghz), high.max(ghz)));
+    if high > 1.02 * low {
+        caveats.push(Caveat::new(
+            "unsteady-clock",
+            format!("The clock was between {low:.2} and {high:.2} GHz from run to run."),
+        ));
+    }
+    caveats
+}

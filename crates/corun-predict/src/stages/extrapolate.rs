@@ -1,0 +1,27 @@
+//! Extrapolate: from the simulated windows to the thread's whole run.
+
+use corun_record::Estimate;
+
+use super::{RecordedRun, SimulatedRun};
+use crate::extrapolation::{extrapolated, represented_instructions};
+
+/// The estimate of the whole run.
+pub(crate) struct ExtrapolatedRun {
+    /// Instructions of the simulated thread's whole run.
+    pub(super) instructions: u64,
+    /// Its cycles; none without windows.
+    pub(super) cycles: Option<Estimate>,
+}
+
+impl ExtrapolatedRun {
+    /// Extrapolates the windows.
+    pub(crate) fn of(recorded: &RecordedRun, simulated: &SimulatedRun) -> Self {
+        let windows = &simulated.windows.windows;
+        // Where windows were chosen, a thread's share of the recorded instructions is not its share of the run.
+        let represented =
+            represented_instructions(windows).filter(|_| recorded.trace.threads().len() > 1);
+        let instructions =
+            represented.map_or(recorded.thread_instructions, |count| count.round() as u64);
+        Self { instructions, cycles: extrapolated(windows, instructions) }
+    }
+}

@@ -1,0 +1,29 @@
+//! Fit: the model's memory parameters are set so that the probe rings take as long as on this host.
+
+use corun_calibrate::fit_memory;
+use corun_model::{CoreModel, is_setting_of};
+use corun_record::FoundField;
+
+use super::MeasuredProgram;
+use crate::{Job, PredictError};
+
+/// The core model that is simulated.
+pub(crate) struct FittedModel {
+    pub(super) model: CoreModel,
+    /// The fields that were fitted; empty without readings.
+    pub(super) memory: Vec<FoundField>,
+}
+
+impl FittedModel {
+    /// Fits the model to the readings; fields that the user set stay as they are.
+    pub(crate) fn of(job: &Job<'_>, measured: &MeasuredProgram) -> Result<Self, PredictError> {
+        let is_virtual = job.machine.hypervisor.is_some();
+        let fit =
+            |(rings, readings): &(_, Vec<_>)| fit_memory(job.model, *rings, readings, is_virtual);
+        let mut memory = measured.readings.as_ref().and_then(fit).unwrap_or_default();
+        memory.retain(|found| !job.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
+        let settings: Vec<_> = memory.iter().map(FoundField::setting).collect();
+        let model = job.model.clone().with(&settings).map_err(PredictError::Memory)?;
+        Ok(Self { model, memory })
+    }
+}

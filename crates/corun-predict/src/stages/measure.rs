@@ -1,0 +1,58 @@
+//! Measure: native runs of the program on this host, with memory probes between them.
+
+use std::sync::atomic::AtomicBool;
+
+use corun_calibrate::{InterferenceReading, ProbeRings};
+use corun_record::{Caveat, MeasuredRuns};
+
+use super::{MemoryProbe, RecordedRun};
+use crate::job::OnProgress;
+use crate::native::{Subject, measure};
+use crate::{Job, PredictError, Progress};
+
+/// The native runs, and the readings of the memory probe.
+pub(crate) struct MeasuredProgram {
+    /// The runs that count; none if the program was not measured.
+    pub(super) runs: Option<MeasuredRuns>,
+    /// The rings and their readings; none without a probe.
+    pub(super) readings: Option<(ProbeRings, Vec<InterferenceReading>)>,
+    /// The caveats about the host, and the reason why nothing was measured.
+    pub(super) caveats: Vec<Caveat>,
+}
+
+impl MeasuredProgram {
+    /// Runs the program natively, if there is a time budget for it.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        recorded: &RecordedRun,
+        probe: MemoryProbe,
+        progress: &mut OnProgress<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let Some(budget) = job.measure_for else {
+            return Ok(Self { runs: None, readings: None, caveats: Vec::new() });
+        };
+        let mut caveats = corun_measure::InitialState::observe().caveats();
+        let subject = Subject {
+            target: &job.target,
+            from: job.from,
+            thread: recorded.thread.0 as usize,
+            ending: recorded.ending,
+        };
+        let rings = probe.rings();
+        caveats.extend(probe.caveat);
+        let on_run = |run, runs| progress(Progress::Measuring(run, runs));
+        match measure(subject, budget, probe.probe, on_run, stop) {
+            Ok(Some(measured)) => {
+                let readings = rings.map(|rings| (rings, measured.readings));
+                Ok(Self { runs: Some(measured.runs), readings, caveats })
+            }
+            Ok(None) => Err(PredictError::Interrupted { during: "measured" }),
+            Err(error) => {
+                let sentence = format!("It was not measured: {error}.");
+                caveats.push(Caveat::new("not-measured", sentence));
+                Ok(Self { runs: None, readings: None, caveats })
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Count or profile: a silent run before the traced one, if the choice of windows needs it.
+
+use std::sync::atomic::AtomicBool;
+
+use corun_trace::{Ending, Native, Plan, PreRun, PreRunResult, TraceError};
+
+use crate::job::OnProgress;
+use crate::{Job, PredictError, Progress};
+
+/// The result of the pre-run, and the plan of the traced run that follows from it.
+pub(crate) struct ProfiledRun {
+    /// The part of the run to record.
+    pub(super) plan: Plan,
+    /// Instructions of all threads before the part that counts.
+    pub(super) before: u64,
+    /// Instructions of the whole run; none without a pre-run.
+    pub(super) instructions: Option<u64>,
+}
+
+impl ProfiledRun {
+    /// Runs the program once, unless the plan is known without.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        progress: &mut OnProgress<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let pre_run = job.sampling.pre_run(job.from);
+        let mut result = None;
+        if pre_run.is_needed() {
+            progress(if pre_run.learns() { Progress::Learning } else { Progress::Counting });
+            let found = run(job, pre_run, stop)?;
+            PredictError::check_ending(found.traced.ending)?;
+            result = Some(found);
+        }
+        Ok(Self {
+            plan: job.sampling.plan(result.as_ref()),
+            before: result.as_ref().map_or(0, |result| result.before),
+            instructions: result.map(|result| result.traced.instructions),
+        })
+    }
+}
+
+fn run(job: &Job<'_>, pre_run: PreRun, stop: &AtomicBool) -> Result<PreRunResult, PredictError> {
+    pre_run.run(&job.target, job.tracer.tracer, stop).map_err(|error| {
+        if let TraceError::NoCall { .. } = error {
+            return PredictError::Trace(error);
+        }
+        // A program that dies before its first event looks like a tracer failure: run it natively to tell them apart.
+        match Native::run(&job.target, stop).map(|native| native.ending) {
+            Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
+            Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },
+            _ => PredictError::Trace(error),
+        }
+    })
+}

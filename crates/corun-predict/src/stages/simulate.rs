@@ -1,0 +1,66 @@
+//! Simulate: the recorded windows of the busiest thread, on the fitted model.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use corun_record::SimulationCost;
+use corun_sim::{SimulatedWindows, simulate_windows};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
+
+use super::{FittedModel, RecordedRun};
+use crate::job::OnProgress;
+use crate::{Job, PredictError, Progress};
+
+/// The simulated windows, and what the simulation cost.
+pub(crate) struct SimulatedRun {
+    pub(super) windows: SimulatedWindows,
+    pub(super) cost: SimulationCost,
+}
+
+impl SimulatedRun {
+    /// Simulates the recorded windows.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        recorded: &RecordedRun,
+        fitted: &FittedModel,
+        progress: &mut OnProgress<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let goes_on = |done, all| {
+            progress(Progress::Simulating(done, all));
+            !stop.load(Ordering::Relaxed)
+        };
+        let RecordedRun { trace, thread, .. } = recorded;
+        let before = Usage::now();
+        let windows =
+            simulate_windows(&fitted.model, job.timings, trace, *thread, job.pages, goes_on)?
+                .ok_or(PredictError::Interrupted { during: "simulated" })?;
+        let cost = Usage::now().since(before, trace.threads()[thread.0 as usize].instructions);
+        if windows.together.instructions == 0 {
+            return Err(PredictError::TooShort { total: recorded.instructions });
+        }
+        Ok(Self { windows, cost })
+    }
+}
+
+/// The CPU time and peak memory of this process.
+struct Usage {
+    processor_s: f64,
+    peak_bytes: u64,
+}
+
+impl Usage {
+    fn now() -> Self {
+        let usage = getrusage(UsageWho::RUSAGE_SELF).expect("every process may read its own usage");
+        let seconds = |time: TimeVal| time.num_microseconds() as f64 * 1e-6;
+        Self {
+            processor_s: seconds(usage.user_time()) + seconds(usage.system_time()),
+            peak_bytes: usage.max_rss() as u64 * 1024,
+        }
+    }
+
+    fn since(&self, before: Self, instructions: u64) -> SimulationCost {
+        let processor_s = self.processor_s - before.processor_s;
+        SimulationCost { instructions, processor_s, peak_bytes: self.peak_bytes }
+    }
+}

@@ -1,0 +1,163 @@
+//! Trace: the run whose planned parts are recorded, in a file that goes away unless it is kept.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use corun_files::Output;
+use corun_trace::format::{Options, Trace};
+use corun_trace::{
+    Ending, Part, Plan, SlowRunNotice, ThreadId, TraceError, TraceOutcome, TraceRequest, run_trace,
+};
+
+use super::ProfiledRun;
+use crate::job::OnProgress;
+use crate::silence::Silence;
+use crate::{Job, PredictError, Progress};
+
+/// The trace of a program, and its busiest thread.
+pub(crate) struct RecordedRun {
+    file: Output,
+    pub(super) trace: Trace,
+    pub(super) plan: Plan,
+    pub(super) ending: Ending,
+    /// Instructions of all threads before the part that counts.
+    pub(super) before: u64,
+    /// The tracer's remarks, one sentence each.
+    pub(super) remarks: Vec<String>,
+    /// The thread with most recorded instructions, which is the simulated one.
+    pub(super) thread: ThreadId,
+    /// That thread's instructions in the whole run.
+    pub(super) thread_instructions: u64,
+    /// Instructions of all threads in the part that counts, recorded or not.
+    pub(super) instructions: u64,
+}
+
+impl RecordedRun {
+    /// Runs the program under the tracer.
+    pub(crate) fn of(
+        job: &Job<'_>,
+        profiled: ProfiledRun,
+        progress: &mut OnProgress<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Self, PredictError> {
+        let ProfiledRun { plan, before, instructions } = profiled;
+        let file = output_file(job.keep.as_deref())?;
+        let output = file.file().try_clone().map_err(|source| trail(file.target(), source))?;
+        progress(Progress::Tracing(instructions));
+        let (outcome, _) = record(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
+        PredictError::check_ending(outcome.traced.ending)?;
+        let instructions = outcome.traced.instructions.saturating_sub(before);
+        let input = file.file().try_clone().map_err(|source| trail(file.target(), source))?;
+        let trace = Trace::from_file(input).map_err(PredictError::Format)?;
+        let (thread, thread_instructions) = busiest(&trace, &plan, instructions)
+            .ok_or(PredictError::TooShort { total: instructions })?;
+        Ok(Self {
+            file,
+            trace,
+            plan,
+            ending: outcome.traced.ending,
+            before,
+            remarks: outcome.traced.remarks,
+            thread,
+            thread_instructions,
+            instructions,
+        })
+    }
+
+    /// Keeps the trace, if a file was named for it.
+    pub(crate) fn keep(self, path: Option<&Path>) -> Result<(), PredictError> {
+        match path {
+            Some(path) => self.file.finish().map_err(|source| trail(path, source)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn record(
+    job: &Job<'_>,
+    plan: Plan,
+    output: File,
+    stop: &AtomicBool,
+) -> Result<(TraceOutcome, File), TraceError> {
+    let request = TraceRequest {
+        target: job.target.clone(),
+        part: Part::Of(plan),
+        from: None,
+        threads: Vec::new(),
+        runs_again: false,
+        compares_output: false,
+        options: Options::default(),
+        slow_run: SlowRunNotice::default(),
+    };
+    let silence = Silence::begin();
+    let outcome = run_trace(&request, &job.tracer, output, stop);
+    drop(silence);
+    outcome
+}
+
+/// The file that is to be kept, or an unnamed one in the folder for temporary files.
+fn output_file(keep: Option<&Path>) -> Result<Output, PredictError> {
+    let folder = std::env::temp_dir();
+    let unnamed = folder.join(format!("corun-{}.trace", std::process::id()));
+    let file = Output::create(keep.unwrap_or(&unnamed));
+    file.map_err(|source| trail(keep.unwrap_or(&folder), source))
+}
+
+fn trail(path: &Path, source: io::Error) -> PredictError {
+    PredictError::Trail { path: path.to_owned(), source }
+}
+
+/// The thread with most recorded instructions, and how many it has in the whole run.
+fn busiest(trace: &Trace, plan: &Plan, total: u64) -> Option<(ThreadId, u64)> {
+    let threads = trace.threads();
+    let recorded: u64 = threads.iter().map(|thread| thread.instructions).sum();
+    let one = threads.iter().rev().max_by_key(|thread| thread.instructions)?;
+    let own = match (plan, one.instructions) {
+        (_, 0) => return None,
+        (Plan::Whole, own) => own,
+        (_, own) => (total as f64 * own as f64 / recorded as f64).round() as u64,
+    };
+    Some((one.id, own))
+}
+#[cfg(test)]
+mod tests {
+    use corun_trace::format::Writer;
+    use corun_trace::{BlockId, Sink, decode};
+
+    use super::*;
+
+    /// A trace whose threads execute a block of two instructions so many times.
+    fn trace(times: &[u32]) -> Trace {
+        let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
+        let block =
+            writer.define(decode(0x1000, &[0x48, 0xff, 0xc0, 0xeb, 0xfb]).unwrap()).unwrap();
+        assert_eq!(block, BlockId(0));
+        for (index, &times) in times.iter().enumerate() {
+            let thread = writer.thread(100 + index as u32).unwrap();
+            for _ in 0..times {
+                writer.execute(thread, block, 2, &[]).unwrap();
+            }
+        }
+        Trace::from_bytes(writer.finish(Default::default()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_busiest_thread_has_its_part_of_the_run() {
+        let three = trace(&[10, 30, 20]);
+        assert_eq!(busiest(&three, &Plan::Whole, 120), Some((ThreadId(1), 60)));
+        let windows = Plan::Samples { count: 1, length: 120, warm_up: 1, total: 1_200_000 };
+        assert_eq!(busiest(&three, &windows, 1_200_000), Some((ThreadId(1), 600_000)));
+        assert_eq!(busiest(&trace(&[7, 7]), &Plan::Whole, 28), Some((ThreadId(0), 14)));
+    }
+
+    #[test]
+    fn a_trace_without_instructions_has_no_busiest_thread() {
+        assert_eq!(busiest(&trace(&[]), &Plan::Whole, 0), None);
+        assert_eq!(busiest(&trace(&[0, 0]), &Plan::Whole, 0), None);
+        let error = PredictError::TooShort { total: 3 };
+        let message = "expected instructions to simulate, found none in a run of 3";
+        assert_eq!(error.to_string(), message);
+    }
+}

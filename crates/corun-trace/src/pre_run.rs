@@ -1,0 +1,109 @@
+//! The silent run before the traced one, which counts or profiles the program so that windows can be chosen.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::{Ending, Plan, Profile, SystemCall, Target, TraceError, Traced, Tracer};
+
+/// Behind the first system call of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FromCall {
+    /// Which.
+    pub call: SystemCall,
+    /// Instructions before it that are recorded to fill caches and predictors.
+    pub warm_up: u64,
+}
+
+/// Intervals of a run that is not known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples {
+    /// How many.
+    pub count: u32,
+    /// Instructions of each.
+    pub length: u64,
+    /// Instructions recorded before each to fill caches and predictors; before chosen ones on average.
+    pub warm_up: u64,
+    /// Whether they are chosen by what is executed, so that they stand for all of it; else they are spread evenly.
+    pub are_chosen: bool,
+}
+
+/// What a run before the recorded one is to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PreRun {
+    /// Where intervals lie, if any are wanted.
+    pub samples: Option<Samples>,
+    /// Where the run begins to count.
+    pub from: Option<FromCall>,
+}
+
+/// What a run before the recorded one has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreRunResult {
+    /// Instructions before what counts.
+    pub before: u64,
+    /// How many of them are to be recorded.
+    pub warm_up: u64,
+    /// Instructions of what counts.
+    pub total: u64,
+    /// The intervals that were wanted, counted from where the run begins to count.
+    pub samples: Option<Plan>,
+    /// What the tracer counted.
+    pub traced: Traced,
+}
+
+impl PreRun {
+    /// Whether there is anything to find.
+    pub fn is_needed(&self) -> bool {
+        self.samples.is_some() || self.from.is_some()
+    }
+
+    /// Whether the run is seen in full, which takes longer than to count its instructions.
+    pub fn learns(&self) -> bool {
+        self.from.is_some() || self.samples.is_some_and(|it| it.are_chosen)
+    }
+
+    /// Runs the program silently.
+    ///
+    /// # Errors
+    /// If the program cannot be run, does not make the system call that it is to count from, or the tracer fails.
+    pub fn run(
+        self,
+        target: &Target,
+        tracer: &dyn Tracer,
+        stop: &AtomicBool,
+    ) -> Result<PreRunResult, TraceError> {
+        let call = self.from.map(|from| from.call);
+        let length = self.samples.map_or(u64::MAX, |samples| samples.length);
+        let mut profile = Profile::new(length, call);
+        let plan = if self.learns() { Plan::Learn } else { Plan::Count };
+        let traced = tracer.trace(target, plan, &mut profile, stop)?;
+        let was_interrupted = traced.ending == Ending::Interrupted;
+        let (before, total) = match (profile.instructions(), call) {
+            (Some(counted), _) if self.learns() => counted,
+            // One that was killed has not come as far.
+            (None, Some(call)) if matches!(traced.ending, Ending::Exited(_)) => {
+                return Err(TraceError::NoCall { call, remarks: traced.remarks });
+            }
+            _ => (0, traced.instructions),
+        };
+        let samples = self.samples.map(|samples| {
+            let Samples { count, length, warm_up, are_chosen } = samples;
+            match are_chosen {
+                // Whoever has interrupted it does not wait for a choice.
+                true => profile.plan(if was_interrupted { 0 } else { count }, warm_up),
+                false => Plan::Samples { count, length, warm_up, total },
+            }
+        });
+        let warm_up = self.from.map_or(0, |from| from.warm_up);
+        Ok(PreRunResult { before, warm_up, total, samples, traced })
+    }
+}
+
+impl PreRunResult {
+    /// This plan, of what counts.
+    pub fn behind(&self, plan: Plan) -> Plan {
+        match self.before {
+            0 => plan,
+            skip => Plan::After { skip, warm_up: self.warm_up, rest: Box::new(plan) },
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Tracing a command from start to end: what is counted before, what is written, what is run after.
+//!
+//! The traced run shows the program's output; runs that count, choose or time are silent. They come
+//! where they cannot spoil it: one that counts or chooses before, because samples lie by what it finds; the
+//! native run after, because a program may use up what it works on.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::doubts::{ended_in_doubt, ended_otherwise, took_long, wrote_otherwise};
+use crate::format::{Closing, NativeRun, Opening, Options, TracerName, Writer};
+use crate::output::{Watch, Written};
+use crate::slow_run::SlowRunNotice;
+use crate::thread_filter::Filter;
+use crate::{
+    Chosen, Ending, FromCall, Native, Plan, PreRun, Samples, Target, TraceError, Traced, origin,
+};
+
+/// What to trace, and how.
+#[derive(Debug, Clone)]
+pub struct TraceRequest {
+    /// The program.
+    pub target: Target,
+    /// The part of its run.
+    pub part: Part,
+    /// Where the run begins to count; from its start on if it is not told.
+    pub from: Option<FromCall>,
+    /// The threads to record, counted from 0 in the order in which they begin; all of them if none is
+    /// named.
+    pub threads: Vec<u32>,
+    /// Whether the program may be run again, to count its instructions or to time it.
+    pub runs_again: bool,
+    /// Whether what it writes to standard output is compared with that of a run without a tracer; nothing else may
+    /// be written there meanwhile.
+    pub compares_output: bool,
+    /// How the trace is written.
+    pub options: Options,
+    /// When it is said that a run takes long, and by what.
+    pub slow_run: SlowRunNotice,
+}
+
+/// The part of a run that is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// What is known already.
+    Of(Plan),
+    /// Intervals of the run, which is seen once before it is recorded.
+    Samples(Samples),
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct TraceOutcome {
+    /// What the tracer counted, and how the program ended.
+    pub traced: Traced,
+    /// Instructions written.
+    pub recorded: u64,
+    /// Threads written.
+    pub threads: u32,
+    /// How long the traced run took.
+    pub took: Duration,
+    /// The run without a tracer.
+    pub native: Option<Native>,
+    /// Why the program may have behaved otherwise than without a tracer, a sentence each; they are among the
+    /// remarks, too.
+    pub doubts: Vec<String>,
+}
+
+/// Traces the program to an output.
+///
+/// # Errors
+/// If the program cannot be run, the tracer fails or the output takes no more. What was written up to
+/// then can be read, and says so.
+pub fn run_trace<W: Write + Send + 'static>(
+    request: &TraceRequest,
+    chosen: &Chosen<'_>,
+    output: W,
+    stop: &AtomicBool,
+) -> Result<(TraceOutcome, W), TraceError> {
+    let plan = request.plan(chosen, stop)?;
+    let opening = Opening {
+        command: request.target.command(),
+        environment: origin::environment(),
+        tracer: TracerName {
+            name: chosen.tracer.name().to_owned(),
+            version: chosen.tracer.version(),
+        },
+        cpu: origin::cpu(),
+        features: origin::features(),
+        kernel: origin::kernel(),
+        started: origin::now(),
+        plan: plan.clone(),
+        remarks: chosen.warning.iter().cloned().collect(),
+    };
+    let mut writer = Writer::new(output, &opening, request.options)?;
+    let begun = Instant::now();
+    let mut sink =
+        Filter { inner: &mut writer, wanted: &request.threads, threads: Vec::new(), recorded: 0 };
+    let watch = (request.runs_again && request.compares_output).then(Watch::begin).flatten();
+    let traced = request
+        .slow_run
+        .during(chosen.tracer, || chosen.tracer.trace(&request.target, plan, &mut sink, stop));
+    let took = begun.elapsed();
+    let written = watch.and_then(Watch::end);
+    let (recorded, threads) = (sink.recorded, sink.threads.iter().flatten().count() as u32);
+    let begun_threads = sink.threads.len();
+    let mut traced = match traced {
+        Ok(traced) => traced,
+        Err(error) => {
+            // What is there is worth its end, if the output takes it.
+            let _ = writer.finish(Closing::failed(error.to_string()));
+            return Err(error);
+        }
+    };
+    traced.remarks.extend(request.missing_threads(begun_threads));
+    let run = request.native(&traced, stop, written.is_some()).unwrap_or_else(|error| {
+        traced.remarks.push(format!("Not timed without a tracer: {error}."));
+        None
+    });
+    let (native, written_alone) =
+        run.map_or((None, None), |(native, written)| (Some(native), written));
+    let is_alike = |native: &Native| native.ending == traced.ending;
+    let comparable = native.as_ref().filter(|native| is_alike(native)).map(NativeRun::from);
+    let outputs = written.zip(written_alone).filter(|(traced, alone)| traced != alone);
+    let doubts: Vec<String> = match &native {
+        Some(native) if is_alike(native) => {
+            outputs.map(|(traced, alone)| wrote_otherwise(chosen.tracer, traced, alone))
+        }
+        Some(native) => ended_otherwise(chosen.tracer, &traced, native),
+        None => ended_in_doubt(chosen.tracer, &traced),
+    }
+    .into_iter()
+    .chain(native.as_ref().and_then(|native| took_long(request, chosen.tracer, took, native)))
+    .collect();
+    traced.remarks.extend(doubts.iter().cloned());
+    let closing = Closing { native: comparable, ..Closing::from(&traced) };
+    let output = writer.finish(closing)?;
+    Ok((TraceOutcome { traced, recorded, threads, took, native, doubts }, output))
+}
+
+impl TraceRequest {
+    /// The same with what a run before finds, if one is needed for that.
+    ///
+    /// # Errors
+    /// As [`PreRun::run`].
+    pub fn settled(self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Self, TraceError> {
+        let part = Part::Of(self.plan(chosen, stop)?);
+        Ok(Self { part, from: None, ..self })
+    }
+
+    fn plan(&self, chosen: &Chosen<'_>, stop: &AtomicBool) -> Result<Plan, TraceError> {
+        let (known, samples) = match &self.part {
+            Part::Of(plan) => (Some(plan), None),
+            Part::Samples(samples) => (None, Some(*samples)),
+        };
+        let pre_run = PreRun { samples, from: self.from };
+        if !pre_run.is_needed() {
+            return Ok(known.cloned().unwrap_or_default());
+        }
+        let run = || pre_run.run(&self.target, chosen.tracer, stop);
+        let found = self.slow_run.during(chosen.tracer, run)?;
+        let plan = found.samples.as_ref().or(known).cloned().unwrap_or_default();
+        Ok(found.behind(plan))
+    }
+
+    /// Threads that were wanted and never began, a sentence each.
+    fn missing_threads(&self, begun: usize) -> impl Iterator<Item = String> {
+        let missing = self.threads.iter().filter(move |&&wanted| wanted as usize >= begun);
+        missing.map(move |wanted| {
+            format!("There was no thread {wanted}: the program had {begun}, counted from 0.")
+        })
+    }
+
+    fn native(
+        &self,
+        traced: &Traced,
+        stop: &AtomicBool,
+        is_watched: bool,
+    ) -> Result<Option<(Native, Option<Written>)>, TraceError> {
+        let is_wanted = self.runs_again
+            && traced.ending != Ending::Interrupted
+            && !stop.load(Ordering::Relaxed);
+        is_wanted.then(|| Native::run_and_watch(&self.target, stop, is_watched)).transpose()
+    }
+}
+
+impl From<&Native> for NativeRun {
+    fn from(native: &Native) -> Self {
+        let hertz = native.clock_ghz.map(|clock| clock.map(|ghz| ghz * 1e9));
+        Self { seconds: native.wall_s, user_s: native.user_s, system_s: native.system_s, hertz }
+    }
+}

@@ -1,0 +1,45 @@
+//! The choice of threads: a trace may hold some threads of a program only.
+
+use crate::{Block, BlockId, OrderedMarker, Sink, SinkError, ThreadId};
+
+/// A sink that passes on the requested threads and counts their instructions.
+pub(crate) struct Filter<'a> {
+    pub(crate) inner: &'a mut dyn Sink,
+    /// All if it is empty.
+    pub(crate) wanted: &'a [u32],
+    /// Each thread's identity in the inner sink, if it is wanted.
+    pub(crate) threads: Vec<Option<ThreadId>>,
+    pub(crate) recorded: u64,
+}
+
+impl Sink for Filter<'_> {
+    fn thread(&mut self, tid: u32) -> Result<ThreadId, SinkError> {
+        let number = self.threads.len() as u32;
+        let is_wanted = self.wanted.is_empty() || self.wanted.contains(&number);
+        let inner = if is_wanted { Some(self.inner.thread(tid)?) } else { None };
+        self.threads.push(inner);
+        Ok(ThreadId(number))
+    }
+
+    fn define(&mut self, block: Block) -> Result<BlockId, SinkError> {
+        self.inner.define(block)
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        thread: ThreadId,
+        block: BlockId,
+        executed: u32,
+        values: &[u64],
+    ) -> Result<(), SinkError> {
+        let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
+        self.recorded += u64::from(executed);
+        self.inner.execute(inner, block, executed, values)
+    }
+
+    fn mark(&mut self, thread: ThreadId, marker: OrderedMarker) -> Result<(), SinkError> {
+        let Some(inner) = self.threads[thread.0 as usize] else { return Ok(()) };
+        self.inner.mark(inner, marker)
+    }
+}

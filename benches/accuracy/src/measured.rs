@@ -22,7 +22,7 @@ pub struct Measured {
     pub kernel_share: Option<f64>,
     /// The share of probes in which somebody else took slots of the core, in the worst run that counts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub crowded: Option<f64>,
+    pub contention_share: Option<f64>,
     /// What was found of the machine in the place of fields of the model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory: BTreeMap<String, f64>,
@@ -40,19 +40,22 @@ impl Measured {
             instructions_m: value(Metric::Instructions).map(|it| it * 1e-6),
             cycles: value(Metric::Cycles)?,
             kernel_share: value(Metric::KernelShare),
-            crowded: runs.iter().filter_map(|run| run.crowded).max_by(f64::total_cmp),
+            contention_share: runs
+                .iter()
+                .filter_map(|run| run.contention_share)
+                .max_by(f64::total_cmp),
             memory: prediction.core.memory.iter().map(|it| (it.field.clone(), it.value)).collect(),
         })
     }
 
     /// Whether nobody else took more of the core than a run may lose.
-    pub fn had_its_core(&self) -> bool {
-        self.crowded.is_none_or(|share| share <= MeasuredRun::MOST_CROWDED)
+    pub fn had_core_to_itself(&self) -> bool {
+        self.contention_share.is_none_or(|share| share <= MeasuredRun::MAX_CONTENTION_SHARE)
     }
 
     /// The kernel's share, where it is so large that nothing is predicted.
     pub fn too_much_kernel(&self) -> Option<f64> {
-        self.kernel_share.filter(|&share| share > MeasuredRuns::MOST_KERNEL)
+        self.kernel_share.filter(|&share| share > MeasuredRuns::MAX_KERNEL_SHARE)
     }
 
     /// Whether so many instructions are the same program's.
@@ -118,7 +121,7 @@ mod tests {
             instructions_m: Some(100.0),
             cycles: 5e7,
             kernel_share: None,
-            crowded: Some(0.01),
+            contention_share: Some(0.01),
             memory: [("hierarchy.main.nanoseconds".to_owned(), 110.0)].into(),
         }
     }

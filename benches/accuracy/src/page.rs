@@ -161,7 +161,7 @@ fn point(outcome: &Outcome, count: f64) -> String {
         cycles(outcome.cycles().map(|it| it.value)),
         cycles(measured.map(|it| it.cycles)),
         ratio_or_why(outcome),
-        or_dash(measured.and_then(|it| it.crowded), percent),
+        or_dash(measured.and_then(|it| it.contention_share), percent),
         found(measured, "hierarchy.l3.others"),
         found(measured, "hierarchy.main.nanoseconds")
     )
@@ -203,11 +203,11 @@ fn cells(outcome: &Outcome) -> String {
         or_dash(measured.map(|it| it.cycles), millions),
         ratio_or_why(outcome),
         or_dash(per_cycle, |it| format!("{it:.2}")),
-        or_dash(measured.and_then(|it| it.crowded), percent),
+        or_dash(measured.and_then(|it| it.contention_share), percent),
         found(measured, "hierarchy.l3.others"),
         found(measured, "hierarchy.main.nanoseconds"),
-        format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
-        format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
+        format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.cpu_s.max(1e-9)),
+        format!("{:.0}", cost.peak_rss_bytes as f64 * 1e-6),
     ]
     .join(" | ")
 }
@@ -223,8 +223,8 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
         limit if limit.is_finite() => format!(" and {:.0} % for each", 100.0 * limit),
         _ => String::new(),
     };
-    let had_its_core = |row: &&&Row| row.measured().is_some_and(Measured::had_its_core);
-    let alone = rows.iter().filter(|row| row.error().is_some()).filter(had_its_core);
+    let had_core_to_itself = |row: &&&Row| row.measured().is_some_and(Measured::had_core_to_itself);
+    let alone = rows.iter().filter(|row| row.error().is_some()).filter(had_core_to_itself);
     format!(
         "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \
          themselves.",
@@ -299,7 +299,7 @@ mod tests {
                 memory: Vec::new(),
             },
             traced: TracedPart {
-                before: None,
+                skipped: None,
                 tracer: "dynamorio".to_owned(),
                 threads: 1,
                 thread: 0,
@@ -307,8 +307,8 @@ mod tests {
                 simulated: 10_000_000,
                 cost: SimulationCost {
                     instructions: 50_000_000,
-                    processor_s: 5.0,
-                    peak_bytes: 90_000_000,
+                    cpu_s: 5.0,
+                    peak_rss_bytes: 90_000_000,
                 },
                 windows: Vec::new(),
             },
@@ -329,7 +329,7 @@ mod tests {
             instructions_m: Some(200.0),
             cycles: 1e8,
             kernel_share: None,
-            crowded: Some(0.02),
+            contention_share: Some(0.02),
             memory: [("hierarchy.l3.others".to_owned(), 1.5)].into(),
         }
     }

@@ -17,7 +17,7 @@ pub struct Facts {
     /// The folder in which control groups with a quota can be made, or why there is none.
     pub groups: Result<String, String>,
     /// Where free loads are held although more CPUs may be used; `None` leaves them free.
-    pub held_on: Option<Vec<u32>>,
+    pub pinned_to: Option<Vec<u32>>,
 }
 
 impl Facts {
@@ -30,7 +30,7 @@ impl Facts {
 
     /// Where free loads may run.
     pub fn free(&self) -> Vec<u32> {
-        self.held_on.clone().unwrap_or_else(|| self.cpus())
+        self.pinned_to.clone().unwrap_or_else(|| self.cpus())
     }
 
     /// The first logical CPU, for loads that are held on one.
@@ -117,7 +117,7 @@ pub(crate) mod tests {
             autogroup: Some(true),
             is_in_root_group: true,
             groups: Ok("/sys/fs/cgroup".to_owned()),
-            held_on: None,
+            pinned_to: None,
         }
     }
 

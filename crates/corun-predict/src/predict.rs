@@ -13,9 +13,9 @@ use corun_measure::machine_summary;
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, is_setting_of};
 use corun_record::{
-    Before, Caveat, ClockSource, Document, Estimate, FoundField, MeasuredRun, MeasuredRuns, Metric,
-    Observation, PredictedCore, PredictedWindow, Prediction, SimulationCost, Source, StackShare,
-    TracedPart,
+    CalibratedField, Caveat, ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric,
+    Observation, PredictedCore, PredictedWindow, Prediction, SimulationCost, SkippedPart, Source,
+    StackShare, TracedPart,
 };
 use corun_sim::{PageSize, SimulatedWindows, simulate_windows};
 use corun_trace::format::{Options, Trace};
@@ -139,7 +139,7 @@ pub fn predict(
         }
     }
     memory.retain(|found| !job.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
-    let settings: Vec<_> = memory.iter().map(FoundField::setting).collect();
+    let settings: Vec<_> = memory.iter().map(CalibratedField::setting).collect();
     let model = job.model.clone().with(&settings).map_err(PredictError::Memory)?;
     let goes_on = |done, all| {
         progress(Progress::Simulating(done, all));
@@ -174,9 +174,9 @@ pub fn predict(
             thread: thread.0,
             instructions,
             simulated: simulated.together.instructions,
-            before: job
+            skipped: job
                 .from
-                .map(|call| Before { call: call.to_string(), instructions: recorded.before }),
+                .map(|call| SkippedPart { call: call.to_string(), instructions: recorded.before }),
             cost,
             windows: said.windows(),
         },
@@ -329,8 +329,8 @@ fn trail(path: &Path, source: io::Error) -> PredictError {
 
 /// What this process has used so far.
 struct Usage {
-    processor_s: f64,
-    peak_bytes: u64,
+    cpu_s: f64,
+    peak_rss_bytes: u64,
 }
 
 impl Usage {
@@ -338,14 +338,14 @@ impl Usage {
         let usage = getrusage(UsageWho::RUSAGE_SELF).expect("every process may ask of itself");
         let seconds = |time: TimeVal| time.num_microseconds() as f64 * 1e-6;
         Self {
-            processor_s: seconds(usage.user_time()) + seconds(usage.system_time()),
-            peak_bytes: usage.max_rss() as u64 * 1024,
+            cpu_s: seconds(usage.user_time()) + seconds(usage.system_time()),
+            peak_rss_bytes: usage.max_rss() as u64 * 1024,
         }
     }
 
     fn since(&self, before: Self, instructions: u64) -> SimulationCost {
-        let processor_s = self.processor_s - before.processor_s;
-        SimulationCost { instructions, processor_s, peak_bytes: self.peak_bytes }
+        let cpu_s = self.cpu_s - before.cpu_s;
+        SimulationCost { instructions, cpu_s, peak_rss_bytes: self.peak_rss_bytes }
     }
 }
 
@@ -379,7 +379,7 @@ impl Said<'_> {
                 begin: window.begin,
                 instructions: window.noticed.instructions,
                 cycles: window.cycles,
-                stands_for: window.stands_for.map(|it| it.all),
+                weight: window.stands_for.map(|it| it.all),
             })
             .collect()
     }
@@ -400,19 +400,19 @@ impl Said<'_> {
     fn figures(
         &self,
         measured: Option<&MeasuredRuns>,
-        memory: Vec<FoundField>,
+        memory: Vec<CalibratedField>,
     ) -> (Vec<Observation>, Option<String>, PredictedCore) {
         let runs = measured.map_or(&[][..], |measured| &measured.runs);
         let of = |figure: fn(&MeasuredRun) -> f64| {
             repeated(&runs.iter().map(figure).collect::<Vec<_>>())
         };
         let kernel = of(MeasuredRun::kernel_share);
-        let not_predicted = kernel.filter(|share| share.value > MeasuredRuns::MOST_KERNEL).map(|share| {
+        let not_predicted = kernel.filter(|share| share.value > MeasuredRuns::MAX_KERNEL_SHARE).map(|share| {
             format!(
                 "The program is in the kernel for {:.0} % of its time, which is not simulated; only \
                  programs below {:.0} % are predicted.",
                 100.0 * share.value,
-                100.0 * MeasuredRuns::MOST_KERNEL
+                100.0 * MeasuredRuns::MAX_KERNEL_SHARE
             )
         });
         let clock = of(|run| run.ghz);
@@ -561,8 +561,8 @@ fn of_measuring(measured: &MeasuredRuns) -> Vec<Caveat> {
             ),
         ));
     }
-    let crowded = runs.iter().filter_map(|run| run.crowded).fold(0.0, f64::max);
-    if !runs.iter().all(MeasuredRun::had_its_core) {
+    let crowded = runs.iter().filter_map(|run| run.contention_share).fold(0.0, f64::max);
+    if !runs.iter().all(MeasuredRun::had_core_to_itself) {
         caveats.push(Caveat::new(
             "shared-core",
             format!(

@@ -19,6 +19,7 @@ mod simulation;
 mod study;
 mod tables;
 mod terminal;
+mod top_down;
 
 pub use audit::{audit_to_csv, audit_to_terminal};
 pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};

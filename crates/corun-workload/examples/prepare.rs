@@ -42,7 +42,7 @@ fn run(job: Job, operations: u64) -> ExitCode {
 
 fn prepare(name: &str, parameters: &[String]) -> Result<Job, WorkloadError> {
     let workload = find(name)?;
-    let parameters = Parameters::parse(workload.about(), parameters)?;
+    let parameters = Parameters::parse(workload.descriptor(), parameters)?;
     let workers = std::env::var("WORKERS").ok().and_then(|it| it.parse().ok());
     workload.prepare(&parameters, workers.unwrap_or(NonZeroUsize::MIN))
 }

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::groups::Membership;
-use super::script::{Troupe, keep_to};
+use super::script::{ScriptRunner, keep_to};
 use crate::load::Process;
-use crate::schedule::TaskLog;
+use crate::timeline::TaskLog;
 
 /// The hidden subcommand that a load's process runs.
 pub const SUBCOMMAND: &str = "audit-load";
@@ -59,7 +59,7 @@ fn serve(membership: &InGroup) -> Result<Vec<TaskLog>, String> {
     tell(&Answer::Ready);
     let start_ns: u64 = line()?.trim().parse().map_err(|_| not_for_people())?;
     end_with_the_input(Arc::clone(membership))?;
-    Troupe::new(&process, start_ns).perform()
+    ScriptRunner::new(&process, start_ns).perform()
 }
 
 /// Ends the process, its group left, when the corun that started it is gone.

@@ -57,11 +57,11 @@ impl Watch {
     ) -> Self {
         let polling = Polling::find(files, machine);
         let (tasks, uptime) = (Tasks::read(files), uptime_s(files));
-        let slow = Slow::read(files, &polling);
+        let slow = SlowSources::read(files, &polling);
         let cpus = CpuTimes::read(files);
         let seconds = pause.pause().as_secs_f64().max(1e-9);
         let cpus_after = CpuTimes::read(files);
-        let slow_after = Slow::read(files, &polling);
+        let slow_after = SlowSources::read(files, &polling);
         let (tasks_after, uptime_after) = (Tasks::read(files), uptime_s(files));
 
         let longer = uptime.zip(uptime_after).map_or(0.0, |(before, after)| after - before);
@@ -89,13 +89,13 @@ impl Watch {
 }
 
 /// What takes a while to read.
-struct Slow {
+struct SlowSources {
     interrupts: Option<Interrupts>,
     swapped_pages: Option<u64>,
     polling_us: BTreeMap<u32, u64>,
 }
 
-impl Slow {
+impl SlowSources {
     fn read(files: &mut impl SystemFiles, polling: &Polling) -> Self {
         Self {
             interrupts: files.read("proc/interrupts").ok().and_then(Interrupts::parse),

@@ -5,14 +5,14 @@ use crate::Machine;
 
 /// What sysfs says about a pair; `None` where it does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Says {
+pub(super) struct SysfsClaim {
     /// Whether they are siblings.
     pub(super) siblings: Option<bool>,
     /// Whether one L3 cache serves both.
     pub(super) l3: Option<bool>,
 }
 
-impl Says {
+impl SysfsClaim {
     pub(super) fn of(machine: &Machine, cpus: [u32; 2]) -> Self {
         let cores = cpus.map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.core));
         let siblings = match cores {

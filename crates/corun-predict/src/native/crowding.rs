@@ -33,7 +33,8 @@ pub(super) fn counted(crowded: &[Option<f64>], least: usize, most: usize) -> Vec
     let share = |place: usize| crowded[place].unwrap_or(0.0);
     let mut places: Vec<usize> = (0..crowded.len()).collect();
     places.sort_by(|&one, &other| share(one).total_cmp(&share(other)));
-    let alone = places.iter().filter(|&&place| share(place) <= MeasuredRun::MOST_CROWDED).count();
+    let alone =
+        places.iter().filter(|&&place| share(place) <= MeasuredRun::MAX_CONTENTION_SHARE).count();
     places.truncate(alone.clamp(least.min(most), most));
     places.sort_unstable();
     places

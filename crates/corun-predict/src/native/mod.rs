@@ -132,12 +132,12 @@ pub fn measure(
                 }
             }
             seen.extend(surroundings.as_mut().map(Surroundings::look));
-            let crowded: Vec<_> = tried.iter().map(|(run, _)| run.crowded).collect();
+            let crowded: Vec<_> = tried.iter().map(|(run, _)| run.contention_share).collect();
             let most = if surroundings.is_some() { tried.len() } else { RUNS };
             let counted = crowding::counted(&crowded, LEAST_RUNS, most);
             let runs = MeasuredRuns {
                 cpu,
-                warm_up: WARM_UP as u32,
+                warmup: WARM_UP as u32,
                 method: METHOD.to_owned(),
                 tried: tried.len() as u32,
                 runs: counted.into_iter().map(|place| tried[place].0).collect(),
@@ -175,13 +175,13 @@ fn pin(cpu: u32) -> Result<(), MeasureTrouble> {
 fn tell_crowding(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
     let Some(best) = crowding::best(tried.iter().flat_map(|(_, probes)| probes)) else { return };
     for (run, probes) in tried {
-        run.crowded = crowding::crowded(probes, best);
+        run.contention_share = crowding::crowded(probes, best);
     }
 }
 
 /// Runs that had the core to themselves.
 fn alone(tried: &[(MeasuredRun, Vec<Probe>)]) -> usize {
-    tried.iter().filter(|(run, _)| run.had_its_core()).count()
+    tried.iter().filter(|(run, _)| run.had_core_to_itself()).count()
 }
 
 fn measured_run(
@@ -204,7 +204,7 @@ fn measured_run(
         ghz: median(&run.probes.iter().map(|probe| probe.ghz).collect::<Vec<_>>())
             .unwrap_or_default(),
         probes: run.probes.len() as u32,
-        crowded: None,
+        contention_share: None,
         steal_s,
     })
 }

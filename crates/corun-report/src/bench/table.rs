@@ -204,7 +204,7 @@ fn caveats(bench: &Bench) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::{Caveat, Metric, Missing};
+    use corun_record::{Caveat, Metric, WorkloadNotPossible};
     use serde_json::json;
 
     use super::super::examples::{bench, run};
@@ -221,7 +221,7 @@ mod tests {
         }
         both[1].caveats.push(Caveat::new("clocks", "Arms ran at different clocks."));
         let mut bench = bench(both.to_vec());
-        bench.missing.push(Missing {
+        bench.not_possible.push(WorkloadNotPossible {
             workload: "regn".into(),
             parameters: Default::default(),
             reason: "there is no `bash` on PATH".into(),

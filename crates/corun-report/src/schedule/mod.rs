@@ -255,7 +255,7 @@ fn csv_row(run: &ScheduledRun) -> [String; 25] {
         text(latency.map(|it| it.p95_s)),
         text(latency.map(|it| it.p99_s)),
         text(latency.map(|it| it.p999_s)),
-        text(latency.map(|it| it.longest_s)),
+        text(latency.map(|it| it.max_s)),
     ]
 }
 

@@ -60,10 +60,11 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
     /// Begin no further measured run after this time; one is measured in any case
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::duration)]
-    budget: Duration,
+    #[arg(long, alias = "budget", value_name = "TIME", default_value = "20s")]
+    #[arg(value_parser = values::duration)]
+    max_time: Duration,
     /// Do not measure the program on this machine
-    #[arg(long, conflicts_with = "budget")]
+    #[arg(long, conflicts_with = "max_time")]
     no_measure: bool,
     /// Keep the trace in FILE
     #[arg(long, value_name = "FILE")]
@@ -137,7 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         from: arguments.from_call,
         sampling,
         pages: arguments.pages.into(),
-        measure_for: (!arguments.no_measure).then_some(arguments.budget),
+        measure_for: (!arguments.no_measure).then_some(arguments.max_time),
         keep: arguments.keep.clone(),
         machine: &machine,
     };

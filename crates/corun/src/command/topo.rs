@@ -30,9 +30,9 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "root")]
     probe: bool,
     /// On machines with many CPUs, add random pairs to the probe for this long
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
-    #[arg(requires = "probe")]
-    probe_time: Duration,
+    #[arg(long, alias = "probe-time", value_name = "TIME", default_value = "10s")]
+    #[arg(value_parser = values::duration, requires = "probe")]
+    max_time: Duration,
     /// The seed of the random pairs (default: a fresh one, recorded)
     #[arg(long, value_name = "N", requires = "probe")]
     seed: Option<u64>,
@@ -87,7 +87,7 @@ impl Arguments {
     fn probe(&self, machine: &Machine) -> Result<Probe, Problem> {
         let seed = self.seed.unwrap_or_else(seed::fresh);
         let mut progress = Progress::new(interruption::on_signals()?);
-        let probe = probe::probe(machine, seed, self.probe_time, &mut progress);
+        let probe = probe::probe(machine, seed, self.max_time, &mut progress);
         progress.line.finish();
         Ok(probe?)
     }

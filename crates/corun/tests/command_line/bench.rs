@@ -33,7 +33,7 @@ fn every_workload_is_listed_and_described() {
         serde_json::from_str(&Outcome::of(&mut corun(["bench", "list", "--json"])).output).unwrap();
     assert_eq!(all.as_array().map(Vec::len), Some(corun_workload::all().count()));
     for (workload, entry) in corun_workload::all().zip(all.as_array().unwrap()) {
-        let about = workload.about();
+        let about = workload.descriptor();
         assert!(listed.output.contains(&format!("\n {} ", about.name)), "{}", listed.output);
         let shown = Outcome::of(&mut corun(["bench", "show", about.name]));
         assert!(shown.output.starts_with(&format!("{}: ", about.name)), "{}", shown.output);
@@ -68,7 +68,7 @@ fn runs_are_kept_whole() {
     assert_eq!(faults, Vec::<String>::new());
     let bench = bench(&outcome);
     assert_eq!(bench.to_json(), outcome.output);
-    assert!(bench.missing.is_empty() && !bench.interrupted);
+    assert!(bench.not_possible.is_empty() && !bench.ending.is_interrupted());
     for (run, name) in bench.runs.iter().zip(["fib", "ram"]) {
         assert_eq!(run.workload.name, name);
         assert_eq!(run.design.blocks, 2);
@@ -87,7 +87,7 @@ fn a_suite_is_run_in_the_order_of_its_table() {
         entries.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     for suite in Suite::ALL {
-        let expected: Vec<&str> = of_suite(suite).map(|it| it.about().name).collect();
+        let expected: Vec<&str> = of_suite(suite).map(|it| it.descriptor().name).collect();
         assert_eq!(names(&["--suite", suite.name()]), expected);
     }
     let own = names(&["--suite=corun"]);
@@ -157,7 +157,7 @@ fn what_is_finished_when_interrupted_is_kept() {
     assert!(outcome.output.contains("PARTIAL RESULT"), "{}", outcome.output);
     let bench = Bench::from_json(&scratch.read("bench.json")).expect("a whole bench");
     let names: Vec<&str> = bench.runs.iter().map(|run| run.workload.name.as_str()).collect();
-    assert_eq!((names, bench.interrupted), (vec!["fib"], true));
+    assert_eq!((names, bench.ending.is_interrupted()), (vec!["fib"], true));
 }
 
 #[test]

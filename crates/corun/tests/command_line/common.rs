@@ -31,7 +31,7 @@ pub fn measure_one_worker(blocks: u32) -> Command {
 /// `corun measure` of these arms, without warm-up, in the same order every time.
 pub fn measure(arms: &str, blocks: u32) -> Command {
     let blocks = blocks.to_string();
-    corun(["measure", "--warmup=0", "--seed=1", "--arms", arms, "--blocks", &blocks])
+    corun(["measure", "--warmup=0", "--seed=1", "--placement", arms, "--blocks", &blocks])
 }
 
 /// What a finished corun left behind.

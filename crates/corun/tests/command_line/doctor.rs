@@ -48,7 +48,7 @@ fn another_machine_is_examined_below_its_root() {
     let report = report(&["--root", &root]);
     assert_eq!(report.watched_s, None);
     assert_eq!(report.diagnosis("smt").map(|smt| smt.severity), Some(Severity::Spoils));
-    assert_eq!(report.diagnosis("load").map(|load| load.severity), Some(Severity::CannotTell));
+    assert_eq!(report.diagnosis("load").map(|load| load.severity), Some(Severity::Unknown));
     assert_eq!(report.smt_vulnerabilities[0].name, "mds");
     let text = Outcome::of(&mut corun(["doctor", "--root", &root])).unwrapped();
     assert!(text.contains("a captured tree, not watched"), "{text}");

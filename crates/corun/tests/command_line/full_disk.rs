@@ -89,7 +89,7 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
         &["topo"][..],
         &["--help"],
         &["--version"],
-        &["measure", "--blocks=2", "--arms=free", "--", "true"],
+        &["measure", "--blocks=2", "--placement=free", "--", "true"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

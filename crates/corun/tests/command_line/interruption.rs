@@ -3,7 +3,7 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use corun_record::{Document, Run, StopReason};
+use corun_record::{Document, EndReason, Run};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker, wait_until};
@@ -27,7 +27,7 @@ fn finished_blocks_are_kept() {
         let shown = outcome.unwrapped();
         assert!(shown.ends_with("; interrupted; 3 finished blocks are kept."), "{shown}");
         let run = Run::from_json(&scratch.read("run.json")).expect("a whole run");
-        assert_eq!(run.stopped.reason, StopReason::Interrupted);
+        assert_eq!(run.ending.reason, EndReason::Interrupted);
         assert_eq!((run.design.blocks, run.samples.len()), (3, 3 * RUNS_A_BLOCK));
         wait_until("the end of every process", || processes_about(&scratch) == 0);
     }
@@ -54,8 +54,9 @@ fn before_the_first_block_ends_there_is_nothing_to_keep() {
 fn an_interrupted_warm_up_says_so() {
     let scratch = Scratch::new();
     let script = counted_runs::script(&scratch, 0, HANG);
-    let corun =
-        start(corun(["measure", "--arms=spread", "--cores=1", "--warmup=1"]).arg("--").arg(script));
+    let corun = start(
+        corun(["measure", "--placement=spread", "--cores=1", "--warmup=1"]).arg("--").arg(script),
+    );
     wait_until("the first run", || counted_runs::begun(&scratch) > 0);
     assert_eq!(ended_by(corun, Signal::INT).exit, Some(5));
 }
@@ -129,7 +130,7 @@ fn a_failure_keeps_the_blocks_before_it() {
     ");
     assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
     let run = Run::from_json(&scratch.read("run.json")).expect("a whole run");
-    assert_eq!(run.stopped.reason, StopReason::Failed);
+    assert_eq!(run.ending.reason, EndReason::Failed);
     assert_eq!((run.design.blocks, run.samples.len()), (2, 2 * RUNS_A_BLOCK));
 }
 

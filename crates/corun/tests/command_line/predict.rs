@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use corun_record::{ClockSource, Document, FoundField, Metric, Prediction, Source};
+use corun_record::{CalibratedField, ClockSource, Document, Metric, Prediction, Source};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn a_program_is_predicted_beside_what_it_takes() {
 #[test]
 fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
     let told = |options: &[&str]| {
-        let options = [&["--budget=1ms", "--json=-"][..], options].concat();
+        let options = [&["--max-time=1ms", "--json=-"][..], options].concat();
         read(&Outcome::of(predict(&options).args(counts(1500)))).core.memory
     };
     let kept = told(&["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"]);
@@ -80,7 +80,7 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
         ["l2.miss", "main.gigabytes_a_second", "walk.cycles"].map(|it| format!("hierarchy.{it}"))
     );
     // A host may remember more pages than the model, which then has no walk that takes time.
-    let is_walk = |it: &FoundField| it.field == "hierarchy.walk.cycles";
+    let is_walk = |it: &CalibratedField| it.field == "hierarchy.walk.cycles";
     assert!(kept.iter().all(|it| it.value > 0.0 || is_walk(it) && it.value == 0.0), "{kept:?}");
     assert_eq!(told(&["--memory=model"]), []);
 }
@@ -139,7 +139,7 @@ fn few_windows_stand_for_the_whole_run() {
     let prediction = read(&Outcome::of(predict(&options).args(counts(100))));
     let windows = &prediction.traced.windows;
     assert!((2..=4).contains(&windows.len()), "{windows:?}");
-    let stand_for: u64 = windows.iter().filter_map(|window| window.stands_for).sum();
+    let stand_for: u64 = windows.iter().filter_map(|window| window.weight).sum();
     // The run that is recorded may have a few more or less than the one before.
     assert!(stand_for.abs_diff(prediction.traced.instructions) < 5000, "{windows:?}");
 }
@@ -148,7 +148,7 @@ fn few_windows_stand_for_the_whole_run() {
 #[test]
 fn what_counts_may_begin_behind_a_system_call() {
     let worker = |options: &[&str]| {
-        let mut command = predict(&["--json=-", "--budget=1s"]);
+        let mut command = predict(&["--json=-", "--max-time=1s"]);
         let corun = env!("CARGO_BIN_EXE_corun");
         let parameters = ["kernel-worker", "--operations=300000", "chase", "size=256K"];
         command.args(options).args(["--", corun]).args(parameters);
@@ -158,12 +158,12 @@ fn what_counts_may_begin_behind_a_system_call() {
         |of: &Prediction| of.estimate(Metric::Cycles, Source::Predicted).map(|it| it.value);
     let measured = |of: &Prediction| of.estimate(Metric::Cycles, Source::Measured).unwrap().value;
     let whole = worker(&["--whole"]);
-    assert_eq!(whole.traced.before, None);
+    assert_eq!(whole.traced.skipped, None);
     for options in
         [&["--whole"][..], &["--sample=5:10k"], &["--sample=60:1k"], &["--length=50k"], &[]]
     {
         let from = worker(&[options, &["--from-call=getppid"]].concat());
-        let before = from.traced.before.as_ref().expect("instructions before");
+        let before = from.traced.skipped.as_ref().expect("instructions before");
         assert_eq!(before.call, "getppid");
         assert!(before.instructions > 100_000, "{options:?} {before:?}");
         let all = before.instructions + from.traced.instructions;

@@ -128,7 +128,7 @@ fn a_probe_tells_of_every_pair_beside_the_machine() {
     if several_cpus().is_none() {
         return;
     }
-    let probed = json(&["topo", "--probe", "--probe-time=1ms", "--seed=7", "--json=-"]);
+    let probed = json(&["topo", "--probe", "--max-time=1ms", "--seed=7", "--json=-"]);
     let machine = json(&["topo", "--json=-"]);
     for (field, value) in machine.as_object().expect("an object") {
         assert_eq!(probed[field], *value, "{field}");
@@ -152,7 +152,7 @@ fn a_probe_is_shown_below_the_drawing() {
     if several_cpus().is_none() {
         return;
     }
-    let outcome = Outcome::of(&mut corun(["topo", "--probe", "--probe-time=1ms"]));
+    let outcome = Outcome::of(&mut corun(["topo", "--probe", "--max-time=1ms"]));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     assert!(outcome.output.contains("\nProbe: "), "{}", outcome.output);
     assert!(outcome.output.contains("conclusion       pairs"), "{}", outcome.output);

@@ -37,7 +37,7 @@ fn begun(scratch: &Scratch, command: &mut Command) -> Child {
 #[test]
 fn no_signal_leaves_an_unfinished_file_or_takes_an_older_one() {
     let lines: [(&[&str], &[&str]); 3] = [
-        (&["measure", "--json=run", "--csv=new.csv", "--arms=free", "--"], &["run"]),
+        (&["measure", "--json=run", "--csv=new.csv", "--placement=free", "--"], &["run"]),
         (&["trace", "-o", "run", "--once", "--tracer=ptrace", "--"], &["run"]),
         (
             &[
@@ -144,7 +144,7 @@ fn what_fails_leaves_the_older_file() {
         (&["trace", "convert", "--from=champsim", "broken", "-o", "old"][..], "old"),
         (&["trace", "convert", "--from=champsim", "broken", "-o", "new"], "new"),
         (&["trace", "-o", "old", "--", "./broken"], "old"),
-        (&["measure", "--json=old", "--arms=free", "--", "false"], "old"),
+        (&["measure", "--json=old", "--placement=free", "--", "false"], "old"),
         (&["schedule", "--topology=1x1x1", "--load=tasks:broken", "--json=old"], "old"),
     ] {
         std::fs::write(scratch.file("old"), "old").unwrap();

@@ -88,9 +88,9 @@ fn nobody_can_do_the_work_of_zero_workers() {
       Ask for one worker or more.
     ");
     assert_eq!(told(&["--cores=0", "--", "true"]), nobody);
-    insta::assert_snapshot!(told(&["--arms=free@0", "--", "true"]), @r#"
+    insta::assert_snapshot!(told(&["--placement=free@0", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'free@0' for '--arms <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
+    error: invalid value 'free@0' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
 
     For more information, try '--help'.
     "#);
@@ -123,7 +123,7 @@ fn a_named_placement_must_be_possible() {
     for (arms, placement) in
         [("spread,packed", "packed"), ("full@99", "full@99"), ("spread@99", "spread@99")]
     {
-        let told = told(&["--arms", arms, "--cores=1", "--", "true"]);
+        let told = told(&["--placement", arms, "--cores=1", "--", "true"]);
         let start = format!("exit 3\ncorun: the placement {placement} is not possible here: it ");
         assert!(told.starts_with(&start), "{told}");
         let end = "  Leave the placement out.\n";
@@ -133,9 +133,9 @@ fn a_named_placement_must_be_possible() {
 
 #[test]
 fn placements_and_core_types_have_names() {
-    insta::assert_snapshot!(told(&["--arms=spread,fast", "--", "true"]), @r#"
+    insta::assert_snapshot!(told(&["--placement=spread,fast", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'fast' for '--arms <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "fast"
+    error: invalid value 'fast' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "fast"
 
     For more information, try '--help'.
     "#);

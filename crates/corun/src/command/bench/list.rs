@@ -26,14 +26,14 @@ pub struct Arguments {
 #[derive(Serialize)]
 pub struct Entry {
     #[serde(flatten)]
-    about: &'static corun_workload::About,
+    descriptor: &'static corun_workload::Descriptor,
     /// Why it cannot run here.
     unavailable: Option<String>,
 }
 
 impl Entry {
     pub fn of(workload: &dyn corun_workload::Workload) -> Self {
-        Self { about: workload.about(), unavailable: workload.unavailable() }
+        Self { descriptor: workload.descriptor(), unavailable: workload.unavailable() }
     }
 }
 

@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             )?);
         }
     }
-    arguments.design.conduct(&items, arguments.blocks, arguments.sample_time, |bench| {
+    arguments.design.run(&items, arguments.blocks, arguments.sample_time, |bench| {
         corun_report::pyramid(bench, &PYRAMID, terminal::width())
     })
 }

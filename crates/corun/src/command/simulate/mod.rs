@@ -28,22 +28,22 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL")]
     model: String,
     /// What programs executed, recorded by `corun trace`; several need a --placement
-    #[arg(value_name = "TRACE", required_unless_present = "blocks")]
+    #[arg(value_name = "TRACE", required_unless_present = "block_file")]
     traces: Vec<PathBuf>,
     /// Do not count the first N instructions: they fill predictors and caches
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "blocks")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "block_file")]
     #[arg(value_parser = values::count_or_zero)]
     warmup: u64,
-    /// Count N instructions (500k, 10M, ...) behind these [default: all there are]
+    /// Count N instructions (500k, 10M, ...) after these [default: all there are]
     #[arg(long, value_name = "N", value_parser = values::count)]
-    #[arg(conflicts_with = "blocks")]
+    #[arg(conflicts_with = "block_file")]
     length: Option<u64>,
     /// Simulate this thread of the trace, counted from 0
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["blocks", "placement"])]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["block_file", "placement"])]
     thread: u32,
     /// Simulate workers together: single, spread, full, full@K, packed, stacked or free@N, or several of
     /// these with commas between them, which are then compared
-    #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "blocks")]
+    #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "block_file")]
     placement: Vec<Placement>,
     /// Tell for each resource of the core what the SMT yield would be if siblings shared it otherwise;
     /// needs the placements spread and full
@@ -78,7 +78,7 @@ pub struct Arguments {
         value_name = "SIZE",
         value_enum,
         default_value = "small",
-        conflicts_with = "blocks"
+        conflicts_with = "block_file"
     )]
     pages: values::Pages,
     /// Show no progress
@@ -88,10 +88,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
     /// Tell the cycles of each block of a table (column `block`, hexadecimal; `cycles`, if measured)
-    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
-    blocks: Option<PathBuf>,
-    /// With --blocks: write block and predicted cycles to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE", requires = "blocks")]
+    #[arg(long, alias = "blocks", value_name = "FILE", conflicts_with = "traces")]
+    block_file: Option<PathBuf>,
+    /// With --block-file: write block and predicted cycles to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE", requires = "block_file")]
     csv: Option<PathBuf>,
     /// Write the result as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let model = original.clone().with(&arguments.set)?;
     tell_what_changes_nothing(&original, &model);
     let timings = timings(&model)?;
-    match (&arguments.blocks, arguments.traces.as_slice()) {
+    match (&arguments.block_file, arguments.traces.as_slice()) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
         (None, traces @ [_, ..]) if !arguments.placement.is_empty() => {
             together::run(arguments, &model, &timings, traces)
@@ -114,7 +114,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             "For instance: corun simulate --model zen4 --placement spread,full one.trace other.trace",
         )),
         (None, []) => Err(Problem::usage(
-            "expected a trace or --blocks, found neither",
+            "expected a trace or --block-file, found neither",
             "For instance: corun trace -o gzip.trace -- gzip -kc FILE, then corun simulate --model \
              zen4 gzip.trace",
         )),

@@ -50,7 +50,7 @@ pub(super) fn run(
         warning: super::warning(model)?,
         caveats: cold_start(all, arguments.warmup, simulated.instructions).into_iter().collect(),
         command: trace.opening().command.clone(),
-        warm_up: arguments.warmup,
+        warmup: arguments.warmup,
         pages: part.pages,
         simulated: &simulated,
         usage: timings.usage(),

@@ -80,7 +80,7 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = with_loops();
         let outcome =
-            Outcome::of(with(tracer, &scratch, &["--sample=5:1k", "--warm-up=500"]).arg("./loops"));
+            Outcome::of(with(tracer, &scratch, &["--sample=5:1k", "--warmup=500"]).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
         let plan = &info["opening"]["plan"]["samples"];
@@ -102,7 +102,7 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
 fn samples_may_be_chosen_by_what_is_executed() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = with_loops();
-        let options = ["--sample=4:1k", "--warm-up=500", "--choose"];
+        let options = ["--sample=4:1k", "--warmup=500", "--choose"];
         let outcome = Outcome::of(with(tracer, &scratch, &options).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
@@ -136,7 +136,7 @@ fn there_may_be_many_samples() {
         let fewest = if tracer == "dynamorio" { 5000 } else { 20_000 };
         let scratch = Scratch::new();
         let outcome =
-            Outcome::of(with(tracer, &scratch, &["--sample=20000:1", "--warm-up=1"]).args(COUNTS));
+            Outcome::of(with(tracer, &scratch, &["--sample=20000:1", "--warmup=1"]).args(COUNTS));
         assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{tracer}");
         let info = info(&scratch.file("trace"));
         assert_eq!(info["opening"]["plan"]["samples"]["count"], json!(20_000), "{tracer}");
@@ -165,7 +165,7 @@ fn a_call_that_is_not_made_costs_no_trace() {
 fn what_lies_before_a_system_call_only_warms() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = with_loops();
-        let options = ["--from-call=write", "--warm-up=5k"];
+        let options = ["--from-call=write", "--warmup=5k"];
         let outcome = Outcome::of(with(tracer, &scratch, &options).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
@@ -298,7 +298,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["-o", "t", "--sample=5", "--", "true"],
         &["-o", "t", "--sample=5:5", "--skip=5", "--", "true"],
         &["-o", "t", "--sample=5:5", "--once", "--", "true"],
-        &["-o", "t", "--warm-up=5", "--", "true"],
+        &["-o", "t", "--warmup=5", "--", "true"],
         &["-o", "t", "--from-call=nothing", "--", "true"],
         &["-o", "t", "--from-call=write", "--once", "--", "true"],
         &["-o", "t", "--choose", "--", "true"],

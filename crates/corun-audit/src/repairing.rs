@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_was_never_set_free_tells_nothing() {
+    fn a_task_that_was_never_set_free_say_nothing() {
         let seen = Timeline { length_ns: END_NS, ..Timeline::default() };
         assert_eq!(read(&seen, &machine(&[&[0], &[1]]), [0, 0], |_, _| true), []);
     }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_counted_meanwhile_is_told() {
+    fn only_what_was_counted_meanwhile_is_reported() {
         let of = |group, machine| MemoryDeaths { group, machine };
         let said = |now: MemoryDeaths, begin| now.since(&begin).unwrap_or("nothing");
         assert!(said(of(Some(2), Some(9)), of(Some(1), Some(8))).contains("control group"));

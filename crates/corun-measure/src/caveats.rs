@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_probed_around_the_run_are_told_and_not_corrected_for() {
+    fn clocks_probed_around_the_run_are_reported_and_not_corrected_for() {
         let at = |rate: f64| Evidence {
             clocks: vec![ClockProbe { cpu: 0, before_per_ns: rate, after_per_ns: rate }],
             ..Evidence::default()

@@ -218,7 +218,7 @@ fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
 }
 
 #[test]
-fn a_failure_keeps_finished_blocks_and_is_told() {
+fn a_failure_keeps_finished_blocks_and_is_reported() {
     let mut fake = Fake::default();
     fake.trouble.insert(5, || ExecutionError::NotFound("gone".into()));
     let done =

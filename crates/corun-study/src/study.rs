@@ -213,14 +213,14 @@ impl Study {
 impl Study {
     /// The findings with what each comes to.
     pub fn recorded_findings(&self) -> Vec<StudyFinding> {
-        let told = |finding: &Finding| StudyFinding {
+        let reported = |finding: &Finding| StudyFinding {
             id: finding.id.clone(),
             kind: finding.kind,
             claim: finding.claim.clone(),
             computed: finding.computation.iter().map(|it| it.line(self)).collect(),
             correction: finding.correction.clone(),
         };
-        self.findings.iter().map(told).collect()
+        self.findings.iter().map(reported).collect()
     }
 }
 

@@ -95,8 +95,8 @@ fn a_study_is_what_its_file_says() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_field_and_what_is_allowed() {
-    let told: Vec<String> = [
+fn mistakes_are_reported_with_line_field_and_what_is_allowed() {
+    let reported: Vec<String> = [
         ("version = 1", "version = 2"),
         ("format = \"corun-study\"", "format = \"study\""),
         ("max_time = \"10s\"", "max_time = \"soon\""),
@@ -166,7 +166,7 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         }
     })
     .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(reported.join("\n"));
 }
 
 #[test]

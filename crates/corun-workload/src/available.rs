@@ -37,8 +37,8 @@ pub(crate) fn memory(root: &Path) -> Option<u64> {
 }
 
 fn free(root: &Path) -> Option<u64> {
-    let told = corun_files::kernel_text(root.join("proc/meminfo")).ok()?;
-    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let reported = corun_files::kernel_text(root.join("proc/meminfo")).ok()?;
+    let line = reported.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 

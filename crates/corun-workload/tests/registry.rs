@@ -95,9 +95,9 @@ fn every_workload_can_be_prepared_as_it_comes() {
 fn an_unknown_workload_is_answered_with_the_nearest() {
     let error = find("fbi").err().unwrap();
     assert_eq!(error.exit(), Exit::Usage);
-    let told = error.to_string();
+    let reported = error.to_string();
     let first = "no built-in workload is called `fbi`; the nearest are: fib, ";
-    assert!(told.starts_with(first), "{told}");
+    assert!(reported.starts_with(first), "{reported}");
     assert_eq!(error.next_step(), "Did you mean `fib`?");
 }
 

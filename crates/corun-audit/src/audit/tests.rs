@@ -104,11 +104,11 @@ fn audit(
     let properties: Vec<&'static Property> =
         names.iter().map(|name| crate::find(name).expect("a property")).collect();
     let facts = machine(&[&[0, 1], &[2, 3]]);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let outcome = run_audit(&properties, &facts, system, settings, &mut |round, property| {
-        told.push(format!("{round} {}", property.name));
+        reported.push(format!("{round} {}", property.name));
     });
-    (outcome, told)
+    (outcome, reported)
 }
 
 #[test]
@@ -127,10 +127,10 @@ fn a_good_scheduler_holds_what_a_bad_one_violates() {
 #[test]
 fn every_round_runs_every_property_once_in_an_order_of_its_own() {
     let names = ["repair", "nice", "affinity", "migrations", "wake-idle"];
-    let (outcome, told) = audit(&names, &mut Simulated::new(true), SETTINGS);
+    let (outcome, reported) = audit(&names, &mut Simulated::new(true), SETTINGS);
     assert!(outcome.rounds > 10 && !outcome.interrupted);
-    assert_eq!(told.len(), names.len() * outcome.rounds as usize);
-    let orders: Vec<&[String]> = told.chunks(names.len()).collect();
+    assert_eq!(reported.len(), names.len() * outcome.rounds as usize);
+    let orders: Vec<&[String]> = reported.chunks(names.len()).collect();
     for (round, order) in orders.iter().enumerate() {
         let expected: BTreeSet<String> =
             names.iter().map(|name| format!("{round} {name}")).collect();
@@ -140,8 +140,8 @@ fn every_round_runs_every_property_once_in_an_order_of_its_own() {
         order.iter().filter_map(|it| it.split(' ').nth(1).map(str::to_owned)).collect()
     };
     assert!(orders.iter().any(|order| of(order) != of(orders[0])));
-    let (again, told_again) = audit(&names, &mut Simulated::new(true), SETTINGS);
-    assert_eq!((again, told_again), (outcome, told));
+    let (again, reported_again) = audit(&names, &mut Simulated::new(true), SETTINGS);
+    assert_eq!((again, reported_again), (outcome, reported));
 }
 
 #[test]
@@ -168,12 +168,12 @@ fn an_interrupted_round_does_not_count() {
 fn what_the_system_refuses_is_not_possible_and_the_rest_goes_on() {
     let mut system = Simulated::new(true);
     system.trouble = Some((0, ObserveError::Refused("no more threads".to_owned())));
-    let (outcome, told) = audit(&["repair", "nice"], &mut system, SETTINGS);
+    let (outcome, reported) = audit(&["repair", "nice"], &mut system, SETTINGS);
     let refused: Vec<_> =
         outcome.rows.iter().filter(|row| row.verdict == AuditVerdict::NotPossible).collect();
     assert_eq!(refused.len(), 1);
     assert_eq!(refused[0].reason.as_deref(), Some("no more threads"));
-    assert_eq!(told.iter().filter(|it| it.ends_with(&refused[0].property)).count(), 1);
+    assert_eq!(reported.iter().filter(|it| it.ends_with(&refused[0].property)).count(), 1);
     assert!(outcome.rounds > 10);
 }
 

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_without_a_cpu_is_told() {
+    fn a_mask_without_a_cpu_is_reported() {
         let lost = process(vec![Task::new(vec![ScriptStep::MayUse(vec![99_999])])]);
         let logs = ScriptRunner::new(&lost, now_ns()).perform();
         assert!(logs.unwrap_err().contains("CPUs 99999"));

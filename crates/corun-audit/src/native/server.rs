@@ -37,7 +37,7 @@ pub fn serve_as_load() -> ExitCode {
         Err(refusal) => Answer::Refused(refusal),
     };
     leave(&membership);
-    tell(&answer);
+    send(&answer);
     match answer {
         Answer::Refused(_) => ExitCode::FAILURE,
         Answer::Ready | Answer::Logs(_) => ExitCode::SUCCESS,
@@ -56,7 +56,7 @@ fn serve(membership: &InGroup) -> Result<Vec<TaskLog>, String> {
         let entered = Membership::enter(group)?;
         *membership.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
     }
-    tell(&Answer::Ready);
+    send(&Answer::Ready);
     let start_ns: u64 = line()?.trim().parse().map_err(|_| not_for_people())?;
     end_with_the_input(Arc::clone(membership))?;
     ScriptRunner::new(&process, start_ns).perform()
@@ -85,7 +85,7 @@ fn line() -> Result<String, String> {
     }
 }
 
-fn tell(answer: &Answer) {
+fn send(answer: &Answer) {
     let mut text = serde_json::to_string(answer).unwrap_or_default();
     text.push('\n');
     let mut output = io::stdout().lock();

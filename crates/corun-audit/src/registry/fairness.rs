@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_never_ran_tell_nothing() {
+    fn tasks_that_never_ran_say_nothing() {
         assert_eq!(read(&[timeline(&[0.0, 0.0])], &[0, 1]), []);
         assert_eq!(read(&[], &[0]), []);
     }

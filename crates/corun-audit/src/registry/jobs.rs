@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_were_broken_off_tell_nothing() {
+    fn jobs_that_were_broken_off_say_nothing() {
         let mut seen = timeline(&[5.0, 5.0]);
         seen.tasks[1].cpu_at_steps_ns[1] -= 10;
         assert_eq!(read(&[seen], &[0, 1]), []);

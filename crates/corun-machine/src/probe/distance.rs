@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn two_groups_are_told_apart() {
+    fn two_groups_are_reported_apart() {
         let pairs = four(|[one, other]| if one / 2 == other / 2 { 40.0 } else { 110.0 });
         let contrast = Contrast::among(&pairs, &[]).expect("a contrast");
         assert!(contrast.is_strong());

@@ -93,7 +93,7 @@ fn the_watchdog_huge_pages_and_a_fixed_layout_are_conditions() {
 }
 
 #[test]
-fn a_hypervisor_is_told_with_its_traces() {
+fn a_hypervisor_is_reported_with_its_traces() {
     let guest = tree()
         .file("proc/cpuinfo", "model name : x\nflags : fpu hypervisor tsc")
         .file("sys/class/dmi/id/sys_vendor", "QEMU");

@@ -12,7 +12,7 @@ use crate::healthy::{
 const TENTH: u64 = 10;
 
 #[test]
-fn load_is_told_with_the_names_of_the_busiest() {
+fn load_is_reported_with_the_names_of_the_busiest() {
     let tree = tree().file("proc/60/stat", task(60, "old (hand)", 500));
     let report = watched(&tree, || {
         rewrite(&tree, "proc/stat", &stat([1000, 1000, 1000, 1000 + 9 * TENTH], [0; 4]));

@@ -47,7 +47,7 @@ pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
     match serve(order) {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
-            refusal.tell();
+            refusal.write();
             ExitCode::from(refusal.exit as u8)
         }
     }
@@ -63,7 +63,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn tell(&self) {
+    fn write(&self) {
         eprintln!("{REFUSED}{}\n{}", self.reason, self.next_step);
     }
 
@@ -148,7 +148,7 @@ fn give_up(barrier: &StartBarrier, slot: usize, error: &std::io::Error) -> ! {
 fn go_on(done: Result<(), WorkloadError>) {
     if let Err(failure) = done {
         let refusal = Refusal::from(failure);
-        refusal.tell();
+        refusal.write();
         std::process::exit(refusal.exit as i32);
     }
 }
@@ -234,15 +234,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_told_from_other_ends() {
-        let told = "noise\ncorun kernel worker: no memory\nAsk for less.\n";
+    fn a_refusal_is_distinguished_from_other_ends() {
+        let reported = "noise\ncorun kernel worker: no memory\nAsk for less.\n";
         let refusal = Refusal {
             reason: "no memory".into(),
             next_step: "Ask for less.".into(),
             exit: Exit::NotPossible,
         };
-        assert_eq!(Refusal::read(3, told), Some(refusal));
-        assert_eq!(Refusal::read(101, told), None);
+        assert_eq!(Refusal::read(3, reported), Some(refusal));
+        assert_eq!(Refusal::read(101, reported), None);
         assert_eq!(Refusal::read(3, "something else"), None);
     }
 }

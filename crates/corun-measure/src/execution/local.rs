@@ -206,7 +206,7 @@ impl Executor for LocalExecutor {
         evidence.displaced = displaced;
         evidence.left_running = left_running;
         if !arm.cpus.is_empty() {
-            evidence.binds_itself = self.binders.to_tell(!evidence.displaced.is_empty());
+            evidence.binds_itself = self.binders.to_report(!evidence.displaced.is_empty());
         }
         let bound = |worker| barrier.slot(worker).unbound.load(Ordering::Acquire) == 0;
         evidence.memory_nodes =

@@ -80,7 +80,7 @@ fn each_property_is_a_row_with_its_verdict() {
 }
 
 #[test]
-fn a_part_and_a_mask_are_told() {
+fn a_part_and_a_mask_are_reported() {
     let audit = Audit {
         ending: corun_record::Ending::interrupted(),
         pinned_to: Some(vec![0, 1]),

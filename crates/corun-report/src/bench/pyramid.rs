@@ -221,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_the_unit_that_fits() {
-        let told = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
-        assert_eq!(told, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
+    fn sizes_are_reported_in_the_unit_that_fits() {
+        let reported = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
+        assert_eq!(reported, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
     }
 }

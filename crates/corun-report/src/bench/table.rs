@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_told_from_the_least_to_the_most() {
+    fn shares_are_distinguished_from_the_least_to_the_most() {
         let mut crowd = run("fairness", json!({}), &[("free@3", 3, 2e9)]);
         for seconds in [[1.0, 2.0, 2.0], [2.0, 1.0, 2.0]] {
             let workers: Vec<_> = seconds

@@ -14,13 +14,13 @@ pub(super) fn sentences(stack: &[StackShare]) -> Vec<String> {
     stack.sort_by(|one, other| other.share.total_cmp(&one.share));
     let (large, small): (Vec<&StackShare>, Vec<&StackShare>) =
         stack.into_iter().partition(|part| part.share >= LEAST_SHARE);
-    let told =
+    let reported =
         large.iter().map(|part| format!("{} {}", percent(part.share), reason(&part.component)));
     let rest: f64 = small.iter().map(|part| part.share).sum();
     let names: Vec<&str> = small.iter().map(|part| part.component.as_str()).collect();
     let rest =
         (!small.is_empty()).then(|| format!("{} other: {}.", percent(rest), names.join(", ")));
-    told.chain(rest).collect()
+    reported.chain(rest).collect()
 }
 
 /// What follows the share: the top-down category, and what the slots were lost to.
@@ -103,8 +103,8 @@ mod tests {
             "vector ports",
             "something new",
         ];
-        let told: Vec<String> = all.iter().map(|component| reason(component)).collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        let reported: Vec<String> = all.iter().map(|component| reason(component)).collect();
+        insta::assert_snapshot!(reported.join("\n"), @"
         do work: an operation is renamed in them.
         are lost because nothing has been fetched and decoded.
         are lost behind branches that were predicted wrongly.

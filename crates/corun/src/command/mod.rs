@@ -74,7 +74,7 @@ impl Command {
             self,
             Self::Smt(_) | Self::AuditLoad | Self::KernelWorker(_) | Self::SmtWatchdog(_)
         ) {
-            tell_what_is_left();
+            report_what_is_left();
         }
         match self {
             Self::Measure(arguments) => measure::run(&arguments),
@@ -98,7 +98,7 @@ impl Command {
 }
 
 /// SMT that a corun has left switched, or is switching, disturbs whatever comes next.
-fn tell_what_is_left() {
+fn report_what_is_left() {
     if let Some(left) = left_by_corun().filter(|left| left.why != LeftBecause::AskedFor) {
         say(&format!("corun: {}", left.sentence()));
     }

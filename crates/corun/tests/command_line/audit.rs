@@ -69,21 +69,21 @@ fn the_list_says_what_cannot_be_shown() {
 #[test]
 fn what_cannot_be_asked_is_refused() {
     let scratch = Scratch::new();
-    let told = |arguments: &[&str]| {
+    let reported = |arguments: &[&str]| {
         let mut command = corun(["audit"]);
-        Outcome::of(command.args(arguments).current_dir(scratch.path())).told(scratch.path())
+        Outcome::of(command.args(arguments).current_dir(scratch.path())).reported(scratch.path())
     };
-    insta::assert_snapshot!(told(&["--only=fairnes"]), @r#"
+    insta::assert_snapshot!(reported(&["--only=fairnes"]), @r#"
     exit 2
     corun: expected a property, found "fairnes"
       Did you mean `fairness`?
     "#);
-    insta::assert_snapshot!(told(&["--only=everything"]), @r#"
+    insta::assert_snapshot!(reported(&["--only=everything"]), @r#"
     exit 2
     corun: expected a property, found "everything"
       `corun audit --list` has them.
     "#);
-    let told_of_cpus = told(&["--pinned-to=65535"]);
+    let told_of_cpus = reported(&["--pinned-to=65535"]);
     assert!(
         told_of_cpus.starts_with(
             "exit 2\ncorun: expected logical CPUs that may be used, found \"65535\"\n  Allowed are: "
@@ -97,10 +97,10 @@ fn what_cannot_be_asked_is_refused() {
         &["--list", "--json=-"],
         &["nice"],
     ] {
-        assert!(told(arguments).starts_with("exit 2\n"), "{arguments:?}");
+        assert!(reported(arguments).starts_with("exit 2\n"), "{arguments:?}");
     }
-    assert!(told(&["--json=missing/audit.json"]).starts_with("exit 1\n"));
-    assert!(told(&["--json=same", "--csv=same"]).starts_with("exit 2\n"));
+    assert!(reported(&["--json=missing/audit.json"]).starts_with("exit 1\n"));
+    assert!(reported(&["--json=same", "--csv=same"]).starts_with("exit 2\n"));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_interrupt_before_the_first_round_ends_leaves_nothing_to_report() {
     wait_until("a load", || !children_of(parent).is_empty());
     let loads = children_of(parent);
     let outcome = ended_by(corun, Signal::INT);
-    insta::assert_snapshot!(outcome.told(std::path::Path::new("/nowhere")), @r"
+    insta::assert_snapshot!(outcome.reported(std::path::Path::new("/nowhere")), @r"
     exit 5
     corun: interrupted before the first round was finished; nothing to report
       Let at least one round finish, or audit fewer properties with --only.

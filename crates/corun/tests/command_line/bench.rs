@@ -178,7 +178,7 @@ fn workers_that_wait_are_not_called_slow() {
 
 /// A crowd is counted over one window, so that each worker's share is known.
 #[test]
-fn the_share_of_each_of_a_crowd_is_told() {
+fn the_share_of_each_of_a_crowd_is_reported() {
     let outcome = Outcome::of(&mut run(&["fairness", "--placement=free@3"]));
     let shown = outcome.unwrapped();
     let line = "fairness free@3: from the least to the most, the 3 workers did ";
@@ -188,7 +188,7 @@ fn the_share_of_each_of_a_crowd_is_told() {
 
 /// The limit counts a user's processes and binds everybody but root.
 #[test]
-fn too_few_threads_are_told() {
+fn too_few_threads_are_reported() {
     if !rustix::process::geteuid().is_root() {
         return corun_testing::skip("thread limit", "only root can become another user");
     }
@@ -196,7 +196,7 @@ fn too_few_threads_are_told() {
     let everybody = PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(scratch.path(), everybody).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_corun"), scratch.file("corun")).unwrap();
-    let told = |threads: u32| {
+    let reported = |threads: u32| {
         let limit = format!("--nproc={threads}:{threads}");
         let mut command = Command::new("setpriv");
         command.args(["--reuid=54321", "--clear-groups", "prlimit", &limit]);
@@ -204,11 +204,11 @@ fn too_few_threads_are_told() {
         command.args(["--blocks=2", "--sample-time=1ms", "--placement=spread"]);
         Outcome::of(command.current_dir("/"))
     };
-    let worst = told(1);
+    let worst = reported(1);
     let line = "- stream: could not start a worker: Resource temporarily unavailable";
     assert!(worst.output.contains(line), "{}{}", worst.output, worst.errors);
     for threads in 1..=4 {
-        let outcome = told(threads);
+        let outcome = reported(threads);
         assert_eq!(outcome.errors, "", "{threads}");
         let expected = if outcome.output.contains("Not run:") { 4 } else { 0 };
         assert_eq!(outcome.exit, Some(expected), "{threads}: {}", outcome.output);

@@ -26,9 +26,9 @@ fn a_block_that_cannot_be_run_is_left_out_with_its_reason() {
 }
 
 #[test]
-fn a_wrong_list_is_told_by_its_line() {
+fn a_wrong_list_is_reported_by_its_line() {
     let (outcome, scratch) = calibrate("block\n48xx\n", &[]);
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r#"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r#"
     exit 2
     corun: FOLDER/list.csv: expected a block of whole bytes in hexadecimal in line 2, found "48xx"
       Give a CSV file with a column `block`: machine code in hexadecimal, such as 4801c8. A column `cycles` may say how long each takes; lines that begin with # are left out.

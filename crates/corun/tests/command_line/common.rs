@@ -48,7 +48,7 @@ impl Outcome {
     }
 
     /// The exit code and what was said on standard error, with `folder` written as `FOLDER`.
-    pub fn told(&self, folder: &Path) -> String {
+    pub fn reported(&self, folder: &Path) -> String {
         let errors = self.errors.replace(&folder.display().to_string(), "FOLDER");
         format!("exit {}\n{errors}", self.exit.map_or("by signal".to_owned(), |it| it.to_string()))
     }

@@ -16,7 +16,7 @@ fn all_files_tell_of_the_same_run() {
         "--",
         "true",
     ]));
-    assert_eq!(outcome.told(scratch.path()), "exit 0\n");
+    assert_eq!(outcome.reported(scratch.path()), "exit 0\n");
     let run = Run::from_json(&scratch.read("run.json")).expect("a run");
     assert_eq!(run.workload.command, ["true"]);
     assert_eq!(run.ending.reason, EndReason::BlocksDone);

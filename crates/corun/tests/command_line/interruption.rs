@@ -41,7 +41,7 @@ fn before_the_first_block_ends_there_is_nothing_to_keep() {
     wait_until("the second run", || counted_runs::begun(&scratch) > 1);
     let outcome = ended_by(corun, Signal::INT);
 
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r"
     exit 5
     corun: interrupted before the first block was finished; nothing to report
       Let at least one block finish, or use less work.
@@ -122,7 +122,7 @@ fn a_failure_keeps_the_blocks_before_it() {
     let json = scratch.file("run.json");
     let outcome =
         Outcome::of(measure_one_worker(100).arg("--json").arg(&json).arg("--").arg(script));
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r"
     exit 1
     corun: expected exit status 0, found exit status 7 from worker 0 of arm spread; its last lines:
         no more

@@ -209,9 +209,9 @@ fn huge_pages_need_fewer_walks_alone_and_together() {
     });
     assert!(huge.0 < small.0 && huge.1 < small.1, "{huge:?} {small:?}");
     assert_eq!(json(&[])["cycles"], small.1, "small ones are the usual");
-    let told = "with data in pages of 2 MiB\n";
-    assert!(simulated(&["--pages=huge"]).contains(told));
-    assert!(!simulated(&[]).contains(told));
+    let reported = "with data in pages of 2 MiB\n";
+    assert!(simulated(&["--pages=huge"]).contains(reported));
+    assert!(!simulated(&[]).contains(reported));
 
     let together = ["--placement=full", "--phases=1", "--quiet"];
     let cycles = |size: &str| {
@@ -219,17 +219,17 @@ fn huge_pages_need_fewer_walks_alone_and_together() {
         answer["placements"][0]["workers"][0]["cycles"][0].as_f64().unwrap()
     };
     assert!(cycles("--pages=huge") < cycles("--pages=small"));
-    assert!(simulated(&[&together[..], &["--pages=huge"]].concat()).contains(told));
+    assert!(simulated(&[&together[..], &["--pages=huge"]].concat()).contains(reported));
 }
 
 #[test]
-fn a_slice_of_many_rounds_is_told() {
+fn a_slice_of_many_rounds_is_reported() {
     let scratch = Scratch::new();
     let trace = recorded(&scratch);
     let stacked = ["--model=zen4", "--quiet", "--placement=stacked", "--length=10k", &trace];
-    let told = of(&[&stacked[..], &["--slice=0.1"]].concat());
-    assert_eq!(told.exit, Some(0), "{}", told.errors);
-    assert!(told.errors.contains("stacked: a slice of 0.1 ms is "), "{}", told.errors);
+    let reported = of(&[&stacked[..], &["--slice=0.1"]].concat());
+    assert_eq!(reported.exit, Some(0), "{}", reported.errors);
+    assert!(reported.errors.contains("stacked: a slice of 0.1 ms is "), "{}", reported.errors);
     let single = ["--model=zen4", "--quiet", "--placement=single", "--length=10k", &trace, &trace];
     let alone = of(&[&single[..], &["--slice=0.1"]].concat());
     assert_eq!((alone.exit, alone.errors.as_str()), (Some(0), ""), "nobody takes turns");

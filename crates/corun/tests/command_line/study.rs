@@ -102,21 +102,21 @@ fn mistakes_are_answered_before_anything_runs() {
     let scratch = Scratch::new();
     let file = scratch.file("wrong.toml");
     std::fs::write(&file, "format = \"corun-study\"\nversion = 1\nnames = \"x\"\n").unwrap();
-    let told = |arguments: &[&str]| {
+    let reported = |arguments: &[&str]| {
         let outcome = Outcome::of(corun(["study"]).args(arguments));
         assert_eq!(outcome.output, "");
         let lines: Vec<String> = outcome
-            .told(scratch.path())
+            .reported(scratch.path())
             .lines()
             .filter_map(|line| line.split("; there are").next().map(str::to_owned))
             .collect();
         lines.join("\n")
     };
     let answers = [
-        told(&["run", "ibm-chats"]),
-        told(&["run", file.to_str().unwrap()]),
-        told(&["show", scratch.file("none.toml").to_str().unwrap()]),
-        told(&["run", "ibm-chat", "--json=x", "--csv=x"]),
+        reported(&["run", "ibm-chats"]),
+        reported(&["run", file.to_str().unwrap()]),
+        reported(&["show", scratch.file("none.toml").to_str().unwrap()]),
+        reported(&["run", "ibm-chat", "--json=x", "--csv=x"]),
     ];
     insta::assert_snapshot!(answers.join("\n"));
 }

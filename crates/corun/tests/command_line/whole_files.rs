@@ -157,7 +157,7 @@ fn what_fails_leaves_the_older_file() {
 
 /// A limit of 4 KiB a file: writing beyond it raises SIGXFSZ, which ends a program that expects nothing.
 #[test]
-fn the_limit_of_files_is_an_error_that_is_told() {
+fn the_limit_of_files_is_an_error_that_is_reported() {
     let scratch = Scratch::new();
     let limit = Rlimit { current: Some(4096), maximum: Some(4096) };
     for line in [

@@ -116,7 +116,7 @@ fn sharing_for_a_moment_is_no_sharing() {
 }
 
 #[test]
-fn caches_are_told_apart_by_contrast_alone() {
+fn caches_are_reported_apart_by_contrast_alone() {
     let cores: &[&[u32]] = &[&[0], &[1], &[2], &[3]];
     let seats: Vec<SimulatedLocation> =
         (0..4).map(|core| SimulatedLocation { l3: core / 2, core, thread: 0 }).collect();

@@ -101,7 +101,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let original = corun_model::find(&arguments.model)?;
     let model = original.clone().with(&arguments.set)?;
-    tell_what_changes_nothing(&original, &model);
+    warn_of_ineffective_settings(&original, &model);
     let timings = timings(&model)?;
     match (&arguments.block_file, arguments.traces.as_slice()) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
@@ -136,7 +136,7 @@ fn opened(file: &Path) -> Result<Trace, Problem> {
 }
 
 /// Says on standard error which policies were set that the simulated core makes no difference for.
-fn tell_what_changes_nothing(original: &CoreModel, set: &CoreModel) {
+fn warn_of_ineffective_settings(original: &CoreModel, set: &CoreModel) {
     for resource in set.resources() {
         let policy = resource.policy;
         if let Some(why) = original.makes_no_difference(&resource.name, policy) {

@@ -51,7 +51,7 @@ macro_rules! row {
                 )
             },
             unavailable: anywhere,
-            prepare: as_told::<$operation>,
+            prepare: as_expected::<$operation>,
         };
     };
 }
@@ -96,7 +96,7 @@ fn in_registers<O: Operation>(_: &Parameters, workers: NonZeroUsize) -> Result<J
     Ok(Job::of((0..workers.get()).map(|_| Chain::<O>::new(Place::Registers))))
 }
 
-fn as_told<O: Operation>(
+fn as_expected<O: Operation>(
     parameters: &Parameters,
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {

@@ -21,7 +21,7 @@ pub struct Load {
 /// A process with its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// The logical CPUs that all its tasks are held on; `None` leaves them free.
+    /// The logical CPUs that all its tasks are pinned to; `None` leaves them free.
     pub cpus: Option<Vec<u32>>,
     /// The control group that it is in while it runs.
     pub group: Option<Group>,

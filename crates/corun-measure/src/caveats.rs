@@ -166,7 +166,7 @@ fn set_pinned(by_arm: &SamplesByArm) -> Option<Caveat> {
         Caveat::new(
             "set-pinned",
             format!(
-                "Threads could not be told apart and were held on the arm's CPUs as a set (set-pinned): {}.",
+                "Threads could not be distinguished and were pinned to the arm's CPUs as a set (set-pinned): {}.",
                 loose.join(", ")
             ),
         )

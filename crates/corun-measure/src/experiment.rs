@@ -43,7 +43,7 @@ pub trait Executor {
     fn elapsed(&self) -> Duration;
 }
 
-/// Is told how the experiment goes; every method may be left empty.
+/// Is notified of how the experiment goes; every method may be left empty.
 pub trait Observer {
     /// An arm is about to run in block `block`; `None` while warming up.
     fn arm_starts(&mut self, _block: Option<u32>, _arm: &Arm, _elapsed: Duration) {}

@@ -42,7 +42,7 @@ pub struct SuiteDesign {
     pub seed: Option<u64>,
 }
 
-/// Is told how a suite goes.
+/// Is notified of how a suite goes.
 pub trait SuiteObserver: Observer {
     /// The item of this index is about to be measured.
     fn item_starts(&mut self, index: usize, item: &Item);

@@ -79,7 +79,7 @@ fn arms() -> Vec<Arm> {
         .collect()
 }
 
-/// CPUs by which an arm can be told from the others.
+/// CPUs by which an arm can be distinguished from the others.
 fn pins(id: &str) -> Vec<u32> {
     let position = ARMS.iter().position(|arm| *arm == id).unwrap_or(ARMS.len());
     vec![position as u32; position]

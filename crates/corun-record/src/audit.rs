@@ -33,7 +33,7 @@ pub struct Audit {
     pub machine: MachineSummary,
     /// The logical CPUs that free loads were pinned to, where that was asked for.
     pub pinned_to: Option<Vec<u32>>,
-    /// What told the work of other tasks.
+    /// The source of the times of other tasks.
     pub evidence_source: EvidenceSource,
     /// The properties.
     pub rows: Vec<AuditRow>,
@@ -41,7 +41,7 @@ pub struct Audit {
     pub caveats: Vec<Caveat>,
 }
 
-/// What told the work of other tasks while loads ran.
+/// The source of the times of other tasks while loads ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceSource {

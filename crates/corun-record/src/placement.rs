@@ -29,7 +29,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// One line that tells a reader what the placement does.
+    /// A summary of the placement in one line.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Single => "one worker, alone on the machine",

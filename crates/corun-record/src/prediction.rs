@@ -160,7 +160,7 @@ pub struct MeasuredRuns {
     pub cpu: u32,
     /// Runs before the first that counts.
     pub warmup: u32,
-    /// How time in the program's own code was told from time in the kernel, as one sentence.
+    /// How user time was separated from kernel time, as one sentence.
     pub method: String,
     /// Runs that were tried after it; those that had the core to themselves, or most nearly, count.
     pub tried: u32,
@@ -184,7 +184,7 @@ pub struct MeasuredRun {
     /// The share of probes, from 0 to 1, in which another thread contended for the core, such as a sibling that a virtual
     /// machine hides; absent where it cannot be known.
     pub contention_share: Option<f64>,
-    /// Time that the hypervisor took from the CPU, in seconds; absent where it does not tell.
+    /// Time that the hypervisor took from the CPU, in seconds; absent where it does not report it.
     pub steal_s: Option<f64>,
 }
 

@@ -101,7 +101,7 @@ pub struct ScheduledRun {
 pub struct ScheduledMigrations {
     /// On a sibling.
     pub same_core: u64,
-    /// On another core behind the same last-level cache.
+    /// On another core of the same last-level cache.
     pub same_cache: u64,
     /// Beyond it.
     pub elsewhere: u64,

@@ -112,7 +112,7 @@ pub struct Published {
     pub high: f64,
     /// Whether corun computed it from other published figures.
     pub computed: bool,
-    /// Digits behind the decimal point, as published; absent where it was computed.
+    /// Digits after the decimal point, as published; absent where it was computed.
     #[serde(default)]
     pub decimals: Option<u32>,
     /// The time of each worker, in seconds, where that was published; `value` is the largest.
@@ -156,7 +156,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Every kind, in the order in which they are told.
+    /// Every kind, in the order of reports.
     pub const ALL: [Self; 2] = [Self::Unsupported, Self::Misnamed];
 
     /// The heading above conclusions of this kind.

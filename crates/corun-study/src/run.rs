@@ -28,7 +28,7 @@ pub struct Settings {
     pub seed: Option<u64>,
 }
 
-/// Is told how a study goes.
+/// Is notified of how a study goes.
 pub trait StudyObserver: Observer {
     /// Experiment `number` of `count` is about to be measured.
     fn experiment_starts(&mut self, number: usize, count: usize, id: &str);

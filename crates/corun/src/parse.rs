@@ -39,7 +39,7 @@ fn answered(answer: &clap::Error, exit: ExitCode) -> ExitCode {
     shown.map_or_else(|error| Problem::from(error).report(), |()| exit)
 }
 
-/// The mistake alone, on one line: in what follows it arguments cannot be told from clap's own lines.
+/// The mistake alone, on one line: in what follows it arguments is unknown from clap's own lines.
 fn mistake(rendered: &str) -> String {
     let end = ["\n\nUsage: ", "\n\nFor more information"]
         .iter()

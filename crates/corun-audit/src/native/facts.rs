@@ -9,7 +9,7 @@ use crate::facts::Facts;
 
 const AUTOGROUP: &str = "proc/sys/kernel/sched_autogroup_enabled";
 
-/// The facts of `machine`; free loads are held on `pinned_to`.
+/// The facts of `machine`; free loads are pinned to `pinned_to`.
 pub fn facts(machine: &Machine, pinned_to: Option<&CpuSet>) -> Facts {
     let cores = usable_cores(machine);
     let no_siblings = why_no_siblings(machine, &cores);

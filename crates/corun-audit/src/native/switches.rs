@@ -56,7 +56,7 @@ impl Switches {
                  kernel.perf_event_paranoid below 1)"
                     .to_owned()
             }
-            _ => format!("the kernel does not tell its context switches ({error})"),
+            _ => format!("the kernel does not report its context switches ({error})"),
         })?;
         Ok(Self { cpus, begun_ns: 0, ended_ns: 0 })
     }

@@ -15,7 +15,7 @@ pub(super) enum Groups {
     None,
 }
 
-/// Finds the folders for `controller`; a mount that cannot be seen cannot be told about.
+/// Finds the folders for `controller`; the folders of a mount that is not visible are unknown.
 pub(super) fn find(system: &mut System<'_>, controller: &str) -> Result<Groups, CheckUnavailable> {
     let groups = system.read("proc/self/cgroup")?;
     let mounts = system.mounts()?;

@@ -1,4 +1,4 @@
-//! A report for a person: what matters most first, what is fine or cannot be told in brief.
+//! A report for a person: what matters most first, what is fine or unknown in brief.
 
 use anstyle::{AnsiColor, Style};
 use textwrap::Options;

@@ -62,7 +62,7 @@ enum Sight {
     Slowed,
     /// Never at once, though independent workers would have been for this part of the window.
     Turns(f64),
-    /// At once, for whatever time: not in turns.
+    /// At once, for whatever time: not time-sliced.
     Overlap,
     /// Nothing.
     Nothing,

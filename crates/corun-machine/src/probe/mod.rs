@@ -2,7 +2,7 @@
 //!
 //! Virtual machines hide and invent siblings. Contention does not lie: two loops that want the same
 //! ports, two chains that do not, and a cache line thrown to and fro tell what a pair shares.
-//! `docs/probing.md` says what is concluded from what, and what cannot be told.
+//! `docs/probing.md` says what is concluded from what, and its limits.
 
 mod conclusion;
 mod distance;

@@ -3,7 +3,7 @@
 use super::record::Relation;
 use crate::Machine;
 
-/// What sysfs says about a pair; `None` where it does not tell.
+/// What sysfs says about a pair; `None` where it does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SysfsClaim {
     /// Whether they are siblings.

@@ -168,7 +168,7 @@ pub(super) fn report_unknown(cpus: &[LogicalCpu], findings: &mut Findings) {
         findings.add(
             FindingKind::UnknownCore,
             of_each("topology"),
-            "offline, so that the kernel does not tell the core; their siblings are not known",
+            "offline, so that the kernel does not report the core; their siblings are not known",
             &unknown,
         );
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::source::{CpuSets, Form, SetId, Source, of_each};
 use crate::{Cluster, CpuSet, Die, FindingKind, LogicalCpu, Package, SystemFiles};
 
-/// Where a CPU sits; `None` is what the kernel does not tell.
+/// Where a CPU sits; `None` is unknown to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct CpuLocation {
     pub(super) package: Option<u32>,

@@ -34,7 +34,7 @@ pub(super) struct Account {
 
 impl Account {
     /// Notes where each worker ran: where it was seen, or the CPU that it was pinned to. Nothing is
-    /// said of workers that were held on a set of CPUs.
+    /// said of workers that were pinned to a set of CPUs.
     pub(super) fn note_places(
         &mut self,
         arm: &Arm,
@@ -43,7 +43,7 @@ impl Account {
     ) {
         for (worker, sample) in self.workers.iter_mut().enumerate() {
             sample.cpus = match (pinning, &sightings) {
-                // Where it was is told apart from where it was to be.
+                // Where it was is distinguished from where it was to be.
                 (Pinning::SetByProgram, _) => BTreeMap::new(),
                 (Pinning::Pinned, _) => {
                     arm.cpus.get(worker).map(|&cpu| (cpu, 1)).into_iter().collect()

@@ -121,7 +121,7 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
                 if let Err(error) = started {
                     give_up(barrier, order.first, &error);
                 }
-                // One behind the other, so that a trace has them in the order of their data: this
+                // One after the other, so that a trace has them in the order of their data: this
                 // ends when the thread drops its end.
                 let _ = begun.recv();
             }

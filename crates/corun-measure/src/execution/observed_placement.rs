@@ -18,7 +18,7 @@ pub(crate) struct ObservedPlacement {
     outside: BTreeSet<u32>,
     /// Whether an affinity was not the one that corun had set.
     is_changed: bool,
-    /// Whether it moved, which nothing held on one CPU does.
+    /// Whether it moved, which nothing pinned to one CPU does.
     has_moved: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use corun_workload::{DefaultPlacement, Descriptor, Domain, Figure, Mode, Parameter, Workload};
 
-use super::pyramid::size_text;
+use super::memory_hierarchy::size_text;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 

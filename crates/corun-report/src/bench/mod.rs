@@ -1,14 +1,14 @@
-//! Several workloads side by side, and the memory pyramid: what `corun bench` shows.
+//! Several workloads side by side, and the memory hierarchy: what `corun bench` shows.
 
 mod catalogue;
 #[cfg(test)]
 mod examples;
+mod memory_hierarchy;
 mod plot;
-mod pyramid;
 mod table;
 
 pub use catalogue::{describe, list};
-pub use pyramid::{Pyramid, pyramid};
+pub use memory_hierarchy::{HierarchySweep, memory_hierarchy};
 pub use table::bench_to_terminal;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -57,7 +57,7 @@ pub fn describe_model(model: &CoreModel, compared: &[Comparison], columns: u16) 
     for line in [
         format!("{}: {}", model.name, model.title),
         format!(
-            "{} a core, {} GHz where no machine is at hand; instructions timed by {}{overlays}",
+            "{} a core, {} GHz without a machine; instructions timed by {}{overlays}",
             plural(model.smt_width as usize, "hardware thread"),
             model.gigahertz,
             model.timing,

@@ -162,7 +162,7 @@ impl<New: Fn() -> D + Send, D: Directions> Kernel for BranchyKernel<New, D> {
     }
 }
 
-/// Goes through this many branches; eight are few enough for the compiler to put one behind the
+/// Goes through this many branches; eight are few enough for the compiler to put one after the
 /// other. No conditional move can replace them, since what [`opaque`] hides is computed only where a
 /// branch leads to it.
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! An ordered index, as databases keep it: the standard library's `BTreeMap` under random requests.
 //!
 //! Each request walks from the root to a leaf; which child comes next depends on comparisons that
-//! nobody can predict, and loading it on the child before.
+//! cannot be predicted, and loading it on the child before.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

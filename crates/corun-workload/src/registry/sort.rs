@@ -1,6 +1,6 @@
 //! Sorting numbers: the standard library's `sort_unstable` on random 64-bit numbers.
 //!
-//! Comparisons whose outcome nobody can predict, done mostly without branches, on an array that
+//! Comparisons whose outcome cannot be predicted, done mostly without branches, on an array that
 //! stays in a cache. An array that is sorted is no more work, so each pass starts from a copy of
 //! the numbers in their first order; the copy belongs to the work.
 

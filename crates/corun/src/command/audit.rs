@@ -25,7 +25,7 @@ pub struct Arguments {
     /// List the properties, and say which cannot be shown here
     #[arg(long, conflicts_with_all = ["only", "max_time", "seed", "json", "csv"])]
     list: bool,
-    /// Take about this long; two rounds of all properties are run in any case
+    /// The time allowed; at least two rounds of all properties are run
     #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
     #[arg(value_parser = values::duration)]
     max_time: Duration,

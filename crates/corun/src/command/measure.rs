@@ -47,7 +47,7 @@ struct WorkArguments {
     /// Run a built-in workload instead of a command (`corun bench list` shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     workload: Option<String>,
-    /// Set a parameter of the workload (repeatable; `corun bench show NAME` tells them)
+    /// Set a parameter of the workload (repeatable; see `corun bench show NAME`)
     #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
     parameters: Vec<String>,
     /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
@@ -56,7 +56,7 @@ struct WorkArguments {
     /// With `{workers}`: whether the command does a fixed total or a share for each worker
     #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
     work: Share,
-    /// Start copies again until all have finished, so that nobody is timed beside an idle sibling
+    /// Start copies again until all have finished, so that no copy is timed beside an idle sibling
     #[arg(long)]
     steady: bool,
     /// Take throughput from the command's output: the last match of the expression's one group

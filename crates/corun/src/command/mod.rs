@@ -29,13 +29,13 @@ use crate::problem::{Problem, say};
 pub enum Command {
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
-    /// List, describe and run the built-in workloads, and measure the memory pyramid
+    /// List, describe and run the built-in workloads, and measure the memory hierarchy
     Bench(bench::Arguments),
     /// List, describe and rerun published experiments, and check what was concluded from them
     Study(study::Arguments),
     /// List, describe, check and compare the core models that predictions are made with
     Models(models::Arguments),
-    /// Say what a recorded program, or a block of code, takes on a core that is not at hand
+    /// Simulate a recorded program, or a block of code, on another core
     Simulate(simulate::Arguments),
     /// Predict what a program takes alone on a core, beside what it takes here, and say where cycles go
     Predict(Box<predict::Arguments>),
@@ -68,7 +68,7 @@ impl Command {
     /// Does it.
     ///
     /// # Errors
-    /// What the user should be told.
+    /// What is reported to the user.
     pub fn run(self) -> Result<ExitCode, Problem> {
         if !matches!(
             self,

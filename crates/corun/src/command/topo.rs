@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Measure what pairs of logical CPUs really share, and tell where sysfs is wrong
+    /// Measure what pairs of logical CPUs really share, and report where sysfs is wrong
     #[arg(long, conflicts_with = "root")]
     probe: bool,
     /// On machines with many CPUs, add random pairs to the probe for this long

@@ -55,7 +55,7 @@ const LINES: &[&str] = &[
     "bench run dbench --param load=#",
     "bench run dbench --param load=@",
     "bench run --suite @",
-    "bench pyramid --from @",
+    "bench memory-hierarchy --from @",
     "study show @",
     "study show #.toml",
     "study show @.toml",

@@ -1,4 +1,4 @@
-//! `corun simulate`: recorded programs and blocks of code on cores that are not at hand.
+//! `corun simulate`: recorded programs and blocks of code on other cores.
 
 use std::path::Path;
 
@@ -265,7 +265,7 @@ fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
         (
             &["--placement=spread", "--warmup=1000000000"],
             1,
-            "expected instructions behind the first",
+            "expected instructions after the first",
         ),
     ] {
         let all = [&["--model=zen4", &trace], arguments].concat();

@@ -103,7 +103,7 @@ fn back_online(offline: &CpuSet) -> Vec<String> {
 
 fn without_smt(virtual_machine: bool) -> &'static str {
     if virtual_machine {
-        "Give the virtual machine cores with two threads, each held on a sibling of one core of \
+        "Give the virtual machine cores with two threads, each pinned to a sibling of one core of \
          the host."
     } else {
         "If the processor has SMT, the firmware's settings may switch it on."

@@ -1,4 +1,4 @@
-//! How long, how often and where workloads are run, and what comes out: what `run` and `pyramid`
+//! How long, how often and where workloads are run, and what comes out: what `run` and `memory-hierarchy`
 //! have in common.
 
 use std::num::NonZeroU32;

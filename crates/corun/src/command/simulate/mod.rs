@@ -45,7 +45,7 @@ pub struct Arguments {
     /// these with commas between them, which are then compared
     #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "block_file")]
     placement: Vec<Placement>,
-    /// Tell for each resource of the core what the SMT yield would be if siblings shared it otherwise;
+    /// Report the SMT yield under each other sharing policy of each resource of the core;
     /// needs the placements spread and full
     #[arg(long, requires = "placement")]
     resources: bool,
@@ -53,18 +53,18 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CORES))]
     cores: Option<u32>,
-    /// Begin at N different offsets of the programs, and tell the mean and the spread
+    /// Begin at N different offsets of the programs, and report the mean and the range
     #[arg(long, value_name = "N", default_value_t = 8, requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_PHASES))]
     phases: u32,
-    /// Choose by this number where pages lie in memory
+    /// The seed of the physical addresses of pages
     #[arg(long, value_name = "N", default_value_t = 0, requires = "placement")]
     seed: u64,
-    /// Let workers that take turns run for so many milliseconds
+    /// The time slice of workers that share a logical CPU, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 3.0, requires = "placement")]
     #[arg(value_parser = simulated_time)]
     slice: f64,
-    /// Let a change from one to the other take so many microseconds
+    /// The cost of a context switch, in microseconds
     #[arg(long, value_name = "US", default_value_t = 2.0, requires = "placement")]
     #[arg(value_parser = simulated_time)]
     switch: f64,
@@ -72,7 +72,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// What the programs' data lie in; their code lies in small pages
+    /// The page size of the programs' data; their code lies in small pages
     #[arg(
         long,
         value_name = "SIZE",
@@ -84,10 +84,10 @@ pub struct Arguments {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
-    /// Set a field of the model otherwise, for instance rob.policy=shared; can be given several times
+    /// Override a field of the model, for instance rob.policy=shared; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Tell the cycles of each block of a table (column `block`, hexadecimal; `cycles`, if measured)
+    /// Simulate each block of a table (column `block`, hexadecimal; `cycles`, if measured)
     #[arg(long, alias = "blocks", value_name = "FILE", conflicts_with = "traces")]
     block_file: Option<PathBuf>,
     /// With --block-file: write block and predicted cycles to FILE (`-` is standard output)
@@ -121,13 +121,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
 }
 
-/// Opens a trace, and says on standard error if it is of windows: they are taken for one stretch here.
+/// Opens a trace, and says on standard error if it is of windows: they are taken for one interval here.
 fn opened(file: &Path) -> Result<Trace, Problem> {
     let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
     trace.require_code().map_err(|error| Problem::from(error).about(file))?;
     if let Some(windows) = trace.opening().plan.windows() {
         say(&format!(
-            "corun: {}: its {windows} windows and what leads to each are simulated as one stretch, and count alike: \
+            "corun: {}: its {windows} windows and what leads to each are simulated as one interval, and count alike: \
              `corun predict --sample` counts windows alone, for what they stand for",
             corun_record::shown(file)
         ));

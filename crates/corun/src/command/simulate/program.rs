@@ -36,7 +36,7 @@ pub(super) fn run(
     if simulated.instructions == 0 {
         return Err(Problem::failed(
             format!(
-                "{}: expected instructions behind the first {}, found none",
+                "{}: expected instructions after the first {}, found none",
                 corun_record::shown(file),
                 arguments.warmup
             ),

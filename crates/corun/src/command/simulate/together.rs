@@ -87,7 +87,7 @@ pub(super) fn run(
 }
 
 /// Simulates placements that others are compared with once more, their workers begun where those of the others begin, so
-/// that each figure compares the same instructions behind the same warm-up.
+/// that each figure compares the same instructions after the same warm-up.
 fn match_starts(
     setup: Setup<'_, '_>,
     plans: &[Plan],
@@ -248,7 +248,7 @@ fn plans(
         if longest <= arguments.warmup {
             return Err(Problem::failed(
                 format!(
-                    "expected instructions behind the first {}, found {longest} in all",
+                    "expected instructions after the first {}, found {longest} in all",
                     arguments.warmup
                 ),
                 "Ask for a shorter --warmup, or record more.",

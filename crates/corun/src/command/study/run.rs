@@ -20,7 +20,7 @@ pub struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
-    /// Take about this long; the study says how long by default (`corun study list`)
+    /// The time allowed (default: that of the study, `corun study list`)
     #[arg(long, alias = "budget", value_name = "TIME", value_parser = values::duration)]
     max_time: Option<Duration>,
     /// Switch SMT where the publication did (needs root; everything comes back as it was)

@@ -19,7 +19,7 @@ use super::Place;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, values};
 
-/// Kinds of work that are told apart, at most: each more takes time and tells little.
+/// Kinds of work that are distinguished, at most: each more takes time and tells little.
 const MOST_CHOSEN: u32 = 200;
 
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         arguments.sample.filter(|(count, _)| arguments.choose && *count > MOST_CHOSEN)
     {
         return Err(Problem::usage(
-            format!("expected at most {MOST_CHOSEN} stretches with --choose, found {count}"),
+            format!("expected at most {MOST_CHOSEN} intervals with --choose, found {count}"),
             "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
         ));
     }

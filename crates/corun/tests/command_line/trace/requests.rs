@@ -65,7 +65,7 @@ fn reported(arguments: &[&str]) -> String {
     outcome.reported(scratch.path())
 }
 
-/// A stretch has a block less or more than what was asked, at most: blocks are not divided.
+/// A interval has a block less or more than what was asked, at most: blocks are not divided.
 const BLOCK: u64 = 64;
 
 /// Options go before the command's `--`.
@@ -97,7 +97,7 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
     }
 }
 
-/// Of each kind of work a stretch, and together they stand for the whole run.
+/// Of each kind of work a interval, and together they stand for the whole run.
 #[test]
 fn samples_may_be_chosen_by_what_is_executed() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
@@ -262,7 +262,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
     let many = reported(&["-o", "t", "--sample=201:5", "--choose", "--", "true"]);
     insta::assert_snapshot!(many, @r"
     exit 2
-    corun: expected at most 200 stretches with --choose, found 201
+    corun: expected at most 200 intervals with --choose, found 201
       Give fewer, or leave --choose out: so many lie well if they are spread evenly.
     ");
     let without = reported(&["-o", "t", "--quiet", "--from-call=fork", "--", "true"]);

@@ -54,13 +54,13 @@ impl Measured {
     }
 
     /// Whether nobody else took more of the core than a run may lose.
-    pub fn had_its_core(&self) -> bool {
-        self.contention_share.is_none_or(|share| share <= MeasuredRun::MOST_CONTENTION)
+    pub fn had_core_to_itself(&self) -> bool {
+        self.contention_share.is_none_or(|share| share <= MeasuredRun::MAX_CONTENTION_SHARE)
     }
 
     /// The kernel's share, where it is so large that nothing is predicted.
     pub fn too_much_kernel(&self) -> Option<f64> {
-        self.kernel_share.filter(|&share| share > MeasuredRuns::MOST_KERNEL)
+        self.kernel_share.filter(|&share| share > MeasuredRuns::MAX_KERNEL_SHARE)
     }
 
     /// Whether so many instructions are the same program's.

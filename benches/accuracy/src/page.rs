@@ -212,8 +212,8 @@ fn cells(outcome: &Outcome) -> String {
         or_dash(measured.and_then(|it| it.contention_share), percent),
         found(measured, "hierarchy.l3.background_fills"),
         found(measured, "hierarchy.main.nanoseconds"),
-        format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9)),
-        format!("{:.0}", cost.peak_bytes as f64 * 1e-6),
+        format!("{:.1}", cost.instructions as f64 * 1e-6 / cost.cpu_s.max(1e-9)),
+        format!("{:.0}", cost.peak_rss_bytes as f64 * 1e-6),
     ]
     .join(" | ")
 }
@@ -229,8 +229,8 @@ fn summary(rows: &[&Row], (mean_limit, most_limit): (f64, f64)) -> String {
         limit if limit.is_finite() => format!(" and {:.0} % for each", 100.0 * limit),
         _ => String::new(),
     };
-    let had_its_core = |row: &&&Row| row.measured().is_some_and(Measured::had_its_core);
-    let alone = rows.iter().filter(|row| row.error().is_some()).filter(had_its_core);
+    let had_core_to_itself = |row: &&&Row| row.measured().is_some_and(Measured::had_core_to_itself);
+    let alone = rows.iter().filter(|row| row.error().is_some()).filter(had_core_to_itself);
     format!(
         "Mean error {:.1} %, largest {:.1} %, of {} programs; the aim is {:.0} %{limit}. {} of them had the core to \
          themselves.",
@@ -305,7 +305,7 @@ mod tests {
                 memory: Vec::new(),
             },
             traced: TracedPart {
-                before: None,
+                skipped: None,
                 tracer: "dynamorio".to_owned(),
                 threads: 1,
                 thread: 0,
@@ -313,8 +313,8 @@ mod tests {
                 simulated: 10_000_000,
                 cost: SimulationCost {
                     instructions: 50_000_000,
-                    processor_s: 5.0,
-                    peak_bytes: 90_000_000,
+                    cpu_s: 5.0,
+                    peak_rss_bytes: 90_000_000,
                 },
                 windows: Vec::new(),
             },

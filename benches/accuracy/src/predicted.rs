@@ -64,7 +64,7 @@ impl Row {
 
 /// Predicts a program and measures it.
 pub fn predict(corun: &Path, program: &Program, arguments: &Arguments) -> Result<Outcome, String> {
-    let mut options = vec![format!("--budget={}s", arguments.seconds)];
+    let mut options = vec![format!("--max-time={}s", arguments.seconds)];
     options.extend(arguments.model.iter().map(|model| format!("--model={model}")));
     let prediction = prediction(corun, program, arguments, &options)?;
     let measured = Measured::beside(&prediction);

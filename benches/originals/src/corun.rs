@@ -15,7 +15,7 @@ pub fn alone(workload: &str, parameters: &[String], seconds: f64) -> Result<Run,
     let arguments = ["bench", "run", workload, "--placement=single"];
     let text = said(&arguments, parameters, seconds)?;
     let bench = Bench::from_json(&text).map_err(|error| format!("{error}:\n{text}"))?;
-    if let Some(missing) = bench.missing.first() {
+    if let Some(missing) = bench.not_possible.first() {
         return Err(format!("{}: {}", missing.workload, missing.reason));
     }
     bench.runs.into_iter().next().ok_or_else(|| format!("nothing was run:\n{text}"))
@@ -32,7 +32,7 @@ pub fn steadily(
     workers: u32,
     seconds: f64,
 ) -> Result<Run, String> {
-    let arms = format!("--arms=free@{workers}");
+    let arms = format!("--placement=free@{workers}");
     let arguments = ["measure", "--workload", workload, &arms, "--steady"];
     let text = said(&arguments, parameters, seconds)?;
     Run::from_json(&text).map_err(|error| format!("{error}:\n{text}"))

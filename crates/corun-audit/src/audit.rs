@@ -10,8 +10,8 @@ use rand_chacha::ChaCha8Rng;
 use crate::facts::Facts;
 use crate::judgement::{estimate, judge};
 use crate::load::Load;
-use crate::property::{Figure, Plan, Property, Reading};
-use crate::schedule::Schedule;
+use crate::property::{Figure, Property, PropertyPlan, Reading};
+use crate::timeline::Timeline;
 
 /// What loads run on: the machine, or made-up schedules in a test.
 pub trait System {
@@ -19,7 +19,7 @@ pub trait System {
     ///
     /// # Errors
     /// If the user interrupts, or the load could not be run.
-    fn observe(&mut self, load: &Load) -> Result<Schedule, Trouble>;
+    fn observe(&mut self, load: &Load) -> Result<Timeline, ObserveError>;
 
     /// The time since the audit began.
     fn elapsed(&self) -> Duration;
@@ -27,7 +27,7 @@ pub trait System {
 
 /// Why a load was not observed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum ObserveError {
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
@@ -43,14 +43,14 @@ const ROUNDS_OF_AN_INTERVAL: u32 = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// No round begins that is not expected to end within this time, but for the first two.
-    pub budget: Duration,
+    pub max_time: Duration,
     /// The seed of the orders.
     pub seed: u64,
 }
 
 /// How an audit went.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conducted {
+pub struct AuditOutcome {
     /// The properties, in the order asked for.
     pub rows: Vec<AuditRow>,
     /// Finished rounds.
@@ -60,13 +60,13 @@ pub struct Conducted {
 }
 
 /// Audits `properties`, telling `observer` the round and the property before each.
-pub fn conduct(
+pub fn run_audit(
     properties: &[&'static Property],
     facts: &Facts,
     system: &mut dyn System,
     settings: Settings,
     observer: &mut dyn FnMut(u32, &Property),
-) -> Conducted {
+) -> AuditOutcome {
     let mut trials: Vec<Trial> = properties.iter().map(|it| Trial::of(it, facts)).collect();
     let mut random = ChaCha8Rng::seed_from_u64(settings.seed);
     let mut rounds = 0;
@@ -82,11 +82,11 @@ pub fn conduct(
             observer(rounds, trial.property);
             match trial.run(system) {
                 Ok(readings) => round.push((index, readings)),
-                Err(Trouble::Interrupted) => {
+                Err(ObserveError::Interrupted) => {
                     interrupted = true;
                     break;
                 }
-                Err(Trouble::Refused(why)) => trial.refused = Some(why),
+                Err(ObserveError::Refused(why)) => trial.refused = Some(why),
             }
         }
         if interrupted {
@@ -99,17 +99,17 @@ pub fn conduct(
         rounds += 1;
         let now = system.elapsed();
         let next_end = now + now.saturating_sub(begun);
-        if rounds >= ROUNDS_OF_AN_INTERVAL && next_end > settings.budget {
+        if rounds >= ROUNDS_OF_AN_INTERVAL && next_end > settings.max_time {
             break;
         }
     }
-    Conducted { rows: trials.into_iter().map(Trial::row).collect(), rounds, interrupted }
+    AuditOutcome { rows: trials.into_iter().map(Trial::row).collect(), rounds, interrupted }
 }
 
 /// A property under audit.
 struct Trial {
     property: &'static Property,
-    plan: Result<Plan, String>,
+    plan: Result<PropertyPlan, String>,
     /// Why it is not observed any more.
     refused: Option<String>,
     /// The readings of each round that the property was observed in.
@@ -125,9 +125,9 @@ impl Trial {
         self.plan.is_ok() && self.refused.is_none()
     }
 
-    fn run(&self, system: &mut dyn System) -> Result<Vec<Reading>, Trouble> {
-        let plan = self.plan.as_ref().map_err(|why| Trouble::Refused(why.clone()))?;
-        let seen: Vec<Schedule> =
+    fn run(&self, system: &mut dyn System) -> Result<Vec<Reading>, ObserveError> {
+        let plan = self.plan.as_ref().map_err(|why| ObserveError::Refused(why.clone()))?;
+        let seen: Vec<Timeline> =
             plan.loads.iter().map(|load| system.observe(load)).collect::<Result<_, _>>()?;
         Ok((plan.read)(&seen))
     }
@@ -161,7 +161,7 @@ impl Trial {
                 arm: arm.clone(),
                 of: (*of).to_owned(),
                 value: reading.value,
-                explained: reading.explained,
+                attributed: reading.attributed,
             }));
             // One round has no interval.
             let Some(estimate) = estimate(*metric, &values, 0.95) else { continue };

@@ -5,7 +5,7 @@
 pub struct Facts {
     /// The logical CPUs that may be used, core by core.
     pub cores: Vec<Vec<u32>>,
-    /// The logical CPUs behind each last-level cache; empty where that is not known.
+    /// The logical CPUs of each last-level cache; empty where that is not known.
     pub caches: Vec<Vec<u32>>,
     /// Why no core has two of them, as the end of a sentence; not read where one has.
     pub no_siblings: String,
@@ -17,7 +17,7 @@ pub struct Facts {
     /// The folder in which control groups with a quota can be made, or why there is none.
     pub groups: Result<String, String>,
     /// Where free loads are held although more CPUs may be used; `None` leaves them free.
-    pub held_on: Option<Vec<u32>>,
+    pub pinned_to: Option<Vec<u32>>,
 }
 
 impl Facts {
@@ -30,10 +30,10 @@ impl Facts {
 
     /// Where free loads may run.
     pub fn free(&self) -> Vec<u32> {
-        self.held_on.clone().unwrap_or_else(|| self.cpus())
+        self.pinned_to.clone().unwrap_or_else(|| self.cpus())
     }
 
-    /// The first logical CPU, for loads that are held on one.
+    /// The first logical CPU, for loads that are pinned to one.
     pub fn one_cpu(&self) -> u32 {
         self.cores.first().and_then(|core| core.first()).copied().unwrap_or(0)
     }
@@ -53,7 +53,7 @@ impl Facts {
             .ok_or_else(|| "it needs two logical CPUs, and only one may be used".to_owned())
     }
 
-    /// Two logical CPUs behind one last-level cache, of two cores if two share one.
+    /// Two logical CPUs of one last-level cache, of two cores if two share one.
     ///
     /// # Errors
     /// If no two share one: why that is not enough.
@@ -72,7 +72,7 @@ impl Facts {
         caches.sort_by_key(|cache| std::cmp::Reverse(cache.cores.len().min(2)));
         self.two_cpus()?;
         caches.iter().find_map(|cache| cache.two_cpus().ok()).ok_or_else(|| {
-            "it needs two logical CPUs behind one last-level cache, and none that may be used share one"
+            "it needs two logical CPUs that share a last-level cache, and no two that may be used do"
                 .to_owned()
         })
     }
@@ -117,7 +117,7 @@ pub(crate) mod tests {
             autogroup: Some(true),
             is_in_root_group: true,
             groups: Ok("/sys/fs/cgroup".to_owned()),
-            held_on: None,
+            pinned_to: None,
         }
     }
 

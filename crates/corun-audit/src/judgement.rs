@@ -116,10 +116,10 @@ pub(crate) fn judge(readings: &[&Reading], bound: AuditBound) -> (AuditVerdict, 
 
 /// The reading as close to the bound as others' work allows.
 fn excuse(reading: &Reading, bound: AuditBound) -> f64 {
-    let Reading { value, explained, .. } = *reading;
+    let Reading { value, attributed, .. } = *reading;
     match (bound.at_least, bound.at_most) {
-        (_, Some(most)) if value > most => (value - explained).max(most),
-        (Some(least), _) if value < least => (value + explained).min(least),
+        (_, Some(most)) if value > most => (value - attributed).max(most),
+        (Some(least), _) if value < least => (value + attributed).min(least),
         _ => value,
     }
 }
@@ -134,8 +134,8 @@ mod tests {
     const TENTH: AuditBound = AuditBound { at_least: None, at_most: Some(0.1) };
 
     fn verdict(values: &[(f64, f64)], bound: AuditBound) -> (AuditVerdict, Reason) {
-        let reading = |&(value, explained): &(f64, f64)| {
-            Figure::share("a share", "free").reads(value, explained)
+        let reading = |&(value, attributed): &(f64, f64)| {
+            Figure::share("a share", "free").reads(value, attributed)
         };
         let readings: Vec<Reading> = values.iter().map(reading).collect();
         judge(&readings.iter().collect::<Vec<_>>(), bound)
@@ -170,10 +170,10 @@ mod tests {
 
     #[test]
     fn times_that_others_explain_are_not_beyond_their_bound() {
-        for explained in [0.3, 0.4] {
-            let reading = Figure::time("a time", "free").reads(0.4, explained);
+        for attributed in [0.3, 0.4] {
+            let reading = Figure::time("a time", "free").reads(0.4, attributed);
             let judged = judge(&[&reading; 6], TENTH);
-            assert_eq!(judged, (AuditVerdict::Inconclusive, Reason::Others), "{explained}");
+            assert_eq!(judged, (AuditVerdict::Inconclusive, Reason::Others), "{attributed}");
         }
         let reading = Figure::time("a time", "free").reads(0.4, 0.2);
         assert_eq!(judge(&[&reading; 6], TENTH).0, AuditVerdict::Violated);

@@ -1,6 +1,6 @@
 //! What the real kernel's scheduler does, property by property.
 //!
-//! A [`Property`] lays out a load, whose tasks note where they run ([`load`], [`schedule`]); what that
+//! A [`Property`] lays out a load, whose tasks note where they run ([`load`], [`timeline`]); what that
 //! says is judged without a clock. Only [`native`] touches the machine.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
@@ -13,12 +13,12 @@ pub mod native;
 mod property;
 mod registry;
 mod repairing;
-pub mod schedule;
 mod sharing;
+pub mod timeline;
 mod waking;
 
-pub use audit::{Conducted, Settings, System, Trouble, conduct};
+pub use audit::{AuditOutcome, ObserveError, Settings, System, run_audit};
 pub use facts::Facts;
 pub use judgement::FEWEST_ROUNDS;
-pub use property::{Figure, Plan, Property, Read, Reading};
+pub use property::{Figure, Property, PropertyPlan, Read, Reading};
 pub use registry::{ALL, find};

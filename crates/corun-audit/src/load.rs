@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const MS: u64 = 1_000_000;
 
 /// Work may take so many times as long as all of it would on one CPU, as others may run there too.
-const PATIENCE: u64 = 8;
+const TIMEOUT: u64 = 8;
 
 /// Processes that run at the same time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Load {
 /// A process with its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// The logical CPUs that all its tasks are held on; `None` leaves them free.
+    /// The logical CPUs that all its tasks are pinned to; `None` leaves them free.
     pub cpus: Option<Vec<u32>>,
     /// The control group that it is in while it runs.
     pub group: Option<Group>,
@@ -41,17 +41,17 @@ pub struct Group {
 /// A task: a thread and its script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Whether another task begins it, by [`Step::Begin`].
+    /// Whether another task begins it, by [`ScriptStep::Begin`].
     pub is_begun_by_another: bool,
     /// Its nice value.
     pub nice: i32,
     /// What it does.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// One thing that a task does; times are nanoseconds from the common start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Step {
+pub enum ScriptStep {
     /// Lets itself run on these logical CPUs only.
     MayUse(Vec<u32>),
     /// Computes until then, and notes where.
@@ -74,7 +74,7 @@ impl Load {
 
     /// Holds every process on these logical CPUs.
     #[must_use]
-    pub fn held_on(mut self, cpus: Option<&[u32]>) -> Self {
+    pub fn pinned_to(mut self, cpus: Option<&[u32]>) -> Self {
         for process in &mut self.processes {
             process.cpus = cpus.map(<[u32]>::to_vec);
         }
@@ -97,33 +97,37 @@ impl Process {
     /// As [`Load::length_ns`], of this process alone.
     pub fn length_ns(&self) -> u64 {
         let ends = self.tasks.iter().flat_map(|task| &task.steps).filter_map(|step| match step {
-            Step::BusyUntil(end) | Step::SleepUntil(end) => Some(*end),
-            Step::MayUse(_) | Step::SleepFor(_) | Step::Begin(_) | Step::Work(_) => None,
+            ScriptStep::BusyUntil(end) | ScriptStep::SleepUntil(end) => Some(*end),
+            ScriptStep::MayUse(_)
+            | ScriptStep::SleepFor(_)
+            | ScriptStep::Begin(_)
+            | ScriptStep::Work(_) => None,
         });
         let work: u64 = self.tasks.iter().map(Task::work_ns).sum();
-        ends.max().unwrap_or(0) + PATIENCE * work
+        ends.max().unwrap_or(0) + TIMEOUT * work
     }
 }
 
 impl Task {
     /// A task that follows these steps.
-    pub fn new(steps: Vec<Step>) -> Self {
+    pub fn new(steps: Vec<ScriptStep>) -> Self {
         Self { steps, ..Self::default() }
     }
 
     /// A task that computes from the common start until `end_ns`, and counts once it has settled.
     pub fn busy(settled_ns: u64, end_ns: u64) -> Self {
-        let busy = [settled_ns, end_ns].map(Step::BusyUntil);
-        Self::new([Step::SleepUntil(0)].into_iter().chain(busy).collect())
+        let busy = [settled_ns, end_ns].map(ScriptStep::BusyUntil);
+        Self::new([ScriptStep::SleepUntil(0)].into_iter().chain(busy).collect())
     }
 
     /// A task that begins at the common start and ends when it has been given so much CPU time.
     pub fn working(work_ns: u64) -> Self {
-        Self::new(vec![Step::SleepUntil(0), Step::Work(work_ns)])
+        Self::new(vec![ScriptStep::SleepUntil(0), ScriptStep::Work(work_ns)])
     }
 
     fn work_ns(&self) -> u64 {
-        let work = |step: &Step| if let Step::Work(work_ns) = step { *work_ns } else { 0 };
+        let work =
+            |step: &ScriptStep| if let ScriptStep::Work(work_ns) = step { *work_ns } else { 0 };
         self.steps.iter().map(work).sum()
     }
 

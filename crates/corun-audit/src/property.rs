@@ -1,11 +1,11 @@
-//! A property of a scheduler: the load that shows it, what is read from the schedule, and the bound
+//! A property of a scheduler: the load that shows it, what is read from the timeline, and the bound
 //! that it has to keep.
 
 use corun_record::{AuditBound, Metric, Observation};
 
 use crate::facts::Facts;
 use crate::load::Load;
-use crate::schedule::Schedule;
+use crate::timeline::Timeline;
 
 /// Something that a scheduler is expected to do.
 #[derive(Debug)]
@@ -19,11 +19,11 @@ pub struct Property {
     /// Whether it is audited only where it is named, since it takes long.
     pub is_by_name_only: bool,
     /// How it is shown on a machine, or why it cannot be, as the end of a sentence.
-    pub plan: fn(&Facts) -> Result<Plan, String>,
+    pub plan: fn(&Facts) -> Result<PropertyPlan, String>,
 }
 
 /// How a property is shown on a machine.
-pub struct Plan {
+pub struct PropertyPlan {
     /// What is expected, in a few words.
     pub expected: String,
     /// What the first figure has to keep.
@@ -37,7 +37,7 @@ pub struct Plan {
 }
 
 /// The figures of one round, from what was seen of each load.
-pub type Read = Box<dyn Fn(&[Schedule]) -> Vec<Reading>>;
+pub type Read = Box<dyn Fn(&[Timeline]) -> Vec<Reading>>;
 
 /// A figure of one round.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ pub struct Reading {
     /// Its value.
     pub value: f64,
     /// How much of a departure from the bound others' work could account for, in the same unit.
-    pub explained: f64,
+    pub attributed: f64,
 }
 
 /// What a figure is.
@@ -75,8 +75,8 @@ impl Figure {
     }
 
     /// With a value, and what others could account for.
-    pub fn reads(self, value: f64, explained: f64) -> Reading {
-        Reading { figure: self, value, explained }
+    pub fn reads(self, value: f64, attributed: f64) -> Reading {
+        Reading { figure: self, value, attributed }
     }
 }
 

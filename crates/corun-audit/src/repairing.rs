@@ -3,9 +3,9 @@
 use corun_record::{AuditBound, Observation};
 
 use crate::facts::Facts;
-use crate::load::{Load, MS, Step, Task};
-use crate::property::{Figure, Plan, Reading, time, value};
-use crate::schedule::{Schedule, seconds};
+use crate::load::{Load, MS, ScriptStep, Task};
+use crate::property::{Figure, PropertyPlan, Reading, time, value};
+use crate::timeline::{Timeline, seconds};
 
 /// When the tasks are set free.
 const FREE_NS: u64 = 100 * MS;
@@ -18,18 +18,22 @@ const MOST_S: f64 = 0.1;
 const SETTING_FREE: usize = 3;
 
 /// Two tasks begin on these CPUs; the imbalance is repaired when they are apart, as `is_apart` says.
-pub(crate) fn plan(facts: &Facts, cpus: [u32; 2], is_apart: fn(&Facts, u32, u32) -> bool) -> Plan {
+pub(crate) fn plan(
+    facts: &Facts,
+    cpus: [u32; 2],
+    is_apart: fn(&Facts, u32, u32) -> bool,
+) -> PropertyPlan {
     let task = |cpu: u32| {
         Task::new(vec![
-            Step::MayUse(vec![cpu]),
-            Step::SleepUntil(0),
-            Step::BusyUntil(FREE_NS),
-            Step::MayUse(facts.free()),
-            Step::BusyUntil(END_NS),
+            ScriptStep::MayUse(vec![cpu]),
+            ScriptStep::SleepUntil(0),
+            ScriptStep::BusyUntil(FREE_NS),
+            ScriptStep::MayUse(facts.free()),
+            ScriptStep::BusyUntil(END_NS),
         ])
     };
     let facts = facts.clone();
-    Plan {
+    PropertyPlan {
         expected: format!("within {}", time(MOST_S)),
         bound: AuditBound::at_most(MOST_S),
         loads: vec![Load::of(cpus.map(task).to_vec())],
@@ -42,7 +46,7 @@ pub(crate) fn plan(facts: &Facts, cpus: [u32; 2], is_apart: fn(&Facts, u32, u32)
 }
 
 fn read(
-    seen: &Schedule,
+    seen: &Timeline,
     facts: &Facts,
     begun_on: [u32; 2],
     is_apart: impl Fn(u32, u32) -> bool,
@@ -85,23 +89,23 @@ fn observed(seen: &[Observation]) -> String {
 mod tests {
     use super::*;
     use crate::facts::tests::machine;
-    use crate::schedule::{Others, Stretch, TaskLog};
+    use crate::timeline::{Interval, Others, TaskLog};
 
     fn readings(moved_at_ms: Option<u64>, others: Others) -> Vec<Reading> {
         let stays = TaskLog {
-            stretches: vec![Stretch { cpu: 0, from_ns: 0, to_ns: END_NS }],
+            intervals: vec![Interval { cpu: 0, from_ns: 0, to_ns: END_NS }],
             steps_ended_ns: vec![0, 0, FREE_NS, FREE_NS],
             ..TaskLog::default()
         };
         let goes = TaskLog {
-            stretches: [Some(Stretch { cpu: 0, from_ns: 90 * MS, to_ns: 95 * MS })]
+            intervals: [Some(Interval { cpu: 0, from_ns: 90 * MS, to_ns: 95 * MS })]
                 .into_iter()
-                .chain([moved_at_ms.map(|at| Stretch { cpu: 1, from_ns: at * MS, to_ns: END_NS })])
+                .chain([moved_at_ms.map(|at| Interval { cpu: 1, from_ns: at * MS, to_ns: END_NS })])
                 .flatten()
                 .collect(),
             ..TaskLog::default()
         };
-        let seen = Schedule { length_ns: END_NS, tasks: vec![stays, goes], others };
+        let seen = Timeline { length_ns: END_NS, tasks: vec![stays, goes], others };
         read(&seen, &machine(&[&[0], &[1]]), [0, 0], |one, other| one != other)
     }
 
@@ -115,20 +119,20 @@ mod tests {
 
     #[test]
     fn others_where_it_could_have_gone_explain_the_time() {
-        let stretches = vec![Stretch { cpu: 1, from_ns: 0, to_ns: 200 * MS }];
-        let seen = readings(Some(210), Others { stretches, ..Others::default() });
-        assert!((seen[0].explained - seen[0].value).abs() < 1e-12, "{seen:?}");
-        let stretches = vec![Stretch { cpu: 1, from_ns: 100 * MS, to_ns: 102 * MS }];
-        let seen = readings(Some(210), Others { stretches, ..Others::default() });
-        assert!((seen[0].explained - 0.002).abs() < 1e-12, "{seen:?}");
+        let intervals = vec![Interval { cpu: 1, from_ns: 0, to_ns: 200 * MS }];
+        let seen = readings(Some(210), Others { intervals, ..Others::default() });
+        assert!((seen[0].attributed - seen[0].value).abs() < 1e-12, "{seen:?}");
+        let intervals = vec![Interval { cpu: 1, from_ns: 100 * MS, to_ns: 102 * MS }];
+        let seen = readings(Some(210), Others { intervals, ..Others::default() });
+        assert!((seen[0].attributed - 0.002).abs() < 1e-12, "{seen:?}");
     }
 
     #[test]
     fn tasks_need_not_run_at_once_to_be_apart() {
-        let log = |stretches: &[(u32, u64, u64)]| TaskLog {
-            stretches: stretches
+        let log = |intervals: &[(u32, u64, u64)]| TaskLog {
+            intervals: intervals
                 .iter()
-                .map(|&(cpu, from, to)| Stretch { cpu, from_ns: from * MS, to_ns: to * MS })
+                .map(|&(cpu, from, to)| Interval { cpu, from_ns: from * MS, to_ns: to * MS })
                 .collect(),
             steps_ended_ns: vec![0, 0, FREE_NS, FREE_NS],
             ..TaskLog::default()
@@ -137,14 +141,14 @@ mod tests {
             log(&[(0, 0, 90), (0, 95, 105), (0, 120, 130)]),
             log(&[(0, 90, 95), (0, 105, 110), (1, 110, 115)]),
         ];
-        let seen = Schedule { length_ns: END_NS, tasks, others: Others::default() };
+        let seen = Timeline { length_ns: END_NS, tasks, others: Others::default() };
         let seen = read(&seen, &machine(&[&[0], &[1]]), [0, 0], |one, other| one != other);
         assert!((seen[0].value - 0.01).abs() < 1e-12, "{seen:?}");
     }
 
     #[test]
-    fn a_task_that_was_never_set_free_tells_nothing() {
-        let seen = Schedule { length_ns: END_NS, ..Schedule::default() };
+    fn a_task_that_was_never_set_free_say_nothing() {
+        let seen = Timeline { length_ns: END_NS, ..Timeline::default() };
         assert_eq!(read(&seen, &machine(&[&[0], &[1]]), [0, 0], |_, _| true), []);
     }
 }

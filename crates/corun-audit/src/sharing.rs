@@ -4,8 +4,8 @@ use corun_record::AuditBound;
 
 use crate::facts::Facts;
 use crate::load::{Load, MS, Process, Task};
-use crate::property::{Figure, Plan, Reading, value};
-use crate::schedule::{Schedule, TaskLog, seconds};
+use crate::property::{Figure, PropertyPlan, Reading, value};
+use crate::timeline::{TaskLog, Timeline, seconds};
 use corun_stats::percent;
 
 /// Tasks settle until here.
@@ -22,14 +22,14 @@ pub(crate) fn plan(
     share: f64,
     of: &'static str,
     expected: String,
-) -> Plan {
+) -> PropertyPlan {
     let cpu = facts.one_cpu();
     let process = |nice_values: &&[i32]| Process {
         cpus: Some(vec![cpu]),
         tasks: nice_values.iter().map(|&nice| Task::busy(SETTLED_NS, END_NS).nice(nice)).collect(),
         ..Process::default()
     };
-    Plan {
+    PropertyPlan {
         expected,
         bound: AuditBound::within(share, REACH),
         loads: vec![Load { processes: processes.iter().map(process).collect() }],
@@ -40,7 +40,7 @@ pub(crate) fn plan(
     }
 }
 
-fn read(seen: &Schedule, cpu: u32, of: &'static str) -> Option<Reading> {
+fn read(seen: &Timeline, cpu: u32, of: &'static str) -> Option<Reading> {
     let all_s: f64 = seen.tasks.iter().map(TaskLog::settled_s).sum();
     let first_s = seen.tasks.first().map(TaskLog::settled_s).filter(|_| all_s > 0.0)?;
     // All that others had may have been taken from the first task, or from the rest.
@@ -52,7 +52,7 @@ fn read(seen: &Schedule, cpu: u32, of: &'static str) -> Option<Reading> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Others;
+    use crate::timeline::Others;
 
     #[test]
     fn the_first_tasks_share_is_of_what_all_got() {
@@ -62,9 +62,9 @@ mod tests {
         };
         let others = Others { unplaced_s: [(0, 0.1)].into(), ..Others::default() };
         let tasks = vec![task(300), task(100)];
-        let seen = Schedule { length_ns: END_NS, tasks, others };
+        let seen = Timeline { length_ns: END_NS, tasks, others };
         let reading = read(&seen, 0, "a share").unwrap();
-        assert!((reading.value - 0.75).abs() < 1e-9 && (reading.explained - 0.2).abs() < 1e-9);
-        assert_eq!(read(&Schedule::default(), 0, "a share"), None);
+        assert!((reading.value - 0.75).abs() < 1e-9 && (reading.attributed - 0.2).abs() < 1e-9);
+        assert_eq!(read(&Timeline::default(), 0, "a share"), None);
     }
 }

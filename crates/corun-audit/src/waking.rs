@@ -3,9 +3,9 @@
 use corun_record::{AuditBound, Observation};
 
 use crate::facts::Facts;
-use crate::load::{Load, MS, Step, Task};
-use crate::property::{Figure, Plan, Reading, time, value};
-use crate::schedule::{Schedule, Wake, seconds};
+use crate::load::{Load, MS, ScriptStep, Task};
+use crate::property::{Figure, PropertyPlan, Reading, time, value};
+use crate::timeline::{Timeline, Wake, seconds};
 use corun_stats::percent;
 
 /// At most so many wake-ups, in at most this time.
@@ -17,21 +17,24 @@ const SLEEP_NS: u64 = 5 * MS;
 const LEAST: f64 = 0.95;
 
 /// A task computes on `busy`; another falls asleep there and may run on `idle` too when it wakes.
-pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Plan {
+pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> PropertyPlan {
     let free = facts.free();
     let allowed = |cpu: &u32| *cpu == busy || free.contains(cpu);
     let both: Vec<u32> = [busy, idle].into_iter().filter(allowed).collect();
-    let competitor =
-        Task::new(vec![Step::MayUse(vec![busy]), Step::SleepUntil(0), Step::BusyUntil(END_NS)]);
-    let mut steps = vec![Step::SleepUntil(0)];
+    let competitor = Task::new(vec![
+        ScriptStep::MayUse(vec![busy]),
+        ScriptStep::SleepUntil(0),
+        ScriptStep::BusyUntil(END_NS),
+    ]);
+    let mut steps = vec![ScriptStep::SleepUntil(0)];
     for _ in 0..WAKES {
         steps.extend([
-            Step::MayUse(vec![busy]),
-            Step::MayUse(both.clone()),
-            Step::SleepFor(SLEEP_NS),
+            ScriptStep::MayUse(vec![busy]),
+            ScriptStep::MayUse(both.clone()),
+            ScriptStep::SleepFor(SLEEP_NS),
         ]);
     }
-    Plan {
+    PropertyPlan {
         expected: format!("all begin on the idle {where_to}"),
         bound: AuditBound::at_least(LEAST),
         loads: vec![Load::of(vec![competitor, Task::new(steps)])],
@@ -42,7 +45,7 @@ pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Pla
     }
 }
 
-fn read(seen: &Schedule, [busy, idle]: [u32; 2]) -> Vec<Reading> {
+fn read(seen: &Timeline, [busy, idle]: [u32; 2]) -> Vec<Reading> {
     // Not the common start, which everybody wakes up for.
     let slept = |it: &&Wake| it.from_cpu == busy && it.due_ns > 0;
     let wakes: Vec<&Wake> = seen.tasks.iter().flat_map(|task| &task.wakes).filter(slept).collect();
@@ -69,7 +72,7 @@ fn observed(seen: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Others, Stretch, TaskLog};
+    use crate::timeline::{Interval, Others, TaskLog};
 
     fn readings(to_cpus: &[u32], others: Others) -> Vec<Reading> {
         let wake = |(index, &to_cpu): (usize, &u32)| {
@@ -78,7 +81,7 @@ mod tests {
         };
         let wakes = to_cpus.iter().enumerate().map(wake).collect();
         let tasks = vec![TaskLog::default(), TaskLog { wakes, ..TaskLog::default() }];
-        read(&Schedule { length_ns: 100 * MS, tasks, others }, [0, 1])
+        read(&Timeline { length_ns: 100 * MS, tasks, others }, [0, 1])
     }
 
     #[test]
@@ -90,9 +93,9 @@ mod tests {
 
     #[test]
     fn others_on_the_idle_cpu_explain_what_was_missed() {
-        let stretches = vec![Stretch { cpu: 1, from_ns: 0, to_ns: 75 * MS }];
-        let readings = readings(&[0, 0, 0, 1], Others { stretches, ..Others::default() });
-        assert_eq!((readings[0].value, readings[0].explained), (0.25, 1.0));
+        let intervals = vec![Interval { cpu: 1, from_ns: 0, to_ns: 75 * MS }];
+        let readings = readings(&[0, 0, 0, 1], Others { intervals, ..Others::default() });
+        assert_eq!((readings[0].value, readings[0].attributed), (0.25, 1.0));
     }
 
     #[test]

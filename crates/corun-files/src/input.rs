@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_limit_that_is_told() {
+    fn a_file_has_a_limit_that_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("note");
         std::fs::write(&path, "0123456789").unwrap();

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_is_told_without_a_temporary_name() {
+    fn a_missing_folder_is_reported_without_a_temporary_name() {
         for (path, kind) in [
             ("/nowhere/run.json", io::ErrorKind::NotFound),
             ("/dev/null/run.json", io::ErrorKind::NotADirectory),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use corun_machine::{CpuSet, FileTrouble, Machine, RootFiles, SystemFiles};
+use corun_machine::{CpuSet, FileError, Machine, RootFiles, SystemFiles};
 
 const CPUS: u32 = 1024;
 const ROUNDS: usize = 31;
@@ -146,13 +146,13 @@ struct Noting {
 }
 
 impl SystemFiles for Noting {
-    fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read(&mut self, path: &str) -> Result<&str, FileError> {
         let text = self.files.read(path)?;
         self.read.push(path.to_owned());
         Ok(text)
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
         let text = self.files.read_start(path)?;
         self.read.push(path.to_owned());
         Ok(text)

@@ -32,7 +32,7 @@ impl Affinity {
     /// # Errors
     /// If there is no such thread.
     pub fn of(thread: libc::pid_t) -> io::Result<Self> {
-        // The kernel refuses a mask shorter than its own, of which it does not tell the length.
+        // The kernel refuses a mask shorter than its own, of which it does not report the length.
         let mut words: Vec<libc::c_ulong> = vec![0; 16];
         loop {
             // SAFETY: the pointer and the length in bytes are those of a live, writable buffer.

@@ -3,7 +3,7 @@
 //! The forms of the tables are in `proc_pid_mountinfo(5)`, `fstab(5)` and `cgroups(7)`; the two
 //! versions in the kernel's `Documentation/admin-guide/cgroup-v1` and `cgroup-v2.rst`.
 
-use crate::{FileTrouble, SystemFiles};
+use crate::{FileError, SystemFiles};
 
 /// A place where the kernel shows control groups.
 #[derive(Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub fn cpu_control(files: &mut impl SystemFiles) -> CpuControl {
 /// If the kernel's table cannot be read; which file that is comes with it.
 pub(crate) fn mounts(
     files: &mut (impl SystemFiles + ?Sized),
-) -> Result<Vec<Mount>, (&'static str, FileTrouble)> {
+) -> Result<Vec<Mount>, (&'static str, FileError)> {
     type Parser = fn(&str) -> Option<Mount>;
     const TABLES: [(&str, Parser); 2] =
         [("proc/self/mountinfo", from_mountinfo), ("proc/mounts", from_mounts)];
@@ -109,7 +109,7 @@ pub(crate) fn mounts(
     for (file, parse) in TABLES {
         match files.read(file) {
             Ok(text) => return Ok(text.lines().filter_map(parse).collect()),
-            Err(FileTrouble::Missing) => trouble = Some((file, FileTrouble::Missing)),
+            Err(FileError::Missing) => trouble = Some((file, FileError::Missing)),
             Err(other) => return Err((file, other)),
         }
     }

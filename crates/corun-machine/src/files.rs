@@ -18,13 +18,13 @@ pub trait SystemFiles {
     ///
     /// # Errors
     /// If the file is missing, or cannot be read as text.
-    fn read(&mut self, path: &str) -> Result<&str, FileTrouble>;
+    fn read(&mut self, path: &str) -> Result<&str, FileError>;
 
     /// The beginning of a file, about 4 KiB, for files that repeat themselves for each CPU.
     ///
     /// # Errors
     /// As for [`Self::read`].
-    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble>;
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError>;
 
     /// The names in a directory, in no order; none if it cannot be listed.
     fn list(&mut self, directory: &str) -> Vec<String>;
@@ -39,7 +39,7 @@ const RENUMBERED: [&str; 2] = ["proc/stat", "sys/devices/system/cpu/online"];
 
 /// Why a file gave no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FileTrouble {
+pub enum FileError {
     /// There is no such file: often simply not this kind of machine.
     #[error("missing")]
     Missing,
@@ -102,20 +102,20 @@ impl RootFiles {
     }
 
     /// In a captured tree, a device or a pipe stands for no file of the system.
-    fn check(&self, file: &OwnedFd) -> Result<(), FileTrouble> {
+    fn check(&self, file: &OwnedFd) -> Result<(), FileError> {
         let found = rustix::fs::fstat(file)?;
         match FileType::from_raw_mode(found.st_mode) {
             FileType::RegularFile if found.st_size <= MOST as i64 => Ok(()),
             FileType::RegularFile => {
-                Err(FileTrouble::Unreadable("it is longer than 64 MiB".to_owned()))
+                Err(FileError::Unreadable("it is longer than 64 MiB".to_owned()))
             }
-            _ => Err(FileTrouble::Unreadable("it is no file".to_owned())),
+            _ => Err(FileError::Unreadable("it is no file".to_owned())),
         }
     }
 
-    fn text(&mut self, path: &str, limit: usize) -> Result<&str, FileTrouble> {
+    fn text(&mut self, path: &str, limit: usize) -> Result<&str, FileError> {
         if let Some((_, by)) = self.replaced.iter().find(|(replaced, _)| *replaced == path) {
-            return Err(FileTrouble::Unreadable(format!(
+            return Err(FileError::Unreadable(format!(
                 "{by} is mounted over the kernel's file and numbers CPUs in its own way"
             )));
         }
@@ -141,11 +141,11 @@ impl RootFiles {
 }
 
 impl SystemFiles for RootFiles {
-    fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read(&mut self, path: &str) -> Result<&str, FileError> {
         self.text(path, usize::MAX)
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
         self.text(path, 1)
     }
 
@@ -163,7 +163,7 @@ impl SystemFiles for RootFiles {
     }
 }
 
-impl From<Errno> for FileTrouble {
+impl From<Errno> for FileError {
     fn from(error: Errno) -> Self {
         match error {
             Errno::NOENT | Errno::NOTDIR => Self::Missing,
@@ -197,14 +197,14 @@ fn replaced(mounts: &str) -> Vec<(&'static str, String)> {
 }
 
 /// The text without the NUL bytes and white space that some kernels and capturing tools leave.
-fn text_of(bytes: &[u8]) -> Result<&str, FileTrouble> {
+fn text_of(bytes: &[u8]) -> Result<&str, FileError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         // The beginning of a long file may end inside a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
-        Err(_) => return Err(FileTrouble::Unreadable("it is no text".to_owned())),
+        Err(_) => return Err(FileError::Unreadable("it is no text".to_owned())),
     };
     Ok(text.trim_matches(|character: char| character == '\0' || character.is_whitespace()))
 }

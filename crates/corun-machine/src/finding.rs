@@ -31,7 +31,7 @@ pub enum FindingKind {
     UnreadableFile,
     /// A file holds something else than the kernel documents.
     MalformedFile,
-    /// An online CPU of which the kernel does not tell the siblings.
+    /// An online CPU of which the kernel does not report the siblings.
     UnknownSiblings,
     /// An offline CPU of which the core is not known.
     UnknownCore,

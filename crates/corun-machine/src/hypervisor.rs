@@ -3,7 +3,7 @@
 //! No file names every hypervisor, so each architecture's own account is asked first, then firmware,
 //! devices and clocks. Where no file of this machine could name one, the answer is that nobody knows.
 
-use crate::{FileTrouble, SystemFiles};
+use crate::{FileError, SystemFiles};
 
 /// What the files say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn line<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
 fn cpuinfo(files: &mut (impl SystemFiles + ?Sized)) -> String {
     let start = match files.read_start(CPUINFO) {
         Ok(text) => text.to_owned(),
-        Err(FileTrouble::Missing | FileTrouble::Unreadable(_)) => return String::new(),
+        Err(FileError::Missing | FileError::Unreadable(_)) => return String::new(),
     };
     let is_x86 = line(&start, "flags").is_some();
     if is_x86 { start } else { text(files, CPUINFO).unwrap_or(start) }

@@ -31,7 +31,7 @@ pub use control_groups::{CpuControl, cpu_control};
 pub use cpu_set::{CpuSet, CpuSetError, HIGHEST_CPU};
 pub use drawing::{draw, draw_svg};
 pub use error::MachineError;
-pub use files::{FileTrouble, RootFiles, SystemFiles};
+pub use files::{FileError, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};
 pub use machine::{
     AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, FORMAT, LogicalCpu, Machine,

@@ -1,7 +1,7 @@
 //! The description of a machine, as `corun topo --json` writes it.
 //!
 //! Everything is named by the numbers the kernel uses, so that an answer can be checked against
-//! `/sys`; only cores are numbered anew, because the kernel's `core_id` repeats in every package.
+//! `/sys`; only cores are renumbered, because the kernel's `core_id` repeats in every package.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub struct LogicalCpu {
     pub online: bool,
     /// Whether this process may run on it now: online, in the affinity mask and in the cpuset.
     pub allowed: bool,
-    /// The `id` of its core; `null` where the kernel does not tell, as for most offline CPUs.
+    /// The `id` of its core; `null` where the kernel does not report it, as for most offline CPUs.
     pub core: Option<u32>,
     /// All known CPUs of its core, online or not, itself included.
     pub siblings: CpuSet,
@@ -239,7 +239,7 @@ impl Machine {
         self.cores.get(self.cpu(cpu)?.core? as usize)
     }
 
-    /// The CPUs behind each last-level cache; none where all that is known is of the first level.
+    /// The CPUs of each last-level cache; none where all that is known is of the first level.
     pub fn last_level_caches(&self) -> impl Iterator<Item = &CpuSet> {
         let last_level = self.caches.iter().map(|cache| cache.level).max();
         let is_last = move |cache: &&Cache| cache.level > 1 && Some(cache.level) == last_level;

@@ -79,16 +79,16 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::{CpuSet, FileTrouble};
+    use crate::{CpuSet, FileError};
 
     struct Tree(HashMap<&'static str, String>);
 
     impl SystemFiles for Tree {
-        fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
-            self.0.get(path).map(String::as_str).ok_or(FileTrouble::Missing)
+        fn read(&mut self, path: &str) -> Result<&str, FileError> {
+            self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
         }
 
-        fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+        fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
             self.read(path)
         }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_counted_meanwhile_is_told() {
+    fn only_what_was_counted_meanwhile_is_reported() {
         let of = |group, machine| MemoryDeaths { group, machine };
         let said = |now: MemoryDeaths, begin| now.since(&begin).unwrap_or("nothing");
         assert!(said(of(Some(2), Some(9)), of(Some(1), Some(8))).contains("control group"));

@@ -68,7 +68,8 @@ fn nanoseconds(kernel: &mut dyn Kernel, operations: u64) -> f64 {
 
 fn null_calls() -> Box<dyn Kernel> {
     let workload = find("syscall-mix").expect("a built-in workload");
-    let parameters = Parameters::parse(workload.about(), ["mix=null"]).expect("one of its mixes");
+    let parameters =
+        Parameters::parse(workload.descriptor(), ["mix=null"]).expect("one of its mixes");
     match workload.prepare(&parameters, NonZeroUsize::MIN) {
         Ok(Job::Kernels(mut kernels)) => kernels.remove(0),
         _ => panic!("syscall-mix cannot be prepared"),

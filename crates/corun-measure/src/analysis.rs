@@ -12,7 +12,7 @@ use corun_workload::Row;
 
 use crate::caveats;
 use crate::comparison::{Comparison, comparisons, headline};
-use crate::foreign_load::Disturbed;
+use crate::foreign_load::ForeignLoadByArm;
 use crate::sentences;
 use crate::series::Series;
 use corun_stats::{BOOTSTRAP_FROM_BLOCKS, Bounds, ForeignLoad, Unsettled};
@@ -22,10 +22,10 @@ const RESAMPLES: usize = 2000;
 
 /// What is asked of the samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Question {
+pub struct AnalysisRequest {
     /// The practical bound, as a fraction.
     pub practical: f64,
-    /// The level of intervals, adjusted for planned looks.
+    /// The level of intervals, adjusted for planned interim analyses.
     pub level: f64,
     /// The seed of the bootstrap.
     pub seed: u64,
@@ -61,10 +61,10 @@ pub struct Analysis {
 pub fn analyse(
     arms: &[Arm],
     samples: &[Sample],
-    question: &Question,
+    question: &AnalysisRequest,
     hypervisor: Option<&str>,
 ) -> Analysis {
-    let disturbed = Disturbed::of(arms, samples);
+    let disturbed = ForeignLoadByArm::of(arms, samples);
     let throughput = Series::of_throughput(arms, samples);
     let analyst = Analyst { throughput, load_seen: disturbed.is_seen(), disturbed, arms, question };
     let makespan = Series::of_makespan(arms, samples);
@@ -135,11 +135,11 @@ fn is_finite(estimate: &Estimate) -> bool {
 
 struct Analyst<'a> {
     throughput: Series,
-    disturbed: Disturbed,
+    disturbed: ForeignLoadByArm,
     /// Whether load of others was seen in this run.
     load_seen: bool,
     arms: &'a [Arm],
-    question: &'a Question,
+    question: &'a AnalysisRequest,
 }
 
 impl Analyst<'_> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corun_record::{Arm, Caveat, Evidence, Metric, Observation, Pinning, Sample};
 
 use crate::comparison::{Comparison, comparisons};
-use crate::foreign_load::{Disturbed, is_long};
+use crate::foreign_load::{ForeignLoadByArm, is_long};
 use crate::series::Series;
 use corun_stats::{drift, median, outliers, percent};
 
@@ -31,7 +31,7 @@ pub(crate) fn of(
     observations: &[Observation],
     hypervisor: Option<&str>,
 ) -> Vec<Caveat> {
-    let by_arm = ByArm::new(arms, samples);
+    let by_arm = SamplesByArm::new(arms, samples);
     let mut caveats = Vec::new();
     caveats.extend(one_block(samples));
     caveats.extend(virtual_machine(hypervisor));
@@ -63,9 +63,9 @@ pub(crate) fn of(
 }
 
 /// The samples of each arm, its twin's included, in table order.
-struct ByArm<'a>(Vec<(&'a Arm, Vec<&'a Sample>)>);
+struct SamplesByArm<'a>(Vec<(&'a Arm, Vec<&'a Sample>)>);
 
-impl<'a> ByArm<'a> {
+impl<'a> SamplesByArm<'a> {
     fn new(arms: &'a [Arm], samples: &'a [Sample]) -> Self {
         let originals: BTreeMap<&str, &str> = arms
             .iter()
@@ -116,7 +116,11 @@ fn probed_clock(evidence: &Evidence) -> Option<f64> {
 
 /// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF tell
 /// what the clock was during the run; probes around it cannot.
-fn different_clocks(arms: &[Arm], by_arm: &ByArm, observations: &[Observation]) -> Option<Caveat> {
+fn different_clocks(
+    arms: &[Arm],
+    by_arm: &SamplesByArm,
+    observations: &[Observation],
+) -> Option<Caveat> {
     let differences: Vec<String> = comparisons(arms)
         .iter()
         .filter(|comparison| comparison.is_judged())
@@ -149,7 +153,7 @@ fn different_clocks(arms: &[Arm], by_arm: &ByArm, observations: &[Observation]) 
     })
 }
 
-fn set_pinned(by_arm: &ByArm) -> Option<Caveat> {
+fn set_pinned(by_arm: &SamplesByArm) -> Option<Caveat> {
     let loose: Vec<&str> = by_arm
         .0
         .iter()
@@ -162,7 +166,7 @@ fn set_pinned(by_arm: &ByArm) -> Option<Caveat> {
         Caveat::new(
             "set-pinned",
             format!(
-                "Threads could not be told apart and were held on the arm's CPUs as a set (set-pinned): {}.",
+                "Threads could not be distinguished and were pinned to the arm's CPUs as a set (set-pinned): {}.",
                 loose.join(", ")
             ),
         )
@@ -170,7 +174,7 @@ fn set_pinned(by_arm: &ByArm) -> Option<Caveat> {
 }
 
 /// Arms whose workers did not keep their place, and where they were.
-fn displaced(by_arm: &ByArm) -> Option<Caveat> {
+fn displaced(by_arm: &SamplesByArm) -> Option<Caveat> {
     let of_arm = |(arm, samples): &(&Arm, Vec<&Sample>)| {
         let all: Vec<_> = samples.iter().flat_map(|sample| &sample.evidence.displaced).collect();
         let cpus: BTreeSet<u32> = all.iter().flat_map(|it| it.outside.clone()).collect();
@@ -230,7 +234,7 @@ fn left_running(samples: &[Sample]) -> Vec<Caveat> {
 
 /// A share of the samples' time, remarked on for the arms where its median is above a limit.
 fn share(
-    by_arm: &ByArm,
+    by_arm: &SamplesByArm,
     kind: &str,
     limit: f64,
     of: impl Fn(&Sample) -> Option<f64> + Copy,
@@ -250,7 +254,7 @@ fn share(
 
 /// Time that the hypervisor took, of all time of an arm's samples: the account advances by ticks, so
 /// that single short samples tell nothing.
-fn stolen(by_arm: &ByArm) -> Option<Caveat> {
+fn stolen(by_arm: &SamplesByArm) -> Option<Caveat> {
     let share = |samples: &[&Sample]| {
         let stolen = samples.iter().map(|it| it.evidence.steal_s).sum::<Option<f64>>()?;
         let all: f64 = samples.iter().map(|it| cpu_seconds(it)).sum();
@@ -276,7 +280,7 @@ fn stolen(by_arm: &ByArm) -> Option<Caveat> {
 
 /// Workers that had a CPU each and waited for it: other work ran there.
 fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
-    let disturbed = Disturbed::of(arms, samples);
+    let disturbed = ForeignLoadByArm::of(arms, samples);
     let of_arm = |arm: &Arm| {
         let waits = disturbed.waits(&arm.id);
         let (long, known) = (waits.iter().filter(|&&it| is_long(it)).count(), waits.len());
@@ -325,7 +329,7 @@ fn identical_arms_differ(observations: &[Observation]) -> Option<Caveat> {
     })
 }
 
-fn short_runs(by_arm: &ByArm) -> Option<Caveat> {
+fn short_runs(by_arm: &SamplesByArm) -> Option<Caveat> {
     let shortest = by_arm
         .0
         .iter()
@@ -432,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_probed_around_the_run_are_told_and_not_corrected_for() {
+    fn clocks_probed_around_the_run_are_reported_and_not_corrected_for() {
         let at = |rate: f64| Evidence {
             clocks: vec![ClockProbe { cpu: 0, before_per_ns: rate, after_per_ns: rate }],
             ..Evidence::default()

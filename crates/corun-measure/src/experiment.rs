@@ -1,4 +1,4 @@
-//! The experiment: blocks of arms in random order, planned looks, and when to stop.
+//! The experiment: blocks of arms in random order, planned interim analyses, and when to stop.
 //!
 //! It knows neither processes nor clocks: an [`Executor`] runs an arm and tells the time, so a fake
 //! one proves order, randomisation, stopping and interruption without running anything
@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use corun_record::{Arm, Evidence, Latency, Sample, SmtState, StopReason, Stopped, WorkerSample};
+use corun_record::{Arm, EndReason, Ending, Evidence, Latency, Sample, SmtState, WorkerSample};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +16,7 @@ use crate::execution::ExecutionError;
 
 /// What one run of an arm gave.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ArmOutcome {
     /// T: from the common start until the last worker ended.
     pub makespan: Duration,
     /// X: work done per second by all workers.
@@ -37,13 +37,13 @@ pub trait Executor {
     ///
     /// # Errors
     /// If a worker fails, cannot be placed, or the user interrupts.
-    fn run(&mut self, arm: &Arm) -> Result<Outcome, ExecutionError>;
+    fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError>;
 
     /// Time since the executor was made.
     fn elapsed(&self) -> Duration;
 }
 
-/// Is told how the experiment goes; every method may be left empty.
+/// Is notified of how the experiment goes; every method may be left empty.
 pub trait Observer {
     /// An arm is about to run in block `block`; `None` while warming up.
     fn arm_starts(&mut self, _block: Option<u32>, _arm: &Arm, _elapsed: Duration) {}
@@ -62,7 +62,7 @@ pub trait Stopping {
     /// The most blocks that are ever run.
     fn maximum(&self) -> u32;
     /// After `blocks` blocks: a sentence on why the experiment may stop, or `None` to go on.
-    fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String>;
+    fn analyse(&mut self, blocks: u32, samples: &[Sample]) -> Option<String>;
 }
 
 /// Blocks that are run however long they take: fewer give no interval.
@@ -72,7 +72,7 @@ pub const FEWEST_CYCLES: u32 = 6;
 
 /// The part of the design that the block loop needs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schedule {
+pub struct BlockSchedule {
     /// The seed of every random order.
     pub seed: u64,
     /// Uncounted runs of each arm before the first block.
@@ -85,13 +85,13 @@ pub struct Schedule {
 
 /// The finished blocks and why there are no more.
 #[derive(Debug)]
-pub struct Conducted {
+pub struct ExperimentOutcome {
     /// Every sample of every finished block, in the order run.
     pub samples: Vec<Sample>,
     /// Finished blocks.
     pub blocks: u32,
     /// Why the experiment ended.
-    pub stopped: Stopped,
+    pub ending: Ending,
     /// The failure that ended it, if one did.
     pub failure: Option<ExecutionError>,
 }
@@ -102,13 +102,13 @@ pub struct Conducted {
 ///
 /// # Errors
 /// If an arm fails, or the user interrupts, before the first block is finished.
-pub fn conduct(
+pub fn run_experiment(
     arms: &[Arm],
-    schedule: &Schedule,
+    schedule: &BlockSchedule,
     stopping: &mut dyn Stopping,
     executor: &mut dyn Executor,
     observer: &mut dyn Observer,
-) -> Result<Conducted, ExecutionError> {
+) -> Result<ExperimentOutcome, ExecutionError> {
     if arms.iter().all(|arm| arm.smt.is_none()) {
         warm_up(arms, schedule.warmup, executor, observer)?;
     }
@@ -124,34 +124,39 @@ pub fn conduct(
                     "the time allowed ({:?}) was used up after {block} blocks",
                     schedule.max_time
                 );
-                return Ok(ended(samples, block, StopReason::TimeUp, sentence));
+                return Ok(ended(samples, block, EndReason::TimeUp, sentence));
             }
         }
         match run_block(block, arms, schedule.warmup, &mut random, executor, observer) {
             Ok(of_block) => samples.extend(of_block),
             Err(ExecutionError::Interrupted) if block > 0 => {
                 let sentence = format!("interrupted; {}", kept(block));
-                return Ok(ended(samples, block, StopReason::Interrupted, sentence));
+                return Ok(ended(samples, block, EndReason::Interrupted, sentence));
             }
             Err(error) if block > 0 => {
                 let sentence = format!("an arm failed; {}", kept(block));
-                let failed = ended(samples, block, StopReason::Failed, sentence);
-                return Ok(Conducted { failure: Some(error), ..failed });
+                let failed = ended(samples, block, EndReason::Failed, sentence);
+                return Ok(ExperimentOutcome { failure: Some(error), ..failed });
             }
             Err(error) => return Err(error),
         }
         observer.block_ends(block + 1, &samples, executor.elapsed());
-        if let Some(sentence) = stopping.look(block + 1, &samples) {
-            return Ok(ended(samples, block + 1, StopReason::TargetReached, sentence));
+        if let Some(sentence) = stopping.analyse(block + 1, &samples) {
+            return Ok(ended(samples, block + 1, EndReason::TargetReached, sentence));
         }
     }
     let blocks = stopping.maximum();
     let sentence = format!("all {blocks} planned blocks were done");
-    Ok(ended(samples, blocks, StopReason::BlocksDone, sentence))
+    Ok(ended(samples, blocks, EndReason::BlocksDone, sentence))
 }
 
-fn ended(samples: Vec<Sample>, blocks: u32, reason: StopReason, sentence: String) -> Conducted {
-    Conducted { samples, blocks, stopped: Stopped { reason, sentence }, failure: None }
+fn ended(
+    samples: Vec<Sample>,
+    blocks: u32,
+    reason: EndReason,
+    sentence: String,
+) -> ExperimentOutcome {
+    ExperimentOutcome { samples, blocks, ending: Ending { reason, sentence }, failure: None }
 }
 
 fn kept(blocks: u32) -> String {

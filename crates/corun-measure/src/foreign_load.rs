@@ -13,7 +13,7 @@ const TAKEN_BY_SIBLING: f64 = 0.5;
 
 /// What load took in one sample, as shares of its time, where that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Taken {
+struct LostShares {
     /// The worker that waited most, where it cannot have waited for another one.
     waited: Option<f64>,
     /// All that is known to have been lost.
@@ -22,15 +22,15 @@ struct Taken {
 
 /// What load took from each arm and twin, by block.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Disturbed {
-    by_arm: BTreeMap<String, Vec<Taken>>,
+pub(crate) struct ForeignLoadByArm {
+    by_arm: BTreeMap<String, Vec<LostShares>>,
     twins: BTreeMap<String, String>,
 }
 
-impl Disturbed {
+impl ForeignLoadByArm {
     /// What these samples say.
     pub(crate) fn of(arms: &[Arm], samples: &[Sample]) -> Self {
-        let mut by_arm: BTreeMap<String, Vec<Taken>> = BTreeMap::new();
+        let mut by_arm: BTreeMap<String, Vec<LostShares>> = BTreeMap::new();
         for sample in samples {
             let arm = arms.iter().find(|arm| arm.id == sample.arm);
             let taken = taken(sample, arm.is_some_and(has_cpus_of_its_own));
@@ -83,12 +83,12 @@ pub(crate) fn is_long(waited: f64) -> bool {
     waited > WAITED
 }
 
-fn taken(sample: &Sample, cpus_of_its_own: bool) -> Taken {
+fn taken(sample: &Sample, cpus_of_its_own: bool) -> LostShares {
     let evidence = &sample.evidence;
     let waited = evidence.cpu_wait.filter(|_| cpus_of_its_own);
     let sibling = evidence.idle_sibling_busy.map(|busy| TAKEN_BY_SIBLING * busy.min(1.0));
     let others = waited.or(evidence.foreign_busy);
-    Taken { waited, lost: [others, sibling].into_iter().flatten().reduce(f64::max) }
+    LostShares { waited, lost: [others, sibling].into_iter().flatten().reduce(f64::max) }
 }
 
 /// Workers that have a CPU each wait for nobody but others; where they share CPUs, or are placed by

@@ -64,7 +64,7 @@ impl InitialState {
         let mut cores = cores;
         cores.sort_by_key(|core| {
             let core_type = types.iter().position(|it| *it == core.core_type);
-            // In steps of what can be told apart.
+            // In steps of what can be distinguished.
             let busy = (self.busy_of(core) / IDLE) as u32;
             let pinned: u32 = core.cpus.iter().filter_map(|cpu| self.pinned.get(cpu)).sum();
             (core_type, busy, pinned)

@@ -26,4 +26,4 @@ pub mod suite;
 pub use initial_state::InitialState;
 pub use measurement::{Forecast, Forecaster, MeasureError, Measurement, machine_summary};
 pub use request::{CommandRequest, Request, RequestError, WorkRequest};
-pub use stopping::PlannedLooks;
+pub use stopping::PlannedAnalyses;

@@ -1,4 +1,4 @@
-//! A measurement from request to run: lay arms out, calibrate, conduct the experiment, analyse.
+//! A measurement from request to run: lay arms out, calibrate, run the experiment, analyse.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -7,21 +7,22 @@ use corun_machine::evidence::FrequencyControl;
 use corun_machine::switch::SmtSwitch;
 use corun_machine::{Machine, RootFiles};
 use corun_record::{
-    Actionable, Arm, Caveat, Design, Document, Estimate, Exit, Look, MachineSummary, Metric,
-    Placement, Run, Sample, Workload,
+    Actionable, Arm, Caveat, Design, Document, Estimate, Exit, MachineSummary, Metric, Placement,
+    Run, Sample, Workload,
 };
 use corun_workload::Row;
 
-use crate::analysis::{self, Question, Workers};
+use crate::analysis::{self, AnalysisRequest, Workers};
 use crate::cores::{Core, usable_cores, why_no_siblings};
 use crate::execution::{ExecutionError, Interrupt, LocalExecutor, calibrate};
 use crate::experiment::{
-    Conducted, Executor, FEWEST_BLOCKS, FEWEST_CYCLES, Observer, Schedule, conduct,
+    BlockSchedule, Executor, ExperimentOutcome, FEWEST_BLOCKS, FEWEST_CYCLES, Observer,
+    run_experiment,
 };
 use crate::initial_state::InitialState;
 use crate::layout::{Layout, LayoutError, LayoutRequest};
 use crate::request::{Request, RequestError};
-use crate::stopping::PlannedLooks;
+use crate::stopping::PlannedAnalyses;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +157,7 @@ impl<'a> Measurement<'a> {
     ///
     /// # Errors
     /// If an arm fails or the user interrupts before the first block is finished.
-    pub fn conduct(
+    pub fn run(
         mut self,
         observer: &mut dyn Observer,
     ) -> Result<(Run, Option<ExecutionError>), MeasureError> {
@@ -164,26 +165,31 @@ impl<'a> Measurement<'a> {
             calibrate(&mut self.executor, &arm, sample_time.as_secs_f64(), self.least_operations)?;
         }
         let seed = self.request.seed.unwrap_or_else(|| corun_stats::fresh_seed(self.started));
-        let schedule = Schedule {
+        let schedule = BlockSchedule {
             seed,
             warmup: self.request.warmup,
             fewest: if self.request.smt_switch { FEWEST_CYCLES } else { FEWEST_BLOCKS },
             max_time: self.request.max_time,
         };
-        let mut looks = PlannedLooks::new(self.request, &self.layout.arms);
-        let conducted =
-            conduct(&self.layout.arms, &schedule, &mut looks, &mut self.executor, observer);
+        let mut planned = PlannedAnalyses::new(self.request, &self.layout.arms);
+        let outcome = run_experiment(
+            &self.layout.arms,
+            &schedule,
+            &mut planned,
+            &mut self.executor,
+            observer,
+        );
         let not_restored = self.executor.restore_smt().err();
-        let conducted = match (conducted, not_restored) {
+        let outcome = match (outcome, not_restored) {
             // A machine that did not come back matters more than why the experiment failed.
             (Err(_), Some(not_restored)) => return Err(not_restored.into()),
             (Err(failed), None) => return Err(failed.into()),
-            (Ok(conducted), not_restored) => {
-                Conducted { failure: not_restored.or(conducted.failure), ..conducted }
+            (Ok(outcome), not_restored) => {
+                ExperimentOutcome { failure: not_restored.or(outcome.failure), ..outcome }
             }
         };
-        let level = looks.level_at(conducted.blocks);
-        let question = Question {
+        let level = planned.level_at(outcome.blocks);
+        let question = AnalysisRequest {
             practical: self.request.practical,
             level,
             seed,
@@ -192,18 +198,18 @@ impl<'a> Measurement<'a> {
         };
         let analysis = analysis::analyse(
             &self.layout.arms,
-            &conducted.samples,
+            &outcome.samples,
             &question,
             self.machine.hypervisor.as_deref(),
         );
         let design = Design {
             seed,
-            blocks: conducted.blocks,
+            blocks: outcome.blocks,
             warmup: self.request.warmup,
             cores: self.layout.cores,
             target: self.request.target,
             practical: self.request.practical,
-            looks: looks.looks().iter().map(|look| Look { ..*look }).collect(),
+            interim_analyses: planned.analyses(),
             max_time_s: self.request.max_time.as_secs_f64(),
         };
         let mut description = self.description;
@@ -217,18 +223,18 @@ impl<'a> Measurement<'a> {
             corun_version: env!("CARGO_PKG_VERSION").to_owned(),
             started: humantime::format_rfc3339_seconds(self.started).to_string(),
             elapsed_s: self.executor.elapsed().as_secs_f64(),
-            stopped: conducted.stopped,
+            ending: outcome.ending,
             workload: description,
             machine: machine_summary(self.machine),
             design,
             arms: self.layout.arms,
-            impossible: self.layout.impossible,
+            not_possible: self.layout.not_possible,
             observations: analysis.observations,
             verdicts: analysis.verdicts,
             caveats: [self.caveats, analysis.caveats].concat(),
-            samples: conducted.samples,
+            samples: outcome.samples,
         };
-        Ok((run, conducted.failure))
+        Ok((run, outcome.failure))
     }
 }
 
@@ -261,7 +267,7 @@ fn governors(machine: &Machine) -> Vec<String> {
     )
 }
 
-/// What the headline looks like so far and when the experiment will probably end.
+/// What the headline planned like so far and when the experiment will probably end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
     /// The headline's metric.
@@ -274,20 +280,20 @@ pub struct Forecast {
 
 /// Forecasts from the samples so far.
 pub struct Forecaster {
-    looks: PlannedLooks,
+    planned: PlannedAnalyses,
     max_time: Duration,
 }
 
 impl Forecaster {
     /// A forecaster for these arms.
     pub fn new(request: &Request, arms: &[Arm]) -> Self {
-        Self { looks: PlannedLooks::new(request, arms), max_time: request.max_time }
+        Self { planned: PlannedAnalyses::new(request, arms), max_time: request.max_time }
     }
 
     /// The forecast after so many blocks; `None` while there is too little to say.
     pub fn forecast(&self, blocks: u32, samples: &[Sample], elapsed: Duration) -> Option<Forecast> {
-        let (metric, estimate) = self.looks.headline(samples, blocks)?;
-        let expected_blocks = self.looks.expected_blocks(samples, blocks);
+        let (metric, estimate) = self.planned.headline(samples, blocks)?;
+        let expected_blocks = self.planned.expected_blocks(samples, blocks);
         let end = elapsed.mul_f64(f64::from(expected_blocks.max(blocks)) / f64::from(blocks));
         Some(Forecast { metric, estimate, end: end.min(self.max_time) })
     }

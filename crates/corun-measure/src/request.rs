@@ -39,7 +39,7 @@ pub struct Request {
     pub practical: f64,
     /// No block is begun that would probably end later.
     pub max_time: Duration,
-    /// A fixed number of blocks instead of planned looks.
+    /// A fixed number of blocks instead of planned interim analyses.
     pub blocks: Option<u32>,
     /// Uncounted runs of each arm before the first block.
     pub warmup: u32,
@@ -243,14 +243,14 @@ impl Request {
         sample_time: Duration,
     ) -> Result<Resolved, RequestError> {
         let workload = corun_workload::find(name)?;
-        let about = workload.about();
-        let parameters = Parameters::parse(about, given)?;
+        let descriptor = workload.descriptor();
+        let parameters = Parameters::parse(descriptor, given)?;
         let job = workload.prepare(&parameters, std::num::NonZeroUsize::MIN)?;
         let values: Vec<(String, String)> =
             parameters.iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let mode = match about.default_mode {
+        let mode = match descriptor.default_mode {
             corun_workload::Mode::WorkersTotal if copies || self.steady => {
-                return Err(RequestError::TogetherOnly { workload: about.name });
+                return Err(RequestError::TogetherOnly { workload: descriptor.name });
             }
             corun_workload::Mode::WorkersTotal => Mode::WorkersTotal,
             corun_workload::Mode::Workers if !copies && !self.steady => Mode::WorkersPerWorker,
@@ -261,15 +261,15 @@ impl Request {
             _ => self.alike(),
         };
         let mut description = Workload {
-            name: about.name.to_owned(),
+            name: descriptor.name.to_owned(),
             command: Vec::new(),
             parameters: values.iter().cloned().collect(),
             mode,
-            operation: about.counted.to_owned(),
+            operation: descriptor.counted.to_owned(),
             operations: 0.0,
             steady: self.steady,
         };
-        let shared_line = about.line_sharing.filter(|sharing| {
+        let shared_line = descriptor.line_sharing.filter(|sharing| {
             mode == Mode::WorkersPerWorker && !is_given(given, sharing.parameter)
         });
         let variant = shared_line.map(|sharing| Variant {
@@ -281,7 +281,7 @@ impl Request {
             Job::Kernels(_) => {
                 let task = Task::Kernel(KernelTask {
                     corun: std::env::current_exe().map_err(RequestError::OwnExecutable)?,
-                    workload: about.name.to_owned(),
+                    workload: descriptor.name.to_owned(),
                     parameters: values,
                     operations: 1,
                 });
@@ -293,8 +293,8 @@ impl Request {
                     sample_time: Some(sample_time),
                     sized_by: None,
                     workers,
-                    least_operations: about.least_operations,
-                    row: about.row,
+                    least_operations: descriptor.least_operations,
+                    row: descriptor.row,
                 })
             }
             Job::Program(program) => {
@@ -317,8 +317,8 @@ impl Request {
                     sample_time: size.map(|_| sample_time),
                     sized_by: size.map(|size| size.parameter),
                     workers,
-                    least_operations: about.least_operations,
-                    row: about.row,
+                    least_operations: descriptor.least_operations,
+                    row: descriptor.row,
                 })
             }
         }

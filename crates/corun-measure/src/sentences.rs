@@ -2,7 +2,7 @@
 
 use corun_record::{Arm, Estimate, Metric};
 
-use crate::analysis::{Question, Workers};
+use crate::analysis::{AnalysisRequest, Workers};
 use crate::comparison::Comparison;
 use corun_stats::{Unsettled, Verdict, percent};
 
@@ -12,7 +12,7 @@ pub(crate) fn verdict(
     arm: &Arm,
     estimate: &Estimate,
     verdict: Verdict,
-    question: &Question,
+    question: &AnalysisRequest,
     noise_floor: Option<f64>,
 ) -> String {
     let practical = question.practical;

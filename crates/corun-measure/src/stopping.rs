@@ -1,37 +1,37 @@
-//! The stopping rule of a measurement: planned looks at the width of the headline's interval.
+//! The stopping rule of a measurement: planned interim analyses at the width of the headline's interval.
 //!
 //! Never at its value: an experiment that stops when it likes what it sees finds what it wants.
 
-use corun_record::{Arm, Estimate, Look, Metric, Sample};
+use corun_record::{Arm, Estimate, Metric, PlannedAnalysis, Sample};
 
 use crate::comparison::{Comparison, comparisons, headline};
 use crate::experiment::Stopping;
-use crate::foreign_load::Disturbed;
+use crate::foreign_load::ForeignLoadByArm;
 use crate::request::Request;
 use crate::series::Series;
-use corun_stats::Plan;
+use corun_stats::AnalysisPlan;
 
 /// The most blocks of an experiment without a fixed number.
 const MOST_BLOCKS: u32 = 320;
-/// The fewest blocks before the first of several looks.
+/// The fewest blocks before the first of several interim analyses.
 const FEWEST_BLOCKS: u32 = 10;
 
-/// The planned looks at one experiment.
+/// The planned interim analyses at one experiment.
 #[derive(Debug, Clone)]
-pub struct PlannedLooks {
-    plan: Plan,
+pub struct PlannedAnalyses {
+    plan: AnalysisPlan,
     arms: Vec<Arm>,
     headline: Option<Comparison>,
     target: f64,
 }
 
-impl PlannedLooks {
-    /// The looks that a request plans for these arms.
+impl PlannedAnalyses {
+    /// The interim analyses that a request plans for these arms.
     pub fn new(request: &Request, arms: &[Arm]) -> Self {
         Self {
             plan: match request.blocks {
-                Some(blocks) => Plan::fixed(blocks),
-                None => Plan::planned(FEWEST_BLOCKS, MOST_BLOCKS),
+                Some(blocks) => AnalysisPlan::fixed(blocks),
+                None => AnalysisPlan::planned(FEWEST_BLOCKS, MOST_BLOCKS),
             },
             headline: headline(&comparisons(arms)).cloned(),
             arms: arms.to_vec(),
@@ -39,12 +39,12 @@ impl PlannedLooks {
         }
     }
 
-    /// The looks as they are recorded.
-    pub fn looks(&self) -> Vec<Look> {
+    /// The interim analyses as they are recorded.
+    pub fn analyses(&self) -> Vec<PlannedAnalysis> {
         self.plan
-            .looks()
+            .analyses()
             .iter()
-            .map(|look| Look { blocks: look.blocks, level: look.level })
+            .map(|analysis| PlannedAnalysis { blocks: analysis.blocks, level: analysis.level })
             .collect()
     }
 
@@ -64,34 +64,34 @@ impl PlannedLooks {
     pub fn expected_blocks(&self, samples: &[Sample], blocks: u32) -> u32 {
         self.estimate(samples, self.level_at(blocks))
             .and_then(|pilot| self.plan.expected_end(&pilot, self.target.ln_1p()))
-            .map_or(self.plan.maximum(), |look| look.blocks)
+            .map_or(self.plan.maximum(), |analysis| analysis.blocks)
     }
 
     fn estimate(&self, samples: &[Sample], level: f64) -> Option<corun_stats::Estimate> {
         let comparison = self.headline.as_ref()?;
         let series = Series::of_throughput(&self.arms, samples);
-        let load_seen = Disturbed::of(&self.arms, samples).is_seen();
+        let load_seen = ForeignLoadByArm::of(&self.arms, samples).is_seen();
         corun_stats::steady(&series.comparison(comparison), level, load_seen)
     }
 }
 
-impl Stopping for PlannedLooks {
+impl Stopping for PlannedAnalyses {
     fn maximum(&self) -> u32 {
         self.plan.maximum()
     }
 
-    fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
-        let look = self.plan.at(blocks)?;
+    fn analyse(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
+        let analysis = self.plan.at(blocks)?;
         if blocks == self.plan.maximum() {
             return None;
         }
         let Some(comparison) = &self.headline else {
             return Some(format!("there is nothing to compare, and {blocks} blocks were done"));
         };
-        let half_width = self.estimate(samples, look.level)?.half_width();
+        let half_width = self.estimate(samples, analysis.level)?.half_width();
         (half_width <= self.target.ln_1p()).then(|| {
             format!(
-                "the interval of the {} was narrower than ± {} % at the planned look after {blocks} blocks",
+                "the interval of the {} was narrower than ± {} % at the planned analysis after {blocks} blocks",
                 comparison.metric.name(),
                 self.target * 100.0
             )

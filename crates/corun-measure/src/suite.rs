@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, SystemTime};
 
 use corun_machine::Machine;
-use corun_record::{Actionable, Bench, Document, Exit, Missing, Placement, StopReason};
-use corun_workload::{Parameters, Usual, Workload};
+use corun_record::{Actionable, Bench, Document, Ending, Exit, Placement, WorkloadNotPossible};
+use corun_workload::{DefaultPlacement, Parameters, Workload};
 
 use crate::cores::usable_cores;
 use crate::execution::{ExecutionError, Interrupt};
@@ -42,7 +42,7 @@ pub struct SuiteDesign {
     pub seed: Option<u64>,
 }
 
-/// Is told how a suite goes.
+/// Is notified of how a suite goes.
 pub trait SuiteObserver: Observer {
     /// The item of this index is about to be measured.
     fn item_starts(&mut self, index: usize, item: &Item);
@@ -51,7 +51,7 @@ pub trait SuiteObserver: Observer {
 /// Measures every item.
 ///
 /// Beside the bench comes the first failure that was not the machine's lack of something.
-pub fn conduct(
+pub fn run_suite(
     items: &[Item],
     design: &SuiteDesign,
     machine: &Machine,
@@ -65,31 +65,31 @@ pub fn conduct(
         corun_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         elapsed_s: 0.0,
-        interrupted: false,
+        ending: Ending::completed(),
         runs: Vec::new(),
-        missing: Vec::new(),
+        not_possible: Vec::new(),
     };
     let mut first_failure = None;
     for (index, item) in items.iter().enumerate() {
         observer.item_starts(index, item);
         let failure = match measure(item, design, machine, interrupt, observer) {
             Ok((run, failure)) => {
-                bench.interrupted = run.stopped.reason == StopReason::Interrupted;
+                bench.ending = Ending::of(run.ending.is_interrupted());
                 bench.runs.push(run);
                 failure.map(MeasureError::from)
             }
             Err(MeasureError::Execution(ExecutionError::Interrupted)) => {
-                bench.interrupted = true;
+                bench.ending = Ending::interrupted();
                 None
             }
             Err(error) => {
-                bench.missing.push(item.missing(&error));
+                bench.not_possible.push(item.without_run(&error));
                 Some(error)
             }
         };
         let failure = failure.filter(|error| error.exit() != Exit::NotPossible);
         first_failure = first_failure.or(failure);
-        if bench.interrupted {
+        if bench.ending.is_interrupted() {
             break;
         }
     }
@@ -108,21 +108,25 @@ fn measure(
         .again()
         .map_err(|error| ExecutionError::System("listen for an interruption", error))?;
     let request = item.request(design, machine);
-    Measurement::prepare(&request, machine, interrupt, None)?.conduct(observer)
+    Measurement::prepare(&request, machine, interrupt, None)?.run(observer)
 }
 
 impl Item {
     /// The measurement of this item.
     fn request(&self, design: &SuiteDesign, machine: &Machine) -> Request {
-        let about = self.workload.about();
-        let usual = Placing::usual(about.usual, machine);
+        let descriptor = self.workload.descriptor();
+        let default_placement = SuitePlacement::default_on(descriptor.default_placement, machine);
         let placing = match design.placements.is_empty() {
-            true => usual,
-            false => Placing { placements: design.placements.clone(), cores: None, ..usual },
+            true => default_placement,
+            false => SuitePlacement {
+                placements: design.placements.clone(),
+                cores: None,
+                ..default_placement
+            },
         };
         Request {
             work: WorkRequest::Workload {
-                name: about.name.to_owned(),
+                name: descriptor.name.to_owned(),
                 parameters: self.given.clone(),
                 copies: false,
                 sample_time: design.sample_time,
@@ -144,9 +148,9 @@ impl Item {
         }
     }
 
-    fn missing(&self, error: &MeasureError) -> Missing {
-        Missing {
-            workload: self.workload.about().name.to_owned(),
+    fn without_run(&self, error: &MeasureError) -> WorkloadNotPossible {
+        WorkloadNotPossible {
+            workload: self.workload.descriptor().name.to_owned(),
             parameters: self
                 .parameters
                 .iter()
@@ -160,31 +164,31 @@ impl Item {
 
 /// Where a workload runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Placing {
+struct SuitePlacement {
     placements: Vec<Placement>,
     cores: Option<u32>,
     steady: bool,
 }
 
-impl Placing {
-    /// The placements of `usual` as far as this machine has siblings.
-    fn usual(usual: Usual, machine: &Machine) -> Self {
+impl SuitePlacement {
+    /// The placements of `default_placement` as far as this machine has siblings.
+    fn default_on(default_placement: DefaultPlacement, machine: &Machine) -> Self {
         let cores = usable_cores(machine);
         let has_siblings = cores.iter().any(|core| core.cpus.len() > 1);
         let with_siblings = |alone: Placement| match has_siblings {
             true => vec![alone, Placement::Full(None)],
             false => vec![alone],
         };
-        let (placements, cores) = match usual {
-            Usual::Alone => (vec![Placement::Single], None),
-            Usual::Siblings => (with_siblings(Placement::Spread(None)), None),
-            Usual::Switched => (with_siblings(Placement::Stacked), Some(1)),
-            Usual::Crowd => {
+        let (placements, cores) = match default_placement {
+            DefaultPlacement::Alone => (vec![Placement::Single], None),
+            DefaultPlacement::Siblings => (with_siblings(Placement::Spread(None)), None),
+            DefaultPlacement::Switched => (with_siblings(Placement::Stacked), Some(1)),
+            DefaultPlacement::Crowd => {
                 let cpus: usize = cores.iter().map(|core| core.cpus.len()).sum();
                 (vec![Placement::Free(u32::try_from(cpus + 1).ok())], None)
             }
         };
-        Self { placements, cores, steady: usual == Usual::Crowd }
+        Self { placements, cores, steady: default_placement == DefaultPlacement::Crowd }
     }
 }
 
@@ -199,7 +203,7 @@ pub fn items(
 ) -> Result<Vec<Item>, RequestError> {
     let combinations = combinations(parameters);
     let item = |workload: &'static dyn Workload, given: &Vec<String>| {
-        let parameters = Parameters::parse(workload.about(), given)?;
+        let parameters = Parameters::parse(workload.descriptor(), given)?;
         Ok(Item { workload, parameters, given: given.clone() })
     };
     let workloads = workloads.into_iter();

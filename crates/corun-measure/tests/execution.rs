@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use corun_machine::Machine;
-use corun_measure::analysis::{Question, Workers, analyse};
+use corun_measure::analysis::{AnalysisRequest, Workers, analyse};
 use corun_measure::cores::usable_cores;
 use corun_measure::execution::{Command, Interrupt, LocalExecutor, Task, Work};
-use corun_measure::experiment::{Executor, Outcome};
+use corun_measure::experiment::{ArmOutcome, Executor};
 use corun_record::{Arm, Displaced, Evidence, Metric, Mode, Pinning, Sample};
 use tempfile::TempDir;
 
@@ -31,12 +31,12 @@ fn arm(id: &str, cpus: Vec<u32>) -> Arm {
 }
 
 /// Runs a shell script once on the first CPU that corun may use.
-fn run(script: &str, arguments: &[&str]) -> Outcome {
+fn run(script: &str, arguments: &[&str]) -> ArmOutcome {
     let argv = [&["/bin/sh", "-c", script, "sh"], arguments].concat();
     run_command(&argv, Mode::Copies, vec![first_and_last().0])
 }
 
-fn run_command(argv: &[&str], mode: Mode, cpus: Vec<u32>) -> Outcome {
+fn run_command(argv: &[&str], mode: Mode, cpus: Vec<u32>) -> ArmOutcome {
     let machine = Machine::read(Path::new("/")).unwrap();
     let (interrupt, _raise) = Interrupt::new().unwrap();
     let work = Work {
@@ -91,7 +91,7 @@ fn a_worker_that_leaves_its_place_is_not_called_pinned() {
         ("and its child comes back", "taskset -pc $1 $$ > /dev/null; taskset -c $2 true"),
     ];
     for (way, script) in ways {
-        let Outcome { evidence, workers, .. } =
+        let ArmOutcome { evidence, workers, .. } =
             run(script, &[&last.to_string(), &first.to_string()]);
         assert_eq!(evidence.pinning, Pinning::SetByProgram, "{way}");
         let displaced = [Displaced { worker: 0, outside: vec![last], moved: false }];
@@ -187,8 +187,13 @@ fn an_arm_that_was_left_is_not_compared() {
         (0..3).flat_map(of_block).collect()
     };
     let is_compared = |displaced: &[Displaced]| {
-        let question =
-            Question { practical: 0.01, level: 0.95, seed: 1, workers: Workers::Alike, row: None };
+        let question = AnalysisRequest {
+            practical: 0.01,
+            level: 0.95,
+            seed: 1,
+            workers: Workers::Alike,
+            row: None,
+        };
         let analysis = analyse(&arms, &samples(displaced), &question, None);
         let compares = analysis.observations.iter().any(|it| it.metric == Metric::TimeSlicing);
         assert_eq!(compares, !analysis.verdicts.is_empty());

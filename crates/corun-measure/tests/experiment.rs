@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use corun_measure::execution::ExecutionError;
 use corun_measure::experiment::{
-    Executor, FEWEST_BLOCKS, Outcome, Schedule, Stopping, Unobserved, conduct,
+    ArmOutcome, BlockSchedule, Executor, FEWEST_BLOCKS, Stopping, Unobserved, run_experiment,
 };
-use corun_record::{Arm, Evidence, Placement, Sample, SmtState, StopReason};
+use corun_record::{Arm, EndReason, Evidence, Placement, Sample, SmtState};
 
 /// Notes what ran; each run takes a second of its own clock.
 #[derive(Default)]
@@ -20,13 +20,13 @@ struct Fake {
 }
 
 impl Executor for Fake {
-    fn run(&mut self, arm: &Arm) -> Result<Outcome, ExecutionError> {
+    fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
         if let Some(trouble) = self.trouble.get(&self.ran.len()) {
             return Err(trouble());
         }
         self.ran.push(arm.id.clone());
         self.pinned.push(arm.cpus.clone());
-        Ok(Outcome {
+        Ok(ArmOutcome {
             makespan: Duration::from_secs(1),
             rates: Default::default(),
             latencies: Default::default(),
@@ -53,7 +53,7 @@ impl Stopping for After {
         self.maximum
     }
 
-    fn look(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
+    fn analyse(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
         assert_eq!(samples.len() as u32, blocks * ARMS.len() as u32);
         self.looks.push(blocks);
         (Some(blocks) == self.enough).then(|| "enough".to_owned())
@@ -79,14 +79,19 @@ fn arms() -> Vec<Arm> {
         .collect()
 }
 
-/// CPUs by which an arm can be told from the others.
+/// CPUs by which an arm can be distinguished from the others.
 fn pins(id: &str) -> Vec<u32> {
     let position = ARMS.iter().position(|arm| *arm == id).unwrap_or(ARMS.len());
     vec![position as u32; position]
 }
 
-fn schedule(seed: u64) -> Schedule {
-    Schedule { seed, warmup: 0, fewest: FEWEST_BLOCKS, max_time: Duration::from_secs(1_000_000) }
+fn schedule(seed: u64) -> BlockSchedule {
+    BlockSchedule {
+        seed,
+        warmup: 0,
+        fewest: FEWEST_BLOCKS,
+        max_time: Duration::from_secs(1_000_000),
+    }
 }
 
 fn until(enough: Option<u32>, maximum: u32) -> After {
@@ -97,8 +102,9 @@ fn until(enough: Option<u32>, maximum: u32) -> After {
 fn every_block_runs_every_arm_once_in_its_own_order() {
     let mut fake = Fake::default();
     let done =
-        conduct(&arms(), &schedule(1), &mut until(None, 40), &mut fake, &mut Unobserved).unwrap();
-    assert_eq!(done.stopped.reason, StopReason::BlocksDone);
+        run_experiment(&arms(), &schedule(1), &mut until(None, 40), &mut fake, &mut Unobserved)
+            .unwrap();
+    assert_eq!(done.ending.reason, EndReason::BlocksDone);
     let mut orders: Vec<Vec<&str>> = Vec::new();
     for block in fake.ran.chunks(ARMS.len()) {
         orders.push(block.iter().map(String::as_str).collect());
@@ -122,9 +128,14 @@ fn every_block_runs_every_arm_once_in_its_own_order() {
 fn the_seed_decides_the_order_and_the_samples_record_it() {
     let order = |seed| {
         let mut fake = Fake::default();
-        let done =
-            conduct(&arms(), &schedule(seed), &mut until(None, 9), &mut fake, &mut Unobserved)
-                .unwrap();
+        let done = run_experiment(
+            &arms(),
+            &schedule(seed),
+            &mut until(None, 9),
+            &mut fake,
+            &mut Unobserved,
+        )
+        .unwrap();
         let recorded: Vec<String> = done.samples.iter().map(|it| it.arm.clone()).collect();
         assert_eq!(recorded, fake.ran);
         for (index, sample) in done.samples.iter().enumerate() {
@@ -140,7 +151,7 @@ fn the_seed_decides_the_order_and_the_samples_record_it() {
 #[test]
 fn every_run_is_given_the_cpus_of_its_own_arm() {
     let mut fake = Fake::default();
-    conduct(&arms(), &schedule(3), &mut until(None, 5), &mut fake, &mut Unobserved).unwrap();
+    run_experiment(&arms(), &schedule(3), &mut until(None, 5), &mut fake, &mut Unobserved).unwrap();
     assert_eq!(fake.ran.len(), 20);
     for (arm, pinned) in fake.ran.iter().zip(&fake.pinned) {
         assert_eq!(*pinned, pins(arm));
@@ -156,9 +167,9 @@ fn warming_up_runs_each_arm_and_counts_nothing() {
         ..with_twin[1].clone()
     });
     let mut fake = Fake::default();
-    let two = Schedule { warmup: 2, ..schedule(1) };
+    let two = BlockSchedule { warmup: 2, ..schedule(1) };
     let mut never = until(None, 0);
-    let done = conduct(&with_twin, &two, &mut never, &mut fake, &mut Unobserved).unwrap();
+    let done = run_experiment(&with_twin, &two, &mut never, &mut fake, &mut Unobserved).unwrap();
     assert_eq!(fake.ran, [ARMS, ARMS].concat());
     assert!(done.samples.is_empty());
 }
@@ -167,27 +178,30 @@ fn warming_up_runs_each_arm_and_counts_nothing() {
 fn it_looks_after_every_block_and_stops_when_told() {
     let mut stopping = until(Some(3), 100);
     let mut fake = Fake::default();
-    let done = conduct(&arms(), &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
+    let done =
+        run_experiment(&arms(), &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
     assert_eq!(stopping.looks, [1, 2, 3]);
-    assert_eq!((done.blocks, done.stopped.reason), (3, StopReason::TargetReached));
-    assert_eq!(done.stopped.sentence, "enough");
+    assert_eq!((done.blocks, done.ending.reason), (3, EndReason::TargetReached));
+    assert_eq!(done.ending.sentence, "enough");
 }
 
 #[test]
 fn no_block_begins_that_would_end_after_the_time_allowed() {
     let mut fake = Fake::default();
-    let eleven_seconds = Schedule { max_time: Duration::from_secs(11), ..schedule(1) };
-    let done = conduct(&arms(), &eleven_seconds, &mut until(None, 100), &mut fake, &mut Unobserved)
-        .unwrap();
-    assert_eq!((done.blocks, done.stopped.reason), (2, StopReason::TimeUp));
+    let eleven_seconds = BlockSchedule { max_time: Duration::from_secs(11), ..schedule(1) };
+    let done =
+        run_experiment(&arms(), &eleven_seconds, &mut until(None, 100), &mut fake, &mut Unobserved)
+            .unwrap();
+    assert_eq!((done.blocks, done.ending.reason), (2, EndReason::TimeUp));
     assert_eq!(fake.ran.len(), 8);
 }
 
 #[test]
 fn two_blocks_are_run_however_long_they_take() {
     let mut fake = Fake::default();
-    let one_second = Schedule { max_time: Duration::from_secs(1), ..schedule(1) };
-    let done = conduct(&arms(), &one_second, &mut until(None, 100), &mut fake, &mut Unobserved);
+    let one_second = BlockSchedule { max_time: Duration::from_secs(1), ..schedule(1) };
+    let done =
+        run_experiment(&arms(), &one_second, &mut until(None, 100), &mut fake, &mut Unobserved);
     assert_eq!(done.unwrap().blocks, 2);
 }
 
@@ -196,19 +210,21 @@ fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
     let mut fake = Fake::default();
     fake.trouble.insert(10, || ExecutionError::Interrupted);
     let done =
-        conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved).unwrap();
-    assert_eq!((done.blocks, done.stopped.reason), (2, StopReason::Interrupted));
+        run_experiment(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
+            .unwrap();
+    assert_eq!((done.blocks, done.ending.reason), (2, EndReason::Interrupted));
     assert_eq!(done.samples.len(), 8);
     assert!(done.failure.is_none());
 }
 
 #[test]
-fn a_failure_keeps_finished_blocks_and_is_told() {
+fn a_failure_keeps_finished_blocks_and_is_reported() {
     let mut fake = Fake::default();
     fake.trouble.insert(5, || ExecutionError::NotFound("gone".into()));
     let done =
-        conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved).unwrap();
-    assert_eq!((done.blocks, done.stopped.reason), (1, StopReason::Failed));
+        run_experiment(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
+            .unwrap();
+    assert_eq!((done.blocks, done.ending.reason), (1, EndReason::Failed));
     assert!(matches!(done.failure, Some(ExecutionError::NotFound(_))));
 }
 
@@ -216,8 +232,9 @@ fn a_failure_keeps_finished_blocks_and_is_told() {
 fn trouble_in_the_first_block_leaves_nothing_to_report() {
     let mut fake = Fake::default();
     fake.trouble.insert(1, || ExecutionError::Interrupted);
-    let error = conduct(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
-        .unwrap_err();
+    let error =
+        run_experiment(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
+            .unwrap_err();
     assert!(matches!(error, ExecutionError::Interrupted));
 }
 
@@ -246,7 +263,8 @@ fn a_cycle_is_on_off_off_on_with_twins_in_the_second_period_of_a_state() {
     let mut fake = Fake::default();
     let arms = switched_arms();
     let mut stopping = Counted(20);
-    let done = conduct(&arms, &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
+    let done =
+        run_experiment(&arms, &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
     let mut firsts = std::collections::BTreeSet::new();
     for cycle in fake.ran.chunks(arms.len()) {
         let periods: Vec<(bool, bool)> =
@@ -266,9 +284,9 @@ fn a_cycle_is_on_off_off_on_with_twins_in_the_second_period_of_a_state() {
 #[test]
 fn what_runs_first_after_a_switch_is_not_counted() {
     let mut fake = Fake::default();
-    let one = Schedule { warmup: 1, ..schedule(1) };
+    let one = BlockSchedule { warmup: 1, ..schedule(1) };
     let arms = switched_arms();
-    let done = conduct(&arms, &one, &mut Counted(1), &mut fake, &mut Unobserved).unwrap();
+    let done = run_experiment(&arms, &one, &mut Counted(1), &mut fake, &mut Unobserved).unwrap();
     // Three changes of state (none, on, off, on) cost a run each: off goes on into off.
     assert_eq!(fake.ran.len(), arms.len() + 3);
     assert_eq!(done.samples.len(), arms.len());
@@ -283,7 +301,7 @@ impl Stopping for Counted {
         self.0
     }
 
-    fn look(&mut self, _: u32, _: &[Sample]) -> Option<String> {
+    fn analyse(&mut self, _: u32, _: &[Sample]) -> Option<String> {
         None
     }
 }

@@ -29,7 +29,7 @@ fn show(layout: &Layout) -> String {
         format!("{} x{} {:?}{idle}", arm.id, arm.workers, arm.cpus)
     });
     let impossible =
-        layout.impossible.iter().map(|no| format!("no {}: {}", no.placement, no.reason));
+        layout.not_possible.iter().map(|no| format!("no {}: {}", no.placement, no.reason));
     arms.chain(impossible).collect::<Vec<_>>().join("\n")
 }
 

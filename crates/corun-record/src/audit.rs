@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::observation::Observation;
-use crate::run::{Caveat, MachineSummary};
+use crate::run::{Caveat, Ending, MachineSummary};
+use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun audit --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,33 +21,33 @@ pub struct Audit {
     pub started: String,
     /// How long it took, in seconds.
     pub elapsed_s: f64,
-    /// The time that it was given, in seconds.
-    pub budget_s: f64,
+    /// The time allowed, in seconds.
+    pub max_time_s: f64,
     /// The seed of the order of properties in each round.
     pub seed: u64,
     /// Finished rounds: every property once, in a fresh random order.
     pub rounds: u32,
-    /// Whether the user ended it before its time.
-    pub interrupted: bool,
+    /// Why it ended.
+    pub ending: Ending,
     /// The machine.
     pub machine: MachineSummary,
-    /// The logical CPUs that free loads were held on, where that was asked for.
-    pub held_on: Option<Vec<u32>>,
-    /// How the work of others was told.
-    pub witness: Witness,
+    /// The logical CPUs that free loads were pinned to, where that was asked for.
+    pub pinned_to: Option<Vec<u32>>,
+    /// The source of the times of other tasks.
+    pub evidence_source: EvidenceSource,
     /// The properties.
     pub rows: Vec<AuditRow>,
     /// What limits trust, a sentence each.
     pub caveats: Vec<Caveat>,
 }
 
-/// How the work of others was told while loads ran.
+/// The source of the times of other tasks while loads ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Witness {
-    /// By every context switch of every CPU.
+pub enum EvidenceSource {
+    /// Every context switch of every CPU.
     ContextSwitches,
-    /// By the accounts of CPU time in `/proc`.
+    /// The CPU times in `/proc`.
     Accounts,
 }
 
@@ -93,8 +94,8 @@ pub struct AuditReading {
     pub of: String,
     /// The figure.
     pub value: f64,
-    /// How much of a departure from the bound others' work could account for, in the same unit.
-    pub explained: f64,
+    /// How much of a departure from the bound can be attributed to other tasks, in the same unit.
+    pub attributed: f64,
 }
 
 /// The answers that an audit can give.
@@ -154,5 +155,15 @@ impl AuditVerdict {
 
 impl Document for Audit {
     const FORMAT: &str = "corun-audit";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        interrupted_to_ending(json);
+        rename(json, "budget_s", "max_time_s");
+        rename(json, "held_on", "pinned_to");
+        rename(json, "witness", "evidence_source");
+        each(json, "rows", |row| {
+            each(row, "readings", |reading| rename(reading, "explained", "attributed"));
+        });
+    }
 }

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
-use crate::run::Run;
+use crate::run::{Ending, Run};
+use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun bench --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,17 +22,17 @@ pub struct Bench {
     pub started: String,
     /// How long all runs took, in seconds.
     pub elapsed_s: f64,
-    /// Whether the user or the system ended it before the last run.
-    pub interrupted: bool,
+    /// Why it ended.
+    pub ending: Ending,
     /// The runs, in the order run; each is what `corun measure --json` writes.
     pub runs: Vec<Run>,
     /// The workloads that gave no run.
-    pub missing: Vec<Missing>,
+    pub not_possible: Vec<WorkloadNotPossible>,
 }
 
 /// A workload that gave no run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Missing {
+pub struct WorkloadNotPossible {
     /// The workload's name.
     pub workload: String,
     /// Its parameters.
@@ -44,5 +45,11 @@ pub struct Missing {
 
 impl Document for Bench {
     const FORMAT: &str = "corun-bench";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        interrupted_to_ending(json);
+        rename(json, "missing", "not_possible");
+        each(json, "runs", Run::upgrade);
+    }
 }

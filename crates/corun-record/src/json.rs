@@ -20,12 +20,15 @@ pub trait Document: Serialize + DeserializeOwned + JsonSchema {
         json_text(self)
     }
 
+    /// Renames what an older version called otherwise; `json` is of a version below [`Self::VERSION`].
+    fn upgrade(_json: &mut serde_json::Value) {}
+
     /// Reads a document of any version up to [`Self::VERSION`].
     ///
     /// # Errors
     /// If the text is no JSON, of another format, of a newer version, or lacks a field.
     fn from_json(text: &str) -> Result<Self, ReadError> {
-        read(text, Self::FORMAT, Self::VERSION)
+        read(text)
     }
 
     /// The JSON Schema of such documents, as pretty-printed JSON ended by a newline.
@@ -108,26 +111,28 @@ pub fn json_text(value: &impl Serialize) -> String {
     text
 }
 
-/// Reads what carries this format and a version up to `newest`.
-fn read<T: DeserializeOwned>(
-    text: &str,
-    format: &'static str,
-    newest: u32,
-) -> Result<T, ReadError> {
+/// Reads a document of this format and of a version up to the newest.
+fn read<T: Document>(text: &str) -> Result<T, ReadError> {
     #[derive(Deserialize)]
     struct Head {
         format: String,
         version: u32,
     }
-    let wrong = |error| ReadError::Form { expected: format, error };
-    let head: Head = serde_json::from_str(text).map_err(wrong)?;
-    if head.format != format {
-        return Err(ReadError::Format { expected: format, found: head.format });
+    let invalid = |error| ReadError::Form { expected: T::FORMAT, error };
+    let head: Head = serde_json::from_str(text).map_err(invalid)?;
+    if head.format != T::FORMAT {
+        return Err(ReadError::Format { expected: T::FORMAT, found: head.format });
     }
-    if !(1..=newest).contains(&head.version) {
-        return Err(ReadError::Version { newest, found: head.version });
+    if !(1..=T::VERSION).contains(&head.version) {
+        return Err(ReadError::Version { newest: T::VERSION, found: head.version });
     }
-    serde_json::from_str(text).map_err(wrong)
+    if head.version == T::VERSION {
+        return serde_json::from_str(text).map_err(invalid);
+    }
+    let mut json: serde_json::Value = serde_json::from_str(text).map_err(invalid)?;
+    T::upgrade(&mut json);
+    json["version"] = T::VERSION.into();
+    serde_json::from_value(json).map_err(invalid)
 }
 
 #[cfg(test)]

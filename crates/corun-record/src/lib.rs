@@ -20,25 +20,27 @@ mod sample;
 mod schedule;
 mod smt_state;
 mod study;
+mod upgrade;
 
 pub use actionable::{Actionable, Exit};
-pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, Witness};
-pub use bench::{Bench, Missing};
+pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
+pub use bench::{Bench, WorkloadNotPossible};
 pub use json::{Document, ReadError, json_text};
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
-pub use placement::{Arm, Impossible, Placement, UnknownPlacement, Variant};
+pub use placement::{Arm, Placement, PlacementNotPossible, UnknownPlacement, Variant};
 pub use placements::{
     PlacedWorker, PlacementComparison, Placements, RefusedComparison, SimulatedPlacement,
     VariedResource,
 };
 pub use plain::{excerpt, on_lines, on_one_line, shortened, shown, steers};
 pub use prediction::{
-    Before, ClockSource, FoundField, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
-    Prediction, SimulationCost, StackShare, TracedPart,
+    CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
+    Prediction, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
 pub use run::{
-    Answer, Caveat, Design, Look, MachineSummary, Mode, Run, StopReason, Stopped, Verdict, Workload,
+    Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,
+    Workload,
 };
 pub use sample::{
     ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,

@@ -29,7 +29,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// One line that tells a reader what the placement does.
+    /// A summary of the placement in one line.
     pub fn summary(self) -> &'static str {
         match self {
             Self::Single => "one worker, alone on the machine",
@@ -162,7 +162,7 @@ pub struct Variant {
 
 /// A placement that this machine or this request does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Impossible {
+pub struct PlacementNotPossible {
     /// The placement.
     pub placement: Placement,
     /// The core type it was wanted for, on a machine that has several.

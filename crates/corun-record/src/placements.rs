@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
+use crate::run::Caveat;
+use crate::upgrade::{each, rename, warning_to_caveats};
 
 /// What `corun simulate --placement --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +23,6 @@ pub struct Placements {
     /// What the workers' data lie in: `small` pages of 4 KiB, or `huge` ones of 2 MiB.
     #[serde(default = "small")]
     pub pages: String,
-    /// What must be said of the model.
-    pub warning: Option<String>,
     /// The name of each worker, by number.
     pub workers: Vec<String>,
     /// The placements, in the order asked for.
@@ -32,9 +32,8 @@ pub struct Placements {
     /// Comparisons whose figure cannot be and is therefore not among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedComparison>,
-    /// What must be said of all figures, a sentence each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub caveats: Vec<String>,
+    /// What limits trust in all figures, a sentence each.
+    pub caveats: Vec<Caveat>,
     /// What the SMT yield would be if siblings shared each resource otherwise, if that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<VariedResource>,
@@ -89,7 +88,7 @@ pub struct RefusedComparison {
 }
 
 /// A placement against another one, over all phases. Each phase counts the same window, begun at other offsets: the
-/// least and the most say how much hangs on which parts meet, and nothing of other parts of the program.
+/// range from low to high says how much depends on which parts meet, and nothing of other parts of the program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacementComparison {
     /// What the ratio is called.
@@ -100,10 +99,10 @@ pub struct PlacementComparison {
     pub reference: String,
     /// The mean.
     pub mean: f64,
-    /// The phase with the least.
-    pub least: f64,
-    /// The phase with the most.
-    pub most: f64,
+    /// The smallest of all phases.
+    pub low: f64,
+    /// The largest of all phases.
+    pub high: f64,
 }
 
 /// A resource of the core that siblings share otherwise.
@@ -121,5 +120,13 @@ pub struct VariedResource {
 
 impl Document for Placements {
     const FORMAT: &str = "corun-placements";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        warning_to_caveats(json);
+        each(json, "comparisons", |comparison| {
+            rename(comparison, "least", "low");
+            rename(comparison, "most", "high");
+        });
+    }
 }

@@ -1,4 +1,4 @@
-//! Text that somebody else wrote, where it is shown: nothing in it may steer a terminal, forge a line of
+//! Foreign text where it is shown: nothing in it may steer a terminal, forge a line of
 //! corun's own, or fill the screen.
 //!
 //! Whatever is written passes [`on_one_line`] or [`on_lines`]; JSON keeps the same characters as its own

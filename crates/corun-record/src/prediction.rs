@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
 use crate::run::{Caveat, MachineSummary};
+use crate::upgrade::{each, rename, within};
 
 /// What `corun predict --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,21 +56,21 @@ pub struct PredictedCore {
     pub ghz: f64,
     /// Where that clock is from.
     pub clock: ClockSource,
-    /// Fields of the model in whose place stands what was found on this machine while the program was measured.
+    /// Fields of the model that were replaced by values measured on this machine beside the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memory: Vec<FoundField>,
+    pub memory: Vec<CalibratedField>,
 }
 
-/// A field of a model, as it was found on a machine.
+/// A field of a model with the value that was measured on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FoundField {
+pub struct CalibratedField {
     /// The field, as `corun models show` names it.
     pub field: String,
     /// Its value.
     pub value: f64,
 }
 
-impl FoundField {
+impl CalibratedField {
     /// Name and value as `--set` takes them.
     pub fn setting(&self) -> (String, String) {
         (self.field.clone(), self.value.to_string())
@@ -101,17 +102,17 @@ pub struct TracedPart {
     pub simulated: u64,
     /// What the program did before what counts, if it counts from a system call on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Before>,
+    pub skipped: Option<SkippedPart>,
     /// What simulating took.
     pub cost: SimulationCost,
     /// The windows that they lie in; one for a run that was simulated whole.
     pub windows: Vec<PredictedWindow>,
 }
 
-/// What a program does before it counts.
+/// What a program does before the part that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Before {
-    /// The system call behind whose first one it counts: a name, or a number that has none.
+pub struct SkippedPart {
+    /// The system call after whose first return it counts: a name, or a number that has none.
     pub call: String,
     /// Instructions of all threads together before it.
     pub instructions: u64,
@@ -122,13 +123,13 @@ pub struct Before {
 pub struct SimulationCost {
     /// Simulated instructions, those that warm up included.
     pub instructions: u64,
-    /// Processor time of all threads, in seconds; reading the trace is in it.
-    pub processor_s: f64,
-    /// The most memory that the process had so far, in bytes.
-    pub peak_bytes: u64,
+    /// CPU time of all threads, in seconds, that of reading the trace included.
+    pub cpu_s: f64,
+    /// The peak RSS of the process so far, in bytes.
+    pub peak_rss_bytes: u64,
 }
 
-/// A simulated stretch of a run.
+/// A simulated interval of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedWindow {
     /// Instructions of the thread before it.
@@ -137,9 +138,9 @@ pub struct PredictedWindow {
     pub instructions: u64,
     /// Its predicted cycles.
     pub cycles: u64,
-    /// Instructions of the run, all threads together, that it stands for, if it was chosen for that; windows that are
-    /// spread evenly stand for as many each.
-    #[serde(default, alias = "stands_for", skip_serializing_if = "Option::is_none")]
+    /// Its weight as a simulation point: the instructions of the run, all threads together, that it represents. Absent
+    /// for windows that are spread evenly, which have equal weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u64>,
 }
 
@@ -158,10 +159,10 @@ pub struct MeasuredRuns {
     /// The logical CPU that they were pinned to.
     pub cpu: u32,
     /// Runs before the first that counts.
-    pub warm_up: u32,
-    /// How time in the program's own code was told from time in the kernel, as one sentence.
+    pub warmup: u32,
+    /// How user time was separated from kernel time, as one sentence.
     pub method: String,
-    /// Runs that were tried behind it; those that had the core to themselves, or most nearly, count.
+    /// Runs that were tried after it; those that had the core to themselves, or most nearly, count.
     pub tried: u32,
     /// The runs that count.
     pub runs: Vec<MeasuredRun>,
@@ -180,26 +181,25 @@ pub struct MeasuredRun {
     pub ghz: f64,
     /// How often the clock was probed.
     pub probes: u32,
-    /// The share of probes, from 0 to 1, in which somebody else took slots of the core, such as a sibling that a virtual
-    /// machine hides; absent where it cannot be told.
-    #[serde(alias = "crowded")]
+    /// The share of probes, from 0 to 1, in which another thread contended for the core, such as a sibling that a virtual
+    /// machine hides; absent where it cannot be known.
     pub contention_share: Option<f64>,
-    /// Time that the hypervisor took from the CPU, in seconds; absent where it does not tell.
+    /// Time that the hypervisor took from the CPU, in seconds; absent where it does not report it.
     pub steal_s: Option<f64>,
 }
 
 impl MeasuredRuns {
     /// The kernel's share of a thread's time beyond which nothing is predicted of it.
-    pub const MOST_KERNEL: f64 = 0.10;
+    pub const MAX_KERNEL_SHARE: f64 = 0.10;
 }
 
 impl MeasuredRun {
-    /// The share of probes with contention up to which a run is said to have had the core to itself.
-    pub const MOST_CONTENTION: f64 = 0.05;
+    /// The contention share up to which a run is said to have had the core to itself.
+    pub const MAX_CONTENTION_SHARE: f64 = 0.05;
 
-    /// Whether nobody else took slots of the core, as far as can be told.
-    pub fn had_its_core(&self) -> bool {
-        self.contention_share.is_none_or(|share| share <= Self::MOST_CONTENTION)
+    /// Whether no other thread contended for the core, as far as is known.
+    pub fn had_core_to_itself(&self) -> bool {
+        self.contention_share.is_none_or(|share| share <= Self::MAX_CONTENTION_SHARE)
     }
 
     /// Cycles in the program's own code.
@@ -224,5 +224,20 @@ impl Prediction {
 
 impl Document for Prediction {
     const FORMAT: &str = "corun-prediction";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        within(json, "traced", |traced| {
+            rename(traced, "before", "skipped");
+            each(traced, "windows", |window| rename(window, "stands_for", "weight"));
+            within(traced, "cost", |cost| {
+                rename(cost, "processor_s", "cpu_s");
+                rename(cost, "peak_bytes", "peak_rss_bytes");
+            });
+        });
+        within(json, "measured", |measured| {
+            rename(measured, "warm_up", "warmup");
+            each(measured, "runs", |run| rename(run, "crowded", "contention_share"));
+        });
+    }
 }

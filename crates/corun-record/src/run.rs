@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::observation::{Estimate, Observation};
-use crate::placement::{Arm, Impossible};
+use crate::placement::{Arm, PlacementNotPossible};
 use crate::sample::Sample;
+use crate::upgrade::{rename, within};
 
 /// One experiment: what was run where and how, what was seen, and what follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +28,7 @@ pub struct Run {
     /// How long the experiment took, in seconds.
     pub elapsed_s: f64,
     /// Why it ended.
-    pub stopped: Stopped,
+    pub ending: Ending,
     /// What was run.
     pub workload: Workload,
     /// What it was run on.
@@ -37,7 +38,7 @@ pub struct Run {
     /// The arms, in table order.
     pub arms: Vec<Arm>,
     /// Placements that were not possible, with reasons.
-    pub impossible: Vec<Impossible>,
+    pub not_possible: Vec<PlacementNotPossible>,
     /// What follows from the samples.
     pub observations: Vec<Observation>,
     /// The verdicts, the headline first.
@@ -50,7 +51,41 @@ pub struct Run {
 
 impl Document for Run {
     const FORMAT: &str = "corun-run";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        rename(json, "stopped", "ending");
+        rename(json, "impossible", "not_possible");
+        within(json, "design", |design| rename(design, "looks", "interim_analyses"));
+    }
+}
+
+impl Ending {
+    /// The end of what did all that was planned.
+    pub fn completed() -> Self {
+        Self { reason: EndReason::Completed, sentence: "completed".to_owned() }
+    }
+
+    /// The end by the user or the system.
+    pub fn interrupted() -> Self {
+        Self { reason: EndReason::Interrupted, sentence: "interrupted".to_owned() }
+    }
+
+    /// The end because the time allowed was used up.
+    pub fn time_up(max_time: std::time::Duration) -> Self {
+        let sentence = format!("the time allowed ({max_time:?}) was used up");
+        Self { reason: EndReason::TimeUp, sentence }
+    }
+
+    /// The end of what could be interrupted and did all that was planned otherwise.
+    pub fn of(is_interrupted: bool) -> Self {
+        if is_interrupted { Self::interrupted() } else { Self::completed() }
+    }
+
+    /// Whether the user or the system ended it.
+    pub fn is_interrupted(&self) -> bool {
+        self.reason == EndReason::Interrupted
+    }
 }
 
 impl Run {
@@ -66,25 +101,27 @@ impl Run {
 
     /// Whether the experiment was cut short by the user, the system or a failure.
     pub fn is_partial(&self) -> bool {
-        matches!(self.stopped.reason, StopReason::Interrupted | StopReason::Failed)
+        matches!(self.ending.reason, EndReason::Interrupted | EndReason::Failed)
     }
 }
 
 /// Why an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stopped {
+pub struct Ending {
     /// The kind of reason.
-    pub reason: StopReason,
+    pub reason: EndReason,
     /// The reason as one sentence.
     pub sentence: String,
 }
 
-/// The kinds of reason to stop.
+/// The kinds of reason to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The interval was as narrow as asked at a planned look.
+pub enum EndReason {
+    /// The interval was as narrow as asked at an interim analysis.
     TargetReached,
+    /// All that was planned was done.
+    Completed,
     /// The planned number of blocks was done.
     BlocksDone,
     /// The time allowed was used up.
@@ -166,18 +203,18 @@ pub struct Design {
     pub target: f64,
     /// The practical bound, as a fraction.
     pub practical: f64,
-    /// The planned looks.
-    pub looks: Vec<Look>,
+    /// The planned interim analyses.
+    pub interim_analyses: Vec<PlannedAnalysis>,
     /// The time allowed, in seconds.
     pub max_time_s: f64,
 }
 
-/// A planned look at the data.
+/// A planned interim analysis of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Look {
+pub struct PlannedAnalysis {
     /// After this many blocks.
     pub blocks: u32,
-    /// The confidence level used at this look, adjusted for there being several.
+    /// The confidence level used at this analysis, adjusted for there being several.
     pub level: f64,
 }
 

@@ -88,9 +88,9 @@ pub struct Evidence {
     pub steal_s: Option<f64>,
     /// Moves of the workers between CPUs.
     pub migrations: Option<u64>,
-    /// Context switches that a worker asked for (it waited).
+    /// Voluntary context switches of a worker (it waited).
     pub voluntary_switches: u64,
-    /// Context switches that a worker did not ask for (it was pushed aside).
+    /// Involuntary context switches of a worker (it was preempted).
     pub involuntary_switches: u64,
     /// Time in which some task waited for a CPU, machine-wide, in seconds.
     pub cpu_pressure_s: Option<f64>,
@@ -138,7 +138,7 @@ pub struct Displaced {
     /// The CPUs outside its place that it was allowed to use or seen on. Empty where it set its own
     /// affinity within the CPUs of the arm.
     pub outside: Vec<u32>,
-    /// Whether it moved between CPUs and nothing tells which ones.
+    /// Whether it migrated between CPUs that are unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moved: bool,
 }
@@ -168,7 +168,7 @@ pub enum Pinning {
     Free,
     /// Each worker on a logical CPU of its own arm's list, verified.
     Pinned,
-    /// Workers held on the arm's set of logical CPUs, not one by one.
+    /// Workers pinned to the arm's set of logical CPUs, not one by one.
     SetPinned,
     /// A worker's affinity was changed during the run, by the program or from outside.
     SetByProgram,

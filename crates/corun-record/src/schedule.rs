@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
+use crate::upgrade::{each, rename, within};
 
 /// What `corun schedule --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +101,7 @@ pub struct ScheduledRun {
 pub struct ScheduledMigrations {
     /// On a sibling.
     pub same_core: u64,
-    /// On another core behind the same last-level cache.
+    /// On another core of the same last-level cache.
     pub same_cache: u64,
     /// Beyond it.
     pub elsewhere: u64,
@@ -122,7 +123,7 @@ pub struct ScheduledTimes {
     /// 999 of 1000 were no longer.
     pub p999_s: f64,
     /// The longest.
-    pub longest_s: f64,
+    pub max_s: f64,
 }
 
 /// A logical CPU's time, in seconds.
@@ -158,5 +159,13 @@ impl ScheduledMigrations {
 
 impl Document for Schedule {
     const FORMAT: &str = "corun-schedule";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        each(json, "runs", |run| {
+            for times in ["wake_up", "latency"] {
+                within(run, times, |times| rename(times, "longest_s", "max_s"));
+            }
+        });
+    }
 }

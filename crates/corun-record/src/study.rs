@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::observation::{Estimate, Metric};
-use crate::run::{MachineSummary, Run};
+use crate::run::{Ending, MachineSummary, Run};
+use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun study run --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,10 +30,10 @@ pub struct StudyResult {
     pub started: String,
     /// How long all experiments took, in seconds.
     pub elapsed_s: f64,
-    /// The time that they were given, in seconds.
-    pub budget_s: f64,
-    /// Whether the user or the system ended it before the last experiment.
-    pub interrupted: bool,
+    /// The time allowed, in seconds.
+    pub max_time_s: f64,
+    /// Why it ended.
+    pub ending: Ending,
     /// The machine it was rerun on; absent where nothing could be rerun.
     pub machine: Option<MachineSummary>,
     /// Every figure of the study, in its order.
@@ -111,7 +112,7 @@ pub struct Published {
     pub high: f64,
     /// Whether corun computed it from other published figures.
     pub computed: bool,
-    /// Digits behind the decimal point, as published; absent where it was computed.
+    /// Digits after the decimal point, as published; absent where it was computed.
     #[serde(default)]
     pub decimals: Option<u32>,
     /// The time of each worker, in seconds, where that was published; `value` is the largest.
@@ -137,8 +138,8 @@ pub struct StudyFinding {
     pub claim: String,
     /// What corun computes from the published figures, a line each.
     pub computed: Vec<String>,
-    /// What it really is.
-    pub really: String,
+    /// What the figures show instead.
+    pub correction: String,
 }
 
 /// What is wrong with a conclusion.
@@ -155,7 +156,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Every kind, in the order in which they are told.
+    /// Every kind, in the order of reports.
     pub const ALL: [Self; 2] = [Self::Unsupported, Self::Misnamed];
 
     /// The heading above conclusions of this kind.
@@ -169,5 +170,12 @@ impl FindingKind {
 
 impl Document for StudyResult {
     const FORMAT: &str = "corun-study-result";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+
+    fn upgrade(json: &mut serde_json::Value) {
+        interrupted_to_ending(json);
+        rename(json, "budget_s", "max_time_s");
+        each(json, "findings", |finding| rename(finding, "really", "correction"));
+        each(json, "runs", Run::upgrade);
+    }
 }

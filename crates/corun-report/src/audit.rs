@@ -1,6 +1,6 @@
 //! An audit for the terminal and as CSV: property, expected, observed, figure, verdict.
 
-use corun_record::{Audit, AuditRow, AuditVerdict, Metric, Observation, Witness};
+use corun_record::{Audit, AuditRow, AuditVerdict, EvidenceSource, Metric, Observation};
 
 use crate::figures::seconds;
 use crate::prose::{machine, plural};
@@ -15,12 +15,12 @@ pub fn audit_to_terminal(audit: &Audit, columns: u16) -> String {
     let kernel = audit.machine.kernel.as_deref().unwrap_or("of unknown release");
     let mut text = wrap(&format!("The scheduler of Linux {kernel}"), "", columns);
     text += &wrap(&machine(&audit.machine), "", columns);
-    if let Some(held_on) = &audit.held_on {
-        let cpus: Vec<String> = held_on.iter().map(u32::to_string).collect();
-        text += &wrap(&format!("Free loads held on CPUs {}", cpus.join(",")), "", columns);
+    if let Some(pinned_to) = &audit.pinned_to {
+        let cpus: Vec<String> = pinned_to.iter().map(u32::to_string).collect();
+        text += &wrap(&format!("Free loads pinned to CPUs {}", cpus.join(",")), "", columns);
     }
     text.push('\n');
-    if audit.interrupted {
+    if audit.ending.is_interrupted() {
         text += "PARTIAL RESULT: the audit was cut short.\n\n";
     }
     text += &format!("{}\n", grid(&properties(audit), columns));
@@ -29,9 +29,9 @@ pub fn audit_to_terminal(audit: &Audit, columns: u16) -> String {
         text += &format!("\n{}\n", grid(&shares, columns));
     }
     let is_possible = |row: &&AuditRow| row.verdict != AuditVerdict::NotPossible;
-    let (possible, impossible): (Vec<_>, Vec<_>) = audit.rows.iter().partition(is_possible);
+    let (possible, not_possible): (Vec<_>, Vec<_>) = audit.rows.iter().partition(is_possible);
     section(&mut text, "Not settled", reasons(&possible), columns);
-    section(&mut text, "Not possible here", reasons(&impossible), columns);
+    section(&mut text, "Not possible here", reasons(&not_possible), columns);
     let caveats = audit.caveats.iter().map(|caveat| caveat.sentence.clone()).collect();
     section(&mut text, "What limits trust", caveats, columns);
     text.push('\n');
@@ -95,7 +95,7 @@ fn share(value: f64) -> String {
 /// What each of N tasks got of a CPU, and the one that got least: a row for each N.
 fn shares(audit: &Audit) -> Table {
     let mut rows: Vec<Vec<String>> = Vec::new();
-    let cpus = audit.held_on.as_ref().map_or(audit.machine.allowed_cpus as usize, Vec::len);
+    let cpus = audit.pinned_to.as_ref().map_or(audit.machine.allowed_cpus as usize, Vec::len);
     for row in &audit.rows {
         // The figure that is judged is of the worst number of tasks; those of each number follow.
         for seen in row.observations.iter().filter(|it| it.metric == Metric::LeastShare).skip(1) {
@@ -121,12 +121,15 @@ fn shares(audit: &Audit) -> Table {
 
 /// How the audit went, one line.
 fn course(audit: &Audit) -> String {
-    let witness = match audit.witness {
-        Witness::ContextSwitches => "others' work told by every context switch",
-        Witness::Accounts => "others' work told by the accounts of CPU time",
+    let evidence_source = match audit.evidence_source {
+        EvidenceSource::ContextSwitches => "other tasks accounted for by context switches",
+        EvidenceSource::Accounts => "other tasks accounted for by CPU times",
     };
     let (elapsed, seed) = (seconds(audit.elapsed_s), audit.seed);
-    format!("{} in {elapsed}, seed {seed}; {witness}.", plural(audit.rounds as usize, "round"))
+    format!(
+        "{} in {elapsed}, seed {seed}; {evidence_source}.",
+        plural(audit.rounds as usize, "round")
+    )
 }
 
 const HEADER: [&str; 14] = [

@@ -20,9 +20,10 @@ mod simulation;
 mod study;
 mod tables;
 mod terminal;
+mod top_down;
 
 pub use audit::{audit_to_csv, audit_to_terminal};
-pub use bench::{Pyramid, bench_to_terminal, describe, list, pyramid};
+pub use bench::{HierarchySweep, bench_to_terminal, describe, list, memory_hierarchy};
 pub use calibration::MeasuredCore;
 pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};

@@ -23,9 +23,10 @@ pub fn to_markdown(run: &Run) -> String {
             text.push_str("\n\n");
         }
     }
-    for (title, lines) in
-        [("Not possible here", prose::impossible(run)), ("What limits trust", prose::caveats(run))]
-    {
+    for (title, lines) in [
+        ("Not possible here", prose::not_possible(run)),
+        ("What limits trust", prose::caveats(run)),
+    ] {
         if !lines.is_empty() {
             text.push_str(&format!("## {title}\n\n"));
             lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));

@@ -62,9 +62,9 @@ pub(crate) fn answers(run: &Run) -> Vec<String> {
 }
 
 /// What could not be measured, equal reasons joined.
-pub(crate) fn impossible(run: &Run) -> Vec<String> {
+pub(crate) fn not_possible(run: &Run) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for refused in &run.impossible {
+    for refused in &run.not_possible {
         let placement = match &refused.core_type {
             Some(core_type) => format!("{} ({core_type})", refused.placement),
             None => refused.placement.to_string(),
@@ -99,6 +99,6 @@ pub(crate) fn course(run: &Run) -> String {
         "{blocks} of {arms} runs ({aa} of them A/A) in {}, seed {}; {}.",
         seconds(run.elapsed_s),
         run.design.seed,
-        run.stopped.sentence
+        run.ending.sentence
     )
 }

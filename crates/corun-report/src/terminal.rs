@@ -25,7 +25,7 @@ pub fn to_terminal(run: &Run, columns: u16) -> String {
     for answer in prose::answers(run) {
         text.push_str(&wrap(&answer, "", columns));
     }
-    section(&mut text, "Not possible here", prose::impossible(run), columns);
+    section(&mut text, "Not possible here", prose::not_possible(run), columns);
     section(&mut text, "What limits trust", prose::caveats(run), columns);
     text.push('\n');
     text.push_str(&wrap(&prose::course(run), "", columns));

@@ -124,7 +124,7 @@ impl Outcome {
             p95_s: seconds(it.p95),
             p99_s: seconds(it.p99),
             p999_s: seconds(it.p999),
-            longest_s: seconds(it.longest),
+            max_s: seconds(it.longest),
         };
         let cpus = of.topology.cpus.iter().zip(&self.cpus).map(|(cpu, used)| ScheduledCpu {
             cpu: cpu.number,

@@ -258,7 +258,7 @@ impl Load {
             || self.programs.iter().zip(&started).filter_map(|(it, &is)| is.then_some(it));
         let wrong = |program: &Program, why: &str| {
             let why = format!(
-                "program \"{}\" {why}: expected a time after which the run ends (--until)",
+                "program \"{}\" {why}: expected a time after which the run ends (--max-time)",
                 program.name
             );
             Err(ScheduleError::Load { load: self.name.clone(), why })
@@ -467,7 +467,7 @@ mod tests {
         let queue = load.queue(QueueSpec::default());
         load.programs[worker].steps = vec![Step::Receive(queue)];
         let error = load.check_end().unwrap_err().to_string();
-        assert!(error.contains("\"worker\" waits") && error.contains("--until"), "{error}");
+        assert!(error.contains("\"worker\" waits") && error.contains("--max-time"), "{error}");
         load.programs[daemon].steps.insert(1, Step::Send(queue));
         assert!(load.check_end().is_ok());
         load.programs[daemon].is_daemon = false;

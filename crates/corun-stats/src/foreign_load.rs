@@ -15,7 +15,7 @@ const SEEN: f64 = 0.05;
 /// The fewest batches that an interval is made from.
 const FEWEST_BATCHES: usize = 3;
 /// Neighbouring blocks are alike if their correlation is so many of its standard errors above zero;
-/// by chance that is about once in a hundred experiments.
+/// at a false-positive rate of about once in a hundred experiments.
 const ALIKE: f64 = 2.33;
 /// The fewest blocks for which that can be told.
 const ALIKE_FROM_BLOCKS: usize = 10;

@@ -1,19 +1,19 @@
-//! What the numbers of the blocks allow one to say: intervals, looks, verdicts, warnings.
+//! What the numbers of the blocks allow one to say: intervals, analyses, verdicts, warnings.
 //!
 //! Everything here is pure and works on natural logarithms of ratios, one value a block: the log
 //! turns "half as fast" and "twice as fast" into the same distance, and differences within a block
 //! cancel what the machine did to all of its runs. [`Estimate::ratio`] leads back from logs.
 //!
 //! ```
-//! use corun_stats::{Bounds, Plan, Verdict, judge, noise_floor, paired};
+//! use corun_stats::{Bounds, AnalysisPlan, Verdict, judge, noise_floor, paired};
 //!
-//! let plan = Plan::planned(10, 60);
-//! let look = plan.at(10).expect("the first look comes after 10 blocks");
+//! let plan = AnalysisPlan::planned(10, 60);
+//! let analysis = plan.at(10).expect("the first analysis comes after 10 blocks");
 //! // ln X(full) - ln X(spread) and ln X(spread) - ln X(its twin), a value a block.
 //! let full = [0.21, 0.19, 0.20, 0.22, 0.18, 0.20, 0.21, 0.19, 0.20, 0.20];
 //! let twin = [0.01, -0.01, 0.00, 0.01, -0.01, 0.00, 0.01, 0.00, -0.01, 0.00];
 //!
-//! let estimate = paired(&full, look.level).expect("ten finite values");
+//! let estimate = paired(&full, analysis.level).expect("ten finite values");
 //! assert!(estimate.half_width() <= 0.01, "narrow enough: stop here");
 //! let bounds = Bounds { practical: 1.02_f64.ln(), noise_floor: noise_floor(&twin).unwrap() };
 //! assert_eq!(judge(&estimate, bounds), Verdict::Helps);
@@ -24,7 +24,7 @@
 mod bootstrap;
 mod estimate;
 mod foreign_load;
-mod looks;
+mod interim_analyses;
 mod percent;
 mod seed;
 mod sizing;
@@ -34,7 +34,7 @@ mod verdict;
 pub use bootstrap::{BOOTSTRAP_FROM_BLOCKS, bootstrap_t};
 pub use estimate::{Estimate, Interval, paired, student_t};
 pub use foreign_load::{ForeignLoad, WAITED, steady};
-pub use looks::{Look, Plan};
+pub use interim_analyses::{AnalysisPlan, InterimAnalysis};
 pub use percent::percent;
 pub use seed::fresh_seed;
 pub use sizing::blocks_needed;

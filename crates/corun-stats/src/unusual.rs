@@ -10,7 +10,7 @@ use statrs::statistics::{Data, OrderStatistics, RankTieBreaker, Statistics};
 const OUTLIER_SCORE: f64 = 3.5;
 /// The fewest values for which the t approximation to the rank correlation is fair.
 const DRIFT_FROM_VALUES: usize = 8;
-/// A drift this improbable by chance is worth a remark.
+/// A drift this improbable under independence is reported.
 const DRIFT_PROBABILITY: f64 = 0.01;
 
 /// The median; `None` without values or if one is not finite.
@@ -48,7 +48,7 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
 pub struct Drift {
     /// Spearman's rank correlation of value and order: 1 ever rising, -1 ever falling.
     pub rank_correlation: f64,
-    /// The probability of so much correlation, either way, by chance.
+    /// The probability of so much correlation, in either direction, under independence.
     pub probability: f64,
 }
 

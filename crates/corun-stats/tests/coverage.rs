@@ -7,8 +7,8 @@
 mod simulation;
 
 use corun_stats::{
-    Bounds, Estimate, ForeignLoad, Look, Plan, Verdict, bootstrap_t, judge, noise_floor, paired,
-    steady,
+    AnalysisPlan, Bounds, Estimate, ForeignLoad, InterimAnalysis, Verdict, bootstrap_t, judge,
+    noise_floor, paired, steady,
 };
 use simulation::planned::Variances;
 use simulation::tally::{check, seed, share};
@@ -23,7 +23,7 @@ const MANY_REPLICATIONS: u64 = 200_000;
 /// A true ratio of about 1.25.
 const EFFECT: f64 = 0.223;
 const BLOCKS: [u32; 6] = [5, 6, 8, 10, 20, 50];
-/// In deviations of one block's log ratio: from "ends at the last look" to "at the first".
+/// In deviations of one block's log ratio: from "ends at the last analysis" to "at the first".
 const TARGETS: [f64; 5] = [0.2, 0.35, 0.48, 0.7, 3.0];
 const DRIFTS: [Drift; 3] = [Drift::Still, Drift::Linear, Drift::RandomWalk];
 const ODD_NOISES: [Noise; 4] =
@@ -47,50 +47,50 @@ fn heavy_tails_and_two_clocks_are_covered() {
 
 #[test]
 fn planned_looks_cover_normal_and_drifting_data() {
-    let plan = Plan::planned(10, 50);
+    let plan = AnalysisPlan::planned(10, 50);
     assert_all(pairs(&DRIFTS, &TARGETS).map(|(drift, target)| {
         let rule = planned(&plan, target * RUN_NOISE);
         let covered = coverage(MANY_REPLICATIONS, Noise::Normal, drift, &rule);
-        check(&format!("{drift:?}, looks, target {target}"), covered, 0.94..=0.96)
+        check(&format!("{drift:?}, analyses, target {target}"), covered, 0.94..=0.96)
     }));
 }
 
 #[test]
 fn planned_looks_cover_heavy_tails_and_two_clocks() {
-    let plan = Plan::planned(10, 50);
+    let plan = AnalysisPlan::planned(10, 50);
     let targets = [0.35, 0.7, 1.5, 3.0, 10.0];
     assert_all(pairs(&ODD_NOISES, &targets).map(|(noise, target)| {
         let rule = planned(&plan, target * RUN_NOISE);
         let covered = coverage(REPLICATIONS, noise, Drift::Still, &rule);
-        check(&format!("{noise:?}, looks, target {target}"), covered, 0.93..=0.99)
+        check(&format!("{noise:?}, analyses, target {target}"), covered, 0.93..=0.99)
     }));
 }
 
 /// Also what bounds false claims about identical arms where no noise floor is known: 5.5 %.
 #[test]
 fn planned_looks_cover_for_every_target() {
-    let covers = |what: String, looks: &[Look]| {
-        let variances = Variances::draw(looks, MANY_REPLICATIONS, seed());
+    let covers = |what: String, analyses: &[InterimAnalysis]| {
+        let variances = Variances::draw(analyses, MANY_REPLICATIONS, seed());
         variances.extremes().map(|(target, covered)| {
             check(&format!("{what}, target {target:.3}"), covered, 0.945..=0.96)
         })
     };
     let finished = [14, 20, 25, 36, 50, 100, 320].into_iter().flat_map(|maximum| {
-        covers(format!("10 to {maximum} blocks"), Plan::planned(10, maximum).looks())
+        covers(format!("10 to {maximum} blocks"), AnalysisPlan::planned(10, maximum).analyses())
     });
-    let longest = Plan::planned(10, 320);
+    let longest = AnalysisPlan::planned(10, 320);
     let interrupted = [11, 19, 30, 39, 60, 100, 200].into_iter().flat_map(|blocks| {
-        let mut looks = longest.looks().to_vec();
-        looks.retain(|look| look.blocks < blocks);
-        looks.push(Look { blocks, level: longest.level_after(blocks) });
-        covers(format!("interrupted after {blocks} blocks"), &looks)
+        let mut analyses = longest.analyses().to_vec();
+        analyses.retain(|analysis| analysis.blocks < blocks);
+        analyses.push(InterimAnalysis { blocks, level: longest.level_after(blocks) });
+        covers(format!("interrupted after {blocks} blocks"), &analyses)
     });
     assert_all(finished.chain(interrupted));
 }
 
 #[test]
 fn identical_arms_are_rarely_told_apart() {
-    let plan = Plan::planned(10, 50);
+    let plan = AnalysisPlan::planned(10, 50);
     let noises = [&[Noise::Normal], &ODD_NOISES[..]].concat();
     let after_blocks = pairs(&noises, &BLOCKS).map(|(noise, blocks)| {
         let claims = verdicts(FEW_REPLICATIONS, noise, 0.0, 0.0, &fixed(blocks), is_claim);
@@ -99,14 +99,14 @@ fn identical_arms_are_rarely_told_apart() {
     let after_looks = pairs(&noises, &[0.35, 0.48, 3.0]).map(|(noise, target)| {
         let rule = planned(&plan, target * RUN_NOISE);
         let claims = verdicts(FEW_REPLICATIONS, noise, 0.0, 0.0, &rule, is_claim);
-        check(&format!("claims, {noise:?}, looks, target {target}"), claims, 0.0..=0.055)
+        check(&format!("claims, {noise:?}, analyses, target {target}"), claims, 0.0..=0.055)
     });
     assert_all(after_blocks.chain(after_looks));
 }
 
 #[test]
 fn an_effect_at_the_practical_bound_is_rarely_called_none() {
-    let plan = Plan::planned(10, 50);
+    let plan = AnalysisPlan::planned(10, 50);
     let bound = RUN_NOISE;
     assert_all([0.3, 0.5, 0.7].map(|target| {
         let rule = planned(&plan, target * RUN_NOISE);
@@ -244,14 +244,14 @@ fn bounds(experiment: &Experiment) -> Bounds {
 fn impatient_rules_fail_the_checks() {
     let until_narrow = impatient(|estimate| estimate.half_width() <= 0.6 * RUN_NOISE);
     let covered = coverage(FEW_REPLICATIONS, Noise::Normal, Drift::Still, &until_narrow);
-    check("until narrow, a look a block", covered, 0.94..=0.96).unwrap_err();
+    check("until narrow, a analysis a block", covered, 0.94..=0.96).unwrap_err();
 
     let until_significant = impatient(|estimate| !estimate.interval().holds(0.0));
     let claims = share(FEW_REPLICATIONS, |replication| {
         let mut experiment = experiment(Noise::Normal, Drift::Still, 0.0, replication);
         !until_significant(&mut experiment).interval().holds(0.0)
     });
-    check("until significant, a look a block", claims, 0.0..=0.055).unwrap_err();
+    check("until significant, a analysis a block", claims, 0.0..=0.055).unwrap_err();
 }
 
 fn experiment(noise: Noise, drift: Drift, effect: f64, replication: u64) -> Experiment {
@@ -278,23 +278,23 @@ fn fixed(blocks: u32) -> impl Fn(&mut Experiment) -> Estimate {
     }
 }
 
-/// At the first planned look with a narrow interval.
-fn planned(plan: &Plan, target: f64) -> impl Fn(&mut Experiment) -> Estimate {
+/// At the first planned analysis with a narrow interval.
+fn planned(plan: &AnalysisPlan, target: f64) -> impl Fn(&mut Experiment) -> Estimate {
     move |experiment| {
         let mut seen = None;
-        for look in plan.looks() {
-            experiment.run_to(look.blocks);
-            let estimate = product_estimate(experiment, look.level);
+        for analysis in plan.analyses() {
+            experiment.run_to(analysis.blocks);
+            let estimate = product_estimate(experiment, analysis.level);
             seen = Some(estimate);
             if estimate.half_width() <= target {
                 break;
             }
         }
-        seen.expect("a plan has looks")
+        seen.expect("a plan has analyses")
     }
 }
 
-/// The rule that corun must not use: look after every block, at 95 %, until it `pleases`.
+/// The rule that corun must not use: analysis after every block, at 95 %, until it `pleases`.
 fn impatient(pleases: impl Fn(&Estimate) -> bool) -> impl Fn(&mut Experiment) -> Estimate {
     move |experiment| {
         for blocks in 3.. {

@@ -119,7 +119,7 @@ impl Computation {
     }
 
     /// What is wrong with a number of it that something is divided by.
-    pub(crate) fn wrong_number(&self) -> Option<&'static str> {
+    pub(crate) fn invalid_number(&self) -> Option<&'static str> {
         let is_positive = |number: f64| number.is_finite() && number > 0.0;
         match self {
             Self::Ratio(ratio) if !is_positive(ratio.factor) => {

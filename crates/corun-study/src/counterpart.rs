@@ -13,7 +13,7 @@ use crate::study::{Figure, Rerun, Study, Value};
 
 /// What became of an experiment.
 #[derive(Debug, Clone)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     /// It was run.
     Ran {
         /// The run, as an index.
@@ -29,7 +29,7 @@ pub(crate) enum Outcome {
 type Measured = Result<(Estimate, Option<usize>), String>;
 
 /// Every figure of the study with its counterpart.
-pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<StudyFigure> {
+pub(crate) fn figures(study: &Study, outcomes: &[StepOutcome], runs: &[Run]) -> Vec<StudyFigure> {
     let counterparts = Counterparts { study, outcomes, runs };
     let predicted = study.model.as_ref().map(|model| model.estimates(study)).unwrap_or_default();
     let figure = |figure: &Figure| {
@@ -61,7 +61,7 @@ pub(crate) fn figures(study: &Study, outcomes: &[Outcome], runs: &[Run]) -> Vec<
 
 struct Counterparts<'a> {
     study: &'a Study,
-    outcomes: &'a [Outcome],
+    outcomes: &'a [StepOutcome],
     runs: &'a [Run],
 }
 
@@ -93,8 +93,8 @@ impl Counterparts<'_> {
             return Err(UNKNOWN_WORK.to_owned());
         }
         let (run, arms) = match &self.outcomes[index] {
-            Outcome::Ran { run, arms } => (*run, arms),
-            Outcome::NotRun(reason) => return Err(reason.clone()),
+            StepOutcome::Ran { run, arms } => (*run, arms),
+            StepOutcome::NotRun(reason) => return Err(reason.clone()),
         };
         let seen = &self.runs[run];
         let arm = found(seen, arms, figure.arm)?;
@@ -139,7 +139,7 @@ fn time(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
 
 /// Work in a second, counted as the published table counts it.
 fn rate(run: &Run, arm: &Arm, rerun: &Rerun) -> Result<Estimate, String> {
-    let row = corun_workload::find(&rerun.workload).ok().and_then(|it| it.about().row);
+    let row = corun_workload::find(&rerun.workload).ok().and_then(|it| it.descriptor().row);
     let factor = row.map_or(1.0, |row| match row.figure {
         corun_workload::Figure::Rate { per, .. } => row.credit / per,
         corun_workload::Figure::Microseconds => 1.0,

@@ -25,7 +25,7 @@ pub enum StudyError {
     },
     /// The file is no study.
     #[error("{file}, line {line}: {sentence}")]
-    Wrong {
+    ValidationError {
         /// The file's name.
         file: String,
         /// Where, from 1.
@@ -51,7 +51,7 @@ impl Actionable for StudyError {
                 _ => "Give one of these names, or the path of a study file (.toml).".to_owned(),
             },
             Self::Unreadable { .. } => "Name a file that can be read.".to_owned(),
-            Self::Wrong { .. } => {
+            Self::ValidationError { .. } => {
                 "Correct the file; docs/studies.md says what each field means.".to_owned()
             }
         }

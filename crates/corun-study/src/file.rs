@@ -26,7 +26,8 @@ pub(crate) struct File {
     pub version: Spanned<u32>,
     pub name: Spanned<String>,
     pub title: String,
-    pub budget: Spanned<String>,
+    #[serde(alias = "budget")]
+    pub max_time: Spanned<String>,
     pub citation: Citation,
     pub machine: PublishedMachine,
     #[serde(default)]

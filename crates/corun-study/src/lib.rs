@@ -2,7 +2,7 @@
 //!
 //! A study file holds what a publication measured and how to measure it again ([`Study`]); it is laid
 //! out on this machine as steps, with a reason for each that is not possible ([`Study::plans`]); running
-//! them gives every published figure its counterpart ([`conduct`]).
+//! them gives every published figure its counterpart ([`run_study`]).
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 
@@ -32,10 +32,10 @@ pub use confinement::{Fraction, UnknownFraction};
 pub use error::StudyError;
 pub use library::{all, find, names};
 pub use modelled::Model;
-pub use plan::{Host, PlannedArm, Setting, Step};
+pub use plan::{Host, PlannedArm, Setting, StudyStep};
 pub use quantity::Quantity;
 pub use range::Range;
-pub use run::{Conducted, RunError, Settings, StudyObserver, conduct};
+pub use run::{RunError, Settings, StudyObserver, StudyOutcome, run_study};
 pub use study::{
     Citation, Experiment, Figure, Finding, PublishedMachine, Rerun, SmtNeed, Study, Value,
 };

@@ -38,7 +38,7 @@ pub fn find(name: &str) -> Result<Study, StudyError> {
         let stem = path.file_stem().unwrap_or_default();
         return match stem == study.name.as_str() {
             true => Ok(study),
-            false => Err(StudyError::Wrong {
+            false => Err(StudyError::ValidationError {
                 file: name.to_owned(),
                 line: 1 + text.lines().position(|line| line.starts_with("name")).unwrap_or(0),
                 sentence: format!(

@@ -5,15 +5,15 @@ use corun_record::on_one_line;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::validation::Wrong;
+use crate::validation::ValidationError;
 
 /// Refuses control characters in any text of a TOML document, names included. A text that is no TOML
 /// is left to whoever reads it.
-pub(crate) fn check(text: &str) -> Result<(), Wrong> {
+pub(crate) fn check(text: &str) -> Result<(), ValidationError> {
     DeTable::parse(text).map_or(Ok(()), |table| of_table("", table.as_ref()))
 }
 
-fn of_table(path: &str, table: &DeTable<'_>) -> Result<(), Wrong> {
+fn of_table(path: &str, table: &DeTable<'_>) -> Result<(), ValidationError> {
     for (name, value) in table {
         let field = match path {
             "" => on_one_line(name.as_ref()),
@@ -25,7 +25,7 @@ fn of_table(path: &str, table: &DeTable<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn of_value(field: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Wrong> {
+fn of_value(field: &str, value: &Spanned<DeValue<'_>>) -> Result<(), ValidationError> {
     match value.as_ref() {
         DeValue::String(text) => plain(field, text, value.span().start),
         DeValue::Array(values) => values.iter().try_for_each(|value| of_value(field, value)),
@@ -34,7 +34,7 @@ fn of_value(field: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Wrong> {
     }
 }
 
-fn plain(field: &str, text: &str, place: usize) -> Result<(), Wrong> {
+fn plain(field: &str, text: &str, place: usize) -> Result<(), ValidationError> {
     match text.contains(char::is_control) {
         true => Err((
             place,

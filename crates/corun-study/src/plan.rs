@@ -31,7 +31,7 @@ pub struct Host<'a> {
 
 /// An experiment as it is run here.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct StudyStep {
     /// What is done with SMT.
     pub setting: Setting,
     /// The logical CPUs that everything is kept on.
@@ -67,7 +67,7 @@ pub struct PlannedArm {
 
 impl Study {
     /// How each experiment would run on a machine, or why nothing of it is possible there.
-    pub fn plans(&self, host: &Host) -> Vec<Result<Step, String>> {
+    pub fn plans(&self, host: &Host) -> Vec<Result<StudyStep, String>> {
         let plan_of = |(index, experiment): (usize, &Experiment)| {
             let rerun = experiment.rerun.as_ref().map_err(Clone::clone)?;
             let step = plan(rerun, host)?;
@@ -77,7 +77,12 @@ impl Study {
     }
 
     /// Whether a step measures the counterpart of any figure.
-    fn is_worth_running(&self, index: usize, rerun: &Rerun, step: &Step) -> Result<(), String> {
+    fn is_worth_running(
+        &self,
+        index: usize,
+        rerun: &Rerun,
+        step: &StudyStep,
+    ) -> Result<(), String> {
         let runs = |wanted: Option<StudyArm>| {
             let runs = |it: &PlannedArm| Some(it.arm) == wanted && it.id.is_ok();
             wanted.is_none() || step.arms.iter().any(runs)
@@ -97,7 +102,7 @@ impl Study {
 ///
 /// # Errors
 /// Why nothing of it is possible here, as a sentence.
-pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
+pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<StudyStep, String> {
     check_workload(rerun)?;
     let (setting, machine) = setting(rerun.smt, host)?;
     let confine = rerun.confine.map(|part| part.cpus(machine)).transpose()?;
@@ -145,7 +150,7 @@ pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
         };
         PlannedArm { arm: *arm, id }
     });
-    Ok(Step {
+    Ok(StudyStep {
         setting,
         confine,
         arms: arms.collect(),
@@ -156,7 +161,7 @@ pub(crate) fn plan(rerun: &Rerun, host: &Host) -> Result<Step, String> {
     })
 }
 
-impl Step {
+impl StudyStep {
     /// The measurement of this step.
     pub(crate) fn request(&self, rerun: &Rerun, sizes: &Sizes, seed: Option<u64>) -> Request {
         Request {
@@ -210,7 +215,7 @@ fn check_workload(rerun: &Rerun) -> Result<(), String> {
     let Ok(workload) = corun_workload::find(&rerun.workload) else {
         return Err(format!("this corun has no workload `{}`", rerun.workload));
     };
-    Parameters::parse(workload.about(), given(rerun)).map_err(|error| error.to_string())?;
+    Parameters::parse(workload.descriptor(), given(rerun)).map_err(|error| error.to_string())?;
     match workload.unavailable() {
         Some(reason) => Err(format!("workload `{}` cannot run: {reason}", rerun.workload)),
         None => Ok(()),
@@ -244,7 +249,7 @@ fn refusal(arm: &StudyArm, rerun: &Rerun, setting: Setting, machine: &Machine) -
 }
 
 fn impossible(layout: &Layout, placement: Placement) -> String {
-    let refused = layout.impossible.iter().find(|refused| refused.placement == placement);
+    let refused = layout.not_possible.iter().find(|refused| refused.placement == placement);
     refused
         .map_or_else(|| "it cannot run with SMT off".to_owned(), |refused| refused.reason.clone())
 }

@@ -9,11 +9,11 @@ use corun_machine::{Machine, MachineError};
 use corun_measure::execution::{ExecutionError, Interrupt};
 use corun_measure::experiment::Observer;
 use corun_measure::{InitialState, MeasureError, Measurement};
-use corun_record::{Actionable, Document, Exit, Run, SmtState, StopReason, StudyResult};
+use corun_record::{Actionable, Document, EndReason, Ending, Exit, Run, SmtState, StudyResult};
 
 use crate::confinement::{Confinement, confined};
-use crate::counterpart::{Outcome, figures};
-use crate::plan::{Host, PlannedArm, Setting, Step, plan};
+use crate::counterpart::{StepOutcome, figures};
+use crate::plan::{Host, PlannedArm, Setting, StudyStep, plan};
 use crate::sizes::{Sizes, weight};
 use crate::study::{Experiment, Rerun, Study};
 
@@ -21,14 +21,14 @@ use crate::study::{Experiment, Rerun, Study};
 #[derive(Debug)]
 pub struct Settings {
     /// How long it may take.
-    pub budget: Duration,
+    pub max_time: Duration,
     /// How SMT is switched; `None`: it is left alone.
     pub switch: Option<SwitchOptions>,
     /// The seed of every random order; by default a fresh one for each experiment.
     pub seed: Option<u64>,
 }
 
-/// Is told how a study goes.
+/// Is notified of how a study goes.
 pub trait StudyObserver: Observer {
     /// Experiment `number` of `count` is about to be measured.
     fn experiment_starts(&mut self, number: usize, count: usize, id: &str);
@@ -36,7 +36,7 @@ pub trait StudyObserver: Observer {
 
 /// A study that was run.
 #[derive(Debug)]
-pub struct Conducted {
+pub struct StudyOutcome {
     /// Every figure with its counterpart.
     pub result: StudyResult,
     /// The first failure that was not the machine's lack of something.
@@ -95,19 +95,19 @@ impl Actionable for RunError {
 ///
 /// # Errors
 /// If the machine cannot be read, or SMT is to be switched and cannot be.
-pub fn conduct(
+pub fn run_study(
     study: &Study,
     settings: &Settings,
     interrupt: &Interrupt,
     observer: &mut dyn StudyObserver,
-) -> Result<Conducted, RunError> {
+) -> Result<StudyOutcome, RunError> {
     let begin = Instant::now();
     let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let machine = Machine::read(Path::new("/"))?;
     let with_smt_on = settings.switch.as_ref().map(machine_with_smt_on).transpose()?;
     let host = Host { machine: &machine, with_smt_on: with_smt_on.as_ref() };
     let plans = study.plans(&host);
-    let mut conductor = Conductor {
+    let mut runner = StudyRunner {
         settings,
         interrupt,
         observer,
@@ -123,18 +123,18 @@ pub fn conduct(
         let (step, rerun) = match (&plans[index], &experiment.rerun) {
             (Ok(step), Ok(rerun)) => (step, rerun),
             (Err(reason), _) | (_, Err(reason)) => {
-                outcomes.push(Outcome::NotRun(reason.clone()));
+                outcomes.push(StepOutcome::NotRun(reason.clone()));
                 continue;
             }
         };
         let left: u32 = plans[index..].iter().flatten().map(weight).sum();
-        let remaining = settings.budget.saturating_sub(begin.elapsed());
+        let remaining = settings.max_time.saturating_sub(begin.elapsed());
         let share = remaining.mul_f64(f64::from(weight(step)) / f64::from(left));
         number += 1;
-        conductor.observer.experiment_starts(number, count, &experiment.id);
-        outcomes.push(conductor.experiment(rerun, step, share));
+        runner.observer.experiment_starts(number, count, &experiment.id);
+        outcomes.push(runner.experiment(rerun, step, share));
     }
-    let Conductor { runs, failure, is_interrupted, .. } = conductor;
+    let StudyRunner { runs, failure, is_interrupted, .. } = runner;
     let result = StudyResult {
         format: StudyResult::FORMAT.to_owned(),
         version: StudyResult::VERSION,
@@ -145,15 +145,15 @@ pub fn conduct(
         published_on: study.machine.line(),
         started,
         elapsed_s: begin.elapsed().as_secs_f64(),
-        budget_s: settings.budget.as_secs_f64(),
-        interrupted: is_interrupted,
+        max_time_s: settings.max_time.as_secs_f64(),
+        ending: Ending::of(is_interrupted),
         machine: runs.first().map(|run| run.machine.clone()),
         figures: figures(study, &outcomes, &runs),
-        findings: study.told_findings(),
+        findings: study.recorded_findings(),
         cut_short: cut_short(&study.experiments, &outcomes, &runs),
         runs,
     };
-    Ok(Conducted { result, failure })
+    Ok(StudyOutcome { result, failure })
 }
 
 /// The machine as it is with SMT on; everything is then again as it was.
@@ -166,20 +166,20 @@ fn machine_with_smt_on(options: &SwitchOptions) -> Result<Machine, RunError> {
 }
 
 /// What was measured with fewer blocks than planned.
-fn cut_short(experiments: &[Experiment], outcomes: &[Outcome], runs: &[Run]) -> Vec<String> {
-    let sentence = |(experiment, outcome): (&Experiment, &Outcome)| match outcome {
-        Outcome::Ran { run, .. } => {
-            let stopped = &runs[*run].stopped;
+fn cut_short(experiments: &[Experiment], outcomes: &[StepOutcome], runs: &[Run]) -> Vec<String> {
+    let sentence = |(experiment, outcome): (&Experiment, &StepOutcome)| match outcome {
+        StepOutcome::Ran { run, .. } => {
+            let ending = &runs[*run].ending;
             let is_short =
-                !matches!(stopped.reason, StopReason::BlocksDone | StopReason::TargetReached);
-            is_short.then(|| format!("{}: {}", experiment.id, stopped.sentence))
+                !matches!(ending.reason, EndReason::BlocksDone | EndReason::TargetReached);
+            is_short.then(|| format!("{}: {}", experiment.id, ending.sentence))
         }
-        Outcome::NotRun(_) => None,
+        StepOutcome::NotRun(_) => None,
     };
     experiments.iter().zip(outcomes).filter_map(sentence).collect()
 }
 
-struct Conductor<'a> {
+struct StudyRunner<'a> {
     settings: &'a Settings,
     interrupt: &'a Interrupt,
     observer: &'a mut dyn StudyObserver,
@@ -189,36 +189,38 @@ struct Conductor<'a> {
     is_interrupted: bool,
 }
 
-impl Conductor<'_> {
-    fn experiment(&mut self, rerun: &Rerun, step: &Step, share: Duration) -> Outcome {
+impl StudyRunner<'_> {
+    fn experiment(&mut self, rerun: &Rerun, step: &StudyStep, share: Duration) -> StepOutcome {
         if self.is_interrupted || self.interrupt.is_raised() {
             self.is_interrupted = true;
-            return Outcome::NotRun("the study was interrupted before it".to_owned());
+            return StepOutcome::NotRun("the study was interrupted before it".to_owned());
         }
         if share.is_zero() {
-            return Outcome::NotRun(format!(
-                "the budget of {:?} was used up before it; give more with --budget",
-                self.settings.budget
+            return StepOutcome::NotRun(format!(
+                "the time allowed ({:?}) was used up before it; give more with --max-time",
+                self.settings.max_time
             ));
         }
         match self.in_setting(rerun, step, share) {
             Ok((run, arms)) => {
-                self.is_interrupted |= run.stopped.reason == StopReason::Interrupted;
+                self.is_interrupted |= run.ending.is_interrupted();
                 self.runs.push(run);
-                Outcome::Ran { run: self.runs.len() - 1, arms }
+                StepOutcome::Ran { run: self.runs.len() - 1, arms }
             }
             Err(error) if error.is_interruption() => {
                 self.is_interrupted = true;
-                Outcome::NotRun("it was interrupted before its first block was finished".to_owned())
+                StepOutcome::NotRun(
+                    "it was interrupted before its first block was finished".to_owned(),
+                )
             }
             Err(error) => {
                 let reason = match error.next_step() {
-                    _ if error.is_timeout() => format!("{error}; give more with --budget"),
+                    _ if error.is_timeout() => format!("{error}; give more with --max-time"),
                     step if step.is_empty() => error.to_string(),
                     step => format!("{error}. {}", step.trim_end_matches('.')),
                 };
                 self.keep(error);
-                Outcome::NotRun(reason)
+                StepOutcome::NotRun(reason)
             }
         }
     }
@@ -234,7 +236,7 @@ impl Conductor<'_> {
     fn in_setting(
         &mut self,
         rerun: &Rerun,
-        step: &Step,
+        step: &StudyStep,
         share: Duration,
     ) -> Result<(Run, Vec<PlannedArm>), RunError> {
         // Before corun itself switches SMT or keeps to a part of the machine.
@@ -267,7 +269,7 @@ impl Conductor<'_> {
     fn measured(
         &mut self,
         rerun: &Rerun,
-        step: &Step,
+        step: &StudyStep,
         share: Duration,
         machine: &Machine,
         switch: Option<SmtSwitch>,
@@ -287,7 +289,7 @@ impl Conductor<'_> {
         let machine = part.as_ref().unwrap_or(machine);
         let (run, failure) =
             Measurement::prepare_in(initial_state, &request, machine, interrupt, switch)?
-                .conduct(&mut Forwarding(&mut *self.observer))?;
+                .run(&mut Forwarding(&mut *self.observer))?;
         if let Some(failure) = failure {
             self.keep(MeasureError::from(failure).into());
         }

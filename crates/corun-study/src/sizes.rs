@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use corun_measure::experiment::{FEWEST_BLOCKS, FEWEST_CYCLES};
 
-use crate::plan::{Setting, Step};
+use crate::plan::{Setting, StudyStep};
 
 /// How long a run should take, where there is time enough.
 const COMFORTABLE: Duration = Duration::from_millis(150);
@@ -28,7 +28,7 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// The size of a step that may take `share`, whose runs should take `least_run`.
-    pub(crate) fn within(share: Duration, step: &Step, least_run: Duration) -> Self {
+    pub(crate) fn within(share: Duration, step: &StudyStep, least_run: Duration) -> Self {
         let comfortable = COMFORTABLE.max((least_run + AROUND_A_RUN).div_f64(SPARE));
         let a_run = |blocks: u32| share / runs(step, blocks);
         let choices: &[u32] = match step.setting {
@@ -50,7 +50,7 @@ impl Sizes {
 }
 
 /// What a step weighs beside others: its runs at the fewest blocks.
-pub(crate) fn weight(step: &Step) -> u32 {
+pub(crate) fn weight(step: &StudyStep) -> u32 {
     match step.setting {
         Setting::Cycles => runs(step, FEWEST_CYCLES),
         Setting::AsFound | Setting::Whole(_) => runs(step, FEWEST_BLOCKS),
@@ -58,7 +58,7 @@ pub(crate) fn weight(step: &Step) -> u32 {
 }
 
 /// Runs of so many blocks, those that are not counted included.
-fn runs(step: &Step, blocks: u32) -> u32 {
+fn runs(step: &StudyStep, blocks: u32) -> u32 {
     let warmup = match step.setting {
         Setting::Cycles => AFTER_SWITCHES * blocks,
         Setting::AsFound | Setting::Whole(_) => step.runs_a_block / 2,

@@ -22,7 +22,7 @@ pub struct Study {
     /// What it is about, one line.
     pub title: String,
     /// How long a rerun may take, unless the user says otherwise.
-    pub budget: Duration,
+    pub max_time: Duration,
     /// Where it was published.
     pub citation: Citation,
     /// What it was measured on.
@@ -141,7 +141,7 @@ pub struct Figure {
     pub quantity: Quantity,
     /// What was published.
     pub value: Value,
-    /// Digits behind the decimal point of what was published, in the unit of `quantity`.
+    /// Digits after the decimal point of what was published, in the unit of `quantity`.
     pub decimals: u32,
     /// The figures whose measured values make this one's by their geometric mean.
     pub geometric_mean_of: Vec<String>,
@@ -179,8 +179,8 @@ pub struct Finding {
     pub claim: String,
     /// What the figures say.
     pub computation: Vec<Computation>,
-    /// What the claim really is.
-    pub really: String,
+    /// What the claim correction is.
+    pub correction: String,
 }
 
 impl Study {
@@ -212,15 +212,15 @@ impl Study {
 
 impl Study {
     /// The findings with what each comes to.
-    pub fn told_findings(&self) -> Vec<StudyFinding> {
-        let told = |finding: &Finding| StudyFinding {
+    pub fn recorded_findings(&self) -> Vec<StudyFinding> {
+        let reported = |finding: &Finding| StudyFinding {
             id: finding.id.clone(),
             kind: finding.kind,
             claim: finding.claim.clone(),
             computed: finding.computation.iter().map(|it| it.line(self)).collect(),
-            really: finding.really.clone(),
+            correction: finding.correction.clone(),
         };
-        self.findings.iter().map(told).collect()
+        self.findings.iter().map(reported).collect()
     }
 }
 

@@ -20,17 +20,17 @@ use crate::table;
 use crate::value::{is_positive, value};
 
 /// The time that a rerun may be given.
-const BUDGETS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
+const MAX_TIMES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
 
 /// What is wrong, and the place in the text.
-pub(crate) type Wrong = (usize, String);
+pub(crate) type ValidationError = (usize, String);
 
 /// Reads a study file called `name`.
 ///
 /// # Errors
-/// [`StudyError::Wrong`], with the line, the field, and what is allowed.
+/// [`StudyError::ValidationError`], with the line, the field, and what is allowed.
 pub(crate) fn read(name: &str, text: &str) -> Result<Study, StudyError> {
-    let wrong = |(place, sentence): Wrong| StudyError::Wrong {
+    let wrong = |(place, sentence): ValidationError| StudyError::ValidationError {
         file: name.to_owned(),
         line: 1 + text[..place.min(text.len())].matches('\n').count(),
         sentence,
@@ -57,7 +57,7 @@ fn line_at(text: &str, place: usize) -> &str {
     text[begin..].lines().next().unwrap_or_default().trim()
 }
 
-fn study(file: File, text: &str) -> Result<Study, Wrong> {
+fn study(file: File, text: &str) -> Result<Study, ValidationError> {
     let at = |place: usize, sentence: String| Err((place, sentence));
     if file.format.as_ref() != FORMAT {
         let found = file.format.as_ref();
@@ -94,13 +94,14 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
         let place = text.find("[citation]").unwrap_or(0);
         return at(place, "`citation.authors`: expected at least one, found none".to_owned());
     }
-    let budget = match humantime::parse_duration(file.budget.as_ref()) {
-        Ok(budget) if BUDGETS.contains(&budget) => budget,
+    let max_time = match humantime::parse_duration(file.max_time.as_ref()) {
+        Ok(max_time) if MAX_TIMES.contains(&max_time) => max_time,
         _ => {
-            let found = file.budget.as_ref();
-            let sentence =
-                format!("`budget`: expected a time from 1s to 24h, such as 60s, found \"{found}\"");
-            return at(file.budget.span().start, sentence);
+            let found = file.max_time.as_ref();
+            let sentence = format!(
+                "`max_time`: expected a time from 1s to 24h, such as 60s, found \"{found}\""
+            );
+            return at(file.max_time.span().start, sentence);
         }
     };
     let (mut raw_experiments, mut raw_figures) = (file.experiment, Vec::new());
@@ -134,7 +135,7 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
     Ok(Study {
         name: file.name.into_inner(),
         title: file.title,
-        budget,
+        max_time,
         citation: file.citation,
         machine: file.machine,
         notes: file.notes,
@@ -149,7 +150,7 @@ fn study(file: File, text: &str) -> Result<Study, Wrong> {
 fn each<Raw, Made>(
     all: Vec<Spanned<Raw>>,
     make: impl Fn(Raw) -> Result<Made, String>,
-) -> Result<Vec<Made>, Wrong> {
+) -> Result<Vec<Made>, ValidationError> {
     all.into_iter()
         .map(|spanned| {
             let place = spanned.span().start;
@@ -158,7 +159,10 @@ fn each<Raw, Made>(
         .collect()
 }
 
-fn unique<'a>(what: &str, ids: impl Iterator<Item = (usize, &'a str)>) -> Result<(), Wrong> {
+fn unique<'a>(
+    what: &str,
+    ids: impl Iterator<Item = (usize, &'a str)>,
+) -> Result<(), ValidationError> {
     let mut seen = BTreeSet::new();
     for (place, id) in ids {
         if id.trim().is_empty() {
@@ -179,7 +183,7 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
     if let Some(workload) = &raw.workload {
         let pairs = raw.parameters.iter().map(|(name, value)| format!("{name}={value}"));
         let asked = corun_workload::find(workload)
-            .and_then(|workload| Parameters::parse(workload.about(), pairs));
+            .and_then(|workload| Parameters::parse(workload.descriptor(), pairs));
         if let Err(error) = asked {
             return wrong(&format!("`workload` and `parameters`: {error}"));
         }
@@ -314,7 +318,7 @@ fn checked(finding: Finding, figures: &[Figure]) -> Result<Finding, String> {
     if finding.computation.is_empty() {
         return Err(format!("finding \"{}\": `computation`: expected one, found none", finding.id));
     }
-    if let Some(wrong) = finding.computation.iter().find_map(Computation::wrong_number) {
+    if let Some(wrong) = finding.computation.iter().find_map(Computation::invalid_number) {
         return Err(format!("finding \"{}\": {wrong}", finding.id));
     }
     for (field, id) in finding.computation.iter().flat_map(|it| it.references()) {

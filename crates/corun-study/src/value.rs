@@ -9,7 +9,7 @@ use crate::quantity::Quantity;
 use crate::range::Range;
 use crate::study::Value;
 
-/// The value of a figure in the unit of its quantity, and its digits behind the decimal point.
+/// The value of a figure in the unit of its quantity, and its digits after the decimal point.
 ///
 /// # Errors
 /// The field, and what is allowed.
@@ -95,7 +95,7 @@ pub(crate) fn is_positive(number: f64) -> bool {
 
 /// How a number was typed.
 struct Digits {
-    /// Digits behind the decimal point.
+    /// Digits after the decimal point.
     decimals: u32,
     /// What the last digit counts.
     step: f64,

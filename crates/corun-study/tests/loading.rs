@@ -7,7 +7,7 @@ const GOOD: &str = r#"format = "corun-study"
 version = 1
 name = "user"
 title = "A study"
-budget = "10s"
+max_time = "10s"
 
 [citation]
 authors = ["N. N."]
@@ -64,7 +64,7 @@ rows = [{ row = "sieve", unit = "sieves/s", values = [15] }]
 [[finding]]
 id = "it"
 claim = "It gains."
-really = "It does not."
+correction = "It does not."
 computation = [{ kind = "ratio", of = "together", over = "alone" }]
 "#;
 
@@ -95,11 +95,11 @@ fn a_study_is_what_its_file_says() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_field_and_what_is_allowed() {
-    let told: Vec<String> = [
+fn mistakes_are_reported_with_line_field_and_what_is_allowed() {
+    let reported: Vec<String> = [
         ("version = 1", "version = 2"),
         ("format = \"corun-study\"", "format = \"study\""),
-        ("budget = \"10s\"", "budget = \"soon\""),
+        ("max_time = \"10s\"", "max_time = \"soon\""),
         ("cores = 2", "cores = \"two\""),
         ("year = 2000", "year = 2000\npages = 3"),
         ("title = \"A study\"\n", ""),
@@ -133,7 +133,7 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("value = 2.5\nprecision = 0.1", "value = 0.2\nprecision = 1"),
         ("workers_s = [3.0, 4.0]", "workers_s = []"),
         ("workers_s = [3.0, 4.0]", "workers_s = [3.0, -4.0]"),
-        ("really = \"It does not.\"", "really = \"It does not.\"\nkind = \"false\""),
+        ("correction = \"It does not.\"", "correction = \"It does not.\"\nkind = \"false\""),
         ("[[figure]]\nid = \"alone\"", "[[figures]]\nid = \"alone\""),
         ("cores = 2", "cores = 0"),
         ("arms = [\"spread\", \"full\"]", "arms = [\"spread\", \"full\", \"full\"]"),
@@ -142,7 +142,7 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
         ("\"smt_yield\"", "\"multitasking_gain\""),
         ("\"smt_yield\"", "\"switch_gain\""),
         ("unit = \"sieves/s\"", "unit = \"sieves\""),
-        ("budget = \"10s\"", "budget = \"1000000y\""),
+        ("max_time = \"10s\"", "max_time = \"1000000y\""),
         ("name = \"user\"", "name = \"other\""),
         ("arms = [\"spread\", \"full\"]", "arms = [\"spread\", \"full\", \"free/smt-off\"]"),
         ("logical_cpus = 4", "logical_cpus = 5"),
@@ -159,12 +159,14 @@ fn mistakes_are_told_with_line_field_and_what_is_allowed() {
     .map(|(right, wrong)| {
         assert!(GOOD.contains(right), "{right}");
         match load(&GOOD.replacen(right, wrong, 1)) {
-            Err(StudyError::Wrong { line, sentence, .. }) => format!("line {line}: {sentence}"),
+            Err(StudyError::ValidationError { line, sentence, .. }) => {
+                format!("line {line}: {sentence}")
+            }
             other => panic!("{wrong}: {other:?}"),
         }
     })
     .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(reported.join("\n"));
 }
 
 #[test]

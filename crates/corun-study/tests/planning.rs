@@ -1,7 +1,7 @@
 //! How studies are laid out on machines made up from this one's description.
 
 use corun_machine::Machine;
-use corun_study::{Host, Setting, Step, Study};
+use corun_study::{Host, Setting, Study, StudyStep};
 use serde_json::json;
 
 /// A machine of so many cores with so many siblings each; sibling k of core c is CPU k * cores + c.
@@ -36,7 +36,7 @@ fn machine(cores: u32, width: u32) -> Machine {
 /// The plan of an experiment as one line.
 fn planned(study: &Study, experiment: &str, host: &Host) -> String {
     let index = study.experiments.iter().position(|it| it.id == experiment).expect("an experiment");
-    let step: Step = match study.plans(host).swap_remove(index) {
+    let step: StudyStep = match study.plans(host).swap_remove(index) {
         Ok(step) => step,
         Err(reason) => return format!("not possible: {reason}"),
     };

@@ -35,7 +35,7 @@ fn numbers(rows: &[&BTreeMap<String, String>], column: &str) -> Vec<f64> {
 fn every_study_is_named_as_its_file_and_complete() {
     for (name, study) in corun_study::names().zip(corun_study::all().unwrap()) {
         assert_eq!(study.name, name);
-        assert!(study.budget.as_secs() <= 180, "{name}");
+        assert!(study.max_time.as_secs() <= 180, "{name}");
         assert!(!study.figures.is_empty() && !study.experiments.is_empty(), "{name}");
         let measured: BTreeSet<usize> =
             study.figures.iter().filter_map(|figure| figure.experiment).collect();
@@ -134,7 +134,7 @@ fn every_workload_is_in_the_registry_and_takes_its_parameters() {
                 rerun.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
             match corun_workload::find(&rerun.workload) {
                 Ok(workload) => {
-                    corun_workload::Parameters::parse(workload.about(), &given).unwrap();
+                    corun_workload::Parameters::parse(workload.descriptor(), &given).unwrap();
                 }
                 Err(_) => drop(missing.insert(rerun.workload.clone())),
             }

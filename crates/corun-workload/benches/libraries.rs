@@ -232,11 +232,11 @@ fn compress_with_the_tool() -> Result<Compared, String> {
             .arg(file.path())
             .output()
             .map_err(|error| format!("`zstd` cannot be started: {error}"))?;
-        let told = String::from_utf8_lossy(&output.stdout).replace('\r', "\n");
-        let rate = told.lines().rev().find_map(|line| {
+        let reported = String::from_utf8_lossy(&output.stdout).replace('\r', "\n");
+        let rate = reported.lines().rev().find_map(|line| {
             line.split_once(" MB/s")?.0.rsplit([' ', ',']).next()?.parse::<f64>().ok()
         });
-        let rate = rate.ok_or(format!("`zstd -b` said `{told}`"))?;
+        let rate = rate.ok_or(format!("`zstd -b` said `{reported}`"))?;
         Ok::<f64, String>(TEXT as f64 / rate / 1e6)
     };
     seconds_of_the_tool()?;

@@ -24,11 +24,11 @@ fn main() -> ExitCode {
             let ended = std::io::stdin().read_to_end(&mut Vec::new());
             ended.map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
         }
-        Err(error) => told(&error),
+        Err(error) => reported(&error),
     }
 }
 
-fn told(error: &WorkloadError) -> ExitCode {
+fn reported(error: &WorkloadError) -> ExitCode {
     println!("{error}\n  {}", error.next_step());
     ExitCode::from(error.exit() as u8)
 }
@@ -37,12 +37,12 @@ fn run(job: Job, operations: u64) -> ExitCode {
     let Job::Kernels(mut kernels) = job else { return ExitCode::from(2) };
     kernels[0].reset();
     kernels[0].run(operations);
-    kernels[0].failure().map_or(ExitCode::SUCCESS, |error| told(&error))
+    kernels[0].failure().map_or(ExitCode::SUCCESS, |error| reported(&error))
 }
 
 fn prepare(name: &str, parameters: &[String]) -> Result<Job, WorkloadError> {
     let workload = find(name)?;
-    let parameters = Parameters::parse(workload.about(), parameters)?;
+    let parameters = Parameters::parse(workload.descriptor(), parameters)?;
     let workers = std::env::var("WORKERS").ok().and_then(|it| it.parse().ok());
     workload.prepare(&parameters, workers.unwrap_or(NonZeroUsize::MIN))
 }

@@ -26,7 +26,7 @@ pub(crate) fn share(root: &Path) -> Option<u64> {
 }
 
 /// Bytes available to this process below `root`: what the kernel can free without swapping, and at
-/// most the limit of the process's control groups; `None` where the kernel does not tell.
+/// most the limit of the process's control groups; `None` where the kernel does not report it.
 ///
 /// Source: the kernel's documents proc(5) (`MemAvailable`), cgroup-v2 (`memory.max`) and cgroup-v1
 /// memory (`memory.limit_in_bytes`).
@@ -37,8 +37,8 @@ pub(crate) fn memory(root: &Path) -> Option<u64> {
 }
 
 fn free(root: &Path) -> Option<u64> {
-    let told = corun_files::kernel_text(root.join("proc/meminfo")).ok()?;
-    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let reported = corun_files::kernel_text(root.join("proc/meminfo")).ok()?;
+    let line = reported.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn no_processes(
     move |source| WorkloadError::NoProcesses { workload, processes, source }
 }
 
-/// Threads that can still be started below `root`; `None` where the kernel does not tell.
+/// Threads that can still be started below `root`; `None` where the kernel does not report it.
 ///
 /// Source: the kernel's documents proc(5) (`loadavg`, `sys/kernel`) and cgroup-v2 (`pids.max`).
 fn threads(root: &Path) -> Option<u64> {

@@ -40,8 +40,8 @@ fn size(level: usize, root: &Path) -> u64 {
         let level = level.trim().parse::<usize>().ok()?;
         (kind.trim() != "Instruction").then_some((level, parse_size(size.trim())?))
     });
-    let told = data.filter(|&(found, size)| found <= level && size > 0).max_by_key(|it| it.0);
-    told.map_or(USUAL[level - 1], |(_, size)| size)
+    let reported = data.filter(|&(found, size)| found <= level && size > 0).max_by_key(|it| it.0);
+    reported.map_or(USUAL[level - 1], |(_, size)| size)
 }
 
 /// The first logical CPU that this process may use.

@@ -4,12 +4,12 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 
-mod about;
 mod available;
 mod caches;
 mod checksum;
 mod child;
 mod cycle;
+mod descriptor;
 mod ended;
 mod error;
 mod generated;
@@ -28,11 +28,11 @@ mod scratch;
 mod semaphore;
 mod workload;
 
-pub use about::{
-    About, Choice, Domain, Figure, LineSharing, MOST_TALLIES, Mode, Parameter, Row, Suite, Tag,
-    Tally, Usual,
-};
 pub use available::expect_copies;
+pub use descriptor::{
+    Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MOST_TALLIES, Mode,
+    Parameter, Row, Suite, Tag, Tally,
+};
 pub use ended::unless_ended;
 pub use error::WorkloadError;
 pub use latency::{Histogram, Latencies};

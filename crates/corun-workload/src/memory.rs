@@ -150,7 +150,7 @@ mod tests {
         let available = available::memory(Path::new("/")).expect("Linux tells");
         let three = NonZeroUsize::new(3).unwrap();
         let error = map_each("stream", three, available, Pages::Huge).err().unwrap();
-        let told = error.to_string();
-        assert!(told.ends_with("MiB are available for it here"), "{told}");
+        let reported = error.to_string();
+        assert!(reported.ends_with("MiB are available for it here"), "{reported}");
     }
 }

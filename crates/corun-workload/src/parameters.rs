@@ -6,7 +6,7 @@ use std::path::Path;
 
 use corun_record::nearest_first;
 
-use crate::{About, Domain, Parameter, WorkloadError, caches, quantity};
+use crate::{Descriptor, Domain, Parameter, WorkloadError, caches, quantity};
 
 /// A value for every parameter of one workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,32 +22,32 @@ impl Parameters {
     /// [`WorkloadError::NotAPair`], [`WorkloadError::UnknownParameter`],
     /// [`WorkloadError::Repeated`] or [`WorkloadError::BadValue`].
     pub fn parse<Pair: AsRef<str>>(
-        about: &'static About,
+        descriptor: &'static Descriptor,
         pairs: impl IntoIterator<Item = Pair>,
     ) -> Result<Self, WorkloadError> {
         let mut given: Vec<(&Parameter, Value)> = Vec::new();
         for pair in pairs {
-            let (parameter, text) = split(about, pair.as_ref())?;
+            let (parameter, text) = split(descriptor, pair.as_ref())?;
             if given.iter().any(|(earlier, _)| earlier.name == parameter.name) {
                 return Err(WorkloadError::Repeated {
-                    workload: about.name,
+                    workload: descriptor.name,
                     parameter: parameter.name,
                 });
             }
-            given.push((parameter, value(about, parameter, text)?));
+            given.push((parameter, value(descriptor, parameter, text)?));
         }
-        let values = about
+        let values = descriptor
             .parameters
             .iter()
             .map(|parameter| {
                 let value = match given.iter().find(|(other, _)| other.name == parameter.name) {
                     Some((_, value)) => value.clone(),
-                    None => value(about, parameter, parameter.default)?,
+                    None => value(descriptor, parameter, parameter.default)?,
                 };
                 Ok((parameter, value))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { workload: about.name, values })
+        Ok(Self { workload: descriptor.name, values })
     }
 
     /// Every parameter's name and value in order of declaration, as [`parse`](Self::parse) reads
@@ -122,25 +122,30 @@ pub fn size(text: &str) -> Option<u64> {
 }
 
 fn split<'a>(
-    about: &'static About,
+    descriptor: &'static Descriptor,
     pair: &'a str,
 ) -> Result<(&'static Parameter, &'a str), WorkloadError> {
-    let (name, text) = pair
-        .split_once('=')
-        .ok_or_else(|| WorkloadError::NotAPair { workload: about.name, found: pair.to_owned() })?;
-    about
+    let (name, text) = pair.split_once('=').ok_or_else(|| WorkloadError::NotAPair {
+        workload: descriptor.name,
+        found: pair.to_owned(),
+    })?;
+    descriptor
         .parameters
         .iter()
         .find(|parameter| parameter.name == name)
         .map(|parameter| (parameter, text))
         .ok_or_else(|| WorkloadError::UnknownParameter {
-            workload: about.name,
+            workload: descriptor.name,
             found: name.to_owned(),
-            known: nearest_first(name, about.parameters.iter().map(|known| known.name)),
+            known: nearest_first(name, descriptor.parameters.iter().map(|known| known.name)),
         })
 }
 
-fn value(about: &About, parameter: &Parameter, text: &str) -> Result<Value, WorkloadError> {
+fn value(
+    descriptor: &Descriptor,
+    parameter: &Parameter,
+    text: &str,
+) -> Result<Value, WorkloadError> {
     let value = match parameter.domain {
         Domain::Choice(choices) => choices
             .iter()
@@ -155,7 +160,7 @@ fn value(about: &About, parameter: &Parameter, text: &str) -> Result<Value, Work
             .map(Value::Number),
     };
     value.ok_or_else(|| WorkloadError::BadValue {
-        workload: about.name,
+        workload: descriptor.name,
         parameter: parameter.name,
         expected: parameter.domain,
         found: text.to_owned(),

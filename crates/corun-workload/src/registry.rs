@@ -90,13 +90,13 @@ fn own() -> impl ExactSizeIterator<Item = &'static dyn Workload> {
 /// # Errors
 /// [`WorkloadError::UnknownWorkload`], with the nearest names, the nearest first.
 pub fn find(name: &str) -> Result<&'static dyn Workload, WorkloadError> {
-    let is_called = |workload: &&dyn Workload| workload.about().name == name;
+    let is_called = |workload: &&dyn Workload| workload.descriptor().name == name;
     let is_row = |workload: &&dyn Workload| {
-        let about = workload.about();
-        about.row.is_some_and(|row| row.name == name) || within_suite(about.name) == name
+        let descriptor = workload.descriptor();
+        descriptor.row.is_some_and(|row| row.name == name) || within_suite(descriptor.name) == name
     };
     all().find(is_called).or_else(|| all().find(is_row)).ok_or_else(|| {
-        let names = all().map(|workload| workload.about().name);
+        let names = all().map(|workload| workload.descriptor().name);
         let mut known = nearest_first_by(name, names, |known| within_suite(known));
         known.truncate(NAMES_TOLD);
         WorkloadError::UnknownWorkload { found: name.to_owned(), known }

@@ -3,11 +3,11 @@
 
 use std::num::NonZeroUsize;
 
-use crate::{About, Job, Kernel, Parameters, Workload, WorkloadError};
+use crate::{Descriptor, Job, Kernel, Parameters, Workload, WorkloadError};
 
 /// A workload of a suite.
 pub(crate) struct RowWorkload {
-    pub(crate) about: &'static About,
+    pub(crate) descriptor: &'static Descriptor,
     /// As [`Workload::unavailable`].
     pub(crate) unavailable: fn() -> Option<String>,
     /// As [`Workload::prepare`].
@@ -15,8 +15,8 @@ pub(crate) struct RowWorkload {
 }
 
 impl Workload for RowWorkload {
-    fn about(&self) -> &'static About {
-        self.about
+    fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
     }
 
     fn unavailable(&self) -> Option<String> {

@@ -17,7 +17,7 @@ use rustix::process::Resource;
 use tempfile::TempDir;
 
 use crate::child::{exit_status, fork_and_wait};
-use crate::{About, WorkloadError, semaphore};
+use crate::{Descriptor, WorkloadError, semaphore};
 
 /// A folder below `$TMPDIR` that only this user may look into.
 pub(crate) struct Scratch {
@@ -33,8 +33,11 @@ impl Scratch {
     /// # Errors
     /// [`WorkloadError::NoRoom`], [`WorkloadError::FileSizeLimit`],
     /// [`WorkloadError::NoDescriptors`] or [`WorkloadError::NoScratch`]; nothing is left behind.
-    pub(crate) fn new(about: &'static About, workers: NonZeroUsize) -> Result<Self, WorkloadError> {
-        Self::with_room(about, workers, about.disk_bytes, about.disk_bytes)
+    pub(crate) fn new(
+        descriptor: &'static Descriptor,
+        workers: NonZeroUsize,
+    ) -> Result<Self, WorkloadError> {
+        Self::with_room(descriptor, workers, descriptor.disk_bytes, descriptor.disk_bytes)
     }
 
     /// As [`new`](Self::new), where the parameters decide that a worker writes up to `bytes` bytes,
@@ -43,13 +46,13 @@ impl Scratch {
     /// # Errors
     /// As [`new`](Self::new).
     pub(crate) fn with_room(
-        about: &'static About,
+        descriptor: &'static Descriptor,
         workers: NonZeroUsize,
         bytes: u64,
         longest: u64,
     ) -> Result<Self, WorkloadError> {
         let bytes = bytes.saturating_mul(workers.get() as u64);
-        Self::below(&std::env::temp_dir(), about.name, bytes, longest)
+        Self::below(&std::env::temp_dir(), descriptor.name, bytes, longest)
     }
 
     fn below(

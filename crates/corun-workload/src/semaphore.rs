@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_a_killed_owner_left_is_removed() {
-        let (mut told, mut tell) = io::pipe().unwrap();
+        let (mut reported, mut tell) = io::pipe().unwrap();
         let owner = Peer::fork(move || {
             use std::io::Write;
             let semaphore = Semaphore::new(1).unwrap();
@@ -156,7 +156,7 @@ mod tests {
         })
         .unwrap();
         let mut id = [0; 4];
-        io::Read::read_exact(&mut told, &mut id).unwrap();
+        io::Read::read_exact(&mut reported, &mut id).unwrap();
         let id = c_int::from_ne_bytes(id);
         remove_abandoned();
         assert!(exists(id), "its owner lives");

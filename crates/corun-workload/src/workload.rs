@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::{About, Latencies, Parameters, WorkloadError};
+use crate::{Descriptor, Latencies, Parameters, WorkloadError};
 
 /// The most operations a [`Kernel`] does in one run.
 pub const MOST_OPERATIONS: u64 = 1 << 60;
@@ -14,7 +14,7 @@ pub const MOST_OPERATIONS: u64 = 1 << 60;
 /// A built-in workload: it describes itself, and it prepares work.
 pub trait Workload: Sync {
     /// What it is, what it exercises and what it can be told.
-    fn about(&self) -> &'static About;
+    fn descriptor(&self) -> &'static Descriptor;
 
     /// Why it cannot run on this machine, as one sentence; `None` where it can.
     fn unavailable(&self) -> Option<String> {
@@ -77,7 +77,7 @@ pub trait Kernel: Send {
 
     /// Does what [`run`](Kernel::run) does around so many operations, without the operations
     /// themselves. A caller times it right after the run and subtracts it, where
-    /// [`About::subtracts`](crate::About) says what it is.
+    /// [`Descriptor::subtracts`](crate::Descriptor) says what it is.
     fn overhead(&mut self, _operations: u64) {}
 
     /// Why the last reset or run ended before its time; what the run counted is then worth nothing.
@@ -86,7 +86,7 @@ pub trait Kernel: Send {
         None
     }
 
-    /// What the last run counted, for each of [`About::tallies`](crate::About).
+    /// What the last run counted, for each of [`Descriptor::tallies`](crate::Descriptor).
     fn tallies(&self) -> Vec<u64> {
         Vec::new()
     }

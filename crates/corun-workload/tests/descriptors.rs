@@ -20,7 +20,7 @@ fn too_many_descriptors_are_refused_and_given_back() {
 fn a_ring_of_pipes() {
     let workload = find("ctxswitch").unwrap();
     let prepare = |by: &str, workers| {
-        let parameters = Parameters::parse(workload.about(), [format!("by={by}")]).unwrap();
+        let parameters = Parameters::parse(workload.descriptor(), [format!("by={by}")]).unwrap();
         workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap())
     };
     for _ in 0..3 {
@@ -42,7 +42,7 @@ fn rows_of_lmbench() {
         ("udp-latency", &[], 40),
     ] {
         let workload = find(&format!("lmbench/{row}")).unwrap();
-        let parameters = Parameters::parse(workload.about(), parameters).unwrap();
+        let parameters = Parameters::parse(workload.descriptor(), parameters).unwrap();
         let prepared = workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap());
         let error = prepared.err().unwrap();
         assert!(matches!(error, WorkloadError::NoDescriptors { .. }), "{row}: {error}");
@@ -62,7 +62,7 @@ fn rows_of_aim9() {
         "pipe_cpy",
     ] {
         let workload = find(&format!("aim9/{row}")).unwrap();
-        let parameters = Parameters::parse(workload.about(), [""; 0]).unwrap();
+        let parameters = Parameters::parse(workload.descriptor(), [""; 0]).unwrap();
         let prepare = |workers| workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap());
         for _ in 0..3 {
             let error = prepare(100).err().unwrap();

@@ -1,12 +1,12 @@
 //! Parameters: what is given is what is used, and what cannot be used is said plainly.
 
 use corun_record::{Actionable, Exit};
-use corun_workload::{About, Domain, Parameter, Parameters, all, find};
+use corun_workload::{Descriptor, Domain, Parameter, Parameters, all, find};
 use proptest::prelude::*;
 
 #[test]
 fn what_is_not_given_has_its_default() {
-    let parameters = Parameters::parse(about("fib"), ["variant=register"]).unwrap();
+    let parameters = Parameters::parse(descriptor("fib"), ["variant=register"]).unwrap();
     let values: Vec<String> =
         parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(values, ["variant=register", "call=inline", "granularity=128"]);
@@ -14,9 +14,9 @@ fn what_is_not_given_has_its_default() {
 
 #[test]
 fn numbers_are_recorded_in_full() {
-    let ram = Parameters::parse(about("ram"), ["touched=2M"]).unwrap();
+    let ram = Parameters::parse(descriptor("ram"), ["touched=2M"]).unwrap();
     assert!(ram.iter().any(|pair| pair == ("touched", "2097152".into())));
-    let regn = Parameters::parse(about("regn"), ["max=1_0e3"]).unwrap();
+    let regn = Parameters::parse(descriptor("regn"), ["max=1_0e3"]).unwrap();
     assert!(regn.iter().any(|pair| pair == ("max", "10000".into())));
 }
 
@@ -38,7 +38,7 @@ fn mistakes_are_answered_with_what_to_do() {
     let answers: Vec<String> = mistakes
         .iter()
         .map(|(workload, given)| {
-            let error = Parameters::parse(about(workload), *given).unwrap_err();
+            let error = Parameters::parse(descriptor(workload), *given).unwrap_err();
             assert_eq!(error.exit(), Exit::Usage);
             format!("{error}\n    {}", error.next_step())
         })
@@ -71,17 +71,17 @@ fn mistakes_are_answered_with_what_to_do() {
 
 proptest! {
     #[test]
-    fn what_is_accepted_can_be_written_and_read_again((about, pairs) in accepted()) {
-        let parameters = Parameters::parse(about, &pairs).unwrap();
+    fn what_is_accepted_can_be_written_and_read_again((descriptor, pairs) in accepted()) {
+        let parameters = Parameters::parse(descriptor, &pairs).unwrap();
         let written: Vec<String> =
             parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        prop_assert_eq!(written.len(), about.parameters.len());
-        prop_assert_eq!(Parameters::parse(about, &written).unwrap(), parameters);
+        prop_assert_eq!(written.len(), descriptor.parameters.len());
+        prop_assert_eq!(Parameters::parse(descriptor, &written).unwrap(), parameters);
     }
 
     #[test]
     fn numbers_outside_their_domain_are_refused(number: u64) {
-        let accepted = Parameters::parse(about("fib"), [format!("granularity={number}")]).is_ok();
+        let accepted = Parameters::parse(descriptor("fib"), [format!("granularity={number}")]).is_ok();
         let allowed = (32..=1 << 30).contains(&number) && number % 8 == 0;
         prop_assert_eq!(accepted, allowed);
     }
@@ -89,22 +89,22 @@ proptest! {
     #[test]
     fn no_text_panics(text: String, value: String, name in "granularity|variant|call|x|") {
         for workload in all() {
-            let _ = Parameters::parse(workload.about(), [&text, &format!("{name}={value}")]);
+            let _ = Parameters::parse(workload.descriptor(), [&text, &format!("{name}={value}")]);
         }
         let _ = find(&text);
     }
 }
 
-fn about(workload: &str) -> &'static About {
-    find(workload).unwrap().about()
+fn descriptor(workload: &str) -> &'static Descriptor {
+    find(workload).unwrap().descriptor()
 }
 
 /// A workload and a valid value for each of its parameters, in any order.
-fn accepted() -> impl Strategy<Value = (&'static About, Vec<String>)> {
-    let abouts: Vec<&'static About> = all().map(|workload| workload.about()).collect();
-    prop::sample::select(abouts).prop_flat_map(|about| {
-        let pairs: Vec<_> = about.parameters.iter().map(pair).collect();
-        (Just(about), pairs.prop_shuffle())
+fn accepted() -> impl Strategy<Value = (&'static Descriptor, Vec<String>)> {
+    let abouts: Vec<&'static Descriptor> = all().map(|workload| workload.descriptor()).collect();
+    prop::sample::select(abouts).prop_flat_map(|descriptor| {
+        let pairs: Vec<_> = descriptor.parameters.iter().map(pair).collect();
+        (Just(descriptor), pairs.prop_shuffle())
     })
 }
 

@@ -17,7 +17,7 @@ fn every_file_is_listed_under_its_name() {
         .map(|entry| entry.unwrap().path())
         .map(|path| path.file_stem().unwrap().to_str().unwrap().replace('_', "-"))
         .collect();
-    let names: Vec<&str> = all().map(|workload| workload.about().name).collect();
+    let names: Vec<&str> = all().map(|workload| workload.descriptor().name).collect();
     let (rows, own): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.contains('/'));
     assert!(own.is_sorted_by(|a, b| a < b), "sorted and unique: {own:?}");
     assert_eq!(rows.iter().collect::<BTreeSet<_>>().len(), rows.len(), "unique: {rows:?}");
@@ -31,23 +31,29 @@ fn every_file_is_listed_under_its_name() {
 #[test]
 fn every_workload_describes_itself() {
     for workload in all() {
-        let about = workload.about();
-        assert!(find(about.name).is_ok(), "{}", about.name);
+        let descriptor = workload.descriptor();
+        assert!(find(descriptor.name).is_ok(), "{}", descriptor.name);
         assert!(
-            is_line(about.summary) && is_line(about.operation) && is_line(about.counted),
+            is_line(descriptor.summary)
+                && is_line(descriptor.operation)
+                && is_line(descriptor.counted),
             "{}",
-            about.name
+            descriptor.name
         );
-        assert!(!about.tags.is_empty(), "{}", about.name);
-        for parameter in about.parameters {
-            assert!(is_line(parameter.summary), "{} {}", about.name, parameter.name);
+        assert!(!descriptor.tags.is_empty(), "{}", descriptor.name);
+        for parameter in descriptor.parameters {
+            assert!(is_line(parameter.summary), "{} {}", descriptor.name, parameter.name);
             if let Domain::Choice(choices) = parameter.domain {
-                assert!(choices.iter().all(|choice| is_line(choice.summary)), "{}", about.name);
+                assert!(
+                    choices.iter().all(|choice| is_line(choice.summary)),
+                    "{}",
+                    descriptor.name
+                );
             }
         }
-        if let Some(sharing) = about.line_sharing {
+        if let Some(sharing) = descriptor.line_sharing {
             for value in [sharing.shared, sharing.own] {
-                Parameters::parse(about, [format!("{}={value}", sharing.parameter)]).unwrap();
+                Parameters::parse(descriptor, [format!("{}={value}", sharing.parameter)]).unwrap();
             }
         }
     }
@@ -60,21 +66,26 @@ fn is_line(text: &str) -> bool {
 #[test]
 fn every_workload_can_be_prepared_as_it_comes() {
     for workload in all() {
-        let about = workload.about();
+        let descriptor = workload.descriptor();
         if let Some(reason) = workload.unavailable() {
-            corun_testing::skip(&format!("preparing {}", about.name), &reason);
+            corun_testing::skip(&format!("preparing {}", descriptor.name), &reason);
             continue;
         }
-        let parameters = Parameters::parse(about, [""; 0]).unwrap();
+        let parameters = Parameters::parse(descriptor, [""; 0]).unwrap();
         for workers in [1, 2] {
             match workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap()) {
-                Ok(Job::Kernels(kernels)) => assert_eq!(kernels.len(), workers, "{}", about.name),
-                Ok(Job::Program(program)) => assert!(program.operations > 0, "{}", about.name),
+                Ok(Job::Kernels(kernels)) => {
+                    assert_eq!(kernels.len(), workers, "{}", descriptor.name)
+                }
+                Ok(Job::Program(program)) => assert!(program.operations > 0, "{}", descriptor.name),
                 // The defaults follow the caches; a small share of a large machine may not hold them.
                 Err(error @ WorkloadError::NoMemory { .. }) => {
-                    corun_testing::skip(&format!("preparing {}", about.name), &error.to_string());
+                    corun_testing::skip(
+                        &format!("preparing {}", descriptor.name),
+                        &error.to_string(),
+                    );
                 }
-                Err(error) => panic!("{}: {error}", about.name),
+                Err(error) => panic!("{}: {error}", descriptor.name),
             }
         }
     }
@@ -84,9 +95,9 @@ fn every_workload_can_be_prepared_as_it_comes() {
 fn an_unknown_workload_is_answered_with_the_nearest() {
     let error = find("fbi").err().unwrap();
     assert_eq!(error.exit(), Exit::Usage);
-    let told = error.to_string();
+    let reported = error.to_string();
     let first = "no built-in workload is called `fbi`; the nearest are: fib, ";
-    assert!(told.starts_with(first), "{told}");
+    assert!(reported.starts_with(first), "{reported}");
     assert_eq!(error.next_step(), "Did you mean `fib`?");
 }
 
@@ -104,13 +115,13 @@ fn memory_that_cannot_be_had_is_an_error() {
         ("stream", "size=1TiB"),
     ] {
         let workload = find(name).unwrap();
-        let parameters = Parameters::parse(workload.about(), [parameter]).unwrap();
+        let parameters = Parameters::parse(workload.descriptor(), [parameter]).unwrap();
         let many = NonZeroUsize::new(1 << 20).unwrap();
         let error = workload.prepare(&parameters, many).err().unwrap();
         assert!(matches!(error, WorkloadError::NoMemory { .. }), "{error}");
     }
     let workload = find("fib").unwrap();
-    let parameters = Parameters::parse(workload.about(), ["granularity=1GiB"]).unwrap();
+    let parameters = Parameters::parse(workload.descriptor(), ["granularity=1GiB"]).unwrap();
     for workers in [1 << 24, usize::MAX >> 30, usize::MAX] {
         let error =
             workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap()).err().unwrap();
@@ -121,14 +132,14 @@ fn memory_that_cannot_be_had_is_an_error() {
 
 #[test]
 fn parameters_of_another_workload_are_refused() {
-    let regn = Parameters::parse(find("regn").unwrap().about(), [""; 0]).unwrap();
+    let regn = Parameters::parse(find("regn").unwrap().descriptor(), [""; 0]).unwrap();
     let error = find("fib").unwrap().prepare(&regn, NonZeroUsize::MIN).err().unwrap();
     assert!(matches!(error, WorkloadError::NotDeclared { .. }), "{error}");
 }
 
 #[test]
 fn a_row_is_found_by_what_its_table_calls_it() {
-    let name = |text| find(text).unwrap().about().name;
+    let name = |text| find(text).unwrap().descriptor().name;
     assert_eq!(name("Simple syscall"), "lmbench/simple-syscall");
     assert_eq!(name("lmbench/simple-syscall"), "lmbench/simple-syscall");
     assert_eq!(name("simple-syscall"), "lmbench/simple-syscall");
@@ -140,12 +151,16 @@ fn a_row_is_found_by_what_its_table_calls_it() {
 fn every_row_says_what_it_is_a_row_of() {
     for suite in Suite::ALL {
         for workload in of_suite(suite) {
-            let about = workload.about();
-            let row = about.row.unwrap();
-            assert_eq!(row.suite, suite, "{}", about.name);
-            assert!(about.name.starts_with(&format!("{}/", suite.name())), "{}", about.name);
-            assert!(row.credit > 0.0 && row.credit.is_finite(), "{}", about.name);
-            assert!(about.tallies.len() <= MOST_TALLIES, "{}", about.name);
+            let descriptor = workload.descriptor();
+            let row = descriptor.row.unwrap();
+            assert_eq!(row.suite, suite, "{}", descriptor.name);
+            assert!(
+                descriptor.name.starts_with(&format!("{}/", suite.name())),
+                "{}",
+                descriptor.name
+            );
+            assert!(row.credit > 0.0 && row.credit.is_finite(), "{}", descriptor.name);
+            assert!(descriptor.tallies.len() <= MOST_TALLIES, "{}", descriptor.name);
         }
     }
 }

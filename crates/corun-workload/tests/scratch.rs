@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use prepare::{shell, told};
+use prepare::{reported, shell};
 
 /// Prepares a workload that has a scratch file; see the example of this name.
 const PREPARE: &str = "exec \"$PREPARE\" syscall-mix";
@@ -65,7 +65,7 @@ fn names_like(scratch: &Path, parent: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_missing_folder_is_answered_with_what_to_do() {
     let parent = tempfile::tempdir().unwrap();
-    insta::assert_snapshot!(told(&parent.path().join("missing"), PREPARE), @r#"
+    insta::assert_snapshot!(reported(&parent.path().join("missing"), PREPARE), @r#"
     workload `syscall-mix` needs a file of its own below "TMPDIR": No such file or directory (os error 2)
       Set TMPDIR to a folder that you may write to.
     exit 3
@@ -75,7 +75,7 @@ fn a_missing_folder_is_answered_with_what_to_do() {
 #[test]
 fn a_limit_on_files_is_answered_with_what_to_do() {
     let parent = tempfile::tempdir().unwrap();
-    insta::assert_snapshot!(told(parent.path(), &format!("ulimit -f 4; {PREPARE}")), @"
+    insta::assert_snapshot!(reported(parent.path(), &format!("ulimit -f 4; {PREPARE}")), @"
     workload `syscall-mix` writes up to 8 KiB, and files are limited to 2 KiB here
       Raise the limit (ulimit -f).
     exit 4
@@ -88,10 +88,10 @@ fn a_limit_on_files_is_answered_with_what_to_do() {
 fn too_few_descriptors_are_answered_with_what_to_do() {
     let parent = tempfile::tempdir().unwrap();
     let answers =
-        (4..64).map(|limit| told(parent.path(), &format!("ulimit -n {limit}; {PREPARE}")));
+        (4..64).map(|limit| reported(parent.path(), &format!("ulimit -n {limit}; {PREPARE}")));
     let mut failures: Vec<String> = answers
         .inspect(|_| assert_eq!(folders(parent.path()), NONE))
-        .take_while(|told| told != "prepared\nexit 0")
+        .take_while(|reported| reported != "prepared\nexit 0")
         .collect();
     assert!(failures.len() > 3, "a folder, devices and a pipe: {failures:?}");
     failures.dedup();
@@ -107,15 +107,15 @@ fn too_few_descriptors_are_answered_with_what_to_do() {
 #[test]
 fn a_full_disk_is_answered_with_what_to_do() {
     let parent = tempfile::tempdir().unwrap();
-    if told(parent.path(), "unshare --mount true 2>&1") != "exit 0" {
+    if reported(parent.path(), "unshare --mount true 2>&1") != "exit 0" {
         return corun_testing::skip("full disk", "mounting is not permitted");
     }
-    let told = ["size=4k", "nr_inodes=1", "nr_inodes=2", "ro"].map(|options| {
+    let reported = ["size=4k", "nr_inodes=1", "nr_inodes=2", "ro"].map(|options| {
         let mount = format!("mount -t tmpfs -o {options} none \"$TMPDIR\"");
         let prepare = format!("({PREPARE}); code=$?; ls -A \"$TMPDIR\"; exit $code");
-        told(parent.path(), &format!("unshare --mount sh -c '{mount} && {prepare}'"))
+        reported(parent.path(), &format!("unshare --mount sh -c '{mount} && {prepare}'"))
     });
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(reported.join("\n"), @r#"
     workload `syscall-mix` writes up to 8 KiB below "TMPDIR", where 4 KiB are free
       Free some room there, or set TMPDIR to a folder that has more.
     exit 3

@@ -43,6 +43,6 @@ fn main() -> ExitCode {
     };
     match line.command.run() {
         Ok(exit) => exit,
-        Err(problem) => problem.tell(),
+        Err(problem) => problem.report(),
     }
 }

@@ -41,10 +41,10 @@ fn answered(answer: &clap::Error, exit: ExitCode) -> ExitCode {
         true => terminal::show_coloured(&text.ansi().to_string()),
         false => terminal::show(&text.to_string()),
     };
-    shown.map_or_else(|error| Problem::from(error).tell(), |()| exit)
+    shown.map_or_else(|error| Problem::from(error).report(), |()| exit)
 }
 
-/// The mistake alone, on one line: in what follows it arguments cannot be told from clap's own lines.
+/// The mistake alone, on one line: in what follows it arguments is unknown from clap's own lines.
 fn mistake(rendered: &str) -> String {
     let end = ["\n\nUsage: ", "\n\nFor more information"]
         .iter()

@@ -55,7 +55,7 @@ impl Problem {
     }
 
     /// Says it on standard error and gives the exit code.
-    pub fn tell(&self) -> ExitCode {
+    pub fn report(&self) -> ExitCode {
         complain(&format!("corun: {}\n  {}", below(&self.sentence), self.next_step));
         code(self.exit)
     }

@@ -75,7 +75,7 @@ impl Observer for SuiteProgress {
 
 impl SuiteObserver for SuiteProgress {
     fn item_starts(&mut self, index: usize, item: &Item) {
-        let name = item.workload.about().name;
+        let name = item.workload.descriptor().name;
         self.item = format!("{} of {}: {name}, ", index + 1, self.items);
         show(&self.bar, &self.item);
     }

@@ -63,7 +63,7 @@ pub fn count_or_zero(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { count(text) }
 }
 
-/// `K:N`, a number of stretches, a million at most, and the length of each.
+/// `K:N`, a number of intervals, a million at most, and the length of each.
 ///
 /// # Errors
 /// A sentence on what was expected.
@@ -71,7 +71,7 @@ pub fn samples(text: &str) -> Result<(u32, u64), String> {
     const MOST: u32 = 1_000_000;
     let expected = || {
         format!(
-            "expected a number of stretches from 1 to {MOST} and their length, such as 10:5M, found \
+            "expected a number of intervals from 1 to {MOST} and their length, such as 10:5M, found \
              \"{text}\""
         )
     };

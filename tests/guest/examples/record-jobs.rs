@@ -13,7 +13,7 @@ use corun_guest_tests::{Guest, Host, Scenario, Shape};
 /// Two rounds are the fewest, and take minutes. Jobs of one session are no group of their own here.
 const SCRIPT: &str = "
     echo 0 >/proc/sys/kernel/sched_autogroup_enabled
-    corun audit --no-events --quiet --budget 1s --only jobs --csv /results/csv
+    corun audit --no-events --quiet --max-time 1s --only jobs --csv /results/csv
     uname -r >/results/kernel
 ";
 

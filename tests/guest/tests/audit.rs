@@ -18,11 +18,11 @@ const SCRIPT: &str = "
     echo +cpu >/groups/cgroup.subtree_control
     cat /proc/sys/kernel/sched_autogroup_enabled >/results/before
     corun audit --list >/results/list
-    corun audit --no-events --quiet --budget 1s --json /results/all
-    corun audit --no-events --quiet --budget 15s --only idle-core,repair-cores --held-on 0-1 \
+    corun audit --no-events --quiet --max-time 1s --json /results/all
+    corun audit --no-events --quiet --max-time 15s --only idle-core,repair-cores --pinned-to 0-1 \
         --json /results/siblings
     for signal in TERM KILL; do
-        corun audit --no-events --quiet --budget 10m --only quota 2>/dev/null &
+        corun audit --no-events --quiet --max-time 10m --only quota 2>/dev/null &
         until [ -n \"$(groups)\" ]; do usleep 1000; done
         kill -$signal $!
         wait $! || true
@@ -63,7 +63,7 @@ fn audit(outcome: &Outcome, name: &str) -> Audit {
 
 /// Every row is there, no figure is out of its range, and no task was where it must not be.
 fn assert_everything_is_shown(audit: &Audit) {
-    assert!(audit.rounds >= 2 && !audit.interrupted, "{audit:?}");
+    assert!(audit.rounds >= 2 && !audit.ending.is_interrupted(), "{audit:?}");
     assert_eq!((audit.machine.smt_width, audit.machine.allowed_cpus), (2, 4));
     let names: BTreeSet<&str> = audit.rows.iter().map(|row| row.property.as_str()).collect();
     for name in ["idle-core", "wake-sibling", "repair-cores", "fairness", "quota", "autogroup"] {
@@ -83,7 +83,7 @@ fn assert_everything_is_shown(audit: &Audit) {
 
 /// Loads that are held on the siblings of one core never begin on the other, and waste it.
 fn is_found_out(audit: &Audit) -> bool {
-    assert_eq!(audit.held_on, Some(vec![0, 1]));
+    assert_eq!(audit.pinned_to, Some(vec![0, 1]));
     let idle_core = row(audit, "idle-core");
     assert!(readings(idle_core, 1).all(|well| well == 0.0), "{idle_core:?}");
     let repair = row(audit, "repair-cores");

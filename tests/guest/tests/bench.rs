@@ -49,7 +49,12 @@ fn five_share_four() {
 
 fn run(outcome: &Outcome, file: &str) -> Run {
     let bench = Bench::from_json(outcome.text(file)).expect("a bench");
-    assert_eq!((bench.runs.len(), bench.interrupted), (1, false), "{:?}", bench.missing);
+    assert_eq!(
+        (bench.runs.len(), bench.ending.is_interrupted()),
+        (1, false),
+        "{:?}",
+        bench.not_possible
+    );
     bench.runs.into_iter().next().expect("one run")
 }
 

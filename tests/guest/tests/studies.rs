@@ -10,7 +10,7 @@ use corun_record::{Document, Metric, Source, StudyFigure, StudyResult};
 /// Long enough for all studies, twice, on a busy host.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-const BUDGET: &str = "--budget 3s --quiet";
+const BUDGET: &str = "--max-time 3s --quiet";
 
 /// Twenty and more workers may need longer on four logical CPUs of a busy host than they are given.
 const MANY_WORKERS: [&str; 3] = ["ibm-chat", "ibm-dbench", "ibm-tbench"];
@@ -66,7 +66,7 @@ fn outcome(names: &[&str], before: &str, options: &str) -> Option<Outcome> {
 
 fn result(outcome: &Outcome, name: &str) -> StudyResult {
     let result = StudyResult::from_json(outcome.text(name)).expect("a result");
-    assert!(!result.interrupted, "{name}");
+    assert!(!result.ending.is_interrupted(), "{name}");
     for figure in &result.figures {
         assert!(
             figure.measured.is_some() != figure.not_possible.is_some(),

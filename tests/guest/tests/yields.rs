@@ -18,7 +18,7 @@ fn scenario(blocks: usize, arms: &str) -> Scenario {
     Scenario::new(format!(
         "echo 3 >/proc/sys/kernel/perf_event_paranoid
          su nobody -c 'corun measure --workload fib --param granularity=128 --sample-time 100ms \
-             --practical 15% --blocks {blocks} --arms {arms} --quiet --json /results/run'"
+             --practical 15% --blocks {blocks} --placement {arms} --quiet --json /results/run'"
     ))
 }
 

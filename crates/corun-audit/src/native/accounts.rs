@@ -7,7 +7,7 @@ use corun_machine::RootFiles;
 use corun_machine::evidence::{CpuTime, CpuTimes, run_times_ns};
 
 use super::clock::{cpu_time_ns, this_cpu};
-use crate::schedule::seconds;
+use crate::timeline::seconds;
 
 /// The accounts at a time.
 #[derive(Debug, Default)]

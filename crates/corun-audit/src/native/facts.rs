@@ -9,8 +9,8 @@ use crate::facts::Facts;
 
 const AUTOGROUP: &str = "proc/sys/kernel/sched_autogroup_enabled";
 
-/// The facts of `machine`; free loads are held on `held_on`.
-pub fn facts(machine: &Machine, held_on: Option<&CpuSet>) -> Facts {
+/// The facts of `machine`; free loads are pinned to `pinned_to`.
+pub fn facts(machine: &Machine, pinned_to: Option<&CpuSet>) -> Facts {
     let cores = usable_cores(machine);
     let no_siblings = why_no_siblings(machine, &cores);
     let mut facts = Facts {
@@ -20,7 +20,7 @@ pub fn facts(machine: &Machine, held_on: Option<&CpuSet>) -> Facts {
         autogroup: None,
         is_in_root_group: false,
         groups: Err("the machine's files cannot be read".to_owned()),
-        held_on: held_on.map(|cpus| cpus.iter().collect()),
+        pinned_to: pinned_to.map(|cpus| cpus.iter().collect()),
     };
     if let Ok(mut files) = RootFiles::open(Path::new("/")) {
         facts.autogroup = files.read(AUTOGROUP).ok().map(|text| text.trim() == "1");

@@ -21,18 +21,19 @@ impl Membership {
     /// # Errors
     /// If the kernel refuses any of it; then nothing is left behind.
     pub(super) fn enter(group: &Group) -> Result<Self, String> {
-        let told =
+        let reported =
             |what: &str, error: io::Error| format!("the kernel does not let {what}: {error}");
         let folder = PathBuf::from(&group.folder);
         let home = home_of(&folder).ok_or_else(|| {
             "the own group is not below the one that groups are made in".to_owned()
         })?;
-        fs::create_dir(&folder).map_err(|error| told("a control group be made", error))?;
+        fs::create_dir(&folder).map_err(|error| reported("a control group be made", error))?;
         let membership = Self { folder, home };
         let [quota, period] = group.cpu_max;
         fs::write(membership.folder.join("cpu.max"), format!("{quota} {period}"))
-            .map_err(|error| told("a quota be set", error))?;
-        move_into(&membership.folder).map_err(|error| told("a process enter a group", error))?;
+            .map_err(|error| reported("a quota be set", error))?;
+        move_into(&membership.folder)
+            .map_err(|error| reported("a process enter a group", error))?;
         Ok(membership)
     }
 }

@@ -14,11 +14,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use corun_measure::execution::Interrupt;
-use corun_record::Witness;
+use corun_record::EvidenceSource;
 
-use crate::audit::{System, Trouble};
+use crate::audit::{ObserveError, System};
 use crate::load::Load;
-use crate::schedule::{Others, Schedule, Stretch, TaskLog, seconds};
+use crate::timeline::{Interval, Others, TaskLog, Timeline, seconds};
 use accounts::Accounts;
 use process::RunningProcess;
 use switches::Switches;
@@ -52,10 +52,10 @@ impl Native {
     }
 
     /// How the work of others is told.
-    pub fn witness(&self) -> Witness {
+    pub fn evidence_source(&self) -> EvidenceSource {
         match self.switches {
-            Ok(_) => Witness::ContextSwitches,
-            Err(_) => Witness::Accounts,
+            Ok(_) => EvidenceSource::ContextSwitches,
+            Err(_) => EvidenceSource::Accounts,
         }
     }
 
@@ -72,7 +72,7 @@ impl Native {
     fn others(&mut self, processes: &BTreeSet<u32>, start_ns: u64, seen: &Seen) -> Others {
         let mut others = Others::default();
         let unseen = match &mut self.switches {
-            Ok(switches) => switches.finish(processes, start_ns, &mut others.stretches),
+            Ok(switches) => switches.finish(processes, start_ns, &mut others.intervals),
             Err(_) => self.cpus.clone(),
         };
         for &cpu in &self.cpus {
@@ -82,7 +82,7 @@ impl Native {
             let others_s = if unseen.contains(&cpu) { (time.busy_s - own_s).max(0.0) } else { 0.0 };
             others.unplaced_s.insert(cpu, others_s + time.steal_s);
         }
-        others.stretches.retain_mut(|stretch| within(stretch, seen.length_ns));
+        others.intervals.retain_mut(|interval| within(interval, seen.length_ns));
         others
     }
 }
@@ -95,16 +95,16 @@ struct Seen<'a> {
     length_ns: u64,
 }
 
-/// Cuts a stretch off at the load's end; whether anything is left.
-fn within(stretch: &mut Stretch, length_ns: u64) -> bool {
-    stretch.to_ns = stretch.to_ns.min(length_ns);
-    stretch.from_ns < stretch.to_ns
+/// Cuts a interval off at the load's end; whether anything is left.
+fn within(interval: &mut Interval, length_ns: u64) -> bool {
+    interval.to_ns = interval.to_ns.min(length_ns);
+    interval.from_ns < interval.to_ns
 }
 
 impl System for Native {
-    fn observe(&mut self, load: &Load) -> Result<Schedule, Trouble> {
+    fn observe(&mut self, load: &Load) -> Result<Timeline, ObserveError> {
         if self.interrupt.is_raised() {
-            return Err(Trouble::Interrupted);
+            return Err(ObserveError::Interrupted);
         }
         let mut length_ns = load.length_ns();
         let mut processes = load
@@ -147,7 +147,7 @@ impl System for Native {
         let others = self.others(&ids, start_ns, &seen);
         self.others_s += others.on_all_s(&self.cpus, 0, length_ns);
         self.all_s += seconds(length_ns) * self.cpus.len() as f64;
-        Ok(Schedule { length_ns, tasks, others })
+        Ok(Timeline { length_ns, tasks, others })
     }
 
     fn elapsed(&self) -> Duration {

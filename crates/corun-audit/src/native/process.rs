@@ -11,14 +11,14 @@ use corun_measure::execution::Interrupt;
 
 use super::groups;
 use super::server::{Answer, SUBCOMMAND};
-use crate::audit::Trouble;
+use crate::audit::ObserveError;
 use crate::load::Process;
-use crate::schedule::TaskLog;
+use crate::timeline::TaskLog;
 
 /// How much longer than its load a process may take: on a crowded or emulated machine it waits.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it may take to end when it is told to.
-const FAREWELL: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running process; dropped, it ends and leaves nothing behind.
 pub(super) struct RunningProcess<'a> {
@@ -31,8 +31,9 @@ pub(super) struct RunningProcess<'a> {
 
 impl<'a> RunningProcess<'a> {
     /// Starts it and tells it what to prepare.
-    pub(super) fn start(plan: &'a Process, interrupt: &'a Interrupt) -> Result<Self, Trouble> {
-        let refused = |error| Trouble::Refused(format!("corun could not start itself: {error}"));
+    pub(super) fn start(plan: &'a Process, interrupt: &'a Interrupt) -> Result<Self, ObserveError> {
+        let refused =
+            |error| ObserveError::Refused(format!("corun could not start itself: {error}"));
         let mut command = Command::new("/proc/self/exe");
         command.arg0("corun").arg(SUBCOMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
         // SAFETY: only an async-signal-safe call between fork and exec: a session of its own, which
@@ -59,27 +60,27 @@ impl<'a> RunningProcess<'a> {
     }
 
     /// Waits until it is ready for the common start.
-    pub(super) fn until_ready(&mut self) -> Result<(), Trouble> {
-        match self.answer(PATIENCE)? {
+    pub(super) fn until_ready(&mut self) -> Result<(), ObserveError> {
+        match self.answer(TIMEOUT)? {
             Answer::Ready => Ok(()),
             other => Err(unexpected(other)),
         }
     }
 
     /// Tells it the common start.
-    pub(super) fn go(&mut self, start_ns: u64) -> Result<(), Trouble> {
+    pub(super) fn go(&mut self, start_ns: u64) -> Result<(), ObserveError> {
         self.order(&start_ns.to_string())
     }
 
     /// What its tasks noted, at the end of a load of this length.
-    pub(super) fn logs(&mut self, length: Duration) -> Result<Vec<TaskLog>, Trouble> {
-        match self.answer(length + PATIENCE)? {
+    pub(super) fn logs(&mut self, length: Duration) -> Result<Vec<TaskLog>, ObserveError> {
+        match self.answer(length + TIMEOUT)? {
             Answer::Logs(logs) => Ok(logs),
             other => Err(unexpected(other)),
         }
     }
 
-    fn order(&mut self, line: &str) -> Result<(), Trouble> {
+    fn order(&mut self, line: &str) -> Result<(), ObserveError> {
         // A process that is gone says why on its other end, or nothing at all.
         if let Some(orders) = &mut self.orders {
             let _ = orders.write_all(format!("{line}\n").as_bytes());
@@ -87,8 +88,8 @@ impl<'a> RunningProcess<'a> {
         Ok(())
     }
 
-    fn answer(&mut self, patience: Duration) -> Result<Answer, Trouble> {
-        let deadline = Instant::now() + patience;
+    fn answer(&mut self, timeout: Duration) -> Result<Answer, ObserveError> {
+        let deadline = Instant::now() + timeout;
         let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         loop {
             let mut polled = [
@@ -99,26 +100,26 @@ impl<'a> RunningProcess<'a> {
             // SAFETY: a valid array of descriptors.
             unsafe { libc::poll(polled.as_mut_ptr(), 2, i32::try_from(left).unwrap_or(i32::MAX)) };
             if polled[0].revents != 0 {
-                return Err(Trouble::Interrupted);
+                return Err(ObserveError::Interrupted);
             }
             if polled[1].revents != 0 {
                 break;
             }
             if left == 0 {
-                return Err(Trouble::Refused("a load did not end in time".to_owned()));
+                return Err(ObserveError::Refused("a load did not end in time".to_owned()));
             }
         }
         let mut line = String::new();
         let read = self.answers.read_line(&mut line);
         read.ok()
             .and_then(|_| serde_json::from_str(&line).ok())
-            .ok_or_else(|| Trouble::Refused(self.early_end()))
+            .ok_or_else(|| ObserveError::Refused(self.early_end()))
     }
 
     /// How a process that does not answer any more has ended.
     fn early_end(&mut self) -> String {
         let begun = Instant::now();
-        while begun.elapsed() < FAREWELL {
+        while begun.elapsed() < EXIT_TIMEOUT {
             match self.child.try_wait() {
                 Ok(Some(status)) => return ended_early(status),
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
@@ -141,8 +142,8 @@ fn ended_early(status: ExitStatus) -> String {
     }
 }
 
-fn unexpected(answer: Answer) -> Trouble {
-    Trouble::Refused(match answer {
+fn unexpected(answer: Answer) -> ObserveError {
+    ObserveError::Refused(match answer {
         Answer::Refused(why) => why,
         Answer::Ready | Answer::Logs(_) => "a load's process answered out of turn".to_owned(),
     })
@@ -153,7 +154,7 @@ impl Drop for RunningProcess<'_> {
         // The end of its input is its order to leave.
         self.orders.take();
         let begun = Instant::now();
-        while begun.elapsed() < FAREWELL && matches!(self.child.try_wait(), Ok(None)) {
+        while begun.elapsed() < EXIT_TIMEOUT && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(1));
         }
         let _ = self.child.kill();

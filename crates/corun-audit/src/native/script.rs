@@ -6,14 +6,14 @@ use std::thread::{self, Scope};
 use corun_machine::{Affinity, CpuSet};
 
 use super::clock::{cpu_time_ns, now_ns, sleep_until, this_cpu};
-use crate::load::{Process, Step, Task};
-use crate::schedule::{TaskLog, Wake};
+use crate::load::{Process, ScriptStep, Task};
+use crate::timeline::{TaskLog, Wake};
 
 /// How often a working task notes where it is for each time that it asks the kernel how much it has done.
 const LOOKS: u32 = 100;
 
 /// The tasks of a process while they run.
-pub(super) struct Troupe<'a> {
+pub(super) struct ScriptRunner<'a> {
     tasks: &'a [Task],
     length_ns: u64,
     start_ns: u64,
@@ -21,7 +21,7 @@ pub(super) struct Troupe<'a> {
     refusal: Mutex<Option<String>>,
 }
 
-impl<'a> Troupe<'a> {
+impl<'a> ScriptRunner<'a> {
     pub(super) fn new(process: &'a Process, start_ns: u64) -> Self {
         let (tasks, length_ns) = (&process.tasks[..], process.length_ns());
         let logs = Mutex::new(vec![TaskLog::default(); tasks.len()]);
@@ -83,18 +83,18 @@ impl<'a> Troupe<'a> {
                 break;
             }
             match step {
-                Step::MayUse(cpus) => {
+                ScriptStep::MayUse(cpus) => {
                     keep_to(cpus)?;
                     log.see(self.now_ns(), this_cpu());
                 }
-                Step::BusyUntil(end_ns) => loop {
+                ScriptStep::BusyUntil(end_ns) => loop {
                     let now_ns = self.now_ns();
                     log.see(now_ns, this_cpu());
                     if now_ns >= *end_ns {
                         break;
                     }
                 },
-                Step::Work(work_ns) => {
+                ScriptStep::Work(work_ns) => {
                     let done_ns = cpu_time_ns() + work_ns;
                     while cpu_time_ns() < done_ns && self.now_ns() < self.length_ns {
                         for _ in 0..LOOKS {
@@ -102,9 +102,9 @@ impl<'a> Troupe<'a> {
                         }
                     }
                 }
-                Step::SleepUntil(due_ns) => self.sleep(*due_ns, &mut log),
-                Step::SleepFor(length_ns) => self.sleep(self.now_ns() + length_ns, &mut log),
-                Step::Begin(place) => self.begin(scope, *place),
+                ScriptStep::SleepUntil(due_ns) => self.sleep(*due_ns, &mut log),
+                ScriptStep::SleepFor(length_ns) => self.sleep(self.now_ns() + length_ns, &mut log),
+                ScriptStep::Begin(place) => self.begin(scope, *place),
             }
             log.steps_ended_ns.push(self.now_ns());
             log.cpu_at_steps_ns.push(cpu_time_ns() - cpu_at_birth_ns);
@@ -167,20 +167,23 @@ mod tests {
 
     #[test]
     fn a_troupe_follows_its_scripts_and_begins_one_another() {
-        let first =
-            Task::new(vec![Step::BusyUntil(2 * MS), Step::Begin(1), Step::BusyUntil(4 * MS)]);
-        let second = Task::new(vec![Step::SleepUntil(5 * MS), Step::BusyUntil(6 * MS)]);
+        let first = Task::new(vec![
+            ScriptStep::BusyUntil(2 * MS),
+            ScriptStep::Begin(1),
+            ScriptStep::BusyUntil(4 * MS),
+        ]);
+        let second = Task::new(vec![ScriptStep::SleepUntil(5 * MS), ScriptStep::BusyUntil(6 * MS)]);
         let second = Task { is_begun_by_another: true, ..second };
-        let logs = Troupe::new(&process(vec![first, second]), now_ns()).perform().unwrap();
+        let logs = ScriptRunner::new(&process(vec![first, second]), now_ns()).perform().unwrap();
         assert!(logs[0].steps_ended_ns.len() == logs[0].cpu_at_steps_ns.len());
-        assert!(logs[1].stretches.iter().all(|stretch| stretch.from_ns >= 2 * MS));
+        assert!(logs[1].intervals.iter().all(|interval| interval.from_ns >= 2 * MS));
         assert!(logs[1].wakes.iter().all(|wake| wake.ran_ns >= 5 * MS));
     }
 
     #[test]
-    fn a_mask_without_a_cpu_is_told() {
-        let lost = process(vec![Task::new(vec![Step::MayUse(vec![99_999])])]);
-        let logs = Troupe::new(&lost, now_ns()).perform();
+    fn a_mask_without_a_cpu_is_reported() {
+        let lost = process(vec![Task::new(vec![ScriptStep::MayUse(vec![99_999])])]);
+        let logs = ScriptRunner::new(&lost, now_ns()).perform();
         assert!(logs.unwrap_err().contains("CPUs 99999"));
     }
 }

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::groups::Membership;
-use super::script::{Troupe, keep_to};
+use super::script::{ScriptRunner, keep_to};
 use crate::load::Process;
-use crate::schedule::TaskLog;
+use crate::timeline::TaskLog;
 
 /// The hidden subcommand that a load's process runs.
 pub const SUBCOMMAND: &str = "audit-load";
@@ -37,7 +37,7 @@ pub fn serve_as_load() -> ExitCode {
         Err(refusal) => Answer::Refused(refusal),
     };
     leave(&membership);
-    tell(&answer);
+    send(&answer);
     match answer {
         Answer::Refused(_) => ExitCode::FAILURE,
         Answer::Ready | Answer::Logs(_) => ExitCode::SUCCESS,
@@ -56,10 +56,10 @@ fn serve(membership: &InGroup) -> Result<Vec<TaskLog>, String> {
         let entered = Membership::enter(group)?;
         *membership.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
     }
-    tell(&Answer::Ready);
+    send(&Answer::Ready);
     let start_ns: u64 = line()?.trim().parse().map_err(|_| not_for_people())?;
     end_with_the_input(Arc::clone(membership))?;
-    Troupe::new(&process, start_ns).perform()
+    ScriptRunner::new(&process, start_ns).perform()
 }
 
 /// Ends the process, its group left, when the corun that started it is gone.
@@ -85,7 +85,7 @@ fn line() -> Result<String, String> {
     }
 }
 
-fn tell(answer: &Answer) {
+fn send(answer: &Answer) {
     let mut text = serde_json::to_string(answer).unwrap_or_default();
     text.push('\n');
     let mut output = io::stdout().lock();

@@ -11,7 +11,7 @@ use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
 use super::clock::now_ns;
-use crate::schedule::Stretch;
+use crate::timeline::Interval;
 
 /// Room for the records of one load: six thousand switches of a CPU.
 const BUFFER: usize = 512 * 1024;
@@ -56,7 +56,7 @@ impl Switches {
                  kernel.perf_event_paranoid below 1)"
                     .to_owned()
             }
-            _ => format!("the kernel does not tell its context switches ({error})"),
+            _ => format!("the kernel does not report its context switches ({error})"),
         })?;
         Ok(Self { cpus, begun_ns: 0, ended_ns: 0 })
     }
@@ -83,7 +83,7 @@ impl Switches {
         &mut self,
         own: &BTreeSet<u32>,
         start_ns: u64,
-        stretches: &mut Vec<Stretch>,
+        intervals: &mut Vec<Interval>,
     ) -> Vec<u32> {
         let mut unseen = Vec::new();
         for (cpu, sampler) in &mut self.cpus {
@@ -101,7 +101,7 @@ impl Switches {
                 continue;
             }
             let others = foreign(&switches, own, [self.begun_ns, self.ended_ns]);
-            stretches.extend(others.into_iter().map(|[from_ns, to_ns]| Stretch {
+            intervals.extend(others.into_iter().map(|[from_ns, to_ns]| Interval {
                 cpu: *cpu,
                 from_ns: from_ns.saturating_sub(start_ns),
                 to_ns: to_ns.saturating_sub(start_ns),
@@ -132,7 +132,7 @@ fn parse(bytes: &[u8], misc: u16) -> Option<Switch> {
 
 /// When processes other than `own` and the idle task (0) had the CPU, in the span that was recorded.
 fn foreign(switches: &[Switch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -> Vec<[u64; 2]> {
-    let mut stretches = Vec::new();
+    let mut intervals = Vec::new();
     let mut since = begun;
     let mut last = None;
     let is_foreign = |process: u32| process != 0 && !own.contains(&process);
@@ -140,7 +140,7 @@ fn foreign(switches: &[Switch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -
         match switch.is_out {
             true => {
                 if is_foreign(switch.process) {
-                    stretches.push([since, switch.at_ns]);
+                    intervals.push([since, switch.at_ns]);
                 }
                 last = None;
             }
@@ -149,9 +149,9 @@ fn foreign(switches: &[Switch], own: &BTreeSet<u32>, [begun, ended]: [u64; 2]) -
         since = switch.at_ns;
     }
     if last.is_some_and(is_foreign) {
-        stretches.push([since, ended]);
+        intervals.push([since, ended]);
     }
-    stretches
+    intervals
 }
 
 #[cfg(test)]

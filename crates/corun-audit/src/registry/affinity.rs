@@ -3,10 +3,10 @@
 use corun_record::{AuditBound, Observation};
 
 use crate::facts::Facts;
-use crate::load::{Load, MS, Step, Task};
+use crate::load::{Load, MS, ScriptStep, Task};
 use corun_stats::percent;
-use crate::property::{Figure, Plan, Property, Reading, value};
-use crate::schedule::{Schedule, TaskLog, seconds};
+use crate::property::{Figure, PropertyPlan, Property, Reading, value};
+use crate::timeline::{Timeline, TaskLog, seconds};
 
 pub(super) const PROPERTY: Property = Property {
     name: "affinity",
@@ -24,16 +24,16 @@ const MOST: f64 = 0.001;
 /// The steps that set the first and the second mask.
 const MASKS: [usize; 2] = [0, 3];
 
-fn plan(facts: &Facts) -> Result<Plan, String> {
+fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     let cpus = facts.two_cpus()?;
     let task = Task::new(vec![
-        Step::MayUse(vec![cpus[0]]),
-        Step::SleepUntil(0),
-        Step::BusyUntil(CHANGE_NS),
-        Step::MayUse(vec![cpus[1]]),
-        Step::BusyUntil(END_NS),
+        ScriptStep::MayUse(vec![cpus[0]]),
+        ScriptStep::SleepUntil(0),
+        ScriptStep::BusyUntil(CHANGE_NS),
+        ScriptStep::MayUse(vec![cpus[1]]),
+        ScriptStep::BusyUntil(END_NS),
     ]);
-    Ok(Plan {
+    Ok(PropertyPlan {
         expected: "never elsewhere; two tasks on one CPU get half each".to_owned(),
         bound: AuditBound::at_most(MOST),
         loads: vec![Load::of(vec![task; 2])],
@@ -42,7 +42,7 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
     })
 }
 
-fn read(seen: &Schedule, cpus: [u32; 2]) -> Vec<Reading> {
+fn read(seen: &Timeline, cpus: [u32; 2]) -> Vec<Reading> {
     let elsewhere_s: f64 = seen.tasks.iter().map(|task| elsewhere_s(task, cpus)).sum();
     let ran_s: f64 =
         seen.tasks.iter().map(|task| task.ran_on_s(0, seen.length_ns, |_| true)).sum();
@@ -74,20 +74,20 @@ fn observed(seen: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Others, Stretch};
+    use crate::timeline::{Others, Interval};
 
     fn reading(second_cpu: u32) -> Reading {
         let task = |from: u64| TaskLog {
-            stretches: vec![
-                Stretch { cpu: 0, from_ns: from * MS, to_ns: (from + 75) * MS },
-                Stretch { cpu: second_cpu, from_ns: (from + 150) * MS, to_ns: (from + 225) * MS },
+            intervals: vec![
+                Interval { cpu: 0, from_ns: from * MS, to_ns: (from + 75) * MS },
+                Interval { cpu: second_cpu, from_ns: (from + 150) * MS, to_ns: (from + 225) * MS },
             ],
             steps_ended_ns: vec![0, 0, CHANGE_NS, CHANGE_NS, END_NS],
             cpu_at_steps_ns: vec![0, 0, 75 * MS, 75 * MS, 150 * MS],
             ..TaskLog::default()
         };
         let tasks = vec![task(0), task(75)];
-        let seen = Schedule { length_ns: END_NS, tasks, others: Others::default() };
+        let seen = Timeline { length_ns: END_NS, tasks, others: Others::default() };
         let readings = read(&seen, [0, 1]);
         assert_eq!(readings[1].value, 0.5);
         readings[0].clone()
@@ -97,6 +97,6 @@ mod tests {
     fn time_outside_of_the_mask_is_seen() {
         assert_eq!(reading(1).value, 0.0);
         assert_eq!(reading(0).value, 0.5);
-        assert_eq!(read(&Schedule::default(), [0, 1]), []);
+        assert_eq!(read(&Timeline::default(), [0, 1]), []);
     }
 }

@@ -7,8 +7,8 @@ use corun_record::{AuditBound, Metric, Observation};
 use crate::facts::Facts;
 use crate::load::{Load, MS, Task};
 use corun_stats::percent;
-use crate::property::{Figure, Plan, Property, Reading, value};
-use crate::schedule::{Schedule, TaskLog};
+use crate::property::{Figure, PropertyPlan, Property, Reading, value};
+use crate::timeline::{Timeline, TaskLog};
 
 pub(super) const PROPERTY: Property = Property {
     name: "fairness",
@@ -31,12 +31,12 @@ const LEAST_SHARE: &str = "the least of an equal share, the worst number of task
 const OF_ONE: &str = "the least of an equal share";
 const OF_A_CPU: &str = "of a CPU for each task";
 
-fn plan(facts: &Facts) -> Result<Plan, String> {
+fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     let cpus = facts.cpus();
     let counts = counts(cpus.len());
     let tasks = |count: usize| vec![Task::busy(SETTLED_NS, END_NS); count];
-    let held = facts.held_on.as_deref();
-    Ok(Plan {
+    let held = facts.pinned_to.as_deref();
+    Ok(PropertyPlan {
         expected: format!(
             "equal shares: {} of a CPU each for {} tasks on {}",
             percent(each(facts.free().len(), three_halves(cpus.len()))),
@@ -44,7 +44,7 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
             facts.free().len()
         ),
         bound: AuditBound::at_least(LEAST),
-        loads: counts.iter().map(|&count| Load::of(tasks(count)).held_on(held)).collect(),
+        loads: counts.iter().map(|&count| Load::of(tasks(count)).pinned_to(held)).collect(),
         read: Box::new(move |seen| read(seen, &cpus)),
         observed,
     })
@@ -71,33 +71,33 @@ pub(super) fn each(cpus: usize, tasks: usize) -> f64 {
     (cpus as f64 / tasks.max(1) as f64).min(1.0)
 }
 
-fn read(seen: &[Schedule], cpus: &[u32]) -> Vec<Reading> {
+fn read(seen: &[Timeline], cpus: &[u32]) -> Vec<Reading> {
     let mut details = Vec::new();
     let mut worst: Option<(f64, f64)> = None;
-    for schedule in seen {
-        let Some((least, explained, mean)) = shares(schedule, cpus) else { continue };
+    for timeline in seen {
+        let Some((least, attributed, mean)) = shares(timeline, cpus) else { continue };
         if worst.is_none_or(|(other, _)| least < other) {
-            worst = Some((least, explained));
+            worst = Some((least, attributed));
         }
-        let arm = format!("free@{}", schedule.tasks.len());
-        details.push(least_share(OF_ONE, &arm).reads(least, explained));
+        let arm = format!("free@{}", timeline.tasks.len());
+        details.push(least_share(OF_ONE, &arm).reads(least, attributed));
         details.push(Figure::share(OF_A_CPU, arm).reads(mean, 0.0));
     }
-    let Some((least, explained)) = worst else { return Vec::new() };
-    let worst = least_share(LEAST_SHARE, "free").reads(least, explained);
+    let Some((least, attributed)) = worst else { return Vec::new() };
+    let worst = least_share(LEAST_SHARE, "free").reads(least, attributed);
     std::iter::once(worst).chain(details).collect()
 }
 
 /// The least share over an equal one, what others could have taken from it, and the mean share of a
 /// CPU.
-fn shares(schedule: &Schedule, cpus: &[u32]) -> Option<(f64, f64, f64)> {
-    let (from_ns, to_ns) = (SETTLED_NS, schedule.length_ns);
-    let ran: Vec<f64> = schedule.tasks.iter().map(TaskLog::settled_s).collect();
+fn shares(timeline: &Timeline, cpus: &[u32]) -> Option<(f64, f64, f64)> {
+    let (from_ns, to_ns) = (SETTLED_NS, timeline.length_ns);
+    let ran: Vec<f64> = timeline.tasks.iter().map(TaskLog::settled_s).collect();
     let mean = ran.iter().sum::<f64>() / ran.len() as f64;
     let least = ran.iter().copied().min_by(f64::total_cmp).filter(|_| mean > 0.0)?;
     // Everything that others had may have been taken from one task alone.
-    let others = schedule.others.on_all_s(cpus, from_ns, to_ns);
-    let span_s = crate::schedule::seconds(to_ns - from_ns);
+    let others = timeline.others.on_all_s(cpus, from_ns, to_ns);
+    let span_s = crate::timeline::seconds(to_ns - from_ns);
     Some((least / mean, others / mean, mean / span_s))
 }
 
@@ -116,23 +116,23 @@ fn observed(seen: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Others;
+    use crate::timeline::Others;
 
     /// Tasks that take turns so that each runs for its share of the time.
-    fn schedule(shares: &[f64]) -> Schedule {
+    fn timeline(shares: &[f64]) -> Timeline {
         let task = |&share: &f64| {
             let given = ((END_NS - SETTLED_NS) as f64 * share) as u64;
             TaskLog { cpu_at_steps_ns: vec![0, 7, 7 + given], ..TaskLog::default() }
         };
         let tasks = shares.iter().map(task).collect();
-        Schedule { length_ns: END_NS, tasks, others: Others::default() }
+        Timeline { length_ns: END_NS, tasks, others: Others::default() }
     }
 
     #[test]
     fn five_on_four_get_four_fifths_each() {
         assert!(counts(4).contains(&5) && counts(8).contains(&10));
         assert_eq!(each(4, 5), 0.8);
-        let fair = read(&[schedule(&[0.8; 5])], &[0, 1, 2, 3]);
+        let fair = read(&[timeline(&[0.8; 5])], &[0, 1, 2, 3]);
         assert!((fair[0].value - 1.0).abs() < 1e-6, "{fair:?}");
         let mean = fair.iter().find(|it| it.figure.of == OF_A_CPU).unwrap();
         assert!((mean.value - 0.8).abs() < 1e-6 && mean.figure.arm == "free@5");
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn two_that_share_a_cpu_beside_three_that_do_not_are_treated_badly() {
-        let unfair = [schedule(&[1.0, 1.0]), schedule(&[0.5, 0.5, 1.0, 1.0, 1.0])];
+        let unfair = [timeline(&[1.0, 1.0]), timeline(&[0.5, 0.5, 1.0, 1.0, 1.0])];
         let readings = read(&unfair, &[0, 1, 2, 3]);
         assert!((readings[0].value - 0.625).abs() < 1e-6, "{readings:?}");
         assert_eq!(readings.len(), 5);
@@ -148,15 +148,15 @@ mod tests {
 
     #[test]
     fn what_others_had_may_have_been_one_tasks() {
-        let mut disturbed = schedule(&[0.5, 1.0]);
+        let mut disturbed = timeline(&[0.5, 1.0]);
         disturbed.others.unplaced_s.insert(0, 0.15);
         let readings = read(&[disturbed], &[0, 1]);
-        assert!((readings[0].explained - 0.5).abs() < 1e-6, "{readings:?}");
+        assert!((readings[0].attributed - 0.5).abs() < 1e-6, "{readings:?}");
     }
 
     #[test]
-    fn tasks_that_never_ran_tell_nothing() {
-        assert_eq!(read(&[schedule(&[0.0, 0.0])], &[0, 1]), []);
+    fn tasks_that_never_ran_say_nothing() {
+        assert_eq!(read(&[timeline(&[0.0, 0.0])], &[0, 1]), []);
         assert_eq!(read(&[], &[0]), []);
     }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use corun_record::{AuditBound, Observation};
 
 use crate::facts::Facts;
-use crate::load::{Load, MS, Step, Task};
+use crate::load::{Load, MS, ScriptStep, Task};
 use corun_stats::percent;
-use crate::property::{Figure, Plan, Property, Reading, value};
-use crate::schedule::{Schedule, TaskLog, seconds};
+use crate::property::{Figure, PropertyPlan, Property, Reading, value};
+use crate::timeline::{Timeline, TaskLog, seconds};
 
 pub(super) const PROPERTY: Property = Property {
     name: "idle-core",
@@ -27,12 +27,12 @@ const MOST_TASKS: usize = 8;
 /// The share of time that may be spent beside an idle core.
 const MOST: f64 = 0.05;
 
-fn plan(facts: &Facts) -> Result<Plan, String> {
+fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     facts.core_beside_another()?;
     let tasks = facts.cores.len().min(MOST_TASKS);
-    let load = Load::of(chain(tasks)).held_on(facts.held_on.as_deref());
+    let load = Load::of(chain(tasks)).pinned_to(facts.pinned_to.as_deref());
     let facts = facts.clone();
-    Ok(Plan {
+    Ok(PropertyPlan {
         expected: "none of the time".to_owned(),
         bound: AuditBound::at_most(MOST),
         loads: vec![load],
@@ -48,18 +48,18 @@ fn chain(tasks: usize) -> Vec<Task> {
     let task = |place: usize| {
         let mut steps = Vec::new();
         if place + 1 < tasks {
-            steps.push(Step::BusyUntil((place as u64 + 1) * APART_NS));
-            steps.push(Step::Begin(place + 1));
+            steps.push(ScriptStep::BusyUntil((place as u64 + 1) * APART_NS));
+            steps.push(ScriptStep::Begin(place + 1));
         }
-        steps.push(Step::BusyUntil(end_ns));
+        steps.push(ScriptStep::BusyUntil(end_ns));
         Task { is_begun_by_another: place > 0, ..Task::new(steps) }
     };
     (0..tasks).map(task).collect()
 }
 
-fn read(seen: &Schedule, facts: &Facts) -> Vec<Reading> {
+fn read(seen: &Timeline, facts: &Facts) -> Vec<Reading> {
     let arm = format!("free@{}", seen.tasks.len());
-    let births = seen.tasks.iter().skip(1).filter_map(|task| task.stretches.first());
+    let births = seen.tasks.iter().skip(1).filter_map(|task| task.intervals.first());
     let Some(second) = births.clone().map(|birth| birth.from_ns).min() else { return Vec::new() };
     let span_s = seconds(seen.length_ns.saturating_sub(second).max(1));
     let mut wasted_s = 0.0;
@@ -104,9 +104,9 @@ fn wasted(on: &[Option<u32>], facts: &Facts) -> Option<Vec<usize>> {
 }
 
 /// The cores that tasks were on just before a time; all of them compute from their birth on.
-fn cores_in_use(seen: &Schedule, at_ns: u64, facts: &Facts) -> BTreeSet<usize> {
+fn cores_in_use(seen: &Timeline, at_ns: u64, facts: &Facts) -> BTreeSet<usize> {
     let last_cpu = |task: &TaskLog| {
-        task.stretches.iter().take_while(|it| it.from_ns < at_ns).last().map(|it| it.cpu)
+        task.intervals.iter().take_while(|it| it.from_ns < at_ns).last().map(|it| it.cpu)
     };
     seen.tasks.iter().filter_map(last_cpu).filter_map(|cpu| facts.core_of(cpu)).collect()
 }
@@ -119,7 +119,7 @@ fn observed(seen: &[Observation]) -> String {
 mod tests {
     use super::*;
     use crate::facts::tests::machine;
-    use crate::schedule::{Others, Stretch};
+    use crate::timeline::{Others, Interval};
 
     const END_NS: u64 = 110 * MS;
 
@@ -127,21 +127,21 @@ mod tests {
     fn readings(second: &[(u32, u64)], others: Others) -> Vec<Reading> {
         let facts = machine(&[&[0, 1], &[2, 3]]);
         let mut from_ns = 10 * MS;
-        let stretch = |&(cpu, to): &(u32, u64)| {
-            let stretch = Stretch { cpu, from_ns, to_ns: to * MS };
-            from_ns = stretch.to_ns;
-            stretch
+        let interval = |&(cpu, to): &(u32, u64)| {
+            let interval = Interval { cpu, from_ns, to_ns: to * MS };
+            from_ns = interval.to_ns;
+            interval
         };
-        let second = TaskLog { stretches: second.iter().map(stretch).collect(), ..TaskLog::default() };
-        let first = Stretch { cpu: 0, from_ns: 0, to_ns: END_NS };
-        let first = TaskLog { stretches: vec![first], ..TaskLog::default() };
-        read(&Schedule { length_ns: END_NS, tasks: vec![first, second], others }, &facts)
+        let second = TaskLog { intervals: second.iter().map(interval).collect(), ..TaskLog::default() };
+        let first = Interval { cpu: 0, from_ns: 0, to_ns: END_NS };
+        let first = TaskLog { intervals: vec![first], ..TaskLog::default() };
+        read(&Timeline { length_ns: END_NS, tasks: vec![first, second], others }, &facts)
     }
 
     #[test]
     fn a_thread_born_on_the_sibling_wastes_a_core_until_it_moves() {
         let readings = readings(&[(1, 35), (2, 110)], Others::default());
-        assert_eq!((readings[0].value, readings[0].explained), (0.25, 0.0));
+        assert_eq!((readings[0].value, readings[0].attributed), (0.25, 0.0));
         assert_eq!(readings[1].value, 0.0);
     }
 
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn others_on_the_idle_core_excuse_the_sibling() {
-        let stretches = vec![Stretch { cpu: 2, from_ns: 0, to_ns: 60 * MS }];
-        let readings = readings(&[(1, 110)], Others { stretches, ..Others::default() });
-        assert_eq!((readings[0].value, readings[0].explained), (1.0, 1.0));
+        let intervals = vec![Interval { cpu: 2, from_ns: 0, to_ns: 60 * MS }];
+        let readings = readings(&[(1, 110)], Others { intervals, ..Others::default() });
+        assert_eq!((readings[0].value, readings[0].attributed), (1.0, 1.0));
     }
 }

@@ -4,8 +4,8 @@ use corun_record::{AuditBound, Metric, Observation};
 
 use crate::facts::Facts;
 use crate::load::{Load, MS, Task};
-use crate::property::{Figure, Plan, Property, Reading, value};
-use crate::schedule::{Schedule, seconds};
+use crate::property::{Figure, PropertyPlan, Property, Reading, value};
+use crate::timeline::{Timeline, seconds};
 
 pub(super) const PROPERTY: Property = Property {
     name: "migrations",
@@ -23,13 +23,13 @@ const MOST: f64 = 10.0;
 /// Others who take more than this of the CPUs push tasks about.
 const PUSHING: f64 = 0.02;
 
-fn plan(facts: &Facts) -> Result<Plan, String> {
+fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     facts.two_cpus()?;
     let cpus = facts.cpus();
     let load = |count| {
-        Load::of(vec![Task::busy(SETTLED_NS, END_NS); count]).held_on(facts.held_on.as_deref())
+        Load::of(vec![Task::busy(SETTLED_NS, END_NS); count]).pinned_to(facts.pinned_to.as_deref())
     };
-    Ok(Plan {
+    Ok(PropertyPlan {
         expected: format!("fewer than {MOST:.0} moves a second of each task"),
         bound: AuditBound::at_most(MOST),
         loads: vec![load(cpus.len()), load(cpus.len() + 1)],
@@ -38,7 +38,7 @@ fn plan(facts: &Facts) -> Result<Plan, String> {
     })
 }
 
-fn read(seen: &Schedule, cpus: &[u32]) -> Option<Reading> {
+fn read(seen: &Timeline, cpus: &[u32]) -> Option<Reading> {
     let (from_ns, to_ns) = (SETTLED_NS, seen.length_ns);
     let span_s = seconds(to_ns.checked_sub(from_ns)?);
     let moves: usize = seen.tasks.iter().map(|task| task.migrations(from_ns, to_ns)).sum();
@@ -60,30 +60,30 @@ fn observed(seen: &[Observation]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Others, Stretch, TaskLog};
+    use crate::timeline::{Others, Interval, TaskLog};
 
     fn reading(moves: u64, others: Others) -> Reading {
         let length = (END_NS - SETTLED_NS) / (moves + 1);
-        let stretch = |index: u64| {
+        let interval = |index: u64| {
             let from_ns = SETTLED_NS + index * length;
-            Stretch { cpu: (index % 2) as u32, from_ns, to_ns: from_ns + length }
+            Interval { cpu: (index % 2) as u32, from_ns, to_ns: from_ns + length }
         };
-        let moving = TaskLog { stretches: (0..=moves).map(stretch).collect(), ..TaskLog::default() };
+        let moving = TaskLog { intervals: (0..=moves).map(interval).collect(), ..TaskLog::default() };
         let tasks = vec![moving, TaskLog::default()];
-        read(&Schedule { length_ns: END_NS, tasks, others }, &[0, 1]).unwrap()
+        read(&Timeline { length_ns: END_NS, tasks, others }, &[0, 1]).unwrap()
     }
 
     #[test]
     fn moves_are_counted_for_each_task_and_second() {
         assert_eq!(reading(0, Others::default()).value, 0.0);
         let moving = reading(8, Others::default());
-        assert!((moving.value - 10.0).abs() < 1e-9 && moving.explained == 0.0, "{moving:?}");
+        assert!((moving.value - 10.0).abs() < 1e-9 && moving.attributed == 0.0, "{moving:?}");
     }
 
     #[test]
     fn others_who_are_busy_push_tasks_about() {
         let others = Others { unplaced_s: [(0, 0.1)].into(), ..Others::default() };
         let moving = reading(8, others);
-        assert_eq!(moving.value, moving.explained);
+        assert_eq!(moving.value, moving.attributed);
     }
 }

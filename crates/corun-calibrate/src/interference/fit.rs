@@ -1,7 +1,7 @@
 //! From what rings take to the fields of a model with which they take as long.
 
 use corun_model::CoreModel;
-use corun_record::FoundField;
+use corun_record::CalibratedField;
 
 use super::{InterferenceReading, ProbeRings};
 use crate::curve::median;
@@ -23,7 +23,7 @@ pub fn fit_memory(
     rings: ProbeRings,
     seen: &[InterferenceReading],
     is_virtual: bool,
-) -> Option<Vec<FoundField>> {
+) -> Option<Vec<CalibratedField>> {
     // Others come in bursts, which are to count in what was seen as they do in the runs that a prediction stands beside: on
     // the log scale. What is the machine's own hangs on where pages lie and is the quickest of a look, as most looks have it.
     let mean = |of: fn(&InterferenceReading) -> f64| {
@@ -56,7 +56,7 @@ pub fn fit_memory(
     let hierarchy = &model.hierarchy;
     let field = |path: &str, value: f64, digits: i32| {
         let unit = 10_f64.powi(digits);
-        FoundField { field: format!("hierarchy.{path}"), value: (value * unit).round() / unit }
+        CalibratedField { field: format!("hierarchy.{path}"), value: (value * unit).round() / unit }
     };
     let mut found = vec![
         field("l2.miss", hierarchy.l2.miss.into(), 0),
@@ -153,7 +153,7 @@ mod tests {
             ..seen(2.0)
         };
         let found = fit_memory(&base, rings, &[calm, busy, calm], true).unwrap();
-        let settings: Vec<_> = found.iter().map(FoundField::setting).collect();
+        let settings: Vec<_> = found.iter().map(CalibratedField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");
         assert!(hierarchy.walk.cycles.abs_diff(80) <= 1, "{found:?}");

@@ -1,6 +1,6 @@
 //! A check, and what it can answer.
 //!
-//! A check that lacks a text or a number ends with [`CannotTell`] by way of `?`, so that none
+//! A check that lacks a text or a number ends with [`CheckUnavailable`] by way of `?`, so that none
 //! passes silently because of what it could not read.
 
 use super::report::{Advice, Diagnosis, Evidence, Severity};
@@ -13,7 +13,7 @@ pub(super) struct Check {
     /// Why it matters for a comparison of placements: one sentence.
     pub(super) why: &'static str,
     /// Looks at it.
-    pub(super) examine: fn(&mut System<'_>) -> Result<Answer, CannotTell>,
+    pub(super) examine: fn(&mut System<'_>) -> Result<Answer, CheckUnavailable>,
 }
 
 /// What a check found.
@@ -27,7 +27,7 @@ pub(super) struct Answer {
 
 /// Why a check could not be made.
 #[derive(Debug)]
-pub(super) struct CannotTell {
+pub(super) struct CheckUnavailable {
     pub(super) sentence: String,
     pub(super) evidence: Vec<Evidence>,
 }
@@ -80,14 +80,14 @@ impl Answer {
     }
 }
 
-impl CannotTell {
+impl CheckUnavailable {
     pub(super) fn new(sentence: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), evidence: Vec::new() }
     }
 }
 
-impl From<CannotTell> for Answer {
-    fn from(CannotTell { sentence, evidence }: CannotTell) -> Self {
-        Self { severity: Severity::CannotTell, sentence, evidence, advice: None }
+impl From<CheckUnavailable> for Answer {
+    fn from(CheckUnavailable { sentence, evidence }: CheckUnavailable) -> Self {
+        Self { severity: Severity::Unknown, sentence, evidence, advice: None }
     }
 }

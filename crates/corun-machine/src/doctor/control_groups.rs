@@ -1,6 +1,6 @@
 //! The folders of the control groups that this process is in, from its own up to the root.
 
-use super::check::CannotTell;
+use super::check::CheckUnavailable;
 use super::system::System;
 use crate::control_groups::group_of;
 
@@ -15,8 +15,8 @@ pub(super) enum Groups {
     None,
 }
 
-/// Finds the folders for `controller`; a mount that cannot be seen cannot be told about.
-pub(super) fn find(system: &mut System<'_>, controller: &str) -> Result<Groups, CannotTell> {
+/// Finds the folders for `controller`; the folders of a mount that is not visible are unknown.
+pub(super) fn find(system: &mut System<'_>, controller: &str) -> Result<Groups, CheckUnavailable> {
     let groups = system.read("proc/self/cgroup")?;
     let mounts = system.mounts()?;
     if let Some(group) = group_of(&groups.text, Some(controller)) {
@@ -30,7 +30,7 @@ pub(super) fn find(system: &mut System<'_>, controller: &str) -> Result<Groups, 
     } else {
         return Ok(Groups::None);
     }
-    Err(CannotTell {
+    Err(CheckUnavailable {
         sentence: "No mount shows the control group of this process.".into(),
         evidence: vec![groups],
     })

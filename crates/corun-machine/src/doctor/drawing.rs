@@ -1,4 +1,4 @@
-//! A report for a person: what matters most first, what is fine or cannot be told in brief.
+//! A report for a person: what matters most first, what is fine or unknown in brief.
 
 use anstyle::{AnsiColor, Style};
 use textwrap::Options;
@@ -19,7 +19,7 @@ pub fn draw(report: &Report, width: usize, color: bool) -> String {
         let of_severity = |diagnosis: &&Diagnosis| diagnosis.severity == severity;
         let diagnoses = report.diagnoses.iter().filter(of_severity);
         match severity {
-            Severity::CannotTell | Severity::Fine => page.in_brief(severity, diagnoses),
+            Severity::Unknown | Severity::Fine => page.in_brief(severity, diagnoses),
             _ => diagnoses.for_each(|diagnosis| page.diagnosis(diagnosis)),
         }
     }
@@ -91,7 +91,7 @@ impl Page {
             Exposure::Exposed => Severity::Disturbs,
             Exposure::Closed => Severity::Fine,
             Exposure::OnRequest => Severity::Note,
-            Exposure::Unknown => Severity::CannotTell,
+            Exposure::Unknown => Severity::Unknown,
         };
         self.line("");
         self.item(exposure.word(), style(severity), &format!("{name}: {meaning}"));
@@ -142,7 +142,7 @@ fn style(severity: Severity) -> Style {
     let color = match severity {
         Severity::Spoils => AnsiColor::Red,
         Severity::Disturbs => AnsiColor::Yellow,
-        Severity::CannotTell => AnsiColor::Magenta,
+        Severity::Unknown => AnsiColor::Magenta,
         Severity::Note => AnsiColor::Cyan,
         Severity::Fine => AnsiColor::Green,
     };

@@ -18,7 +18,7 @@ use crate::{Machine, MachineError, RootFiles, SystemFiles};
 /// The `format` of a report's JSON.
 pub const FORMAT: &str = "corun-doctor";
 /// The `version` that this program writes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What would spoil a measurement on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,8 @@ pub enum Severity {
     /// A comparison made now has wider intervals, or is off by a little.
     Disturbs,
     /// The check could not be made: it says what is missing.
-    CannotTell,
+    #[serde(alias = "cannot_tell")]
+    Unknown,
     /// No harm to a comparison, but a condition under which its figures hold.
     Note,
     /// Looked at, and as it should be.
@@ -150,14 +151,14 @@ impl Report {
 impl Severity {
     /// All of them, what matters most first.
     pub const ALL: [Self; 5] =
-        [Self::Spoils, Self::Disturbs, Self::CannotTell, Self::Note, Self::Fine];
+        [Self::Spoils, Self::Disturbs, Self::Unknown, Self::Note, Self::Fine];
 
     /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Spoils => "spoils",
             Self::Disturbs => "disturbs",
-            Self::CannotTell => "cannot tell",
+            Self::Unknown => "unknown",
             Self::Note => "note",
             Self::Fine => "fine",
         }

@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use super::check::CannotTell;
+use super::check::CheckUnavailable;
 use super::report::Evidence;
 use super::watch::Watch;
 use crate::boot_line::{self, BootLine};
 use crate::control_groups::{Mount, mounts};
 use crate::hypervisor::{self, Hypervisor};
-use crate::{CpuSet, FileTrouble, Machine, SystemFiles};
+use crate::{CpuSet, FileError, Machine, SystemFiles};
 
 /// The folder of the CPUs, below the root.
 pub(super) const CPUS: &str = "sys/devices/system/cpu";
@@ -33,20 +33,20 @@ impl<'a> System<'a> {
     }
 
     /// The text of a file that the check cannot do without.
-    pub(super) fn read(&mut self, file: &str) -> Result<Evidence, CannotTell> {
+    pub(super) fn read(&mut self, file: &str) -> Result<Evidence, CheckUnavailable> {
         evidence(file, self.files.read(file))
     }
 
     /// The beginning of a file that repeats itself for each CPU.
-    pub(super) fn read_start(&mut self, file: &str) -> Result<Evidence, CannotTell> {
+    pub(super) fn read_start(&mut self, file: &str) -> Result<Evidence, CheckUnavailable> {
         evidence(file, self.files.read_start(file))
     }
 
     /// The text of a file that not every machine has.
-    pub(super) fn find(&mut self, file: &str) -> Result<Option<Evidence>, CannotTell> {
+    pub(super) fn find(&mut self, file: &str) -> Result<Option<Evidence>, CheckUnavailable> {
         match self.files.read(file) {
-            Err(FileTrouble::Missing) => Ok(None),
-            Ok(_) | Err(FileTrouble::Unreadable(_)) => self.read(file).map(Some),
+            Err(FileError::Missing) => Ok(None),
+            Ok(_) | Err(FileError::Unreadable(_)) => self.read(file).map(Some),
         }
     }
 
@@ -63,19 +63,19 @@ impl<'a> System<'a> {
     }
 
     /// What was watched; a captured tree cannot be.
-    pub(super) fn watch(&self) -> Result<&'a Watch, CannotTell> {
+    pub(super) fn watch(&self) -> Result<&'a Watch, CheckUnavailable> {
         self.watch.ok_or_else(|| {
-            CannotTell::new("It has to be watched, which a captured tree cannot be.")
+            CheckUnavailable::new("It has to be watched, which a captured tree cannot be.")
         })
     }
 
     /// The mounts of control groups.
-    pub(super) fn mounts(&mut self) -> Result<Vec<Mount>, CannotTell> {
+    pub(super) fn mounts(&mut self) -> Result<Vec<Mount>, CheckUnavailable> {
         mounts(self.files).map_err(|(file, trouble)| cannot_read(file, trouble))
     }
 
     /// The kernel's command line.
-    pub(super) fn boot_line(&mut self) -> Result<BootLine, CannotTell> {
+    pub(super) fn boot_line(&mut self) -> Result<BootLine, CheckUnavailable> {
         self.read(boot_line::FILE).map(|line| BootLine::new(&line.text))
     }
 
@@ -99,12 +99,16 @@ impl<'a> System<'a> {
 
     /// The texts of a file that every CPU has, each with the CPUs (of those that a measurement may
     /// use) that have it; none where no CPU has the file.
-    pub(super) fn of_each_cpu(&mut self, name: &str) -> Result<OfEachCpu, CannotTell> {
+    pub(super) fn of_each_cpu(&mut self, name: &str) -> Result<OfEachCpu, CheckUnavailable> {
         self.of_cpus(&self.cpus(), name)
     }
 
     /// As [`Self::of_each_cpu`], of these CPUs.
-    pub(super) fn of_cpus(&mut self, cpus: &CpuSet, name: &str) -> Result<OfEachCpu, CannotTell> {
+    pub(super) fn of_cpus(
+        &mut self,
+        cpus: &CpuSet,
+        name: &str,
+    ) -> Result<OfEachCpu, CheckUnavailable> {
         let mut values: Vec<(String, CpuSet)> = Vec::new();
         for cpu in cpus.iter() {
             let Some(found) = self.find(&format!("{CPUS}/cpu{cpu}/{name}"))? else { continue };
@@ -134,7 +138,7 @@ impl OfEachCpu {
     }
 
     /// The texts as numbers.
-    pub(super) fn numbers(&self) -> Result<Vec<(u64, CpuSet)>, CannotTell> {
+    pub(super) fn numbers(&self) -> Result<Vec<(u64, CpuSet)>, CheckUnavailable> {
         let number = |(text, cpus): &(String, CpuSet)| {
             Ok((Evidence::new(self.file.clone(), text).number()?, cpus.clone()))
         };
@@ -171,27 +175,27 @@ impl Evidence {
     }
 
     /// The text as a number.
-    pub(super) fn number<N: FromStr>(&self) -> Result<N, CannotTell> {
+    pub(super) fn number<N: FromStr>(&self) -> Result<N, CheckUnavailable> {
         self.text.parse().map_err(|_| self.unexpected("a number"))
     }
 
     /// The text is not what the kernel documents.
-    pub(super) fn unexpected(&self, expected: &str) -> CannotTell {
-        CannotTell {
+    pub(super) fn unexpected(&self, expected: &str) -> CheckUnavailable {
+        CheckUnavailable {
             sentence: format!("Expected {expected} in /{}, found something else.", self.file),
             evidence: vec![self.clone()],
         }
     }
 }
 
-fn evidence(file: &str, text: Result<&str, FileTrouble>) -> Result<Evidence, CannotTell> {
+fn evidence(file: &str, text: Result<&str, FileError>) -> Result<Evidence, CheckUnavailable> {
     text.map(|text| Evidence::new(file, text)).map_err(|trouble| cannot_read(file, trouble))
 }
 
-fn cannot_read(file: &str, trouble: FileTrouble) -> CannotTell {
+fn cannot_read(file: &str, trouble: FileError) -> CheckUnavailable {
     match trouble {
-        FileTrouble::Missing => CannotTell::new(format!("It takes /{file}, which is missing.")),
-        FileTrouble::Unreadable(why) => CannotTell {
+        FileError::Missing => CheckUnavailable::new(format!("It takes /{file}, which is missing.")),
+        FileError::Unreadable(why) => CheckUnavailable {
             sentence: format!("It takes /{file}, which cannot be read."),
             evidence: vec![Evidence::new(file, why)],
         },

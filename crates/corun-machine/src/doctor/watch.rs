@@ -35,17 +35,17 @@ impl Pause for Sleep {
 pub(super) struct Watch {
     /// The length of the pause, in seconds, never zero.
     pub(super) seconds: f64,
-    /// What each CPU did; `None` where the kernel does not tell.
+    /// What each CPU did; `None` where the kernel does not report it.
     pub(super) cpus: Option<BTreeMap<u32, CpuTime>>,
     /// The tasks that used CPU time, the busiest first; corun itself is not among them.
     pub(super) tasks: Vec<TaskTime>,
     /// How long the tasks were watched: somewhat longer than the pause, in seconds.
     pub(super) tasks_seconds: f64,
-    /// Interrupts of devices; `None` where the kernel does not tell.
+    /// Interrupts of devices; `None` where the kernel does not report it.
     pub(super) interrupts: Option<Interrupts>,
-    /// Pages that were moved from or to swap; `None` where the kernel does not tell.
+    /// Pages that were moved from or to swap; `None` where the kernel does not report it.
     pub(super) swapped_pages: Option<u64>,
-    /// How long each CPU was idle in a loop that polls, in seconds, where the kernel tells.
+    /// How long each CPU was idle in a loop that polls, in seconds, where the kernel reports it.
     pub(super) polling_s: BTreeMap<u32, f64>,
 }
 
@@ -57,11 +57,11 @@ impl Watch {
     ) -> Self {
         let polling = Polling::find(files, machine);
         let (tasks, uptime) = (Tasks::read(files), uptime_s(files));
-        let slow = Slow::read(files, &polling);
+        let slow = SlowSources::read(files, &polling);
         let cpus = CpuTimes::read(files);
         let seconds = pause.pause().as_secs_f64().max(1e-9);
         let cpus_after = CpuTimes::read(files);
-        let slow_after = Slow::read(files, &polling);
+        let slow_after = SlowSources::read(files, &polling);
         let (tasks_after, uptime_after) = (Tasks::read(files), uptime_s(files));
 
         let longer = uptime.zip(uptime_after).map_or(0.0, |(before, after)| after - before);
@@ -89,13 +89,13 @@ impl Watch {
 }
 
 /// What takes a while to read.
-struct Slow {
+struct SlowSources {
     interrupts: Option<Interrupts>,
     swapped_pages: Option<u64>,
     polling_us: BTreeMap<u32, u64>,
 }
 
-impl Slow {
+impl SlowSources {
     fn read(files: &mut impl SystemFiles, polling: &Polling) -> Self {
         Self {
             interrupts: files.read("proc/interrupts").ok().and_then(Interrupts::parse),

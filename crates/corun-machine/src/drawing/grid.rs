@@ -2,7 +2,7 @@
 
 use crate::{Core, LogicalCpu, Machine};
 
-use super::Ink;
+use super::Palette;
 use super::shelf::{Block, INDENT};
 
 /// What is to be said about a logical CPU.
@@ -41,7 +41,7 @@ impl Mark {
 }
 
 /// Draws the cores in as many bands as `width` asks for.
-pub(super) fn draw(machine: &Machine, cores: &[&Core], width: usize, ink: &Ink) -> Block {
+pub(super) fn draw(machine: &Machine, cores: &[&Core], width: usize, ink: &Palette) -> Block {
     let highest = machine.logical_cpus.last().map_or(0, |cpu| cpu.id);
     let digits = highest.to_string().len();
     // A space, the number, and a mark or another space.

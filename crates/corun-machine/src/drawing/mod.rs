@@ -25,7 +25,7 @@ const FOLDED_ABOVE: usize = 256;
 /// Draws `machine` in lines of up to `width` columns where its cells allow it, with ANSI colours if
 /// `color`; the marks need no colour.
 pub fn draw(machine: &Machine, width: usize, color: bool) -> String {
-    let ink = Ink { color };
+    let ink = Palette { color };
     // Every control sequence from here on is one of the ink's.
     let machine = &shown::shown(machine);
     let mut text = summary::head(machine, &ink);
@@ -45,7 +45,7 @@ fn blocks(
     machine: &Machine,
     groups: &[Group<'_>],
     width: usize,
-    ink: &Ink,
+    ink: &Palette,
     marks: &mut Vec<Mark>,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -69,11 +69,11 @@ fn blocks(
 }
 
 /// Colours, or none.
-struct Ink {
+struct Palette {
     color: bool,
 }
 
-impl Ink {
+impl Palette {
     fn bold(&self, text: &str) -> String {
         self.paint("1", text)
     }

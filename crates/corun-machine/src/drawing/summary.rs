@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use crate::{CacheType, CpuSet, FindingKind, Machine};
 
-use super::Ink;
+use super::Palette;
 use super::grid::Mark;
 
 /// The machine in up to three lines.
-pub(super) fn head(machine: &Machine, ink: &Ink) -> String {
+pub(super) fn head(machine: &Machine, ink: &Palette) -> String {
     let model = machine.cpu_model.as_deref().unwrap_or("CPU model not known");
     let mut text = format!("{}\n", ink.bold(model));
     if let Some(hypervisor) = &machine.hypervisor {

@@ -18,7 +18,7 @@ pub struct PackageEnergy(Vec<EnergyCounter>);
 pub struct EnergyCounter {
     /// The zone's name, such as `package-0`.
     pub name: String,
-    /// The value after which it starts again at 0, in microjoules, where the kernel tells.
+    /// The value after which it starts again at 0, in microjoules, where the kernel reports it.
     pub range_uj: Option<u64>,
     file: String,
 }

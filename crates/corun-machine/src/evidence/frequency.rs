@@ -9,7 +9,7 @@ use crate::{CpuSet, SystemFiles};
 pub struct FrequencyControl {
     /// The distinct governors of the CPUs asked for; none where the kernel has no say.
     pub governors: BTreeSet<String>,
-    /// Whether clocks above the nominal one are enabled; `None` where the kernel does not tell.
+    /// Whether clocks above the nominal one are enabled; `None` where the kernel does not report it.
     pub turbo: Option<bool>,
 }
 

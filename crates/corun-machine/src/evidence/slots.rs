@@ -14,7 +14,7 @@ const COPIES: u32 = 2000 * STEP;
 
 /// Copies of a register per nanosecond, none of which waits for another, on the CPU that this thread is on. What
 /// it is alone differs from core to core (four to eight a cycle): only rates of one core can be compared.
-/// None where it cannot be told. There is one copy of the loop, on one page, so that rates do not hang on who asks.
+/// None where it is unknown. There is one copy of the loop, on one page, so that rates do not hang on who asks.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 pub fn slot_rate() -> Option<f64> {

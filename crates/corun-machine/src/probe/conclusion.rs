@@ -3,18 +3,18 @@
 //! Whether two share a core each pair tells for itself; whether two of them share an L3 cache only
 //! the comparison with the other pairs can tell.
 
-use super::distance::{Contrast, Trips};
+use super::distance::{Contrast, RoundTrips};
 use super::judgement::{Judgement, Round, contention};
 use super::record::{Contradiction, Pair, Relation, Sharing, Sureness};
-use super::sysfs::Says;
+use super::sysfs::SysfsClaim;
 
 /// All that was observed of a pair.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
-    pub(super) says: Says,
+    pub(super) says: SysfsClaim,
     pub(super) judgement: Judgement,
     pub(super) rounds: Vec<Round>,
-    pub(super) trips: Trips,
+    pub(super) trips: RoundTrips,
 }
 
 /// The pairs by their CPUs, and the contradictions among them.
@@ -52,7 +52,7 @@ impl Caches {
     fn of(observed: &[Observed]) -> Self {
         let apart = || observed.iter().filter(|one| one.judgement == Judgement::Apart);
         let shared = observed.iter().filter(|one| matches!(one.judgement, Judgement::Shared(_)));
-        let trips: Vec<Trips> = apart().map(|one| one.trips.clone()).collect();
+        let trips: Vec<RoundTrips> = apart().map(|one| one.trips.clone()).collect();
         let cores: Vec<[u32; 2]> = shared.map(|one| one.trips.cpus).collect();
         let known = apart().filter(|one| one.says.l3 == Some(true));
         let mut known: Vec<f64> = known.filter_map(|one| one.trips.shortest()).collect();
@@ -64,7 +64,11 @@ impl Caches {
     }
 
     /// Of a pair that shares no core: relation, sureness, whether sysfs is wrong, and why.
-    fn conclude(&self, says: Says, trips: &Trips) -> (Relation, Sureness, bool, &'static str) {
+    fn conclude(
+        &self,
+        says: SysfsClaim,
+        trips: &RoundTrips,
+    ) -> (Relation, Sureness, bool, &'static str) {
         use Relation::{Farther, SharesAnL3};
         use Sureness::{AsSysfsSays, Likely, Sure};
         let near = self.contrast.as_ref().and_then(|contrast| contrast.is_near(trips));

@@ -13,7 +13,7 @@ const STRONG: f64 = 2.0;
 
 /// The round trips of a pair, in nanoseconds: the best burst of each rally.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Trips {
+pub(super) struct RoundTrips {
     pub(super) cpus: [u32; 2],
     pub(super) rallies: Vec<f64>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Contrast {
     grouped: BTreeSet<u32>,
 }
 
-impl Trips {
+impl RoundTrips {
     /// The shortest trip; disturbance only lengthens them.
     pub(super) fn shortest(&self) -> Option<f64> {
         self.rallies.iter().copied().min_by(f64::total_cmp)
@@ -42,8 +42,8 @@ impl Trips {
 
 impl Contrast {
     /// The contrast among pairs that share no core; `cores` are the pairs that do.
-    pub(super) fn among(apart: &[Trips], cores: &[[u32; 2]]) -> Option<Self> {
-        let mut shortest: Vec<f64> = apart.iter().filter_map(Trips::shortest).collect();
+    pub(super) fn among(apart: &[RoundTrips], cores: &[[u32; 2]]) -> Option<Self> {
+        let mut shortest: Vec<f64> = apart.iter().filter_map(RoundTrips::shortest).collect();
         shortest.sort_by(f64::total_cmp);
         let gaps = shortest.windows(2).map(|gap| (gap[1] / gap[0], gap[1]));
         let (ratio, long) = gaps.max_by(|one, other| one.0.total_cmp(&other.0))?;
@@ -55,7 +55,7 @@ impl Contrast {
     }
 
     /// Whether the trip of a pair is a short one; `None` if that is not known.
-    pub(super) fn is_near(&self, trips: &Trips) -> Option<bool> {
+    pub(super) fn is_near(&self, trips: &RoundTrips) -> Option<bool> {
         let is_near = trips.shortest()? < self.long;
         let is_grouped = trips.cpus.iter().all(|cpu| self.grouped.contains(cpu));
         (is_near || is_grouped).then_some(is_near)
@@ -73,9 +73,9 @@ struct Groups(BTreeMap<u32, u32>);
 
 impl Groups {
     /// The groups within which pairs below `long` hang together; `None` if they make no groups.
-    fn of_near(apart: &[Trips], cores: &[[u32; 2]], long: f64) -> Option<Self> {
+    fn of_near(apart: &[RoundTrips], cores: &[[u32; 2]], long: f64) -> Option<Self> {
         let measured = apart.iter().filter(|trips| trips.shortest().is_some());
-        let (near, far): (Vec<&Trips>, Vec<&Trips>) =
+        let (near, far): (Vec<&RoundTrips>, Vec<&RoundTrips>) =
             measured.partition(|trips| trips.shortest().is_some_and(|trip| trip < long));
         let mut groups = Self::default();
         near.iter().for_each(|trips| groups.join(trips.cpus));
@@ -108,18 +108,18 @@ mod tests {
 
     use super::*;
 
-    fn trips(cpus: [u32; 2], nanoseconds: f64) -> Trips {
-        Trips { cpus, rallies: vec![nanoseconds * 1.2, nanoseconds, nanoseconds * 1.1] }
+    fn trips(cpus: [u32; 2], nanoseconds: f64) -> RoundTrips {
+        RoundTrips { cpus, rallies: vec![nanoseconds * 1.2, nanoseconds, nanoseconds * 1.1] }
     }
 
     /// All pairs of CPUs 0 to 3 at distances given by `of`.
-    fn four(mut of: impl FnMut([u32; 2]) -> f64) -> Vec<Trips> {
+    fn four(mut of: impl FnMut([u32; 2]) -> f64) -> Vec<RoundTrips> {
         let pairs = (0..4).flat_map(|one| (one + 1..4).map(move |other| [one, other]));
         pairs.map(|pair| trips(pair, of(pair))).collect()
     }
 
     #[test]
-    fn two_groups_are_told_apart() {
+    fn two_groups_are_reported_apart() {
         let pairs = four(|[one, other]| if one / 2 == other / 2 { 40.0 } else { 110.0 });
         let contrast = Contrast::among(&pairs, &[]).expect("a contrast");
         assert!(contrast.is_strong());

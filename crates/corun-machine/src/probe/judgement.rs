@@ -6,7 +6,7 @@
 //! and never do, take turns. All else is undecided; what contradicts sysfs must be seen more often.
 
 use super::record::{Contention, Sharing};
-use super::track::Together;
+use super::track::WindowPair;
 
 /// From this on the speeds add up to more than one core has.
 const APART: f64 = 1.5;
@@ -43,7 +43,7 @@ const LONGEST: u64 = 60_000_000;
 pub(super) struct Contest {
     /// Chunks per nanosecond of each while it ran alone.
     pub(super) alone: [f64; 2],
-    pub(super) together: Together,
+    pub(super) together: WindowPair,
 }
 
 /// Both loops in one round.
@@ -62,7 +62,7 @@ enum Sight {
     Slowed,
     /// Never at once, though independent workers would have been for this part of the window.
     Turns(f64),
-    /// At once, for whatever time: not in turns.
+    /// At once, for whatever time: not time-sliced.
     Overlap,
     /// Nothing.
     Nothing,
@@ -149,7 +149,7 @@ pub(super) fn contention(rounds: &[Round], of: fn(&Round) -> &Contest) -> Conten
         rounds.iter().map(|round| value(of(round))).fold(0.0, f64::max)
     };
     let ratio = figure(&|contest| {
-        let Together { at_once, speeds, work, .. } = contest.together;
+        let WindowPair { at_once, speeds, work, .. } = contest.together;
         // Beside each other where they were, else in the window as a whole.
         let together = if at_once >= COMPARABLE { speeds } else { work };
         over(together[0], best[0]) + over(together[1], best[1])
@@ -212,7 +212,7 @@ impl Contest {
     /// Disturbance makes speeds alone too low and so the sum too high: to prove two cores they are
     /// the best of all rounds, to prove one core those of the same round, at the same clock.
     fn sight(&self, best: [f64; 2]) -> Sight {
-        let Together { window, running, at_once, speeds, .. } = self.together;
+        let WindowPair { window, running, at_once, speeds, .. } = self.together;
         if at_once >= COMPARABLE {
             let sum = |alone: [f64; 2]| over(speeds[0], alone[0]) + over(speeds[1], alone[1]);
             let beside_own = sum(self.alone);
@@ -243,7 +243,7 @@ mod tests {
     /// Both workers alike: the part of the window each runs, the part both run, and the speed of
     /// each at once as a part of its speed alone.
     fn contest(running: f64, at_once: f64, speed: f64) -> Contest {
-        let together = Together {
+        let together = WindowPair {
             window: LONG,
             running: [running; 2],
             at_once,

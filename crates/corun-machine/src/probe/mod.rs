@@ -2,29 +2,29 @@
 //!
 //! Virtual machines hide and invent siblings. Contention does not lie: two loops that want the same
 //! ports, two chains that do not, and a cache line thrown to and fro tell what a pair shares.
-//! `docs/probing.md` says what is concluded from what, and what cannot be told.
+//! `docs/probing.md` says what is concluded from what, and its limits.
 
-mod ball;
-mod bench;
 mod conclusion;
-mod conduct;
 mod distance;
 mod error;
 mod judgement;
 pub(crate) mod loops;
+mod pairs;
 mod plan;
 mod record;
+mod shared_line;
 mod show;
 #[cfg(test)]
 mod simulated;
 mod sysfs;
+mod target;
 mod threads;
 mod track;
 
 use std::time::Duration;
 
-pub use conduct::ProbeObserver;
 pub use error::ProbeError;
+pub use pairs::ProbeObserver;
 pub use record::{
     Contention, Contradiction, Pair, Probe, ProbedMachine, Relation, Sharing, Sureness,
 };
@@ -32,10 +32,10 @@ pub use show::describe;
 pub(crate) use show::{findings, head};
 
 use crate::Machine;
-use bench::Bench;
 use conclusion::conclude;
-use conduct::conduct;
-use plan::Plan;
+use pairs::probe_pairs;
+use plan::ProbePlan;
+use target::ProbeTarget;
 use threads::Threads;
 
 /// Probes the machine that this process runs on, as `machine` describes it, one pair after the
@@ -54,21 +54,21 @@ pub fn probe(
 }
 
 fn probe_on(
-    bench: &mut impl Bench,
+    target: &mut impl ProbeTarget,
     machine: &Machine,
     seed: u64,
     time: Duration,
     observer: &mut dyn ProbeObserver,
 ) -> Result<Probe, ProbeError> {
-    let plan = Plan::of(machine, seed);
+    let plan = ProbePlan::of(machine, seed);
     if plan.possible == 0 {
         return Err(ProbeError::TooFewCpus { found: machine.allowed().len() });
     }
-    let observations = conduct(machine, &plan, time, bench, observer)?;
+    let observations = probe_pairs(machine, &plan, time, target, observer)?;
     let (pairs, contradictions) = conclude(observations.pairs);
     Ok(Probe {
         seed,
-        seconds: bench.elapsed().as_secs_f64(),
+        seconds: target.elapsed().as_secs_f64(),
         possible_pairs: plan.possible,
         interrupted: observations.interrupted,
         pairs,

@@ -19,7 +19,7 @@ const MOST_RANDOM: usize = 2000;
 
 /// The pairs to probe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ProbePlan {
     /// To be probed however long it takes.
     pub(super) required: Vec<[u32; 2]>,
     /// To be probed while time lasts, in this order.
@@ -30,7 +30,7 @@ pub(super) struct Plan {
 
 /// All that sysfs says about where a CPU is, above its core.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SysfsLocation {
     package: Option<u32>,
     die: Option<u32>,
     cluster: Option<u32>,
@@ -42,7 +42,7 @@ struct Place {
 /// What two places share, and their core types.
 type Distance = ([bool; 5], Option<String>, Option<String>);
 
-impl Plan {
+impl ProbePlan {
     pub(super) fn of(machine: &Machine, seed: u64) -> Self {
         let allowed = machine.allowed();
         let cpus = allowed.as_slice();
@@ -84,9 +84,9 @@ fn siblings(machine: &Machine, cpus: &[u32]) -> Vec<[u32; 2]> {
 
 /// A random pair of CPUs on different cores for each distance between places.
 fn one_of_each_distance(machine: &Machine, cpus: &[u32], random: &mut ChaCha8Rng) -> Vec<[u32; 2]> {
-    let mut places: BTreeMap<Place, Vec<u32>> = BTreeMap::new();
+    let mut places: BTreeMap<SysfsLocation, Vec<u32>> = BTreeMap::new();
     for &cpu in cpus {
-        places.entry(Place::of(machine, cpu)).or_default().push(cpu);
+        places.entry(SysfsLocation::of(machine, cpu)).or_default().push(cpu);
     }
     let mut distances: BTreeMap<Distance, Vec<[&Vec<u32>; 2]>> = BTreeMap::new();
     for (index, (one, ones)) in places.iter().enumerate() {
@@ -108,7 +108,7 @@ fn one_of_each_distance(machine: &Machine, cpus: &[u32], random: &mut ChaCha8Rng
     distances.into_values().filter_map(draw).collect()
 }
 
-impl Place {
+impl SysfsLocation {
     fn of(machine: &Machine, cpu: u32) -> Self {
         let core = machine.core_of(cpu);
         let logical = machine.cpu(cpu);

@@ -37,7 +37,7 @@ pub struct Pair {
     pub sharing: Option<Sharing>,
     /// What the conclusion rests on, or why there is none, in words.
     pub because: String,
-    /// What sysfs says; `null` where it does not tell.
+    /// What sysfs says; `null` where it does not report it.
     pub sysfs: Option<Relation>,
     /// Two port-saturating loops at once.
     pub ports: Contention,
@@ -86,7 +86,7 @@ pub enum Sureness {
 pub enum Sharing {
     /// Both run at once and compete for its ports: siblings.
     Smt,
-    /// They run in turns, as virtual CPUs on one host CPU do.
+    /// They are time-sliced, as virtual CPUs on one host CPU are.
     TimeSlicing,
 }
 
@@ -97,7 +97,7 @@ pub struct Contention {
     /// they do not; `null` if there was none. Where both run at once, time that others took does not
     /// count.
     pub work_ratio: Option<f64>,
-    /// The part of the time in which both ran, the best round: 0 if they run in turns.
+    /// The part of the time in which both ran, the best round: 0 if they are time-sliced.
     pub at_once: f64,
 }
 

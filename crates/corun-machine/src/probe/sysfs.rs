@@ -3,16 +3,16 @@
 use super::record::Relation;
 use crate::Machine;
 
-/// What sysfs says about a pair; `None` where it does not tell.
+/// What sysfs says about a pair; `None` where it does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Says {
+pub(super) struct SysfsClaim {
     /// Whether they are siblings.
     pub(super) siblings: Option<bool>,
     /// Whether one L3 cache serves both.
     pub(super) l3: Option<bool>,
 }
 
-impl Says {
+impl SysfsClaim {
     pub(super) fn of(machine: &Machine, cpus: [u32; 2]) -> Self {
         let cores = cpus.map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.core));
         let siblings = match cores {

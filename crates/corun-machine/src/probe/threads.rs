@@ -10,9 +10,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::ProbeError;
-use super::ball::{Ball, Side};
-use super::bench::Bench;
 use super::loops::Loop;
+use super::shared_line::{SharedLine, Side};
+use super::target::ProbeTarget;
 use super::track::Track;
 use crate::{Affinity, CpuSet};
 
@@ -38,7 +38,7 @@ struct Worker {
 
 enum Order {
     Run { which: Loop, begin: Instant, window: Duration, answer: Sender<(u32, Track)> },
-    Rally { ball: Arc<Ball>, side: Side, end: Instant, answer: Sender<Vec<f64>> },
+    Rally { ball: Arc<SharedLine>, side: Side, end: Instant, answer: Sender<Vec<f64>> },
 }
 
 impl Threads {
@@ -63,7 +63,7 @@ impl Threads {
     }
 }
 
-impl Bench for Threads {
+impl ProbeTarget for Threads {
     fn window(
         &mut self,
         which: Loop,
@@ -84,7 +84,7 @@ impl Bench for Threads {
 
     fn round_trips(&mut self, cpus: [u32; 2]) -> Result<Vec<f64>, ProbeError> {
         self.assemble(&cpus)?;
-        let ball = Arc::new(Ball::default());
+        let ball = Arc::new(SharedLine::default());
         let end = Instant::now() + RALLY;
         let (answer, answers): (_, Receiver<Vec<f64>>) = channel();
         for (cpu, side) in cpus.into_iter().zip([Side::Serving, Side::Returning]) {

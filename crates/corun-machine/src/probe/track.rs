@@ -1,7 +1,7 @@
 //! From the times at which a loop's chunks ended to how fast it ran, and when it did not run.
 //!
 //! A chunk that takes many times as long as it should was interrupted: the CPU did something else.
-//! So *slow* (a sibling takes ports) and *away* (a hypervisor runs somebody else) are told apart,
+//! So *slow* (a sibling takes ports) and *away* (a hypervisor runs somebody else) are distinguished,
 //! and time that others take from a window spoils neither figure.
 
 /// How many times the nominal length of a chunk a running chunk may take. A sibling doubles it, a
@@ -21,7 +21,7 @@ pub(super) struct Track {
 
 /// Two workers in one window.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Together {
+pub(super) struct WindowPair {
     /// Length of the window in nanoseconds.
     pub(super) window: u64,
     /// The part of the window in which each ran.
@@ -37,7 +37,7 @@ pub(super) struct Together {
 /// From here to there, in nanoseconds.
 type Span = (u64, u64);
 
-impl Together {
+impl WindowPair {
     pub(super) fn of(tracks: [&Track; 2]) -> Self {
         let window = tracks[0].window.max(tracks[1].window);
         let running = tracks.map(Track::running);
@@ -157,7 +157,7 @@ mod tests {
     fn turns_never_run_at_once() {
         let one = track(12_000, 20, &[(0, 4000), (8000, 12_000)]);
         let other = track(12_000, 20, &[(4000, 8000)]);
-        let together = Together::of([&one, &other]);
+        let together = WindowPair::of([&one, &other]);
         assert_eq!((together.at_once, together.speeds), (0.0, [0.0; 2]));
         assert!((together.running[0] + together.running[1] - 1.0).abs() < 1e-9);
     }
@@ -168,7 +168,7 @@ mod tests {
         let mut one = track(10_000, 20, &[(0, 5000)]);
         one.marks.extend((1..=125).map(|chunk| 5000 + chunk * 40));
         let other = track(10_000, 40, &[(5000, 10_000)]);
-        let together = Together::of([&one, &other]);
+        let together = WindowPair::of([&one, &other]);
         assert_eq!((together.at_once, together.speeds), (0.5, [0.025; 2]));
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let empty = Track { window: 1000, nominal: NOMINAL, marks: Vec::new() };
         assert_eq!(empty.speed(), 0.0);
         let other = track(1000, 20, &[(0, 1000)]);
-        assert_eq!(Together::of([&empty, &other]).running, [0.0, 1.0]);
+        assert_eq!(WindowPair::of([&empty, &other]).running, [0.0, 1.0]);
     }
 
     fn any_track() -> impl Strategy<Value = Track> {
@@ -192,11 +192,11 @@ mod tests {
     proptest! {
         #[test]
         fn both_run_at_most_as_long_as_each(one in any_track(), other in any_track()) {
-            let together = Together::of([&one, &other]);
+            let together = WindowPair::of([&one, &other]);
             prop_assert!(together.at_once <= together.running[0] + 1e-9);
             prop_assert!(together.at_once <= together.running[1] + 1e-9);
             prop_assert!(together.running.iter().all(|part| (0.0..=1.0).contains(part)));
-            let mirrored = Together::of([&other, &one]);
+            let mirrored = WindowPair::of([&other, &one]);
             prop_assert_eq!(together.at_once, mirrored.at_once);
             prop_assert_eq!(together.speeds, [mirrored.speeds[1], mirrored.speeds[0]]);
         }

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_told_from_its_revision() {
+    fn a_part_is_distinguished_from_its_revision() {
         assert_eq!(implementer_and_part("0x00000000410fd871"), Some((0x41, 0xd87)));
         assert_eq!(implementer_and_part("0x410fd870"), Some((0x41, 0xd87)));
         assert_eq!(implementer_and_part("410fd870"), None);

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::core_types::type_of;
 use super::cpus::KnownCpus;
 use super::nodes::node_of;
-use super::places::{Place, Places};
+use super::places::{CpuLocation, Places};
 use super::source::{CpuSets, Form, Source, of_each};
 use crate::finding::Findings;
 use crate::{Core, CoreType, CpuSet, FindingKind, LogicalCpu, NumaNode, SystemFiles};
@@ -49,7 +49,7 @@ fn infer(
     listed: &mut HashMap<u32, CpuSet>,
     findings: &mut Findings,
 ) {
-    let mut same_place: HashMap<Place, CpuSet> = HashMap::new();
+    let mut same_place: HashMap<CpuLocation, CpuSet> = HashMap::new();
     for cpu in unlisted.iter() {
         let (kind, what) = match places.known(cpu).filter(|place| place.core_id.is_some()) {
             Some(place) => {
@@ -130,7 +130,7 @@ pub(super) fn describe(
     for cpus in siblings {
         let known = || cpus.iter().filter_map(|cpu| places.known(cpu));
         let first = known().next().unwrap_or_default();
-        let place = known().try_fold(first, Place::merged).unwrap_or_else(|| {
+        let place = known().try_fold(first, CpuLocation::merged).unwrap_or_else(|| {
             findings.add(
                 FindingKind::ContradictoryPlace,
                 of_each("topology"),
@@ -168,7 +168,7 @@ pub(super) fn report_unknown(cpus: &[LogicalCpu], findings: &mut Findings) {
         findings.add(
             FindingKind::UnknownCore,
             of_each("topology"),
-            "offline, so that the kernel does not tell the core; their siblings are not known",
+            "offline, so that the kernel does not report the core; their siblings are not known",
             &unknown,
         );
     }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use super::source::{CpuSets, Form, SetId, Source, of_each};
 use crate::{Cluster, CpuSet, Die, FindingKind, LogicalCpu, Package, SystemFiles};
 
-/// Where a CPU sits; `None` is what the kernel does not tell.
+/// Where a CPU sits; `None` is unknown to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct CpuLocation {
     pub(super) package: Option<u32>,
     pub(super) die: Option<u32>,
     pub(super) cluster: Option<u32>,
@@ -18,10 +18,10 @@ pub(super) struct Place {
 /// The places of the online CPUs.
 pub(super) struct Places {
     online: CpuSet,
-    places: Vec<Place>,
+    places: Vec<CpuLocation>,
 }
 
-impl Place {
+impl CpuLocation {
     /// What is known of either place; `None` if they are different ones.
     pub(super) fn merged(self, other: Self) -> Option<Self> {
         let merge = |one: Option<u32>, two: Option<u32>| match (one, two) {
@@ -42,9 +42,9 @@ const NO_CLUSTER: u32 = 0xffff;
 
 /// Reads the places of all online CPUs.
 pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) -> Places {
-    let mut places: Vec<Place> = online
+    let mut places: Vec<CpuLocation> = online
         .iter()
-        .map(|cpu| Place {
+        .map(|cpu| CpuLocation {
             package: source.cpu_number(cpu, "topology/physical_package_id"),
             die: source.cpu_number(cpu, "topology/die_id"),
             cluster: source
@@ -62,7 +62,7 @@ pub(super) fn read<F: SystemFiles>(source: &mut Source<'_, F>, online: &CpuSet) 
 fn name_packages<F: SystemFiles>(
     source: &mut Source<'_, F>,
     online: &CpuSet,
-    places: &mut [Place],
+    places: &mut [CpuLocation],
 ) {
     let mut lists = CpuSets::new(&[
         ("package_cpus_list", Form::List),
@@ -89,7 +89,7 @@ fn name_packages<F: SystemFiles>(
 
 /// A number for each package that is listed: the first that the kernel gives any of its CPUs, if no
 /// other package has it.
-fn names_of(listed: &[Option<SetId>], places: &[Place]) -> HashMap<SetId, u32> {
+fn names_of(listed: &[Option<SetId>], places: &[CpuLocation]) -> HashMap<SetId, u32> {
     let mut names: HashMap<SetId, u32> = HashMap::new();
     for (list, place) in listed.iter().zip(places) {
         if let (Some(list), Some(number)) = (list, place.package)
@@ -111,7 +111,7 @@ fn names_of(listed: &[Option<SetId>], places: &[Place]) -> HashMap<SetId, u32> {
 
 impl Places {
     /// The place of a CPU; `None` of an offline one.
-    pub(super) fn known(&self, cpu: u32) -> Option<Place> {
+    pub(super) fn known(&self, cpu: u32) -> Option<CpuLocation> {
         let index = self.online.as_slice().binary_search(&cpu).ok()?;
         self.places.get(index).copied()
     }
@@ -138,7 +138,7 @@ impl Places {
 
     fn grouped<K: Ord>(
         &self,
-        key: impl Fn(&Place) -> Option<K>,
+        key: impl Fn(&CpuLocation) -> Option<K>,
     ) -> impl Iterator<Item = (K, CpuSet)> {
         let members = self.places.iter().zip(self.online.iter());
         grouped(members.map(|(place, cpu)| (key(place), cpu))).into_iter()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::{Display, Write as _};
 
 use crate::finding::Findings;
-use crate::{CpuSet, CpuSetError, FileTrouble, FindingKind, SystemFiles};
+use crate::{CpuSet, CpuSetError, FileError, FindingKind, SystemFiles};
 
 /// Where the kernel describes its CPUs, below the root.
 pub(super) const CPU_FOLDER: &str = "sys/devices/system/cpu";
@@ -25,7 +25,7 @@ impl<'a, F: SystemFiles> Source<'a, F> {
     pub(super) fn text(&mut self, path: &str) -> Option<&str> {
         match self.files.read(path) {
             Ok(text) => Some(text).filter(|text| !text.is_empty()),
-            Err(FileTrouble::Missing) => None,
+            Err(FileError::Missing) => None,
             Err(trouble) => {
                 let kind = FindingKind::UnreadableFile;
                 self.findings.add(kind, path, trouble.to_string(), &CpuSet::new());
@@ -40,7 +40,7 @@ impl<'a, F: SystemFiles> Source<'a, F> {
         let _ = write!(self.path, "{CPU_FOLDER}/cpu{cpu}/{name}");
         match self.files.read(&self.path) {
             Ok(text) => Some(text).filter(|text| !text.is_empty()),
-            Err(FileTrouble::Missing) => None,
+            Err(FileError::Missing) => None,
             Err(trouble) => {
                 let kind = FindingKind::UnreadableFile;
                 self.findings.add(kind, of_each(name), trouble.to_string(), &CpuSet::from([cpu]));

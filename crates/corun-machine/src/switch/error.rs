@@ -21,7 +21,7 @@ pub enum SwitchError {
     /// There is nothing to switch.
     #[error("expected a processor with siblings, found none: {found}")]
     NoSmt {
-        /// What tells so.
+        /// What shows it.
         found: String,
     },
     /// The kernel has siblings and cannot switch them.

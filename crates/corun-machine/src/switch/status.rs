@@ -63,7 +63,7 @@ pub enum OfflineBy {
     Corun,
     /// Somebody by hand, before corun switched.
     Hand,
-    /// The switch, or somebody by hand: with SMT off the kernel does not tell them apart.
+    /// The switch, or somebody by hand: with SMT off the kernel does not distinguish them.
     SwitchOrHand,
     /// The boot line did not let it come up, and nobody has brought it up since.
     BootLine,

@@ -44,7 +44,7 @@ pub(super) fn with_masks(files: &mut impl SystemFiles, online: &CpuSet) -> Vec<T
                 .filter(|cpus| !online.is_subset(cpus) && !online.is_disjoint(cpus));
             let Some(cpus) = narrow else { continue };
             if let Some(about) = about(files, process, task).filter(|about| !about.is_bound) {
-                let About { name, started, .. } = about;
+                let TaskInfo { name, started, .. } = about;
                 found.push(TaskMask { process, task, started, name, cpus });
             }
         }
@@ -97,19 +97,19 @@ fn mask(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<CpuSet>
     CpuSet::from_list(list.trim()).ok()
 }
 
-struct About {
+struct TaskInfo {
     name: String,
     started: u64,
     /// The kernel has bound it and lets nobody else.
     is_bound: bool,
 }
 
-fn about(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<About> {
+fn about(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<TaskInfo> {
     parse_stat(&text(files, &format!("proc/{process}/task/{task}/stat"))?)
 }
 
 /// `7 (na me) S 2 ...`: the name may hold anything, so what follows is counted from its end.
-fn parse_stat(stat: &str) -> Option<About> {
+fn parse_stat(stat: &str) -> Option<TaskInfo> {
     /// `PF_NO_SETAFFINITY` of the kernel's `include/linux/sched.h`.
     const NO_SET_AFFINITY: u32 = 0x0400_0000;
     let (before, after) = stat.rsplit_once(')')?;
@@ -118,7 +118,7 @@ fn parse_stat(stat: &str) -> Option<About> {
     // Fields 9 and 22 of the manual page, of which the first two are before the name's end.
     let flags: u32 = fields.get(9 - 3)?.parse().ok()?;
     let started = fields.get(22 - 3)?.parse().ok()?;
-    Some(About { name: name.to_owned(), started, is_bound: flags & NO_SET_AFFINITY != 0 })
+    Some(TaskInfo { name: name.to_owned(), started, is_bound: flags & NO_SET_AFFINITY != 0 })
 }
 
 #[cfg(test)]

@@ -69,17 +69,17 @@ impl Watchdog {
 
     /// It is written down what has to be undone.
     pub(super) fn begin(&mut self) {
-        self.tell("begun\n");
+        self.send("begun\n");
     }
 
     /// Has it end this process group, should corun die.
     pub(super) fn watch_group(&mut self, group: u32) {
-        self.tell(&format!("group {group}\n"));
+        self.send(&format!("group {group}\n"));
     }
 
     /// The process group has ended.
     pub(super) fn forget_group(&mut self, group: u32) {
-        self.tell(&format!("gone {group}\n"));
+        self.send(&format!("gone {group}\n"));
     }
 
     /// Lets it go: there is nothing to restore any more.
@@ -90,7 +90,7 @@ impl Watchdog {
     }
 
     /// A watchdog that is gone hears nothing; corun restores by itself all the same.
-    fn tell(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         let _ = self.line.write_all(line.as_bytes());
     }
 }

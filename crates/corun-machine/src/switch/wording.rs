@@ -72,7 +72,7 @@ impl OfflineBy {
             Self::Corun => "by corun",
             Self::Hand => "by hand",
             Self::SwitchOrHand => {
-                "by the switch (or by hand, which the kernel does not tell apart)"
+                "by the switch (or by hand, which the kernel does not distinguish)"
             }
             Self::BootLine => "since the boot (maxcpus)",
         }

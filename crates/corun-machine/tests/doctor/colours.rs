@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::builder::Tree;
 use crate::healthy::{CPUS, tree};
 
-/// Turns on what corun's own palette does not have, so that both can be told apart.
+/// Turns on what corun's own palette does not have, so that both can be distinguished.
 const FOREIGN: &str = "\x1b[45m";
 
 /// What corun writes itself: the end, bold and the colours of marks and severities.

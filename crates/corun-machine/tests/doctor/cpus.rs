@@ -11,7 +11,7 @@ fn without_siblings(control: &str) -> Tree {
 }
 
 #[test]
-fn the_switch_is_told_from_the_boot_line_and_from_offlining_by_hand() {
+fn the_switch_is_distinguished_from_the_boot_line_and_from_offlining_by_hand() {
     let off = one(&without_siblings("off"), "smt");
     assert_eq!(off.severity, Severity::Spoils);
     assert_eq!(off.advice.unwrap().commands, ["sudo corun smt on"]);
@@ -32,7 +32,7 @@ fn the_switch_is_told_from_the_boot_line_and_from_offlining_by_hand() {
 }
 
 #[test]
-fn a_switch_that_nobody_has_undone_is_told() {
+fn a_switch_that_nobody_has_undone_is_reported() {
     let left = tree().file("run/corun/smt-unfinished.json", "{}");
     let left = one(&left, "unfinished-switch");
     assert_eq!(left.severity, Severity::Spoils);
@@ -122,7 +122,7 @@ fn a_quota_of_either_version_is_found_anywhere_up_the_tree() {
 #[test]
 fn a_group_that_no_mount_shows_cannot_be_told_about() {
     let hidden = tree().file("proc/self/mountinfo", "21 1 0:20 / /proc rw - proc proc rw");
-    let diagnosis = only(&hidden, "quota", Severity::CannotTell);
+    let diagnosis = only(&hidden, "quota", Severity::Unknown);
     assert_eq!(diagnosis.evidence[0].text, "0::/user.slice");
 }
 

@@ -155,11 +155,11 @@ fn without_a_file_a_check_says_which_and_does_not_pass() {
         ("sys/kernel/mm/transparent_hugepage/enabled", "huge-pages"),
         ("sys/devices/system/clocksource/clocksource0/current_clocksource", "clock-source"),
     ] {
-        let diagnosis = only(&tree().without(file), check, Severity::CannotTell);
+        let diagnosis = only(&tree().without(file), check, Severity::Unknown);
         assert!(diagnosis.sentence.contains(file), "{diagnosis:#?}");
         // Which is a finding about the topology too, where that is read from the same file.
         let diagnosis = one(&tree().unreadable(file), check);
-        assert_eq!(diagnosis.severity, Severity::CannotTell, "{diagnosis:#?}");
+        assert_eq!(diagnosis.severity, Severity::Unknown, "{diagnosis:#?}");
         assert!(diagnosis.sentence.contains(file), "{diagnosis:#?}");
     }
 }
@@ -178,8 +178,8 @@ fn a_text_that_is_not_as_documented_is_quoted_and_does_not_pass() {
         ("proc/sys/kernel/randomize_va_space", "address-layout"),
         ("sys/kernel/mm/transparent_hugepage/enabled", "huge-pages"),
     ] {
-        let diagnosis = only(&tree().file(file, "zebra"), check, Severity::CannotTell);
+        let diagnosis = only(&tree().file(file, "zebra"), check, Severity::Unknown);
         assert_eq!(diagnosis.evidence[0].text, "zebra", "{diagnosis:#?}");
-        only(&tree().unreadable(file), check, Severity::CannotTell);
+        only(&tree().unreadable(file), check, Severity::Unknown);
     }
 }

@@ -18,8 +18,8 @@ fn pages_are_balanced_only_between_nodes() {
     assert_eq!(moving.advice.unwrap().commands, ["sudo sysctl kernel.numa_balancing=0"]);
     only(&nodes(2), "numa-balancing", Severity::Disturbs);
     assert_eq!(one(&nodes(0), "numa-balancing").severity, Severity::Fine);
-    only(&nodes(0).without(balancing), "numa-balancing", Severity::CannotTell);
-    only(&nodes(0).file(balancing, "zebra"), "numa-balancing", Severity::CannotTell);
+    only(&nodes(0).without(balancing), "numa-balancing", Severity::Unknown);
+    only(&nodes(0).file(balancing, "zebra"), "numa-balancing", Severity::Unknown);
     assert_eq!(one(&tree().file(balancing, 1), "numa-balancing").severity, Severity::Fine);
 }
 
@@ -28,7 +28,7 @@ fn irqbalance_is_found_by_its_name() {
     let running = tree().file("proc/777/comm", "irqbalance");
     let running = only(&running, "irqbalance", Severity::Disturbs);
     assert_eq!(running.evidence[0].file, "proc/777/comm");
-    assert_eq!(one(&Tree::of_cores(&[&[0]]), "irqbalance").severity, Severity::CannotTell);
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "irqbalance").severity, Severity::Unknown);
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn mitigations_are_a_condition_and_the_boot_line_decides() {
         Severity::Note,
     );
     assert!(nosmt.advice.unwrap().sentence.contains("mitigations=auto"));
-    only(&mitigated().unreadable(&mds), "mitigations", Severity::CannotTell);
-    assert_eq!(one(&Tree::of_cores(&[&[0]]), "mitigations").severity, Severity::CannotTell);
+    only(&mitigated().unreadable(&mds), "mitigations", Severity::Unknown);
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "mitigations").severity, Severity::Unknown);
 }
 
 #[test]
@@ -70,19 +70,19 @@ fn counters_may_be_missing_or_forbidden() {
     assert_eq!(forbidden.advice.unwrap().commands, ["sudo sysctl kernel.perf_event_paranoid=2"]);
     let with_perfmon = one(&paranoid("0000004000000000"), "counters");
     assert_eq!(with_perfmon.severity, Severity::Fine);
-    only(&paranoid("zebra"), "counters", Severity::CannotTell);
+    only(&paranoid("zebra"), "counters", Severity::Unknown);
     let hybrid = tree().file(&format!("{device}/cpu_atom/type"), 10);
     let arm = tree().file(&format!("{device}/armv8_pmuv3_0/type"), 10);
     let arm = arm.file(&format!("{device}/arm_cspmu_0/type"), 11);
     assert_eq!(one(&arm, "counters").evidence[0].text, "armv8_pmuv3_0 cpu");
     assert_eq!(one(&hybrid, "counters").evidence[0].text, "cpu cpu_atom");
-    assert_eq!(one(&Tree::of_cores(&[&[0]]), "counters").severity, Severity::CannotTell);
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "counters").severity, Severity::Unknown);
 }
 
 #[test]
 fn the_watchdog_huge_pages_and_a_fixed_layout_are_conditions() {
     only(&tree().file("proc/sys/kernel/nmi_watchdog", 1), "watchdog", Severity::Note);
-    assert_eq!(one(&Tree::of_cores(&[&[0]]), "watchdog").severity, Severity::CannotTell);
+    assert_eq!(one(&Tree::of_cores(&[&[0]]), "watchdog").severity, Severity::Unknown);
     let pages = "sys/kernel/mm/transparent_hugepage/enabled";
     only(&tree().file(pages, "[always] madvise never"), "huge-pages", Severity::Note);
     assert_eq!(
@@ -93,7 +93,7 @@ fn the_watchdog_huge_pages_and_a_fixed_layout_are_conditions() {
 }
 
 #[test]
-fn a_hypervisor_is_told_with_its_traces() {
+fn a_hypervisor_is_reported_with_its_traces() {
     let guest = tree()
         .file("proc/cpuinfo", "model name : x\nflags : fpu hypervisor tsc")
         .file("sys/class/dmi/id/sys_vendor", "QEMU");
@@ -111,10 +111,10 @@ fn a_hypervisor_is_told_with_its_traces() {
 fn where_no_file_can_show_a_hypervisor_nobody_knows() {
     let tell = |cpuinfo: &str| one(&tree().file("proc/cpuinfo", cpuinfo), "virtual-machine");
     let arm = "processor : 0\nFeatures : fp\nCPU implementer : 0x41\nCPU part : 0xd0c";
-    assert_eq!(tell(arm).severity, Severity::CannotTell);
+    assert_eq!(tell(arm).severity, Severity::Unknown);
     let real = tree().file("proc/cpuinfo", arm).file("sys/class/dmi/id/sys_vendor", "HPE");
     assert_eq!(one(&real, "virtual-machine").severity, Severity::Fine);
     assert_eq!(tell("model name : x\nflags : fpu tsc").severity, Severity::Fine);
     assert_eq!(tell("cpu : POWER9\nplatform : PowerNV").severity, Severity::Fine);
-    assert_eq!(tell("cpu : 740/750\nplatform : PowerMac").severity, Severity::CannotTell);
+    assert_eq!(tell("cpu : 740/750\nplatform : PowerMac").severity, Severity::Unknown);
 }

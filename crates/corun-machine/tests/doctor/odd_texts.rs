@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corun_machine::doctor::{Pause, Report, draw};
-use corun_machine::{CpuSet, FileTrouble, SystemFiles};
+use corun_machine::{CpuSet, FileError, SystemFiles};
 use proptest::prelude::*;
 
 /// Answers every question with one of a few texts, the next time with another one.
@@ -15,7 +15,7 @@ struct Nonsense {
 }
 
 impl SystemFiles for Nonsense {
-    fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read(&mut self, path: &str) -> Result<&str, FileError> {
         self.asked += path.len();
         // Some CPUs, for without any there is nothing to examine.
         if path.ends_with("/present") || path.ends_with("/online") {
@@ -23,12 +23,12 @@ impl SystemFiles for Nonsense {
         }
         match self.texts.get(self.asked % (self.texts.len() + 2)) {
             Some(text) => Ok(text),
-            None if self.asked.is_multiple_of(2) => Err(FileTrouble::Missing),
-            None => Err(FileTrouble::Unreadable("it is no text".to_owned())),
+            None if self.asked.is_multiple_of(2) => Err(FileError::Missing),
+            None => Err(FileError::Unreadable("it is no text".to_owned())),
         }
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
         self.read(path)
     }
 

@@ -12,7 +12,7 @@ use crate::healthy::{
 const TENTH: u64 = 10;
 
 #[test]
-fn load_is_told_with_the_names_of_the_busiest() {
+fn load_is_reported_with_the_names_of_the_busiest() {
     let tree = tree().file("proc/60/stat", task(60, "old (hand)", 500));
     let report = watched(&tree, || {
         rewrite(&tree, "proc/stat", &stat([1000, 1000, 1000, 1000 + 9 * TENTH], [0; 4]));
@@ -47,7 +47,7 @@ fn a_little_load_disturbs_and_housekeeping_does_not() {
 #[test]
 fn a_glance_is_too_short_to_see_load() {
     let glance = std::time::Duration::from_millis(50);
-    only_in(&watched_for(glance, &tree(), || ()), "load", Severity::CannotTell);
+    only_in(&watched_for(glance, &tree(), || ()), "load", Severity::Unknown);
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn stolen_time_counts_now_and_since_boot() {
     let before = only(&before, "steal", Severity::Disturbs);
     insta::assert_snapshot!(before.sentence, @"The hypervisor took 4.8 % of the working time away since boot.");
     let nonsense = crate::healthy::tree().file("proc/stat", "zebra");
-    assert_eq!(one(&nonsense, "steal").severity, Severity::CannotTell);
-    assert_eq!(one(&nonsense, "load").severity, Severity::CannotTell);
+    assert_eq!(one(&nonsense, "steal").severity, Severity::Unknown);
+    assert_eq!(one(&nonsense, "load").severity, Severity::Unknown);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn swapping_and_waiting_for_memory_disturb() {
     let without = crate::healthy::tree().without("proc/pressure/memory");
     assert_eq!(one(&without, "memory-pressure").severity, Severity::Fine);
     let neither = without.without("proc/vmstat");
-    only(&neither, "memory-pressure", Severity::CannotTell);
+    only(&neither, "memory-pressure", Severity::Unknown);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_captured_tree_is_not_watched_and_says_so() {
     assert_eq!(report.watched_s, None);
     for check in ["load", "interrupts", "idle-polling"] {
         let diagnosis = report.diagnosis(check).unwrap();
-        assert_eq!(diagnosis.severity, Severity::CannotTell, "{check}");
+        assert_eq!(diagnosis.severity, Severity::Unknown, "{check}");
         assert!(diagnosis.sentence.contains("captured"), "{}", diagnosis.sentence);
     }
     for check in ["smt", "quota", "governor", "memory-pressure", "steal"] {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use corun_machine::{CpuSet, FileTrouble, SystemFiles};
+use corun_machine::{CpuSet, FileError, SystemFiles};
 
 /// Files by their paths below the root.
 #[derive(Default)]
@@ -35,11 +35,11 @@ impl CapturedFiles {
 }
 
 impl SystemFiles for CapturedFiles {
-    fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
-        self.0.get(path).map(String::as_str).ok_or(FileTrouble::Missing)
+    fn read(&mut self, path: &str) -> Result<&str, FileError> {
+        self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
         self.read(path)
     }
 

@@ -67,7 +67,7 @@ impl Facts {
                 cpus: seen(&cache.cpus)?,
             })
         });
-        // hwloc shows no core where the kernel tells neither siblings nor numbers of cores.
+        // hwloc shows no core where the kernel reports neither siblings nor numbers of cores.
         let in_cores =
             view.iter().filter_map(|id| machine.cpu(id).filter(|cpu| cpu.core.is_some()));
         Self {

@@ -94,8 +94,8 @@ fn a_small_machine_with_a_probe() {
     let picture = draw_svg(&machine, Some(&crossed()));
     insta::assert_snapshot!(texts(&picture).join("\n"));
     let tooltips = tooltips(&picture);
-    let told = tooltips.iter().filter(|tip| tip.ends_with("\ncontradicts sysfs")).count();
-    assert_eq!(told, 8, "each of four pairs twice: {tooltips:#?}");
+    let reported = tooltips.iter().filter(|tip| tip.ends_with("\ncontradicts sysfs")).count();
+    assert_eq!(reported, 8, "each of four pairs twice: {tooltips:#?}");
     let cpus = tooltips.iter().filter(|tip| tip.ends_with(", sysfs contradicted by the probe"));
     assert_eq!(cpus.count(), 4, "{tooltips:#?}");
 }

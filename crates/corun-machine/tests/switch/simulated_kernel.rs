@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use corun_machine::switch::System;
-use corun_machine::{CpuSet, FileTrouble, SystemFiles};
+use corun_machine::{CpuSet, FileError, SystemFiles};
 
 const CPUS: &str = "sys/devices/system/cpu";
 
@@ -264,12 +264,12 @@ impl Met {
 }
 
 impl SystemFiles for Met {
-    fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
-        self.text = self.kernel.files().remove(path).ok_or(FileTrouble::Missing)?;
+    fn read(&mut self, path: &str) -> Result<&str, FileError> {
+        self.text = self.kernel.files().remove(path).ok_or(FileError::Missing)?;
         Ok(self.text.trim())
     }
 
-    fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+    fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
         self.read(path)
     }
 

@@ -40,7 +40,7 @@ fn what_depends_on_siblings_is_named() {
 }
 
 #[test]
-fn who_took_a_cpu_offline_is_told_as_far_as_the_kernel_shows() {
+fn who_took_a_cpu_offline_is_reported_as_far_as_the_kernel_shows() {
     let by_hand = Kernel { online: [0, 1, 2].into(), ..Kernel::new(2, 2) };
     assert_eq!(offline_by(&status(by_hand)), [(3, OfflineBy::Hand)]);
     let off = Kernel { online: [0].into(), control: Some("off".into()), ..Kernel::new(2, 2) };
@@ -53,7 +53,7 @@ fn who_took_a_cpu_offline_is_told_as_far_as_the_kernel_shows() {
 }
 
 #[test]
-fn what_corun_switched_is_told_from_what_was_offline_before() {
+fn what_corun_switched_is_distinguished_from_what_was_offline_before() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = Runtime::at(folder.path());
     let mut met = Met::new(Kernel { online: [0, 1, 2].into(), ..Kernel::new(2, 2) });
@@ -85,7 +85,7 @@ fn what_corun_switched_is_told_from_what_was_offline_before() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_is_told() {
+fn a_state_that_cannot_be_read_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = Runtime::at(folder.path());
     std::fs::write(runtime.unfinished_file(), "half a fi").unwrap();

@@ -36,7 +36,7 @@ fn four_and_eight_siblings_a_core() {
     assert_eq!(four.smt.width, 4);
     assert_eq!(siblings(&four, 14), [12, 13, 14, 15]);
     assert_eq!(four.packages.iter().map(|package| package.id).collect::<Vec<_>>(), [0, 8]);
-    // The kernel numbers cores anew in each package; ours do not repeat.
+    // The kernel renumbers cores in each package; ours do not repeat.
     assert_eq!(
         four.cores.iter().map(|core| core.core_id).collect::<Vec<_>>(),
         [0, 1, 0, 1].map(Some)

@@ -34,14 +34,14 @@ struct Shared {
     /// The round wanted; a probe runs when it has changed.
     round: AtomicU32,
     /// The meeting of the round, as a pointer kept alive by the caller.
-    meeting: std::sync::Mutex<Option<Arc<Meeting>>>,
+    meeting: std::sync::Mutex<Option<Arc<ProbeRound>>>,
     /// Multiplications per nanosecond, as bits of an f64; 0 while unknown.
     rate: AtomicU64,
     over: AtomicBool,
 }
 
 /// The probes of one round.
-struct Meeting {
+struct ProbeRound {
     wanted: u32,
     arrived: AtomicU32,
     done: AtomicU32,
@@ -62,7 +62,7 @@ impl ClockProbes {
         }
         let probes: Vec<(u32, &Probe)> =
             cpus.iter().filter_map(|cpu| Some((*cpu, self.0.get(cpu)?))).collect();
-        let meeting = Arc::new(Meeting {
+        let meeting = Arc::new(ProbeRound {
             wanted: probes.len() as u32,
             arrived: AtomicU32::new(0),
             done: AtomicU32::new(0),
@@ -139,7 +139,7 @@ impl Shared {
     }
 }
 
-impl Meeting {
+impl ProbeRound {
     fn wait_for_all(&self) {
         self.arrived.fetch_add(1, Ordering::AcqRel);
         let begin = Instant::now();

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_moved_are_told() {
+    fn threads_that_moved_are_reported() {
         let readings = [
             (CYCLES, 0, Some(5)),
             (MIGRATIONS, 0, Some(0)),

@@ -45,14 +45,14 @@ impl TaskAccount {
 
 /// The waits of one process's tasks.
 #[derive(Debug, Default)]
-struct OfProcess {
+struct ProcessWaits {
     begun_ns: u64,
     first: BTreeMap<libc::pid_t, TaskAccount>,
     /// The last account of each task, and when it was taken.
     last: BTreeMap<libc::pid_t, (u64, TaskAccount)>,
 }
 
-impl OfProcess {
+impl ProcessWaits {
     /// The share of its time for which the task waited that waited most.
     fn most(&self) -> Option<f64> {
         let share = |(task, (at_ns, account)): (&libc::pid_t, &(u64, TaskAccount))| {
@@ -71,7 +71,7 @@ impl OfProcess {
 /// The waits of a sample's processes.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    processes: BTreeMap<libc::pid_t, OfProcess>,
+    processes: BTreeMap<libc::pid_t, ProcessWaits>,
     due_ns: u64,
     /// The most that a worker of a process that has ended waited, as a share of its time.
     most: Option<f64>,
@@ -81,7 +81,7 @@ impl Waits {
     /// Takes the accounts before the common start.
     pub(crate) fn assemble(&mut self, process: libc::pid_t, tasks: &[libc::pid_t]) {
         let first = tasks.iter().filter_map(|&it| Some((it, TaskAccount::read(process, it)?)));
-        let of_process = OfProcess { first: first.collect(), ..OfProcess::default() };
+        let of_process = ProcessWaits { first: first.collect(), ..ProcessWaits::default() };
         self.processes.insert(process, of_process);
     }
 
@@ -93,7 +93,7 @@ impl Waits {
 
     /// A process that starts at once.
     pub(crate) fn add(&mut self, process: libc::pid_t, at_ns: u64) {
-        let of_process = OfProcess { begun_ns: at_ns, ..OfProcess::default() };
+        let of_process = ProcessWaits { begun_ns: at_ns, ..ProcessWaits::default() };
         self.processes.insert(process, of_process);
     }
 
@@ -103,7 +103,7 @@ impl Waits {
     }
 
     /// Looks at these tasks of a process.
-    pub(crate) fn look(&mut self, process: libc::pid_t, tasks: &[libc::pid_t], now_ns: u64) {
+    pub(crate) fn sample(&mut self, process: libc::pid_t, tasks: &[libc::pid_t], now_ns: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
         for &task in tasks {
             if let Some(account) = TaskAccount::read(process, task) {
@@ -159,14 +159,14 @@ mod tests {
         usage
     }
 
-    /// The waits of a process with these accounts at the gate and at its end, which came so many
+    /// The waits of a process with these accounts at the barrier and at its end, which came so many
     /// microseconds after the common start, and which had used so many.
     fn most(before: &str, after: &str, end_us: u64, used_us: i64) -> Option<f64> {
         let mut waits = Waits::default();
         let end_ns = end_us * 1000;
         let first = TaskAccount::parse(before).map(|it| (7, it)).into_iter().collect();
         let last = TaskAccount::parse(after).map(|it| (7, (end_ns, it))).into_iter().collect();
-        waits.processes.insert(7, OfProcess { begun_ns: 0, first, last });
+        waits.processes.insert(7, ProcessWaits { begun_ns: 0, first, last });
         waits.end(7, 1, end_ns, &used(used_us));
         waits.most()
     }

@@ -9,9 +9,9 @@ use corun_workload::Tally;
 use regex::Regex;
 
 use super::error::ExecutionError;
-use super::gate::Gate;
 use super::latency_report;
 use super::output::Capture;
+use super::start_barrier::StartBarrier;
 use super::steady::Progress;
 use super::watch::Sightings;
 use super::work::{Command, KernelTask, Task, Work};
@@ -34,7 +34,7 @@ pub(super) struct Account {
 
 impl Account {
     /// Notes where each worker ran: where it was seen, or the CPU that it was pinned to. Nothing is
-    /// said of workers that were held on a set of CPUs.
+    /// said of workers that were pinned to a set of CPUs.
     pub(super) fn note_places(
         &mut self,
         arm: &Arm,
@@ -43,7 +43,7 @@ impl Account {
     ) {
         for (worker, sample) in self.workers.iter_mut().enumerate() {
             sample.cpus = match (pinning, &sightings) {
-                // Where it was is told apart from where it was to be.
+                // Where it was is distinguished from where it was to be.
                 (Pinning::SetByProgram, _) => BTreeMap::new(),
                 (Pinning::Pinned, _) => {
                     arm.cpus.get(worker).map(|&cpu| (cpu, 1)).into_iter().collect()
@@ -62,7 +62,7 @@ impl Account {
 pub(super) fn account(
     work: &Work,
     arm: &Arm,
-    gate: &Gate,
+    barrier: &StartBarrier,
     start_ns: u64,
     processes: &Progress,
     captures: &[Capture],
@@ -70,7 +70,7 @@ pub(super) fn account(
     let operations = work.operations_of_all(arm.workers) / f64::from(arm.workers);
     let (progress, checks, threads) = match &work.task {
         Task::Kernel(_) => {
-            let (progress, checks) = reported_by_kernels(work, arm, gate, start_ns);
+            let (progress, checks) = reported_by_kernels(work, arm, barrier, start_ns);
             (progress, checks, 1)
         }
         Task::Command(_) => (processes.clone(), Vec::new(), work.threads(arm)),
@@ -83,7 +83,7 @@ pub(super) fn account(
     };
     let (rates, latencies) = match &work.task {
         Task::Kernel(kernel) => {
-            (rates(kernel, arm, gate, &progress), latency_report::read(captures))
+            (rates(kernel, arm, barrier, &progress), latency_report::read(captures))
         }
         Task::Command(_) => Default::default(),
     };
@@ -93,7 +93,7 @@ pub(super) fn account(
         .enumerate()
         .map(|(worker, (runs, seconds))| WorkerSample {
             seconds,
-            subtracted_s: subtracted(work, gate, worker),
+            subtracted_s: subtracted(work, barrier, worker),
             runs,
             cpus: BTreeMap::new(),
             check: checks.get(worker).map(|check| format!("{check:016x}")),
@@ -107,12 +107,13 @@ pub(super) fn account(
 fn rates(
     kernel: &KernelTask,
     arm: &Arm,
-    gate: &Gate,
+    barrier: &StartBarrier,
     progress: &Progress,
 ) -> BTreeMap<String, f64> {
-    let tallies = corun_workload::find(&kernel.workload).map_or(&[][..], |it| it.about().tallies);
+    let tallies =
+        corun_workload::find(&kernel.workload).map_or(&[][..], |it| it.descriptor().tallies);
     let per_second = |index: usize| {
-        let slots = (0..arm.workers as usize).map(|worker| gate.slot(worker));
+        let slots = (0..arm.workers as usize).map(|worker| barrier.slot(worker));
         progress.per_second(slots.map(|slot| slot.tallies[index].load(Ordering::Acquire)))
     };
     let rate = |(index, tally): (usize, &Tally)| (tally.counted.to_owned(), per_second(index));
@@ -120,18 +121,23 @@ fn rates(
 }
 
 /// What was subtracted from the time of a worker, in seconds; `None` where nothing was.
-fn subtracted(work: &Work, gate: &Gate, worker: usize) -> Option<f64> {
-    let of_slot = || gate.slot(worker).subtracted_ns.load(Ordering::Acquire);
+fn subtracted(work: &Work, barrier: &StartBarrier, worker: usize) -> Option<f64> {
+    let of_slot = || barrier.slot(worker).subtracted_ns.load(Ordering::Acquire);
     let is_kernel = matches!(work.task, Task::Kernel(_));
     is_kernel.then(of_slot).filter(|&ns| ns > 0).map(|ns| ns as f64 * 1e-9)
 }
 
 /// What the kernels' workers wrote into their slots.
-fn reported_by_kernels(work: &Work, arm: &Arm, gate: &Gate, start_ns: u64) -> (Progress, Vec<u64>) {
+fn reported_by_kernels(
+    work: &Work,
+    arm: &Arm,
+    barrier: &StartBarrier,
+    start_ns: u64,
+) -> (Progress, Vec<u64>) {
     let mut progress = Progress::new(arm.workers as usize, work.steady);
     let mut checks = Vec::new();
     for worker in 0..arm.workers as usize {
-        let slot = gate.slot(worker);
+        let slot = barrier.slot(worker);
         let end_ns = slot.end_ns.load(Ordering::Acquire).saturating_sub(start_ns);
         for _ in 0..slot.runs.load(Ordering::Acquire) {
             progress.finish(worker, end_ns);

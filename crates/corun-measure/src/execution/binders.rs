@@ -102,7 +102,7 @@ impl Binders {
     }
 
     /// What is to be said of a sample: libraries only where a worker was displaced.
-    pub(super) fn to_tell(&self, is_displaced: bool) -> Vec<String> {
+    pub(super) fn to_report(&self, is_displaced: bool) -> Vec<String> {
         let linked = self.linked.iter().filter(|_| is_displaced);
         self.named.iter().chain(linked).cloned().collect()
     }

@@ -1,5 +1,5 @@
 //! The inside of a built-in kernel's process: threads that pin themselves, prepare, wait at the
-//! gate, work, and report through their slots.
+//! barrier, work, and report through their slots.
 //!
 //! corun starts itself again for this, so that a kernel's sample is one process run like any
 //! command's, with memory of its own, and nothing of the controlling process disturbs it.
@@ -12,18 +12,18 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use corun_record::{Actionable, Exit};
-use corun_workload::{About, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
+use corun_workload::{Descriptor, Job, Kernel, Latencies, Parameters, WorkloadError, unless_ended};
 
 use super::clock::monotonic_ns;
-use super::gate::{Gate, Stage};
-use super::net_clock::NetClock;
+use super::overhead_timer::OverheadTimer;
+use super::start_barrier::{Stage, StartBarrier};
 use super::{latency_report, threads};
 
 /// What a kernel's process is told on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWorkerOrder {
-    /// The descriptor of the gate; without one the workers begin at once, and print what they check.
-    pub gate: Option<RawFd>,
+    /// The descriptor of the barrier; without one the workers begin at once, and print what they check.
+    pub barrier: Option<RawFd>,
     /// Workers of the whole sample.
     pub workers: usize,
     /// The first worker of this process.
@@ -47,7 +47,7 @@ pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
     match serve(order) {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {
-            refusal.tell();
+            refusal.write();
             ExitCode::from(refusal.exit as u8)
         }
     }
@@ -63,7 +63,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn tell(&self) {
+    fn write(&self) {
         eprintln!("{REFUSED}{}\n{}", self.reason, self.next_step);
     }
 
@@ -90,14 +90,16 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
         next_step: "This command is for corun alone; it starts it by itself.".to_owned(),
         exit: Exit::Failed,
     };
-    let gate = match order.gate {
+    let barrier = match order.barrier {
         // SAFETY: the parent handed this descriptor down for this purpose alone.
-        Some(descriptor) => unsafe { Gate::inherited(descriptor, order.workers) },
-        None => Gate::new(order.workers.max(order.first + order.threads)).inspect(Gate::open),
+        Some(descriptor) => unsafe { StartBarrier::inherited(descriptor, order.workers) },
+        None => StartBarrier::new(order.workers.max(order.first + order.threads))
+            .inspect(StartBarrier::open),
     };
-    let gate = gate.map_err(|error| mistaken(format!("the gate cannot be opened: {error}")))?;
+    let barrier =
+        barrier.map_err(|error| mistaken(format!("the barrier cannot be opened: {error}")))?;
     let workload = corun_workload::find(&order.workload)?;
-    let parameters = Parameters::parse(workload.about(), &order.parameters)?;
+    let parameters = Parameters::parse(workload.descriptor(), &order.parameters)?;
     let threads = NonZeroUsize::new(order.threads)
         .ok_or_else(|| mistaken("no worker was asked for".to_owned()))?;
     let copies = NonZeroUsize::new(order.workers / threads).unwrap_or(NonZeroUsize::MIN);
@@ -107,36 +109,36 @@ fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     };
     match <[_; 1]>::try_from(kernels) {
         // On the first thread, which is the one that others see of a process.
-        Ok([only]) => work(order, workload.about(), &gate, 0, only),
+        Ok([only]) => work(order, workload.descriptor(), &barrier, 0, only),
         Err(kernels) => std::thread::scope(|scope| {
             for (index, kernel) in kernels.into_iter().enumerate() {
-                let gate = &gate;
+                let barrier = &barrier;
                 let (begins, begun) = mpsc::channel::<()>();
                 let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                     drop(begins);
-                    work(order, workload.about(), gate, index, kernel);
+                    work(order, workload.descriptor(), barrier, index, kernel);
                 });
                 if let Err(error) = started {
-                    give_up(gate, order.first, &error);
+                    give_up(barrier, order.first, &error);
                 }
-                // One behind the other, so that a trace has them in the order of their data: this
+                // One after the other, so that a trace has them in the order of their data: this
                 // ends when the thread drops its end.
                 let _ = begun.recv();
             }
         }),
     }
-    if order.gate.is_none() {
+    if order.barrier.is_none() {
         for worker in order.first..order.first + order.threads {
-            let check = gate.slot(worker).check.load(Ordering::Acquire);
+            let check = barrier.slot(worker).check.load(Ordering::Acquire);
             println!("{}: worker {worker} ends with the check value {check:#x}", order.workload);
         }
     }
     Ok(())
 }
 
-/// Says why and ends the process, whose other threads may sleep at the gate.
-fn give_up(gate: &Gate, slot: usize, error: &std::io::Error) -> ! {
-    let slot = gate.slot(slot);
+/// Says why and ends the process, whose other threads may sleep at the barrier.
+fn give_up(barrier: &StartBarrier, slot: usize, error: &std::io::Error) -> ! {
+    let slot = barrier.slot(slot);
     slot.errno.store(error.raw_os_error().unwrap_or(0), Ordering::Release);
     slot.failed_stage.store(Stage::Threads as u32, Ordering::Release);
     std::process::exit(127)
@@ -146,15 +148,15 @@ fn give_up(gate: &Gate, slot: usize, error: &std::io::Error) -> ! {
 fn go_on(done: Result<(), WorkloadError>) {
     if let Err(failure) = done {
         let refusal = Refusal::from(failure);
-        refusal.tell();
+        refusal.write();
         std::process::exit(refusal.exit as i32);
     }
 }
 
 /// Ends the whole process when a worker panics: the others would wait for it for ever.
-struct EndsAll;
+struct AbortOnPanic;
 
-impl Drop for EndsAll {
+impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             std::process::abort();
@@ -164,34 +166,34 @@ impl Drop for EndsAll {
 
 fn work(
     order: &KernelWorkerOrder,
-    about: &About,
-    gate: &Gate,
+    descriptor: &Descriptor,
+    barrier: &StartBarrier,
     index: usize,
     mut kernel: Box<dyn Kernel>,
 ) {
-    let _ends_all = EndsAll;
-    let slot = gate.slot(order.first + index);
+    let _ends_all = AbortOnPanic;
+    let slot = barrier.slot(order.first + index);
     if let Some(&cpu) = order.cpus.get(index)
         && !threads::pins(0, cpu)
     {
         slot.failed_stage.store(Stage::Affinity as u32, Ordering::Release);
     }
-    let mut clock = NetClock::default();
+    let mut clock = OverheadTimer::default();
     let mut latencies = Latencies::new();
-    go_on(unless_ended(about.name, &mut *kernel, |kernel| kernel.reset()));
-    gate.arrive_and_wait();
-    if order.gate.is_none() {
+    go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
+    barrier.arrive_and_wait();
+    if order.barrier.is_none() {
         // Whoever traces it can tell by this system call where the operations begin.
         let _ = std::os::unix::process::parent_id();
     }
     loop {
         let mut end_ns = 0;
-        go_on(unless_ended(about.name, &mut *kernel, |kernel| {
+        go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
             kernel.run(order.operations);
             end_ns = monotonic_ns();
         }));
         let first = slot.runs.load(Ordering::Acquire) == 0;
-        if !first && gate.all_finished() {
+        if !first && barrier.all_finished() {
             // Begun beside others, ended beside idle siblings: not counted.
             break;
         }
@@ -202,8 +204,8 @@ fn work(
         for (kind, histogram) in kernel.latencies() {
             latencies.entry(kind).or_default().add(&histogram);
         }
-        if about.subtracts.is_some() {
-            go_on(unless_ended(about.name, &mut *kernel, |kernel| {
+        if descriptor.subtracts.is_some() {
+            go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| {
                 clock.subtract(|operations| kernel.overhead(operations), order.operations);
             }));
         }
@@ -217,9 +219,9 @@ fn work(
         }
         slot.runs.fetch_add(1, Ordering::AcqRel);
         if first {
-            gate.finish_window();
+            barrier.finish_window();
         }
-        if !order.steady || gate.all_finished() {
+        if !order.steady || barrier.all_finished() {
             break;
         }
         kernel.reset();
@@ -232,15 +234,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_is_told_from_other_ends() {
-        let told = "noise\ncorun kernel worker: no memory\nAsk for less.\n";
+    fn a_refusal_is_distinguished_from_other_ends() {
+        let reported = "noise\ncorun kernel worker: no memory\nAsk for less.\n";
         let refusal = Refusal {
             reason: "no memory".into(),
             next_step: "Ask for less.".into(),
             exit: Exit::NotPossible,
         };
-        assert_eq!(Refusal::read(3, told), Some(refusal));
-        assert_eq!(Refusal::read(101, told), None);
+        assert_eq!(Refusal::read(3, reported), Some(refusal));
+        assert_eq!(Refusal::read(101, reported), None);
         assert_eq!(Refusal::read(3, "something else"), None);
     }
 }

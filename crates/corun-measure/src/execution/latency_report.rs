@@ -28,8 +28,8 @@ pub(super) fn read(captures: &[Capture]) -> BTreeMap<String, Latency> {
     let mut sums = Latencies::new();
     for capture in captures {
         let text = capture.text();
-        let told = text.lines().filter_map(|line| line.strip_prefix(MARK));
-        for latencies in told.filter_map(|line| serde_json::from_str::<Latencies>(line).ok()) {
+        let reported = text.lines().filter_map(|line| line.strip_prefix(MARK));
+        for latencies in reported.filter_map(|line| serde_json::from_str::<Latencies>(line).ok()) {
             for (kind, histogram) in latencies {
                 sums.entry(kind).or_default().add(&histogram);
             }

@@ -12,26 +12,26 @@ use corun_record::{Arm, Displaced, Mode, Pinning};
 
 use super::accounting::account;
 use super::binders::Binders;
+use super::bindings::Bindings;
 use super::clock::monotonic_ns;
-use super::crew::{Crew, open_input};
 use super::error::ExecutionError;
-use super::gate::Gate;
 use super::interrupt::Interrupt;
 use super::output::Capture;
-use super::places::Places;
 use super::process::prepare_for_children;
+use super::sample_processes::{SampleProcesses, open_input};
+use super::start_barrier::StartBarrier;
 use super::threads;
 use super::work::{Task, Work};
 use crate::cores::Core;
 use crate::evidence::EvidenceReader;
-use crate::experiment::{Executor, Outcome};
+use crate::experiment::{ArmOutcome, Executor};
 
 /// Runs arms on the machine that corun runs on.
 pub struct LocalExecutor {
     work: Work,
     /// What is executed, found once.
     program: PathBuf,
-    places: Places,
+    places: Bindings,
     /// What in the command sets the affinity of its processes.
     binders: Binders,
     interrupt: Interrupt,
@@ -68,7 +68,7 @@ impl LocalExecutor {
             work,
             binders,
             program,
-            places: Places::new(cores, inherited),
+            places: Bindings::new(cores, inherited),
             interrupt,
             smt: smt.map(RefCell::new),
             evidence: EvidenceReader::new(),
@@ -138,15 +138,22 @@ impl LocalExecutor {
 }
 
 impl Executor for LocalExecutor {
-    fn run(&mut self, arm: &Arm) -> Result<Outcome, ExecutionError> {
+    fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
         self.put_smt(arm)?;
         self.places.step_aside(arm);
         self.prepare_captures(self.work.processes(arm))?;
-        let gate = Gate::new(arm.workers as usize)
+        let barrier = StartBarrier::new(arm.workers as usize)
             .map_err(|error| ExecutionError::System("set up the common start", error))?;
-        let crew = Crew::new(&self.work, &self.program, &self.places, &self.captures, arm, &gate)?;
-        let mut watch = crew.launch_all(&self.interrupt, self.smt.as_ref())?;
-        crew.assemble(&mut watch, &self.interrupt)?;
+        let sample_processes = SampleProcesses::new(
+            &self.work,
+            &self.program,
+            &self.places,
+            &self.captures,
+            arm,
+            &barrier,
+        )?;
+        let mut watch = sample_processes.launch_all(&self.interrupt, self.smt.as_ref())?;
+        sample_processes.assemble(&mut watch, &self.interrupt)?;
         if arm.cpus.is_empty() {
             watch.note_sightings(arm.workers as usize);
         } else if !self.is_kernel() && self.work.mode != Mode::Copies {
@@ -163,19 +170,21 @@ impl Executor for LocalExecutor {
         let before = self.evidence.before(self.places.used_cpus(arm), tasks);
 
         if self.places.has_cpu_apart(arm) {
-            gate.alert(arm.workers, ALERT_PATIENCE);
+            barrier.alert(arm.workers, ALERT_PATIENCE);
         }
         let start_ns = monotonic_ns();
         watch.start(start_ns, self.work.timeout);
-        gate.open();
-        let (progress, usage) = crew.see_through(&mut watch, start_ns)?;
+        barrier.open();
+        let (progress, usage) = sample_processes.see_through(&mut watch, start_ns)?;
 
         let (mut evidence, moved) = self.evidence.after(before, arm, &usage);
         watch.note_moves(&moved);
         let sightings = watch.sightings();
         let displaced = match arm.cpus.is_empty() {
             true => Vec::new(),
-            false => watch.displaced().into_iter().chain(displaced_kernels(arm, &gate)).collect(),
+            false => {
+                watch.displaced().into_iter().chain(displaced_kernels(arm, &barrier)).collect()
+            }
         };
         let pinning = match arm.cpus.is_empty() {
             true => Pinning::Free,
@@ -189,7 +198,7 @@ impl Executor for LocalExecutor {
         if let (Some(switch), Some(_)) = (&mut self.smt, arm.smt) {
             switch.get_mut().verify()?;
         }
-        let mut account = account(&self.work, arm, &gate, start_ns, &progress, captures)?;
+        let mut account = account(&self.work, arm, &barrier, start_ns, &progress, captures)?;
         account.note_places(arm, pinning, sightings);
         self.compare_checks(arm, &account.checks)?;
         evidence.cpu_wait = cpu_wait;
@@ -197,12 +206,12 @@ impl Executor for LocalExecutor {
         evidence.displaced = displaced;
         evidence.left_running = left_running;
         if !arm.cpus.is_empty() {
-            evidence.binds_itself = self.binders.to_tell(!evidence.displaced.is_empty());
+            evidence.binds_itself = self.binders.to_report(!evidence.displaced.is_empty());
         }
-        let bound = |worker| gate.slot(worker).unbound.load(Ordering::Acquire) == 0;
+        let bound = |worker| barrier.slot(worker).unbound.load(Ordering::Acquire) == 0;
         evidence.memory_nodes =
             self.places.memory_nodes(&arm.cpus).filter(|_| (0..arm.workers as usize).all(bound));
-        Ok(Outcome {
+        Ok(ArmOutcome {
             makespan: account.makespan,
             throughput: account.throughput,
             rates: account.rates,
@@ -221,9 +230,12 @@ impl Executor for LocalExecutor {
 const ALERT_PATIENCE: Duration = Duration::from_millis(2);
 
 /// The kernels' workers that found themselves elsewhere after their work.
-fn displaced_kernels<'a>(arm: &'a Arm, gate: &'a Gate) -> impl Iterator<Item = Displaced> + 'a {
+fn displaced_kernels<'a>(
+    arm: &'a Arm,
+    barrier: &'a StartBarrier,
+) -> impl Iterator<Item = Displaced> + 'a {
     (0..arm.workers as usize).zip(&arm.cpus).filter_map(|(worker, &place)| {
-        let at = gate.slot(worker).displaced.load(Ordering::Acquire).checked_sub(1)?;
+        let at = barrier.slot(worker).displaced.load(Ordering::Acquire).checked_sub(1)?;
         let outside = Some(at).filter(|&cpu| cpu != place).into_iter().collect();
         Some(Displaced { worker: worker as u32, outside, moved: at == place })
     })

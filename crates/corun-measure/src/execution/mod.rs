@@ -3,27 +3,27 @@
 
 mod accounting;
 mod binders;
+mod bindings;
 mod calibration;
 mod clock;
-mod crew;
 mod error;
-mod gate;
 mod interrupt;
 mod kernel_worker;
 mod latency_report;
 mod local;
-mod net_clock;
+mod memory_release;
+mod observed_placement;
 mod output;
-mod places;
+mod overhead_timer;
 mod process;
 mod process_maps;
-mod shedding;
+mod sample_processes;
+mod start_barrier;
 mod steady;
 mod threads;
-mod trouble;
 mod watch;
-mod whereabouts;
 mod work;
+mod worker_failure;
 
 pub use calibration::calibrate;
 pub use error::ExecutionError;

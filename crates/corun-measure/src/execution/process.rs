@@ -1,4 +1,4 @@
-//! A worker process: forked, put in its place, held at the gate, then turned into the program.
+//! A worker process: forked, put in its place, held at the barrier, then turned into the program.
 //!
 //! The pin is set before exec, so not one instruction of the program runs elsewhere; memory is bound
 //! to the worker's NUMA node the same way. A worker dies with corun, and what it leaves running is
@@ -17,16 +17,16 @@ use corun_machine::MemoryPolicy;
 use corun_machine::descendants::{Leftover, Mark, Orphans};
 
 use super::error::ExecutionError;
-use super::gate::{Gate, Stage};
-use super::shedding::{Execution, Shedding};
+use super::memory_release::{Execution, MemoryRelease};
+use super::start_barrier::{Stage, StartBarrier};
 
 /// Everything that exec needs, made before fork: nothing may be allocated in between.
-pub(crate) struct Image {
+pub(crate) struct ExecImage {
     execution: Execution,
     directory: Option<CString>,
 }
 
-impl Image {
+impl ExecImage {
     /// An image of the program at `path` with these arguments (the program's name first).
     ///
     /// # Errors
@@ -71,14 +71,14 @@ pub(crate) struct Position<'a> {
 
 /// Everything about a process that is to be started.
 pub(crate) struct Launch<'a> {
-    pub image: &'a Image,
+    pub image: &'a ExecImage,
     pub streams: Streams<'a>,
     pub position: Position<'a>,
-    pub gate: &'a Gate,
+    pub barrier: &'a StartBarrier,
     /// The slot in which it reports a failure.
     pub slot: usize,
-    /// The image itself will wait at the gate, and needs its descriptor.
-    pub keep_gate: bool,
+    /// The image itself will wait at the barrier, and needs its descriptor.
+    pub keep_barrier: bool,
 }
 
 /// A worker process that has not been waited for.
@@ -101,12 +101,15 @@ pub(crate) struct Collected {
 }
 
 impl Process {
-    /// Forks a process that takes its position, waits at the gate and becomes the image.
+    /// Forks a process that takes its position, waits at the barrier and becomes the image.
     pub(crate) fn launch(launch: &Launch) -> Result<Self, ExecutionError> {
         let corun = std::process::id().cast_signed();
         let mark = Mark::prepare(Orphans::Adopted);
-        let shedding =
-            if launch.keep_gate { Shedding::default() } else { Shedding::of_this_thread() };
+        let memory_release = if launch.keep_barrier {
+            MemoryRelease::default()
+        } else {
+            MemoryRelease::of_this_thread()
+        };
         // SAFETY: the child runs `become_image` only, which restricts itself to async-signal-safe
         // calls on data made before the fork, and never returns.
         let id = unsafe { mark.fork() };
@@ -115,7 +118,7 @@ impl Process {
                 mark.end_all();
                 Err(ExecutionError::System("start a worker", error))
             }
-            Ok(0) => become_image(launch, corun, &shedding),
+            Ok(0) => become_image(launch, corun, &memory_release),
             Ok(id) => {
                 let handle = open_handle(id).map_err(|error| {
                     // SAFETY: ends and collects the child just made.
@@ -184,15 +187,15 @@ fn open_handle(id: libc::pid_t) -> io::Result<OwnedFd> {
 }
 
 /// The child's side. Only async-signal-safe calls; every failure is reported through the slot.
-fn become_image(launch: &Launch, corun: libc::pid_t, shedding: &Shedding) -> ! {
-    let Launch { image, streams, position, gate, slot, keep_gate } = launch;
-    let (slot, keep_gate) = (*slot, *keep_gate);
-    let fail = |stage: Stage| -> ! { gate.view().fail(slot, stage) };
+fn become_image(launch: &Launch, corun: libc::pid_t, memory_release: &MemoryRelease) -> ! {
+    let Launch { image, streams, position, barrier, slot, keep_barrier } = launch;
+    let (slot, keep_barrier) = (*slot, *keep_barrier);
+    let fail = |stage: Stage| -> ! { barrier.view().fail(slot, stage) };
     // SAFETY: plain system calls on descriptors and C strings that the parent made.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != corun {
-            // corun died before the line above: nobody will open the gate.
+            // corun died before the line above: nobody will open the barrier.
             libc::_exit(127);
         }
         libc::setpgid(0, 0);
@@ -208,7 +211,7 @@ fn become_image(launch: &Launch, corun: libc::pid_t, shedding: &Shedding) -> ! {
                 fail(Stage::Redirect);
             }
         }
-        if keep_gate && libc::fcntl(gate.descriptor(), libc::F_SETFD, 0) < 0 {
+        if keep_barrier && libc::fcntl(barrier.descriptor(), libc::F_SETFD, 0) < 0 {
             fail(Stage::Redirect);
         }
         if let Some(directory) = &image.directory
@@ -224,17 +227,17 @@ fn become_image(launch: &Launch, corun: libc::pid_t, shedding: &Shedding) -> ! {
         && memory.apply_to_self().is_err()
     {
         // A container may forbid it; the sample then says that memory was not bound.
-        gate.slot(slot).unbound.store(1, std::sync::atomic::Ordering::Release);
+        barrier.slot(slot).unbound.store(1, std::sync::atomic::Ordering::Release);
     }
     // What is used from here on: the stack, shared memory, and the code.
-    let (gate, execution) = (gate.view(), image.execution.view());
+    let (barrier, execution) = (barrier.view(), image.execution.view());
     // SAFETY: as said above; nothing returns to what had other memory.
-    unsafe { shedding.apply() };
-    if !keep_gate {
-        gate.arrive_and_wait();
+    unsafe { memory_release.apply() };
+    if !keep_barrier {
+        barrier.arrive_and_wait();
     }
     execution.execute();
-    gate.fail(slot, Stage::Exec)
+    barrier.fail(slot, Stage::Exec)
 }
 
 /// The file that a command's name stands for, by the search path where it has no slash; relative

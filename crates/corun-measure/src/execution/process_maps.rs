@@ -48,7 +48,7 @@ mod tests {
             6000-7000 rw-p 00000000 00:00 0 [heap]\n\
             8000-9000 rw-p 00000000 00:00 0 \n\
             9000-a000 ---p 00000000 00:00 0 \n\
-            a000-b000 rw-s 00000000 00:01 9 /memfd:corun-gate (deleted)\n\
+            a000-b000 rw-s 00000000 00:01 9 /memfd:corun-barrier (deleted)\n\
             c000-d000 rw-s 00000000 00:01 9 /dev/zero (deleted)\n\
             e000-f000 rw-p 00000000 00:00 0 [stack]\n\
             f000-10000 r-xp 00000000 00:00 0 [vdso]\n\

@@ -1,7 +1,7 @@
 //! Who has finished what: when a copy is started again and when a sample is over.
 //!
 //! Without `--steady` each worker does one run. With it, copies are started again until every one
-//! has finished a counted window, so that nobody is timed beside an idle sibling; work begun but
+//! has finished a counted window, so that no copy is timed beside an idle sibling; work begun but
 //! not finished by then is not counted.
 
 /// Finished runs of each worker of a sample.

@@ -191,7 +191,7 @@ impl<'a> ThreadPinner<'a> {
         verified.is_ok_and(|found| found == *cpus)
     }
 
-    /// Looks for new threads and pins again when the workers can be told from the others.
+    /// Looks for new threads and pins again when the workers can be distinguished from the others.
     pub(crate) fn tick(&mut self) {
         let before = self.seen.len();
         self.seen.extend(of_process(self.process));

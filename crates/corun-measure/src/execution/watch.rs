@@ -18,9 +18,9 @@ use corun_record::{Displaced, LeftRunning};
 use super::clock::monotonic_ns;
 use super::error::ExecutionError;
 use super::interrupt::Interrupt;
+use super::observed_placement::ObservedPlacement;
 use super::process::Process;
 use super::threads::{self, ThreadPinner};
-use super::whereabouts::Whereabouts;
 use crate::evidence::Waits;
 
 /// What ended.
@@ -59,7 +59,7 @@ pub(crate) struct Watch<'a> {
     deadline_ns: Option<u64>,
     started_ns: u64,
     /// Of each process of the sample that has a place of its own.
-    whereabouts: Vec<Whereabouts>,
+    observed_placement: Vec<ObservedPlacement>,
     /// What processes left running, of commands only.
     left: Option<Vec<Leftover>>,
 }
@@ -93,7 +93,7 @@ impl<'a> Watch<'a> {
             pinner: None,
             deadline_ns: None,
             started_ns: monotonic_ns(),
-            whereabouts: Vec::new(),
+            observed_placement: Vec::new(),
             left: None,
         }
     }
@@ -105,14 +105,14 @@ impl<'a> Watch<'a> {
 
     /// Looks whether the processes stay on these CPUs, one set for each.
     pub(crate) fn expect_places(&mut self, places: impl Iterator<Item = CpuSet>) {
-        self.whereabouts = places.map(Whereabouts::new).collect();
+        self.observed_placement = places.map(ObservedPlacement::new).collect();
     }
 
     /// The kernel has counted moves of these processes, whatever they started included.
     pub(crate) fn note_moves(&mut self, processes: &BTreeSet<usize>) {
         for process in processes {
-            if let Some(whereabouts) = self.whereabouts.get_mut(*process) {
-                whereabouts.note_moves();
+            if let Some(observed_placement) = self.observed_placement.get_mut(*process) {
+                observed_placement.note_moves();
             }
         }
     }
@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
     /// The workers that did not keep their place.
     pub(crate) fn displaced(&self) -> Vec<Displaced> {
         let of_pinner = self.pinner.iter().flat_map(ThreadPinner::displaced);
-        let of_processes = self.whereabouts.iter().enumerate();
+        let of_processes = self.observed_placement.iter().enumerate();
         of_processes.filter_map(|(worker, it)| it.displaced(worker)).chain(of_pinner).collect()
     }
 
@@ -270,7 +270,7 @@ impl<'a> Watch<'a> {
     fn timeout_ms(&self) -> i32 {
         let age_ms = (monotonic_ns() - self.started_ns) / 1_000_000;
         // A change of place can only be seen while the child or thread that made it lives.
-        let young = if self.whereabouts.is_empty() { 100 } else { age_ms.clamp(10, 100) };
+        let young = if self.observed_placement.is_empty() { 100 } else { age_ms.clamp(10, 100) };
         let tick = match (&self.pinner, &self.sighting) {
             (Some(_), _) if age_ms < 50 => 1,
             (Some(_), _) if age_ms < 1000 => 5,
@@ -291,14 +291,14 @@ impl<'a> Watch<'a> {
         for position in 0..self.live.len() {
             self.sight(position);
             let (number, process) = &self.live[position];
-            if let Some(whereabouts) = self.whereabouts.get_mut(*number) {
-                whereabouts.look(process.id);
+            if let Some(observed_placement) = self.observed_placement.get_mut(*number) {
+                observed_placement.sample(process.id);
             }
         }
         let now = monotonic_ns();
         if self.waits.is_due(now) {
             for (_, process) in &self.live {
-                self.waits.look(process.id, &threads::of_process(process.id), now);
+                self.waits.sample(process.id, &threads::of_process(process.id), now);
             }
         }
     }
@@ -337,9 +337,9 @@ impl<'a> Watch<'a> {
                 .map(|(before, now)| now.saturating_sub(before));
             let id = process.id;
             // Only until it is collected can it be asked.
-            self.waits.look(id, &[id], at_ns);
-            if let Some(whereabouts) = self.whereabouts.get_mut(number) {
-                whereabouts.look_at_end(id, migrations);
+            self.waits.sample(id, &[id], at_ns);
+            if let Some(observed_placement) = self.observed_placement.get_mut(number) {
+                observed_placement.look_at_end(id, migrations);
             }
             if let Some(pinner) = &mut self.pinner {
                 pinner.look_at_end();

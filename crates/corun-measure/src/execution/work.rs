@@ -9,7 +9,7 @@ use corun_record::{Arm, Mode};
 use regex::Regex;
 
 use super::error::ExecutionError;
-use super::process::{Image, find_program};
+use super::process::{ExecImage, find_program};
 
 /// The text in a command that stands for the number of workers.
 pub const WORKERS: &str = "{workers}";
@@ -125,9 +125,9 @@ impl Command {
     }
 
     /// The image of `program` that every process of `arm` becomes.
-    pub(crate) fn image(&self, program: &Path, arm: &Arm) -> Result<Image, ExecutionError> {
+    pub(crate) fn image(&self, program: &Path, arm: &Arm) -> Result<ExecImage, ExecutionError> {
         let argv = with_workers(&self.argv, arm.workers);
-        Image::new(program, &argv, &self.environment, self.directory.as_deref())
+        ExecImage::new(program, &argv, &self.environment, self.directory.as_deref())
     }
 }
 
@@ -138,9 +138,9 @@ impl KernelTask {
         arm: &Arm,
         process: usize,
         threads: usize,
-        gate: i32,
+        barrier: i32,
         steady: bool,
-    ) -> Result<Image, ExecutionError> {
+    ) -> Result<ExecImage, ExecutionError> {
         let first = process * threads;
         let cpus: Vec<String> = arm
             .cpus
@@ -152,7 +152,7 @@ impl KernelTask {
         let mut argv: Vec<String> = vec![
             "corun".into(),
             "kernel-worker".into(),
-            format!("--gate={gate}"),
+            format!("--barrier={barrier}"),
             format!("--workers={}", arm.workers),
             format!("--first={first}"),
             format!("--threads={threads}"),
@@ -176,7 +176,7 @@ impl KernelTask {
         let kept =
             kept.map(|name| std::env::var_os(name).map(|value| (OsString::from(name), value)));
         let kept: Vec<_> = kept.into_iter().flatten().collect();
-        Image::new(&self.corun, &argv, &kept, None)
+        ExecImage::new(&self.corun, &argv, &kept, None)
     }
 }
 

@@ -67,7 +67,7 @@ impl Actionable for LayoutError {
         match self {
             Self::NoCpu => "Run corun in a cpuset or with an affinity that has an online CPU.",
             Self::NothingWithSmtOff => {
-                "Add one of them to --arms, or allow corun more logical CPUs."
+                "Add one of them to --placement, or allow corun more logical CPUs."
             }
             Self::NoWorker => "Ask for one worker or more.",
             Self::TooManyCores { .. } => "Ask for fewer; `corun topo` shows the cores.",

@@ -9,7 +9,7 @@ mod error;
 use std::collections::BTreeMap;
 
 use corun_machine::CpuSet;
-use corun_record::{Arm, Impossible, Placement, SmtState, Variant};
+use corun_record::{Arm, Placement, PlacementNotPossible, SmtState, Variant};
 
 use chosen_cores::ChosenCores;
 pub use error::LayoutError;
@@ -42,7 +42,7 @@ pub struct Layout {
     /// Arms and twins, in table order.
     pub arms: Vec<Arm>,
     /// Placements that are not possible here.
-    pub impossible: Vec<Impossible>,
+    pub not_possible: Vec<PlacementNotPossible>,
     /// The chosen cores of each core type, named by their first usable logical CPU.
     pub cores: BTreeMap<String, Vec<u32>>,
 }
@@ -69,7 +69,8 @@ impl Layout {
                 });
             }
         }
-        let mut layout = Self { arms: Vec::new(), impossible: Vec::new(), cores: BTreeMap::new() };
+        let mut layout =
+            Self { arms: Vec::new(), not_possible: Vec::new(), cores: BTreeMap::new() };
         let mut free_workers = 0;
         for core_type in &chosen_types {
             let chosen = ChosenCores::new(cores, core_type.as_deref(), request.cores)?;
@@ -91,7 +92,7 @@ impl Layout {
 
     fn add_pinned(&mut self, chosen: &ChosenCores, request: &LayoutRequest) {
         if request.placements.is_empty() && chosen.count() == 1 {
-            self.impossible.push(Impossible {
+            self.not_possible.push(PlacementNotPossible {
                 placement: Placement::Single,
                 core_type: chosen.core_type.clone(),
                 reason: "one core is used, so it is the same arm as spread".to_owned(),
@@ -109,7 +110,7 @@ impl Layout {
                         self.push_with_twin(Arm { id, variant: Some(variant), ..arm });
                     }
                 }
-                Err(reason) => self.impossible.push(Impossible {
+                Err(reason) => self.not_possible.push(PlacementNotPossible {
                     placement,
                     core_type: chosen.core_type.clone(),
                     reason,
@@ -163,7 +164,7 @@ impl Layout {
                     ..arm
                 });
             } else {
-                self.impossible.push(Impossible {
+                self.not_possible.push(PlacementNotPossible {
                     placement: arm.placement,
                     core_type: arm.core_type,
                     reason: "SMT off takes away the logical CPUs that it would use".into(),
@@ -193,7 +194,7 @@ impl Layout {
         }
         for &placement in &request.placements {
             let possible = self.arms.iter().any(|arm| arm.placement == placement);
-            let refused = self.impossible.iter().find(|refused| refused.placement == placement);
+            let refused = self.not_possible.iter().find(|refused| refused.placement == placement);
             if let (false, Some(refused)) = (possible, refused) {
                 return Err(LayoutError::Impossible { placement, reason: refused.reason.clone() });
             }

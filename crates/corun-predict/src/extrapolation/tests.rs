@@ -228,8 +228,10 @@ fn long_windows_teach_in_pieces() {
                 intervals.iter().fold(EventCounts::default(), |sum, (one, _)| sum.plus(one))
             };
             let own = &intervals[begin..begin + 40];
-            let piece =
-                |&(noticed, cycles): &(EventCounts, f64)| Piece { cycles: cycles as u64, events: noticed };
+            let piece = |&(noticed, cycles): &(EventCounts, f64)| Piece {
+                cycles: cycles as u64,
+                events: noticed,
+            };
             let pieces: Vec<Piece> = own.iter().map(piece).collect();
             SimulatedWindow {
                 begin: 0,

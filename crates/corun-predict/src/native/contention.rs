@@ -34,7 +34,7 @@ pub(super) fn least_contended(shares: &[Option<f64>], least: usize, most: usize)
     let mut places: Vec<usize> = (0..shares.len()).collect();
     places.sort_by(|&one, &other| share(one).total_cmp(&share(other)));
     let alone =
-        places.iter().filter(|&&place| share(place) <= MeasuredRun::MOST_CONTENTION).count();
+        places.iter().filter(|&&place| share(place) <= MeasuredRun::MAX_CONTENTION_SHARE).count();
     places.truncate(alone.clamp(least.min(most), most));
     places.sort_unstable();
     places

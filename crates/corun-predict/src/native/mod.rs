@@ -137,7 +137,7 @@ pub fn measure(
             let counted = contention::least_contended(&shares, LEAST_RUNS, most);
             let runs = MeasuredRuns {
                 cpu,
-                warm_up: WARM_UP as u32,
+                warmup: WARM_UP as u32,
                 method: METHOD.to_owned(),
                 tried: tried.len() as u32,
                 runs: counted.into_iter().map(|place| tried[place].0).collect(),
@@ -183,7 +183,7 @@ fn set_contention_shares(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
 
 /// Runs that had the core to themselves.
 fn alone(tried: &[(MeasuredRun, Vec<Probe>)]) -> usize {
-    tried.iter().filter(|(run, _)| run.had_its_core()).count()
+    tried.iter().filter(|(run, _)| run.had_core_to_itself()).count()
 }
 
 fn measured_run(

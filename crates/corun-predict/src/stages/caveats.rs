@@ -60,7 +60,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     }
     if let Plan::SimulationPoints { windows, .. } = recorded.plan.rest().0
         && (simulated.windows.len() < windows.len()
-            || simulated.windows.iter().any(|window| window.stands_for.is_none()))
+            || simulated.windows.iter().any(|window| window.weight.is_none()))
     {
         caveats.push(Caveat::new(
             "windows-missing",
@@ -112,7 +112,7 @@ fn of_runs(measured: &MeasuredRuns) -> Vec<Caveat> {
         ));
     }
     let share = runs.iter().filter_map(|run| run.contention_share).fold(0.0, f64::max);
-    if !runs.iter().all(MeasuredRun::had_its_core) {
+    if !runs.iter().all(MeasuredRun::had_core_to_itself) {
         caveats.push(Caveat::new(
             "shared-core",
             format!(

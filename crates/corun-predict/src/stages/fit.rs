@@ -2,7 +2,7 @@
 
 use corun_calibrate::fit_memory;
 use corun_model::{CoreModel, is_setting_of};
-use corun_record::FoundField;
+use corun_record::CalibratedField;
 
 use super::MeasuredProgram;
 use crate::{Job, PredictError};
@@ -11,7 +11,7 @@ use crate::{Job, PredictError};
 pub(crate) struct FittedModel {
     pub(super) model: CoreModel,
     /// The fields that were fitted; empty without readings.
-    pub(super) memory: Vec<FoundField>,
+    pub(super) memory: Vec<CalibratedField>,
 }
 
 impl FittedModel {
@@ -22,7 +22,7 @@ impl FittedModel {
             |(rings, readings): &(_, Vec<_>)| fit_memory(job.model, *rings, readings, is_virtual);
         let mut memory = measured.readings.as_ref().and_then(fit).unwrap_or_default();
         memory.retain(|found| !job.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
-        let settings: Vec<_> = memory.iter().map(FoundField::setting).collect();
+        let settings: Vec<_> = memory.iter().map(CalibratedField::setting).collect();
         let model = job.model.clone().with(&settings).map_err(PredictError::Memory)?;
         Ok(Self { model, memory })
     }

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use corun_measure::machine_summary;
 use corun_record::{
-    Before, ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
-    PredictedCore, PredictedWindow, Prediction, Source, StackShare, TracedPart,
+    ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation, PredictedCore,
+    PredictedWindow, Prediction, SkippedPart, Source, StackShare, TracedPart,
 };
 
 use super::{ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats};
@@ -51,9 +51,10 @@ impl Report<'_> {
                 thread: recorded.thread.0,
                 instructions: self.extrapolated.instructions,
                 simulated,
-                before: job
-                    .from
-                    .map(|call| Before { call: call.to_string(), instructions: recorded.before }),
+                skipped: job.from.map(|call| SkippedPart {
+                    call: call.to_string(),
+                    instructions: recorded.before,
+                }),
                 cost: self.simulated.cost,
                 windows: self.windows(),
             },
@@ -79,9 +80,9 @@ impl Report<'_> {
         windows
             .map(|window| PredictedWindow {
                 begin: window.begin,
-                instructions: window.noticed.instructions,
+                instructions: window.events.instructions,
                 cycles: window.cycles,
-                weight: window.stands_for.map(|it| it.all),
+                weight: window.weight.map(|it| it.all),
             })
             .collect()
     }
@@ -147,12 +148,12 @@ impl Report<'_> {
 
 /// The reason why a program with this kernel share is not predicted.
 fn why_not_predicted(kernel_share: Estimate) -> Option<String> {
-    (kernel_share.value > MeasuredRuns::MOST_KERNEL).then(|| {
+    (kernel_share.value > MeasuredRuns::MAX_KERNEL_SHARE).then(|| {
         format!(
             "The program is in the kernel for {:.0} % of its time, which is not simulated; only \
              programs below {:.0} % are predicted.",
             100.0 * kernel_share.value,
-            100.0 * MeasuredRuns::MOST_KERNEL
+            100.0 * MeasuredRuns::MAX_KERNEL_SHARE
         )
     })
 }

@@ -61,6 +61,6 @@ impl Usage {
 
     fn since(&self, before: Self, instructions: u64) -> SimulationCost {
         let processor_s = self.processor_s - before.processor_s;
-        SimulationCost { instructions, processor_s, peak_bytes: self.peak_bytes }
+        SimulationCost { instructions, cpu_s: processor_s, peak_rss_bytes: self.peak_bytes }
     }
 }

@@ -1,8 +1,8 @@
 //! An audit in words: made-up figures, every verdict.
 
 use corun_record::{
-    Audit, AuditBound, AuditRow, AuditVerdict, Caveat, Document, Estimate, MachineSummary, Metric,
-    Observation, Source, Witness,
+    Audit, AuditBound, AuditRow, AuditVerdict, Caveat, Document, Estimate, EvidenceSource,
+    MachineSummary, Metric, Observation, Source,
 };
 
 use super::*;
@@ -51,10 +51,10 @@ fn audit() -> Audit {
         corun_version: "0.1.0".to_owned(),
         started: "2026-01-01T00:00:00Z".to_owned(),
         elapsed_s: 61.2,
-        budget_s: 60.0,
+        max_time_s: 60.0,
         seed: 7,
         rounds: 8,
-        interrupted: false,
+        ending: corun_record::Ending::completed(),
         machine: MachineSummary {
             cpu_model: Some("a processor".to_owned()),
             hypervisor: None,
@@ -67,8 +67,8 @@ fn audit() -> Audit {
             smt_active: Some(true),
             governors: Vec::new(),
         },
-        held_on: None,
-        witness: Witness::Accounts,
+        pinned_to: None,
+        evidence_source: EvidenceSource::Accounts,
         rows: vec![row("repair", AuditVerdict::Holds, None), idle, fairness, quota],
         caveats: vec![Caveat::new("kind", "It is made up.")],
     }
@@ -80,8 +80,12 @@ fn each_property_is_a_row_with_its_verdict() {
 }
 
 #[test]
-fn a_part_and_a_mask_are_told() {
-    let audit = Audit { interrupted: true, held_on: Some(vec![0, 1]), ..audit() };
+fn a_part_and_a_mask_are_reported() {
+    let audit = Audit {
+        ending: corun_record::Ending::interrupted(),
+        pinned_to: Some(vec![0, 1]),
+        ..audit()
+    };
     let text = audit_to_terminal(&audit, 100);
     assert!(text.contains("PARTIAL RESULT: ") && text.contains("held on CPUs 0,1"), "{text}");
     assert!(text.contains("5 on 2 ") && text.contains(" 40.0 %"), "{text}");

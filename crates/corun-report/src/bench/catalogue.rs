@@ -1,8 +1,8 @@
 //! The built-in workloads in words: one line each, or one of them in full.
 
-use corun_workload::{About, Domain, Figure, Mode, Parameter, Usual, Workload};
+use corun_workload::{DefaultPlacement, Descriptor, Domain, Figure, Mode, Parameter, Workload};
 
-use super::pyramid::size_text;
+use super::memory_hierarchy::size_text;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
@@ -10,11 +10,11 @@ use crate::terminal::{grid, wrap};
 pub fn list<'a>(workloads: impl Iterator<Item = &'a dyn Workload>, columns: u16) -> String {
     let mut missing = String::new();
     let rows = workloads.map(|workload| {
-        let about = workload.about();
+        let descriptor = workload.descriptor();
         if let Some(reason) = workload.unavailable() {
-            missing.push_str(&wrap(&format!("- {}: {reason}", about.name), "  ", columns));
+            missing.push_str(&wrap(&format!("- {}: {reason}", descriptor.name), "  ", columns));
         }
-        vec![about.name.to_owned(), about.summary.to_owned(), tags(about)]
+        vec![descriptor.name.to_owned(), descriptor.summary.to_owned(), tags(descriptor)]
     });
     let header = ["workload", "what it does", "what it exercises"].map(str::to_owned).to_vec();
     let table = Table { header, rows: rows.collect() };
@@ -27,35 +27,35 @@ pub fn list<'a>(workloads: impl Iterator<Item = &'a dyn Workload>, columns: u16)
 
 /// A workload in full: what it is and what can be set.
 pub fn describe(workload: &dyn Workload, columns: u16) -> String {
-    let about = workload.about();
-    let mut text = wrap(&format!("{}: {}", about.name, about.summary), "  ", columns);
+    let descriptor = workload.descriptor();
+    let mut text = wrap(&format!("{}: {}", descriptor.name, descriptor.summary), "  ", columns);
     text.push('\n');
     let facts = [
-        ("operation", about.operation.to_owned()),
-        ("exercises", tags(about)),
-        ("workers", workers(about.default_mode).to_owned()),
-        ("shown by", shown_by(about.usual).to_owned()),
+        ("operation", descriptor.operation.to_owned()),
+        ("exercises", tags(descriptor)),
+        ("workers", workers(descriptor.default_mode).to_owned()),
+        ("shown by", shown_by(descriptor.default_placement).to_owned()),
     ];
     for (name, fact) in facts {
         text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
     }
-    for (name, fact) in details(about) {
+    for (name, fact) in details(descriptor) {
         text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
     }
-    if about.disk_bytes > 0 {
-        let most = size_text(about.disk_bytes);
+    if descriptor.disk_bytes > 0 {
+        let most = size_text(descriptor.disk_bytes);
         text.push_str(&format!("disk       at most {most} of temporary files for each worker\n"));
     }
     if let Some(reason) = workload.unavailable() {
         text.push_str(&wrap(&format!("not here   {reason}"), "           ", columns));
     }
-    if !about.parameters.is_empty() {
+    if !descriptor.parameters.is_empty() {
         text.push_str("\nparameters (--param NAME=VALUE), with their defaults:\n");
     }
-    for parameter in about.parameters {
+    for parameter in descriptor.parameters {
         text.push_str(&self::parameter(parameter, columns));
     }
-    if let Some(sharing) = about.line_sharing {
+    if let Some(sharing) = descriptor.line_sharing {
         text.push('\n');
         text.push_str(&wrap(
             &format!(
@@ -70,8 +70,8 @@ pub fn describe(workload: &dyn Workload, columns: u16) -> String {
 }
 
 /// What a row of a suite says of itself, and what else is counted and subtracted.
-fn details(about: &About) -> Vec<(&'static str, String)> {
-    let row = about.row.iter().flat_map(|row| {
+fn details(descriptor: &Descriptor) -> Vec<(&'static str, String)> {
+    let row = descriptor.row.iter().flat_map(|row| {
         let figure = match row.figure {
             Figure::Microseconds => "microseconds an operation",
             Figure::Rate { unit, .. } => unit,
@@ -80,11 +80,11 @@ fn details(about: &About) -> Vec<(&'static str, String)> {
             .then(|| ("original", format!("counts {:.4} operations for each one", row.credit)));
         [Some(("row", format!("\"{}\" of {}, in {figure}", row.name, row.suite.name()))), counts]
     });
-    let tallies: Vec<&str> = about.tallies.iter().map(|tally| tally.counted).collect();
+    let tallies: Vec<&str> = descriptor.tallies.iter().map(|tally| tally.counted).collect();
     let tallies = (!tallies.is_empty()).then(|| ("counts too", tallies.join(", ")));
-    let least = about.least_operations;
+    let least = descriptor.least_operations;
     let least = (least > 1).then(|| ("at least", format!("{least} operations a worker and run")));
-    let subtracts = about.subtracts.map(|what| ("subtracts", what.to_owned()));
+    let subtracts = descriptor.subtracts.map(|what| ("subtracts", what.to_owned()));
     row.flatten().chain(tallies).chain(least).chain(subtracts).collect()
 }
 
@@ -103,8 +103,8 @@ fn parameter(parameter: &Parameter, columns: u16) -> String {
     text
 }
 
-fn tags(about: &About) -> String {
-    about.tags.iter().map(|tag| tag.name()).collect::<Vec<_>>().join(", ")
+fn tags(descriptor: &Descriptor) -> String {
+    descriptor.tags.iter().map(|tag| tag.name()).collect::<Vec<_>>().join(", ")
 }
 
 fn workers(mode: Mode) -> &'static str {
@@ -115,14 +115,14 @@ fn workers(mode: Mode) -> &'static str {
     }
 }
 
-fn shown_by(usual: Usual) -> &'static str {
-    match usual {
-        Usual::Alone => "single: one worker alone",
-        Usual::Siblings => "spread and full: siblings idle, and at work",
-        Usual::Switched => {
+fn shown_by(default_placement: DefaultPlacement) -> &'static str {
+    match default_placement {
+        DefaultPlacement::Alone => "single: one worker alone",
+        DefaultPlacement::Siblings => "spread and full: siblings idle, and at work",
+        DefaultPlacement::Switched => {
             "stacked and full on one core: two workers taking turns on a logical CPU, and with one each"
         }
-        Usual::Crowd => {
+        DefaultPlacement::Crowd => {
             "free: one worker more than there are logical CPUs, counted over one window"
         }
     }

@@ -1,6 +1,6 @@
 //! Benches made up for tests.
 
-use corun_record::{Bench, Document, Missing, Run};
+use corun_record::{Bench, Document, Run, WorkloadNotPossible};
 use serde_json::{Value, json};
 
 /// A run of one workload: each arm with its workers and the operations that they do in a second.
@@ -40,8 +40,8 @@ pub(super) fn run(name: &str, parameters: Value, arms: &[(&str, u32, f64)]) -> R
         })
         .collect();
     serde_json::from_value(json!({
-        "format": "corun-run", "version": 1, "corun_version": "0", "started": "", "elapsed_s": 1.0,
-        "stopped": { "reason": "blocks_done", "sentence": "all 5 planned blocks were done" },
+        "format": "corun-run", "version": 2, "corun_version": "0", "started": "", "elapsed_s": 1.0,
+        "ending": { "reason": "blocks_done", "sentence": "all 5 planned blocks were done" },
         "workload": {
             "name": name, "command": [], "parameters": parameters, "mode": "copies",
             "operation": "loads", "operations": 1000.0, "steady": false
@@ -53,10 +53,10 @@ pub(super) fn run(name: &str, parameters: Value, arms: &[(&str, u32, f64)]) -> R
         },
         "design": {
             "seed": 1, "blocks": 5, "warmup": 1, "cores": {}, "target": 0.01, "practical": 0.02,
-            "looks": [], "max_time_s": 1.0
+            "interim_analyses": [], "max_time_s": 1.0
         },
         "arms": arms.iter().map(arm).collect::<Vec<_>>(),
-        "impossible": [], "observations": observations, "verdicts": verdicts, "caveats": [],
+        "not_possible": [], "observations": observations, "verdicts": verdicts, "caveats": [],
         "samples": []
     }))
     .expect("a run")
@@ -70,8 +70,8 @@ pub(super) fn bench(runs: Vec<Run>) -> Bench {
         corun_version: String::new(),
         started: String::new(),
         elapsed_s: 12.5,
-        interrupted: false,
+        ending: corun_record::Ending::completed(),
         runs,
-        missing: Vec::<Missing>::new(),
+        not_possible: Vec::<WorkloadNotPossible>::new(),
     }
 }

@@ -1,19 +1,19 @@
-//! Several workloads side by side, and the memory pyramid: what `corun bench` shows.
+//! Several workloads side by side, and the memory hierarchy: what `corun bench` shows.
 
 mod catalogue;
 #[cfg(test)]
 mod examples;
+mod memory_hierarchy;
 mod plot;
-mod pyramid;
 mod table;
 
 pub use catalogue::{describe, list};
-pub use pyramid::{Pyramid, pyramid};
+pub use memory_hierarchy::{HierarchySweep, memory_hierarchy};
 pub use table::bench_to_terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use corun_record::{Bench, Missing};
+use corun_record::{Bench, WorkloadNotPossible};
 
 use crate::prose;
 use crate::terminal::{NO_BREAK, wrap};
@@ -21,21 +21,21 @@ use crate::terminal::{NO_BREAK, wrap};
 /// What could not be laid out, what gave no run, and that the rest is missing where the bench was cut short.
 fn ends(bench: &Bench, columns: u16) -> String {
     let mut text = String::new();
-    let impossible: BTreeSet<String> = bench.runs.iter().flat_map(prose::impossible).collect();
-    if !impossible.is_empty() {
+    let not_possible: BTreeSet<String> = bench.runs.iter().flat_map(prose::not_possible).collect();
+    if !not_possible.is_empty() {
         text.push_str("\nNot possible here:\n");
     }
-    for line in impossible {
+    for line in not_possible {
         text.push_str(&wrap(&format!("- {line}"), "  ", columns));
     }
-    if !bench.missing.is_empty() {
+    if !bench.not_possible.is_empty() {
         text.push_str("\nNot run:\n");
     }
-    for Missing { workload, parameters, reason, next_step } in &bench.missing {
+    for WorkloadNotPossible { workload, parameters, reason, next_step } in &bench.not_possible {
         let name = name(workload, parameters, bench);
         text.push_str(&wrap(&format!("- {name}: {reason}. {next_step}"), "  ", columns));
     }
-    if bench.interrupted {
+    if bench.ending.is_interrupted() {
         let shown = match bench.runs.is_empty() {
             true => "no workload was finished",
             false => "what was finished is shown, and what comes after it was not run",
@@ -48,7 +48,7 @@ fn ends(bench: &Bench, columns: u16) -> String {
 /// A workload with those parameters in which its measurements differ.
 fn name(workload: &str, parameters: &BTreeMap<String, String>, bench: &Bench) -> String {
     let of_runs = bench.runs.iter().map(|run| (&run.workload.name, &run.workload.parameters));
-    let of_missing = bench.missing.iter().map(|it| (&it.workload, &it.parameters));
+    let of_missing = bench.not_possible.iter().map(|it| (&it.workload, &it.parameters));
     let others: Vec<_> =
         of_runs.chain(of_missing).filter(|it| it.0 == workload).map(|it| it.1).collect();
     let differs = |(name, value): &(&String, &String)| {

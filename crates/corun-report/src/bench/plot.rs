@@ -1,6 +1,6 @@
 //! A plot for the terminal, both axes logarithmic: sizes to the right, what they cost upwards.
 //!
-//! Lines are told apart by the letter at their points, so that no colour is needed.
+//! Lines are distinguished by the letter at their points, so that no colour is needed.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -9,7 +9,7 @@ use ratatui_core::symbols::Marker;
 use ratatui_core::widgets::Widget;
 use ratatui_widgets::canvas::{Canvas, Context, Line as Stroke};
 
-use super::pyramid::size_text;
+use super::memory_hierarchy::size_text;
 
 /// Rows of the drawing, without its axes.
 const HEIGHT: u16 = 14;

@@ -204,7 +204,7 @@ fn caveats(bench: &Bench) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use corun_record::{Caveat, Metric, Missing};
+    use corun_record::{Caveat, Metric, WorkloadNotPossible};
     use serde_json::json;
 
     use super::super::examples::{bench, run};
@@ -221,7 +221,7 @@ mod tests {
         }
         both[1].caveats.push(Caveat::new("clocks", "Arms ran at different clocks."));
         let mut bench = bench(both.to_vec());
-        bench.missing.push(Missing {
+        bench.not_possible.push(WorkloadNotPossible {
             workload: "regn".into(),
             parameters: Default::default(),
             reason: "there is no `bash` on PATH".into(),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_told_from_the_least_to_the_most() {
+    fn shares_are_distinguished_from_the_least_to_the_most() {
         let mut crowd = run("fairness", json!({}), &[("free@3", 3, 2e9)]);
         for seconds in [[1.0, 2.0, 2.0], [2.0, 1.0, 2.0]] {
             let workers: Vec<_> = seconds

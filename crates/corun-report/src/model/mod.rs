@@ -57,7 +57,7 @@ pub fn describe_model(model: &CoreModel, compared: &[Comparison], columns: u16) 
     for line in [
         format!("{}: {}", model.name, model.title),
         format!(
-            "{} a core, {} GHz where no machine is at hand; instructions timed by {}{overlays}",
+            "{} a core, {} GHz without a machine; instructions timed by {}{overlays}",
             plural(model.smt_width as usize, "hardware thread"),
             model.gigahertz,
             model.timing,
@@ -71,11 +71,11 @@ pub fn describe_model(model: &CoreModel, compared: &[Comparison], columns: u16) 
         let table = resources(all.get(name));
         text.push_str(&format!("\n{title}\n\n{}\n", grid(&table, columns)));
     }
-    let told = |list: &std::collections::BTreeMap<String, String>| {
-        list.iter().map(|(name, told)| format!("{name}: {told}")).collect()
+    let reported = |list: &std::collections::BTreeMap<String, String>| {
+        list.iter().map(|(name, reported)| format!("{name}: {reported}")).collect()
     };
-    section(&mut text, "Figures that no source tells", told(&model.estimates), columns);
-    section(&mut text, "Sources", told(&model.sources), columns);
+    section(&mut text, "Figures that no source tells", reported(&model.estimates), columns);
+    section(&mut text, "Sources", reported(&model.sources), columns);
     let differing = compared.iter().filter(|it| it.differs());
     let differing = differing.map(|it| {
         let modelled = it.modelled.unwrap_or_default();
@@ -136,9 +136,9 @@ pub fn models_side_by_side(a: &CoreModel, b: &CoreModel, columns: u16) -> String
 }
 
 fn is_compared(path: &str) -> bool {
-    const TOLD: [&str; 4] = ["title", "validated", "sources", "estimates"];
+    const SHOWN_ELSEWHERE: [&str; 4] = ["title", "validated", "sources", "estimates"];
     let first = path.split('.').next().unwrap_or_default();
-    !TOLD.contains(&first) && !path.ends_with(".source")
+    !SHOWN_ELSEWHERE.contains(&first) && !path.ends_with(".source")
 }
 
 /// A row for each resource of a group.
@@ -162,11 +162,11 @@ fn resources(group: Option<&Node>) -> Table {
 fn resource(name: &str, node: &Node) -> Vec<String> {
     let sharing = node.get("sharing");
     let source = sharing.unwrap_or(node).get("source").and_then(Node::text);
-    let told = |(path, text): (String, String)| {
+    let reported = |(path, text): (String, String)| {
         let is_figure = path != "source" && !path.starts_with("sharing.");
         (is_figure && !text.is_empty()).then(|| format!("{path} {text}").trim().to_owned())
     };
-    let figures: Vec<String> = node.leaves().into_iter().filter_map(told).collect();
+    let figures: Vec<String> = node.leaves().into_iter().filter_map(reported).collect();
     vec![
         name.replace('_', " "),
         figures.join(", "),

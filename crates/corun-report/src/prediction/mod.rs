@@ -1,4 +1,4 @@
-//! A prediction for the terminal: predicted beside measured, and where the cycles go, in words.
+//! A prediction for the terminal: predicted beside measured, and the cycle stack in words.
 
 mod words;
 
@@ -26,8 +26,8 @@ pub fn prediction_to_terminal(prediction: &Prediction, columns: u16) -> String {
         text += &wrap(&line, "", columns);
     }
     text += match prediction.not_predicted {
-        None => "\nWhere the predicted cycles go, in slots of renaming:\n",
-        Some(_) => "\nWhere the cycles of its own code would go, in slots of renaming:\n",
+        None => "\nPredicted cycle stack, in issue slots:\n",
+        Some(_) => "\nPredicted cycle stack of user-mode code, in issue slots:\n",
     };
     for sentence in words::sentences(&prediction.stack) {
         text += &wrap(&format!("- {sentence}"), "  ", columns);
@@ -51,8 +51,8 @@ fn figures(prediction: &Prediction) -> Table {
     ];
     let rows = [
         row("cycles", Metric::Cycles, |it| with_width(count(it.value), it)),
-        row("time in its own code", Metric::UserTime, |it| with_width(seconds(it.value), it)),
-        row("instructions a cycle", Metric::InstructionsPerCycle, |it| format!("{:.2}", it.value)),
+        row("user time", Metric::UserTime, |it| with_width(seconds(it.value), it)),
+        row("IPC", Metric::InstructionsPerCycle, |it| format!("{:.2}", it.value)),
     ];
     let rows =
         rows.into_iter().zip(ratios).map(|(row, ratio)| [row.to_vec(), vec![ratio]].concat());
@@ -88,24 +88,24 @@ fn course(prediction: &Prediction) -> Vec<String> {
     };
     let cost = &traced.cost;
     let mut lines = vec![format!(
-        "Simulated: {part}, recorded by {}, at {:.1} million instructions a second; times {clock}; {:.1} \
-         mispredicted branches in 1000 instructions.",
+        "Simulated: {part}, recorded by {}, at {:.1} million instructions per second; times {clock}; {:.1} \
+         branch MPKI.",
         traced.tracer,
-        cost.instructions as f64 * 1e-6 / cost.processor_s.max(1e-9),
+        cost.instructions as f64 * 1e-6 / cost.cpu_s.max(1e-9),
         prediction.mispredicts_per_thousand
     )];
-    lines.extend(traced.before.as_ref().map(|before| {
+    lines.extend(traced.skipped.as_ref().map(|skipped| {
         format!(
-            "The {} instructions up to the first system call {} count nowhere.",
-            grouped(before.instructions),
-            before.call
+            "The {} instructions before the first system call {} are not counted.",
+            grouped(skipped.instructions),
+            skipped.call
         )
     }));
     lines.extend(prediction.measured.as_ref().map(|measured| how_measured(prediction, measured)));
     if !prediction.core.memory.is_empty() {
         let fields = prediction.core.memory.iter().map(|it| format!("{}={}", it.field, it.value));
         lines.push(format!(
-            "Memory behind the second level is this machine's, as it was around the measured runs: {}.",
+            "The last-level cache and memory are those of this machine, measured between the runs: {}.",
             fields.collect::<Vec<_>>().join(", ")
         ));
     }
@@ -115,12 +115,12 @@ fn course(prediction: &Prediction) -> Vec<String> {
 fn how_measured(prediction: &Prediction, measured: &MeasuredRuns) -> String {
     let kernel = prediction.estimate(Metric::KernelShare, Source::Measured);
     let kernel = kernel.map_or_else(String::new, |share| {
-        format!("; {} of its time in the kernel", percent(share.value))
+        format!("; {} of its time in kernel mode", percent(share.value))
     });
     let runs = match (measured.runs.len(), measured.tried) {
         (1, 1) => "1 run".to_owned(),
         (runs, tried) if runs as u32 == tried => format!("{runs} runs"),
-        (runs, tried) => format!("the {runs} of {tried} runs that were disturbed least"),
+        (runs, tried) => format!("the {runs} of {tried} runs with the least contention"),
     };
     format!("Measured: {runs} on CPU {}{kernel}; {}.", measured.cpu, measured.method)
 }

@@ -1,7 +1,7 @@
 //! What a user is shown of predictions: with and without a measurement, and of what is not predicted.
 
 use corun_record::{
-    Caveat, Document, FoundField, MachineSummary, MeasuredRun, Observation, PredictedCore,
+    CalibratedField, Caveat, Document, MachineSummary, MeasuredRun, Observation, PredictedCore,
     PredictedWindow, SimulationCost, StackShare, TracedPart,
 };
 
@@ -54,10 +54,10 @@ fn prediction() -> Prediction {
             reason: "this host's own".to_owned(),
             ghz: 3.5,
             clock: ClockSource::Measured,
-            memory: vec![FoundField { field: "hierarchy.l2.miss".to_owned(), value: 45.0 }],
+            memory: vec![CalibratedField { field: "hierarchy.l2.miss".to_owned(), value: 45.0 }],
         },
         traced: TracedPart {
-            before: None,
+            skipped: None,
             tracer: "dynamorio".to_owned(),
             threads: 1,
             thread: 0,
@@ -65,8 +65,8 @@ fn prediction() -> Prediction {
             simulated: 10_000_000,
             cost: SimulationCost {
                 instructions: 20_000_000,
-                processor_s: 5.0,
-                peak_bytes: 300 << 20,
+                cpu_s: 5.0,
+                peak_rss_bytes: 300 << 20,
             },
             windows: vec![window; 2],
         },
@@ -85,7 +85,7 @@ fn prediction() -> Prediction {
         mispredicts_per_thousand: 4.9,
         measured: Some(MeasuredRuns {
             cpu: 1,
-            warm_up: 1,
+            warmup: 1,
             method: "brackets".to_owned(),
             tried: 9,
             runs: vec![run; 5],

@@ -1,9 +1,11 @@
-//! The stack of cycles in words: what the slots of renaming were used for, or lost to, the most first.
+//! The cycle stack in words: the share of issue slots by top-down category and cause, the largest first.
 
 use corun_record::StackShare;
 use corun_stats::percent;
 
-/// Components below this share are told together.
+use crate::top_down::Category;
+
+/// Components below this share are summed in one line.
 const LEAST_SHARE: f64 = 0.005;
 
 /// A sentence for each component, the largest first, and one for all that are small.
@@ -12,45 +14,47 @@ pub(super) fn sentences(stack: &[StackShare]) -> Vec<String> {
     stack.sort_by(|one, other| other.share.total_cmp(&one.share));
     let (large, small): (Vec<&StackShare>, Vec<&StackShare>) =
         stack.into_iter().partition(|part| part.share >= LEAST_SHARE);
-    let told =
+    let reported =
         large.iter().map(|part| format!("{} {}", percent(part.share), reason(&part.component)));
     let rest: f64 = small.iter().map(|part| part.share).sum();
     let names: Vec<&str> = small.iter().map(|part| part.component.as_str()).collect();
-    let rest = (!small.is_empty())
-        .then(|| format!("{} are lost to the rest: {}.", percent(rest), names.join(", ")));
-    told.chain(rest).collect()
+    let rest =
+        (!small.is_empty()).then(|| format!("{} other: {}.", percent(rest), names.join(", ")));
+    reported.chain(rest).collect()
 }
 
-/// What follows the share.
+/// What follows the share: the top-down category, and what the slots were lost to.
 fn reason(component: &str) -> String {
+    let category = Category::of(component).name();
     let lost = match component {
-        "retiring" => return "do work: an operation is renamed in them.".to_owned(),
-        "front end" => "because nothing has been fetched and decoded",
-        "mispredict" => "behind branches that were predicted wrongly",
-        "dependency" => "while the oldest operation waits for its operands or is being executed",
-        "L1D" => "while the oldest operation is a load on its way from the first-level cache",
-        "L2" => "while the oldest operation is a load on its way from the second-level cache",
-        "L3" => "while the oldest operation is a load on its way from the last-level cache",
-        "memory" => "while the oldest operation is a load on its way from memory",
-        "other core" => "to data that another core had changed",
-        "store forwarding" => "while the oldest operation waits for the bytes of a store before it",
-        "serializing" => "to instructions that let nothing pass them",
-        "reorder buffer" => "because the reorder buffer is full",
-        "load queue" => "because the load queue is full",
-        "store queue" => "because the store queue is full",
-        "registers" => "because no register is free",
-        "scheduler" => "because a scheduler is full",
+        "retiring" => return format!("{category}: the slot issued a micro-op."),
+        "front end" => "no micro-op was fetched and decoded",
+        "mispredict" => "the core recovered from a mispredicted branch",
+        "dependency" => "the oldest micro-op waited for its operands or executed",
+        "L1D" => "the oldest micro-op was a load served by the L1D",
+        "L2" => "the oldest micro-op was a load served by the L2",
+        "L3" => "the oldest micro-op was a load served by the L3",
+        "memory" => "the oldest micro-op was a load served by memory",
+        "other core" => "the oldest micro-op was a load of a line modified by another core",
+        "store forwarding" => "the oldest micro-op waited for data forwarded from a store",
+        "serializing" => "a serializing instruction drained the pipeline",
+        "reorder buffer" => "the reorder buffer was full",
+        "load queue" => "the load queue was full",
+        "store queue" => "the store queue was full",
+        "registers" => "no physical register was free",
+        "scheduler" => "a scheduler was full",
         other => {
             return match other.strip_suffix(" ports") {
-                Some(group) => format!(
-                    "are lost while the oldest operation has its operands and waits for a port \
-                     ({group})."
-                ),
-                None => format!("are lost to {other}."),
+                Some(group) => {
+                    format!(
+                        "{category}: the oldest micro-op was ready and waited for a port ({group})."
+                    )
+                }
+                None => format!("{category}: {other}."),
             };
         }
     };
-    format!("are lost {lost}.")
+    format!("{category}: {lost}.")
 }
 
 #[cfg(test)]
@@ -99,8 +103,8 @@ mod tests {
             "vector ports",
             "something new",
         ];
-        let told: Vec<String> = all.iter().map(|component| reason(component)).collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        let reported: Vec<String> = all.iter().map(|component| reason(component)).collect();
+        insta::assert_snapshot!(reported.join("\n"), @"
         do work: an operation is renamed in them.
         are lost because nothing has been fetched and decoded.
         are lost behind branches that were predicted wrongly.

@@ -1,6 +1,6 @@
 //! Who ran where: a line for each logical CPU, siblings together, a colour for each task.
 //!
-//! Many short stretches are drawn by the pixel, each in the colour of the task that had most of it.
+//! Many short intervals are drawn by the pixel, each in the colour of the task that had most of it.
 
 use corun_sched::{Load, Stretch, Topology};
 use svg::Document;
@@ -16,7 +16,7 @@ pub struct Chart<'a> {
     /// The load.
     pub load: &'a Load,
     /// Who ran where.
-    pub stretches: &'a [Stretch],
+    pub intervals: &'a [Stretch],
     /// The whole time in nanoseconds.
     pub makespan: u64,
 }
@@ -29,7 +29,7 @@ const LINE: f64 = 16.0;
 /// Between cores.
 const GAP: f64 = 6.0;
 const TITLE: f64 = 26.0;
-/// More stretches than this are drawn by the pixel.
+/// More intervals than this are drawn by the pixel.
 const MANY: usize = 4_000;
 /// Colours that follow each other far apart on the wheel.
 const GOLDEN_ANGLE: f64 = 137.508;
@@ -86,26 +86,26 @@ fn draw(chart: &Chart<'_>) -> (Group, f64) {
         top += GAP;
     }
     let shown =
-        if chart.stretches.len() > MANY { by_pixel(chart) } else { chart.stretches.to_vec() };
+        if chart.intervals.len() > MANY { by_pixel(chart) } else { chart.intervals.to_vec() };
     let scale = WIDTH / chart.makespan.max(1) as f64;
-    for stretch in shown {
-        let [begin, end] = [stretch.begin, stretch.end].map(|time| time as f64 * scale);
-        let program = &chart.load.programs[stretch.program].name;
-        let hue = (stretch.task as f64 * GOLDEN_ANGLE) % 360.0;
-        let bar = rectangle(LABEL + begin, tops[stretch.cpu], end - begin, LINE - 2.0)
+    for interval in shown {
+        let [begin, end] = [interval.begin, interval.end].map(|time| time as f64 * scale);
+        let program = &chart.load.programs[interval.program].name;
+        let hue = (interval.task as f64 * GOLDEN_ANGLE) % 360.0;
+        let bar = rectangle(LABEL + begin, tops[interval.cpu], end - begin, LINE - 2.0)
             .set("fill", format!("hsl({hue:.0} 60% 55%)"));
         let words = format!(
             "task {}, {program}: {} to {}",
-            stretch.task,
-            crate::figures::seconds(stretch.begin as f64 * 1e-9),
-            crate::figures::seconds(stretch.end as f64 * 1e-9)
+            interval.task,
+            crate::figures::seconds(interval.begin as f64 * 1e-9),
+            crate::figures::seconds(interval.end as f64 * 1e-9)
         );
         group = group.add(bar.add(Title::new(words)));
     }
     (group, top)
 }
 
-/// The stretches as a picture of this width can show them.
+/// The intervals as a picture of this width can show them.
 fn by_pixel(chart: &Chart<'_>) -> Vec<Stretch> {
     let pixels = WIDTH as u64;
     let edge =
@@ -115,27 +115,27 @@ fn by_pixel(chart: &Chart<'_>) -> Vec<Stretch> {
     };
     let mut most: Vec<Option<(u64, Stretch)>> =
         vec![None; chart.topology.cpus.len() * WIDTH as usize];
-    for stretch in chart.stretches {
-        for pixel in pixel_of(stretch.begin)..=pixel_of(stretch.end).min(pixels - 1) {
+    for interval in chart.intervals {
+        for pixel in pixel_of(interval.begin)..=pixel_of(interval.end).min(pixels - 1) {
             let part =
-                stretch.end.min(edge(pixel + 1)).saturating_sub(stretch.begin.max(edge(pixel)));
-            let place = &mut most[stretch.cpu * WIDTH as usize + pixel as usize];
+                interval.end.min(edge(pixel + 1)).saturating_sub(interval.begin.max(edge(pixel)));
+            let place = &mut most[interval.cpu * WIDTH as usize + pixel as usize];
             if part > place.map_or(0, |(part, _)| part) {
                 *place =
-                    Some((part, Stretch { begin: edge(pixel), end: edge(pixel + 1), ..*stretch }));
+                    Some((part, Stretch { begin: edge(pixel), end: edge(pixel + 1), ..*interval }));
             }
         }
     }
     let mut shown: Vec<Stretch> = Vec::new();
-    for (_, stretch) in most.into_iter().flatten() {
+    for (_, interval) in most.into_iter().flatten() {
         match shown.last_mut() {
             Some(last)
                 if (last.cpu, last.task, last.end)
-                    == (stretch.cpu, stretch.task, stretch.begin) =>
+                    == (interval.cpu, interval.task, interval.begin) =>
             {
-                last.end = stretch.end;
+                last.end = interval.end;
             }
-            _ => shown.push(stretch),
+            _ => shown.push(interval),
         }
     }
     shown

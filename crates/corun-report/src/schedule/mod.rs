@@ -255,7 +255,7 @@ fn csv_row(run: &ScheduledRun) -> [String; 25] {
         text(latency.map(|it| it.p95_s)),
         text(latency.map(|it| it.p99_s)),
         text(latency.map(|it| it.p999_s)),
-        text(latency.map(|it| it.longest_s)),
+        text(latency.map(|it| it.max_s)),
     ]
 }
 
@@ -278,7 +278,7 @@ pub fn list_schedules(columns: u16) -> String {
         vec![load.name.to_owned(), load.summary.to_owned(), parameters.join("; ")]
     });
     format!(
-        "{}\n\nWith /smt-off behind its name a policy has a machine with SMT off.\n\n{}\n",
+        "{}\n\nA policy with the suffix /smt-off runs on a machine with SMT off.\n\n{}\n",
         table(["policy", "what it does", "source"], policies.collect()),
         table(["load", "what it is", "parameters"], loads.collect())
     )

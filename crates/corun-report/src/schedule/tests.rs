@@ -19,13 +19,13 @@ fn of(loads: &[&str], policies: &[&str]) -> (Schedule, Vec<Stretch>) {
 }
 
 fn of_settings(loads: &[&str], policies: &[&str], settings: Settings) -> (Schedule, Vec<Stretch>) {
-    let mut stretches = Vec::new();
+    let mut intervals = Vec::new();
     let mut runs = Vec::new();
     for text in loads {
         let load = load::find(text, |path| std::fs::read_to_string(path)).unwrap();
         for name in policies {
             let policy = PolicyEntry::find(name).unwrap();
-            let outcome = schedule(&policy, &load, &settings, &mut stretches).unwrap();
+            let outcome = schedule(&policy, &load, &settings, &mut intervals).unwrap();
             let topology = policy.topology(&settings.topology);
             let of =
                 Scheduled { policy: policy.title(), load: &load, topology: &topology, seed: 1 };
@@ -37,7 +37,7 @@ fn of_settings(loads: &[&str], policies: &[&str], settings: Settings) -> (Schedu
         runs,
         ..super::new_schedule("test".to_owned(), &settings)
     };
-    (schedule, stretches)
+    (schedule, intervals)
 }
 
 #[test]
@@ -71,27 +71,27 @@ fn nothing_is_compared_with_nothing() {
 
 #[test]
 fn a_picture_has_a_line_a_cpu_and_a_bar_a_stretch() {
-    let (_, stretches) = of(&["batch:jobs=3,work=1s"], &["cfs"]);
+    let (_, intervals) = of(&["batch:jobs=3,work=1s"], &["cfs"]);
     let settings = settings();
     let load = load::find("batch:jobs=3,work=1s", |path| std::fs::read_to_string(path)).unwrap();
     let mut chart = Chart {
         title: "cfs".to_owned(),
         topology: &settings.topology,
         load: &load,
-        stretches: &stretches,
+        intervals: &intervals,
         makespan: 1_600_000_000,
     };
     let picture = gantt(&[chart.clone()]);
     assert_eq!(picture.matches("CPU ").count(), 4);
-    assert_eq!(picture.matches("hsl(").count(), stretches.len());
+    assert_eq!(picture.matches("hsl(").count(), intervals.len());
     // Ten thousand slices of a CPU are no more than its pixels.
     let slice = |number: u64| Stretch {
         begin: number * 100,
         end: number * 100 + 100,
         task: number % 2,
-        ..stretches[0]
+        ..intervals[0]
     };
     let many: Vec<Stretch> = (0..10_000).map(slice).collect();
-    (chart.stretches, chart.makespan) = (&many, 1_000_000);
+    (chart.intervals, chart.makespan) = (&many, 1_000_000);
     assert!(gantt(&[chart]).matches("hsl(").count() <= 1_000);
 }

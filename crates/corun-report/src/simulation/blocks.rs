@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use corun_blocks::{Agreement, Listed, agreement};
 use corun_model::CoreModel;
 use corun_model::timing::Usage;
+use corun_record::Caveat;
 use corun_sim::uops::Unknown;
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ struct Document<'a> {
     format: &'static str,
     version: u32,
     model: &'a str,
-    warning: Option<&'a str>,
+    caveats: Vec<Caveat>,
     score: Option<ScoreDocument>,
     timing_rows: TimingRows,
     blocks: Vec<BlockDocument<'a>>,
@@ -95,9 +96,9 @@ impl BlockPredictions<'_> {
         let blocks = self.rows.iter().zip(self.predictions);
         let document = Document {
             format: "corun-blocks",
-            version: 1,
+            version: 2,
             model: &self.model.name,
-            warning: self.warning.as_deref(),
+            caveats: super::caveats(self.warning.as_deref(), &[]),
             score: self.agreement().map(|found| ScoreDocument {
                 blocks: found.count,
                 mean_error: found.mean,

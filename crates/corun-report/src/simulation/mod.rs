@@ -11,8 +11,15 @@ pub use together::{Together, Varied};
 use std::collections::BTreeMap;
 
 use corun_model::timing::Usage;
+use corun_record::Caveat;
 use corun_sim::PageSize;
 use corun_sim::uops::Unknown;
+
+/// The caveats of a document: that of the model, then those of the figures.
+fn caveats(model: Option<&str>, figures: &[String]) -> Vec<Caveat> {
+    let of_model = model.into_iter().map(|it| Caveat::new("unvalidated-model", it));
+    of_model.chain(figures.iter().map(|it| Caveat::new("simulation", it))).collect()
+}
 
 /// Executed instructions by how well their timing is known, as JSON has them.
 #[derive(serde::Serialize)]
@@ -56,7 +63,7 @@ fn assumed_quotients(quotients: &BTreeMap<u32, u32>) -> Option<String> {
     })
 }
 
-/// A line on what data lie in, if that is not the usual.
+/// A line on the page size of data, where it is not the default.
 fn of_pages(pages: PageSize) -> &'static str {
     match pages {
         PageSize::Small => "",

@@ -1,15 +1,16 @@
 //! A program on a simulated core.
 
 use corun_model::CoreModel;
-use corun_record::on_one_line;
+use corun_record::{Caveat, on_one_line};
 use corun_sim::{PageSize, Requests, Simulated};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{TimingRows, wrapped};
 use crate::figures::grouped;
+use crate::top_down::Category;
 
-/// What a program takes on a core that is not at hand.
+/// A program simulated on a core model.
 #[derive(Debug, Clone)]
 pub struct Simulation<'a> {
     /// The core.
@@ -21,7 +22,7 @@ pub struct Simulation<'a> {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Instructions before those that count.
-    pub warm_up: u64,
+    pub warmup: u64,
     /// What its data lie in.
     pub pages: PageSize,
     /// What came out.
@@ -36,11 +37,10 @@ struct Document<'a> {
     format: &'static str,
     version: u32,
     model: &'a str,
-    warning: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    caveats: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caveats: Vec<Caveat>,
     command: &'a [String],
-    warm_up: u64,
+    warmup: u64,
     pages: &'static str,
     instructions: u64,
     cycles: u64,
@@ -69,12 +69,11 @@ impl Simulation<'_> {
         };
         let document = Document {
             format: "corun-simulation",
-            version: 1,
+            version: 2,
             model: &self.model.name,
-            warning: self.warning.as_deref(),
-            caveats: &self.caveats,
+            caveats: super::caveats(self.warning.as_deref(), &self.caveats),
             command: &self.command,
-            warm_up: self.warm_up,
+            warmup: self.warmup,
             pages: self.pages.name(),
             instructions: simulated.instructions,
             cycles: simulated.cycles,
@@ -107,34 +106,25 @@ impl Simulation<'_> {
             text.push('\n');
         }
         text += &format!(
-            "\n{} instructions in {} cycles: {:.3} a cycle, {:.6} s at {} GHz\n",
+            "\n{} instructions in {} cycles: IPC {:.3}, {:.6} s at {} GHz\n",
             grouped(simulated.instructions),
             grouped(simulated.cycles),
             simulated.ipc(),
             self.seconds(),
             self.model.gigahertz,
         );
-        text += &format!(
-            "{:.2} mispredicted branches in 1000 instructions\n",
-            self.of_a_thousand(simulated.mispredicts)
-        );
+        text += &format!("{:.2} branch MPKI\n", self.of_a_thousand(simulated.mispredicts));
         let requests = simulated.requests.all().into_iter().filter(|(_, number)| *number > 0);
         let requests = requests
             .map(|(name, number)| format!("{:.2} {name}", self.of_a_thousand(number)))
             .collect::<Vec<_>>();
         if !requests.is_empty() {
-            let all = format!("{}, in 1000 instructions", requests.join(", "));
+            let all = format!("{}, per 1000 instructions", requests.join(", "));
             text += &wrapped(&all, columns);
             text.push('\n');
         }
-        text += "\nWhere the cycles went:\n";
-        let all = simulated.cycles.max(1) as f64;
-        for (name, cycles) in simulated.stack.cycles() {
-            if cycles / all >= LEAST_SHARE {
-                text += &format!("  {name:<20}{:>6.1} %\n", 100.0 * cycles / all);
-            }
-        }
-        text += "\nEntries taken on average:\n";
+        text += &self.stack();
+        text += "\nMean occupancy, entries:\n";
         for (name, mean) in simulated.occupancy.means() {
             text += &format!("  {name:<20}{mean:>6.1}\n");
         }
@@ -156,6 +146,28 @@ impl Simulation<'_> {
         if let Some(sentence) = self.usage.sentence() {
             text += &wrapped(&sentence, columns);
             text.push('\n');
+        }
+        text
+    }
+
+    /// The cycle stack by top-down category.
+    fn stack(&self) -> String {
+        let all = self.simulated.cycles.max(1) as f64;
+        let shares: Vec<(&str, f64)> =
+            self.simulated.stack.cycles().map(|(name, cycles)| (name, cycles / all)).collect();
+        let mut text = "\nCycle stack (top-down, in issue slots):\n".to_owned();
+        for category in Category::ALL {
+            let parts = || shares.iter().filter(|(name, _)| Category::of(name) == category);
+            let sum: f64 = parts().map(|(_, share)| share).sum();
+            if sum < LEAST_SHARE {
+                continue;
+            }
+            text += &format!("  {:<24}{:>6.1} %\n", category.name(), 100.0 * sum);
+            let large =
+                parts().filter(|(name, share)| *share >= LEAST_SHARE && *name != category.name());
+            for (name, share) in large {
+                text += &format!("    {name:<22}{:>6.1} %\n", 100.0 * share);
+            }
         }
         text
     }

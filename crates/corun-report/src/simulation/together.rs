@@ -65,12 +65,11 @@ impl Together<'_> {
             model: self.model.name.clone(),
             settings: self.settings.iter().cloned().collect(),
             pages: self.pages.name().to_owned(),
-            warning: self.warning.clone(),
             workers: self.workers.to_vec(),
             placements: self.outcomes.iter().map(placement).collect(),
             comparisons: self.comparisons().iter().filter_map(Comparison::document).collect(),
             refused: self.comparisons().iter().filter_map(Comparison::refused).collect(),
-            caveats: self.caveats.to_vec(),
+            caveats: super::caveats(self.warning.as_deref(), self.caveats),
             resources: self.resources.iter().map(Varied::document).collect(),
         };
         document.to_json()
@@ -187,7 +186,7 @@ impl Together<'_> {
             "M instructions",
             "M cycles",
             "by start in window",
-            "a cycle",
+            "IPC",
             "where cycles went",
         ];
         Table { header: header.map(str::to_owned).to_vec(), rows }
@@ -297,8 +296,8 @@ impl Comparison<'_> {
             placement: self.placement.placement.to_string(),
             reference: self.reference.placement.to_string(),
             mean,
-            least,
-            most,
+            low: least,
+            high: most,
         })
     }
 

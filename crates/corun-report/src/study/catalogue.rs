@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corun_record::SmtState;
-use corun_study::{Experiment, Figure, Rerun, Setting, Step, Study};
+use corun_study::{Experiment, Figure, Rerun, Setting, Study, StudyStep};
 
 use super::page::conclusions;
 use super::rows::{published, what};
@@ -14,14 +14,14 @@ use crate::terminal::{named_grid, section, wrap};
 
 /// A line for each study.
 pub fn list_studies(studies: &[Study], columns: u16) -> String {
-    let header = ["study", "what it is about", "year", "figures", "budget"];
+    let header = ["study", "what it is about", "year", "figures", "time"];
     let row = |study: &Study| {
         vec![
             study.name.clone(),
             study.title.clone(),
             study.citation.year.to_string(),
             study.figures.len().to_string(),
-            budget(study.budget),
+            max_time(study.max_time),
         ]
     };
     let header = header.map(str::to_owned).to_vec();
@@ -30,7 +30,7 @@ pub fn list_studies(studies: &[Study], columns: u16) -> String {
 }
 
 /// A study in full; `plans` says for each experiment how it would run here, or why not.
-pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u16) -> String {
+pub fn describe_study(study: &Study, plans: &[Result<StudyStep, String>], columns: u16) -> String {
     let mut text = String::new();
     for line in [
         format!("{}: {}", study.name, study.title),
@@ -67,16 +67,16 @@ pub fn describe_study(study: &Study, plans: &[Result<Step, String>], columns: u1
             named_grid(&times, columns)
         ));
     }
-    text.push_str(&conclusions(&study.told_findings(), columns));
+    text.push_str(&conclusions(&study.recorded_findings(), columns));
     text.push('\n');
-    let budget = budget(study.budget);
-    let last = format!("`corun study run {}` takes about {budget} (--budget).", study.name);
+    let max_time = max_time(study.max_time);
+    let last = format!("`corun study run {}` takes about {max_time} (--max-time).", study.name);
     text.push_str(&wrap(&last, "", columns));
     text
 }
 
 /// How an experiment is run: its workload, and what each arm becomes here.
-fn how(experiment: &Experiment, plan: &Result<Step, String>) -> Vec<String> {
+fn how(experiment: &Experiment, plan: &Result<StudyStep, String>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Ok(rerun) = &experiment.rerun {
         lines.push(work(rerun));
@@ -160,6 +160,6 @@ fn times(study: &Study) -> Table {
     Table { header, rows }
 }
 
-fn budget(budget: Duration) -> String {
-    seconds(budget.as_secs_f64())
+fn max_time(max_time: Duration) -> String {
+    seconds(max_time.as_secs_f64())
 }

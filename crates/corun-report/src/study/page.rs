@@ -26,7 +26,7 @@ pub fn study_to_terminal(result: &StudyResult, columns: u16) -> String {
     section(&mut text, "Cut short", result.cut_short.clone(), columns);
     text.push_str(&conclusions(&result.findings, columns));
     section(&mut text, "What limits trust", caveats(result), columns);
-    if result.interrupted {
+    if result.ending.is_interrupted() {
         text.push_str("\nPARTIAL RESULT: interrupted; what was finished is shown.\n");
     }
     text.push('\n');
@@ -39,7 +39,7 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     let mut lines: Vec<String> =
         heading(result).iter().map(|line| markdown::literal(line)).collect();
     let mut text = format!("# {}\n\n", lines.remove(0));
-    if result.interrupted {
+    if result.ending.is_interrupted() {
         text.push_str("**Partial result: the study was interrupted.**\n\n");
     }
     for line in lines {
@@ -51,7 +51,10 @@ pub fn study_to_markdown(result: &StudyResult) -> String {
     let findings = FindingKind::ALL.map(|kind| {
         let lines = result.findings.iter().filter(|it| it.kind == kind).map(|finding| {
             let computed = finding.computed.join("; ");
-            format!("Claimed: {} Computed: {computed}. Really: {}", finding.claim, finding.really)
+            format!(
+                "Claimed: {} Computed: {computed}. Correction: {}",
+                finding.claim, finding.correction
+            )
         });
         (kind.heading(), lines.collect())
     });
@@ -80,12 +83,12 @@ pub(super) fn conclusions(findings: &[StudyFinding], columns: u16) -> String {
         if of_kind.peek().is_some() {
             text.push_str(&format!("\n{}:\n", kind.heading()));
         }
-        for StudyFinding { claim, computed, really, .. } in of_kind {
+        for StudyFinding { claim, computed, correction, .. } in of_kind {
             text.push_str(&wrap(&format!("- Claimed: {claim}"), "  ", columns));
             for line in computed {
                 text.push_str(&wrap(&format!("    {line}"), "      ", columns));
             }
-            text.push_str(&wrap(&format!("  Really: {really}"), "  ", columns));
+            text.push_str(&wrap(&format!("  Correction: {correction}"), "  ", columns));
         }
     }
     text
@@ -131,10 +134,10 @@ fn caveats(result: &StudyResult) -> Vec<String> {
 
 fn course(result: &StudyResult) -> String {
     format!(
-        "{} of {} figures were measured, in {} of a budget of {}.",
+        "{} of {} figures were measured, in {} of the {} allowed.",
         measured(result),
         result.figures.len(),
         seconds(result.elapsed_s),
-        seconds(result.budget_s)
+        seconds(result.max_time_s)
     )
 }

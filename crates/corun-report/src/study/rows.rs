@@ -9,7 +9,7 @@ use crate::terminal::NO_BREAK;
 
 /// A published range is shown from this width on.
 const WIDE: f64 = 1.05;
-/// Digits behind the point of a value that corun computed.
+/// Digits after the point of a value that corun computed.
 const COMPUTED: u32 = 3;
 
 /// The figures as a table, and the reasons to which its `[1]` point.
@@ -68,7 +68,7 @@ pub(super) fn published(published: Option<&Published>, unit: &str) -> String {
     let value = whole(format!("{sign}{:.decimals$}{unit}", published.value));
     match published.high / published.low {
         wide if wide > WIDE => {
-            // What rounding leaves open begins behind the last digit.
+            // What rounding leaves open begins after the last digit.
             let open = decimals + usize::from(!published.computed);
             let [low, high] = [published.low, published.high].map(|it| format!("{it:.open$}"));
             format!("{value} ({low} {})", whole(format!("to {high}")))

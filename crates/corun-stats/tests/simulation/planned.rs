@@ -1,43 +1,44 @@
-//! The coverage after planned looks at normal data, for any ratio of target to noise.
+//! The coverage after planned interim analyses at normal data, for any ratio of target to noise.
 //!
-//! The looks depend on the running variances alone, and of these the mean is independent. So only
+//! The analyses depend on the running variances alone, and of these the mean is independent. So only
 //! variances are drawn (sums of chi-squared increments); given the variance at the stop, the
 //! coverage is a value of the normal distribution, which leaves hardly any simulation error.
 
-use corun_stats::Look;
+use corun_stats::InterimAnalysis;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// What happens at one look of one replication; the noise's deviation is 1.
+/// What happens at one analysis of one replication; the noise's deviation is 1.
 #[derive(Debug, Clone, Copy)]
-struct AtLook {
+struct AtAnalysis {
     half_width: f64,
     coverage: f64,
 }
 
-/// Draws of the running variances at some looks.
+/// Draws of the running variances at some analyses.
 #[derive(Debug)]
 pub struct Variances {
-    draws: Vec<Vec<AtLook>>,
+    draws: Vec<Vec<AtAnalysis>>,
     blocks: Vec<u32>,
 }
 
 impl Variances {
-    /// `replications` draws for these looks, of which there is at least one.
-    pub fn draw(looks: &[Look], replications: u64, seed: u64) -> Self {
+    /// `replications` draws for these analyses, of which there is at least one.
+    pub fn draw(analyses: &[InterimAnalysis], replications: u64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let normal = Normal::standard();
         let mut before = 1;
-        let quantiles: Vec<_> = looks
+        let quantiles: Vec<_> = analyses
             .iter()
-            .map(|look| {
-                let fresh = ChiSquared::new(f64::from(look.blocks - before)).expect("more blocks");
-                before = look.blocks;
-                let freedom = f64::from(look.blocks - 1);
+            .map(|analysis| {
+                let fresh =
+                    ChiSquared::new(f64::from(analysis.blocks - before)).expect("more blocks");
+                before = analysis.blocks;
+                let freedom = f64::from(analysis.blocks - 1);
                 let student = StudentsT::new(0.0, 1.0, freedom).expect("some freedom");
-                (fresh, freedom, student.inverse_cdf(0.5 + look.level / 2.0))
+                (fresh, freedom, student.inverse_cdf(0.5 + analysis.level / 2.0))
             })
             .collect();
         let draw = |_| {
@@ -47,7 +48,7 @@ impl Variances {
                 .map(|(fresh, freedom, reach)| {
                     squares += fresh.sample(&mut random);
                     let deviation = f64::sqrt(squares / freedom);
-                    AtLook {
+                    AtAnalysis {
                         half_width: reach * deviation / (freedom + 1.0).sqrt(),
                         coverage: 2.0 * normal.cdf(reach * deviation) - 1.0,
                     }
@@ -55,22 +56,22 @@ impl Variances {
                 .collect()
         };
         let draws = (0..replications).map(draw).collect();
-        Self { draws, blocks: looks.iter().map(|look| look.blocks).collect() }
+        Self { draws, blocks: analyses.iter().map(|analysis| analysis.blocks).collect() }
     }
 
     /// The coverage if the target is `target` deviations of one block's log ratio.
     pub fn coverage(&self, target: f64) -> f64 {
-        let stop = |looks: &Vec<AtLook>| {
-            let reached = looks.iter().find(|look| look.half_width <= target);
-            reached.or(looks.last()).map_or(0.0, |look| look.coverage)
+        let stop = |analyses: &Vec<AtAnalysis>| {
+            let reached = analyses.iter().find(|analysis| analysis.half_width <= target);
+            reached.or(analyses.last()).map_or(0.0, |analysis| analysis.coverage)
         };
         self.draws.iter().map(stop).sum::<f64>() / self.draws.len() as f64
     }
 
     /// The targets with the lowest and the highest coverage: `[(target, coverage); 2]`.
     pub fn extremes(&self) -> [(f64, f64); 2] {
-        // From "the last look is always reached" to "the first is always narrow enough".
-        let hardest = 0.5 / f64::from(*self.blocks.last().expect("a plan has looks")).sqrt();
+        // From "the last analysis is always reached" to "the first is always narrow enough".
+        let hardest = 0.5 / f64::from(*self.blocks.last().expect("a plan has analyses")).sqrt();
         let easiest = 8.0 / f64::from(self.blocks[0]).sqrt();
         let steps = 80;
         let targets = (0..=steps)

@@ -55,14 +55,15 @@ pub fn peer(source: &str, flags: &[&str]) -> Result<Peer, String> {
 /// The kernel of one worker of a built-in workload, reset.
 pub fn kernel(workload: &str, parameters: &[String]) -> Box<dyn Kernel> {
     let workload = find(workload).expect("it is built in");
-    let parameters = Parameters::parse(workload.about(), parameters).expect("they are its own");
+    let parameters =
+        Parameters::parse(workload.descriptor(), parameters).expect("they are its own");
     match workload.prepare(&parameters, std::num::NonZeroUsize::MIN) {
         Ok(Job::Kernels(mut kernels)) => {
             let mut kernel = kernels.remove(0);
             kernel.reset();
             kernel
         }
-        Ok(Job::Program(_)) => panic!("{} is a program", workload.about().name),
+        Ok(Job::Program(_)) => panic!("{} is a program", workload.descriptor().name),
         Err(error) => panic!("{error}"),
     }
 }

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use corun_files::InputKind;
 use corun_record::{on_one_line, shown};
 
-use crate::{About, Domain, Mode, Parameter, Parameters, Tag, Tally, Usual, WorkloadError};
+use crate::{
+    DefaultPlacement, Descriptor, Domain, Mode, Parameter, Parameters, Tag, Tally, WorkloadError,
+};
 pub(crate) use action::{Action, Disposition, Handle, Kind, PathId};
 pub use outcome::LoadMismatch;
 pub(crate) use outcome::{Answer, Failure};
@@ -31,12 +33,12 @@ const LOAD: Parameter = Parameter {
 
 /// What the workloads that replay a load have in common: a process for each client, no files unless
 /// said.
-pub(crate) const fn about(
+pub(crate) const fn descriptor(
     name: &'static str,
     summary: &'static str,
     tags: &'static [Tag],
-) -> About {
-    About {
+) -> Descriptor {
+    Descriptor {
         name,
         summary,
         tags,
@@ -44,7 +46,7 @@ pub(crate) const fn about(
         operation: "a request",
         counted: "requests",
         default_mode: Mode::Copies,
-        usual: Usual::Siblings,
+        default_placement: DefaultPlacement::Siblings,
         line_sharing: None,
         disk_bytes: 0,
         least_operations: 1000,

@@ -310,12 +310,12 @@ Sleep 10 NT_STATUS_OK"#;
             "WriteX 1 0 67108865 67108865 NT_STATUS_OK",
             "Mkdir",
         ];
-        let told = lines.map(|line| {
+        let reported = lines.map(|line| {
             let Broken { line, expected, found } =
                 Load::parse("test", &format!("# a load\n{line}")).unwrap_err();
             format!("{line}: expected {expected}, found `{found}`")
         });
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(reported.join("\n"), @r#"
         1: expected at least one request, found `none`
         2: expected one of NTCreateX, Close, ReadX, WriteX, Flush, Unlink, Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX, UnlockX, Sleep, found `Open`
         2: expected one of NTCreateX, Close, ReadX, WriteX, Flush, Unlink, Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX, UnlockX, Sleep, found `SMBopenX`

@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::places::{Place, WORD, places};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Alias;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "alias",
     summary: "loads a word after storing one at an address with the same lowest bits",
     tags: &[Tag::Aliasing, Tag::StoreForwarding],
@@ -20,7 +21,7 @@ static ABOUT: About = About {
     operation: "a load-store pair",
     counted: "pairs",
     default_mode: Mode::Workers,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -52,7 +53,7 @@ const APART: Parameter = Parameter {
 };
 
 impl Workload for Alias {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -8,13 +8,13 @@ use std::num::NonZeroUsize;
 
 use crate::generated::Random;
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
-    memory,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError, memory,
 };
 
 pub(super) struct Alloc;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "alloc",
     summary: "releases a random block and allocates one of 16 bytes to 4 KiB instead",
     tags: &[Tag::Allocation, Tag::CacheCapacity, Tag::BranchPrediction],
@@ -22,7 +22,7 @@ static ABOUT: About = About {
     operation: "an allocation",
     counted: "allocations",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -42,7 +42,7 @@ const LIVE: Parameter = Parameter {
 const BYTES_OF_A_BLOCK: u64 = 800;
 
 impl Workload for Alloc {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -7,13 +7,13 @@ use std::num::NonZeroUsize;
 
 use crate::in_memory::opaque;
 use crate::{
-    About, Choice, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError,
 };
 
 pub(super) struct Branchy;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "branchy",
     summary: "conditional branches that cannot be predicted, or that can be learned",
     tags: &[Tag::BranchPrediction],
@@ -21,7 +21,7 @@ static ABOUT: About = About {
     operation: "a branch",
     counted: "branches",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -49,7 +49,7 @@ const PERIOD: Parameter = Parameter {
 };
 
 impl Workload for Branchy {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 
@@ -162,7 +162,7 @@ impl<New: Fn() -> D + Send, D: Directions> Kernel for BranchyKernel<New, D> {
     }
 }
 
-/// Goes through this many branches; eight are few enough for the compiler to put one behind the
+/// Goes through this many branches; eight are few enough for the compiler to put one after the
 /// other. No conditional move can replace them, since what [`opaque`] hides is computed only where a
 /// branch leads to it.
 #[inline(always)]

@@ -1,20 +1,20 @@
 //! An ordered index, as databases keep it: the standard library's `BTreeMap` under random requests.
 //!
 //! Each request walks from the root to a leaf; which child comes next depends on comparisons that
-//! nobody can predict, and loading it on the child before.
+//! cannot be predicted, and loading it on the child before.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use crate::generated::Random;
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
-    memory,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError, memory,
 };
 
 pub(super) struct Btree;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "btree",
     summary: "random lookups, insertions and removals in an ordered map",
     tags: &[Tag::BranchPrediction, Tag::CacheCapacity, Tag::Allocation],
@@ -22,7 +22,7 @@ static ABOUT: About = About {
     operation: "a lookup, insertion or removal",
     counted: "lookups",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -42,7 +42,7 @@ const ENTRIES: Parameter = Parameter {
 const BYTES_OF_AN_ENTRY: u64 = 32;
 
 impl Workload for Btree {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

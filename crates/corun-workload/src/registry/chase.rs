@@ -8,12 +8,13 @@ use std::num::NonZeroUsize;
 use crate::cycle::{self, Layout, Order};
 use crate::memory::{PAGES, Pages};
 use crate::{
-    About, Choice, Domain, Job, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Chase;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "chase",
     summary: "follows pointers through memory: each load waits for the one before",
     tags: &[Tag::MemoryLatency, Tag::CacheCapacity, Tag::Tlb],
@@ -21,7 +22,7 @@ static ABOUT: About = About {
     operation: "a load",
     counted: "loads",
     default_mode: Mode::Copies,
-    usual: Usual::Alone,
+    default_placement: DefaultPlacement::Alone,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -56,7 +57,7 @@ const ORDER: Parameter = Parameter {
 };
 
 impl Workload for Chase {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -11,12 +11,13 @@ use zstd::zstd_safe::compress_bound;
 use crate::checksum::checksum;
 use crate::generated::prose;
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Compress;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "compress",
     summary: "Zstandard compression of text in blocks of 128 KiB",
     tags: &[Tag::CacheCapacity, Tag::BranchPrediction, Tag::IntegerThroughput],
@@ -24,7 +25,7 @@ static ABOUT: About = About {
     operation: "a byte compressed",
     counted: "bytes",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -47,7 +48,7 @@ const TEXT_BYTES: usize = 4 << 20;
 const BLOCK_BYTES: usize = 128 << 10;
 
 impl Workload for Compress {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -4,11 +4,13 @@
 use std::num::NonZeroUsize;
 
 use crate::in_memory::opaque;
-use crate::{About, Job, Kernel, Mode, Parameters, Tag, Usual, Workload, WorkloadError};
+use crate::{
+    DefaultPlacement, Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError,
+};
 
 pub(super) struct Fairness;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "fairness",
     summary: "a chain of register operations, to see how the scheduler shares the CPUs",
     tags: &[Tag::Scheduling, Tag::IntegerLatency],
@@ -16,7 +18,7 @@ static ABOUT: About = About {
     operation: "a step",
     counted: "steps",
     default_mode: Mode::Copies,
-    usual: Usual::Crowd,
+    default_placement: DefaultPlacement::Crowd,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -30,7 +32,7 @@ const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
 impl Workload for Fairness {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

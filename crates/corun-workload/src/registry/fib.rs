@@ -11,13 +11,13 @@ use memmap2::MmapMut;
 
 use crate::in_memory::{InMemory, VARIANT, opaque};
 use crate::{
-    About, Choice, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Usual,
-    Workload, WorkloadError, memory,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, LineSharing, Mode, Parameter,
+    Parameters, Tag, Workload, WorkloadError, memory,
 };
 
 pub(super) struct Fib;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "fib",
     summary: "Fibonacci numbers modulo 2^64: a chain of dependent additions",
     tags: &[Tag::StoreForwarding, Tag::IntegerLatency, Tag::Coherence],
@@ -25,7 +25,7 @@ static ABOUT: About = About {
     operation: "an addition",
     counted: "additions",
     default_mode: Mode::Workers,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: Some(LineSharing { parameter: GRANULARITY.name, shared: "32", own: "128" }),
     disk_bytes: 0,
     least_operations: 1,
@@ -57,7 +57,7 @@ const GRANULARITY: Parameter = Parameter {
 };
 
 impl Workload for Fib {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

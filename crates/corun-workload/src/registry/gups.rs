@@ -8,12 +8,13 @@ use std::num::NonZeroUsize;
 
 use crate::memory::{Memory, PAGES, Pages, map_each};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Gups;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "gups",
     summary: "updates random places of a large table, many at a time",
     tags: &[Tag::MemoryParallelism, Tag::CacheCapacity, Tag::Tlb],
@@ -21,7 +22,7 @@ static ABOUT: About = About {
     operation: "an update",
     counted: "updates",
     default_mode: Mode::Copies,
-    usual: Usual::Alone,
+    default_placement: DefaultPlacement::Alone,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -39,7 +40,7 @@ const SIZE: Parameter = Parameter {
 };
 
 impl Workload for Gups {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

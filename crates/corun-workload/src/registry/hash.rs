@@ -11,12 +11,13 @@ use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use crate::generated::Random;
 use crate::memory::{Memory, Pages, map_each};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Hash;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "hash",
     summary: "SHA-256 of one message after the other, each holding the digest before",
     tags: &[Tag::IntegerLatency],
@@ -24,7 +25,7 @@ static ABOUT: About = About {
     operation: "a byte hashed",
     counted: "bytes",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -43,7 +44,7 @@ const MESSAGE: Parameter = Parameter {
 };
 
 impl Workload for Hash {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -9,11 +9,13 @@ use serde_json::Value;
 
 use crate::checksum::checksum;
 use crate::generated::records;
-use crate::{About, Job, Kernel, Mode, Parameters, Tag, Usual, Workload, WorkloadError};
+use crate::{
+    DefaultPlacement, Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError,
+};
 
 pub(super) struct Json;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "json",
     summary: "parses JSON records to trees of values and writes them as text again",
     tags: &[Tag::BranchPrediction, Tag::Allocation, Tag::IntegerThroughput],
@@ -21,7 +23,7 @@ static ABOUT: About = About {
     operation: "a byte parsed",
     counted: "bytes",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -34,7 +36,7 @@ static ABOUT: About = About {
 const DOCUMENT_BYTES: usize = 512 << 10;
 
 impl Workload for Json {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

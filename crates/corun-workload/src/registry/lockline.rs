@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::places::{Place, WORD, places};
 use crate::{
-    About, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, LineSharing, Mode, Parameter, Parameters,
+    Tag, Workload, WorkloadError,
 };
 
 pub(super) struct LockLine;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "lockline",
     summary: "each worker takes and releases a lock of its own, near its neighbour's",
     tags: &[Tag::Locking, Tag::Coherence],
@@ -21,7 +21,7 @@ static ABOUT: About = About {
     operation: "a lock acquisition",
     counted: "locks",
     default_mode: Mode::Workers,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: Some(LineSharing { parameter: DISTANCE.name, shared: "8", own: "128" }),
     disk_bytes: 0,
     least_operations: 1,
@@ -47,7 +47,7 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 
 impl Workload for LockLine {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -12,12 +12,13 @@ use crate::checksum::checksum;
 use crate::generated::Random;
 use crate::memory::{Memory, Pages, map_each};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Matmul;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "matmul",
     summary: "matrix product C = C + A B of 64-bit floating-point numbers",
     tags: &[Tag::VectorThroughput, Tag::CacheCapacity],
@@ -25,7 +26,7 @@ static ABOUT: About = About {
     operation: "a floating-point operation",
     counted: "flop",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -42,7 +43,7 @@ const SIZE: Parameter = Parameter {
 };
 
 impl Workload for Matmul {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

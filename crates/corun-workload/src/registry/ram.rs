@@ -9,13 +9,13 @@ use memmap2::MmapMut;
 
 use crate::in_memory::{InMemory, VARIANT};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
-    memory,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError, memory,
 };
 
 pub(super) struct Ram;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "ram",
     summary: "writes an array over and over; its 4 KiB stay in the first-level cache",
     tags: &[Tag::StoreForwarding, Tag::StoreThroughput, Tag::CacheCapacity],
@@ -23,7 +23,7 @@ static ABOUT: About = About {
     operation: "a stored element",
     counted: "elements",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -44,7 +44,7 @@ const TOUCHED: Parameter = Parameter {
 };
 
 impl Workload for Ram {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

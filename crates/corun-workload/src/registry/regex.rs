@@ -10,13 +10,13 @@ use regex::bytes::Regex;
 
 use crate::generated::log;
 use crate::{
-    About, Choice, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError,
 };
 
 pub(super) struct SearchLog;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "regex",
     summary: "searches the log of a web server for every match of a pattern",
     tags: &[Tag::IntegerLatency, Tag::BranchPrediction],
@@ -24,7 +24,7 @@ static ABOUT: About = About {
     operation: "a byte searched",
     counted: "bytes",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -47,7 +47,7 @@ const PATTERN: Parameter = Parameter {
 const LOG_BYTES: usize = 512 << 10;
 
 impl Workload for SearchLog {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -8,13 +8,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::{
-    About, Domain, Job, Mode, Parameter, Parameters, Program, ProgramSize, Tag, Usual, Workload,
-    WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Mode, Parameter, Parameters, Program, ProgramSize,
+    Tag, Workload, WorkloadError,
 };
 
 pub(super) struct Regn;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "regn",
     summary: "a bash loop that adds up the numbers from 1 to max",
     tags: &[Tag::Interpreter],
@@ -22,7 +22,7 @@ static ABOUT: About = About {
     operation: "a loop iteration",
     counted: "iterations",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -50,7 +50,7 @@ echo \"$sum\"
 ";
 
 impl Workload for Regn {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

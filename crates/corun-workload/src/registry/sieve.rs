@@ -7,12 +7,13 @@ use std::num::NonZeroUsize;
 
 use crate::memory::{self, Memory, Pages};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Sieve;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "sieve",
     summary: "counts primes with the sieve of Eratosthenes, segment by segment",
     tags: &[Tag::StoreThroughput, Tag::CacheCapacity],
@@ -20,7 +21,7 @@ static ABOUT: About = About {
     operation: "a number sieved",
     counted: "numbers",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -45,7 +46,7 @@ const SEGMENT: Parameter = Parameter {
 };
 
 impl Workload for Sieve {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -1,6 +1,6 @@
 //! Sorting numbers: the standard library's `sort_unstable` on random 64-bit numbers.
 //!
-//! Comparisons whose outcome nobody can predict, done mostly without branches, on an array that
+//! Comparisons whose outcome cannot be predicted, done mostly without branches, on an array that
 //! stays in a cache. An array that is sorted is no more work, so each pass starts from a copy of
 //! the numbers in their first order; the copy belongs to the work.
 
@@ -10,12 +10,13 @@ use crate::checksum::checksum;
 use crate::generated::Random;
 use crate::memory::{Memory, Pages, map_each};
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Sort;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "sort",
     summary: "sorts random 64-bit numbers, copied in their first order for each pass",
     tags: &[Tag::IntegerThroughput, Tag::BranchPrediction, Tag::CacheCapacity],
@@ -23,7 +24,7 @@ static ABOUT: About = About {
     operation: "an element sorted",
     counted: "elements",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     disk_bytes: 0,
     line_sharing: None,
     least_operations: 1,
@@ -40,7 +41,7 @@ const SIZE: Parameter = Parameter {
 };
 
 impl Workload for Sort {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

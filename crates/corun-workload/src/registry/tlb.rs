@@ -9,12 +9,13 @@ use std::num::NonZeroUsize;
 use crate::cycle::{self, Layout, Order};
 use crate::memory::{PAGES, Pages};
 use crate::{
-    About, Choice, Domain, Job, Mode, Parameter, Parameters, Tag, Usual, Workload, WorkloadError,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Mode, Parameter, Parameters, Tag, Workload,
+    WorkloadError,
 };
 
 pub(super) struct Tlb;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "tlb",
     summary: "loads from more pages than the TLB translates, of lines that caches hold",
     tags: &[Tag::Tlb, Tag::MemoryLatency, Tag::MemoryParallelism],
@@ -22,7 +23,7 @@ static ABOUT: About = About {
     operation: "a page touched",
     counted: "pages",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -55,7 +56,7 @@ const SMALL_PAGES: Parameter = Parameter { default: "small", ..PAGES };
 const CACHE_LINE: u64 = 64;
 
 impl Workload for Tlb {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

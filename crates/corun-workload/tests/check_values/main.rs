@@ -93,7 +93,7 @@ fn assert_reset_forgets(name: &str, parameters: &[String]) {
 
 fn kernels(name: &str, parameters: &[String], workers: usize) -> Vec<Box<dyn Kernel>> {
     let workload = find(name).unwrap();
-    let parameters = Parameters::parse(workload.about(), parameters).unwrap();
+    let parameters = Parameters::parse(workload.descriptor(), parameters).unwrap();
     let workers = NonZeroUsize::new(workers).unwrap();
     match workload.prepare(&parameters, workers).unwrap() {
         Job::Kernels(kernels) => {

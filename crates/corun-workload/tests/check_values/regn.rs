@@ -12,7 +12,7 @@ fn regn_prints_the_sum() {
         if let Some(reason) = workload.unavailable() {
             return corun_testing::skip("regn_prints_the_sum", &reason);
         }
-        let parameters = Parameters::parse(workload.about(), [format!("max={max}")]).unwrap();
+        let parameters = Parameters::parse(workload.descriptor(), [format!("max={max}")]).unwrap();
         let Ok(Job::Program(program)) = workload.prepare(&parameters, NonZeroUsize::MIN) else {
             panic!("regn is a program");
         };

@@ -50,7 +50,8 @@ fn spin_names_the_instruction_that_this_cpu_has_not_got() {
     let workload = find("spin").unwrap();
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap();
     for (wait, flag) in [("umwait", "waitpkg"), ("mwaitx", "mwaitx")] {
-        let parameters = Parameters::parse(workload.about(), [format!("wait={wait}")]).unwrap();
+        let parameters =
+            Parameters::parse(workload.descriptor(), [format!("wait={wait}")]).unwrap();
         let prepared = workload.prepare(&parameters, 2.try_into().unwrap());
         match prepared {
             Ok(_) => assert!(has(&cpu, flag), "{wait}"),

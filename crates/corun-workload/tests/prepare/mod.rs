@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What a shell command says, and how it ends, with `parent` as TMPDIR.
-pub fn told(parent: &Path, command: &str) -> String {
+pub fn reported(parent: &Path, command: &str) -> String {
     let output = shell(parent, command).stdin(Stdio::null()).output().unwrap();
     let code = output.status.code().expect("no signal");
-    let told = format!("{}exit {code}", String::from_utf8_lossy(&output.stdout));
-    told.replace(parent.to_str().unwrap(), "TMPDIR")
+    let reported = format!("{}exit {code}", String::from_utf8_lossy(&output.stdout));
+    reported.replace(parent.to_str().unwrap(), "TMPDIR")
 }
 
 /// A shell with `parent` as TMPDIR and, as PREPARE, the path of the example of this name.

@@ -1,14 +1,15 @@
 //! The rows of AIM9.
 
-use super::prepare::told;
+use super::prepare::reported;
 use super::{told_inside, told_without_network};
 
 #[test]
 fn a_missing_program_is_named() {
     let parent = tempfile::tempdir().unwrap();
-    let told = ["exec_test", "shell_rtns_1"]
-        .map(|row| told(parent.path(), &format!("PATH=/nowhere; exec \"$PREPARE\" aim9/{row}")));
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    let reported = ["exec_test", "shell_rtns_1"].map(|row| {
+        reported(parent.path(), &format!("PATH=/nowhere; exec \"$PREPARE\" aim9/{row}"))
+    });
+    insta::assert_snapshot!(reported.join("\n"), @r#"
     workload `aim9/exec_test` cannot run here: there is no `true` on PATH
       Provide what is missing, or use another workload.
     exit 3
@@ -23,8 +24,8 @@ fn a_folder_whose_programs_may_not_run_is_named() {
     let parent = tempfile::tempdir().unwrap();
     let command =
         "mount -t tmpfs -o noexec none \"$TMPDIR\" && exec \"$PREPARE\" aim9/shell_rtns_2";
-    let Some(told) = told_inside("mount", command, parent.path()) else { return };
-    insta::assert_snapshot!(told, @r#"
+    let Some(reported) = told_inside("mount", command, parent.path()) else { return };
+    insta::assert_snapshot!(reported, @r#"
     workload `aim9/shell_rtns_2` cannot run here: no program may be started from TMPDIR (noexec)
       Provide what is missing, or use another workload.
     exit 3
@@ -33,8 +34,8 @@ fn a_folder_whose_programs_may_not_run_is_named() {
 
 #[test]
 fn a_missing_loopback_is_named() {
-    let Some(told) = told_without_network(&["aim9/tcp_test", "aim9/udp_test"]) else { return };
-    insta::assert_snapshot!(told, @r"
+    let Some(reported) = told_without_network(&["aim9/tcp_test", "aim9/udp_test"]) else { return };
+    insta::assert_snapshot!(reported, @r"
     workload `aim9/tcp_test` needs the loopback interface (127.0.0.1): Network is unreachable (os error 101)
       Set the interface up (ip link set lo up).
     exit 3
@@ -45,21 +46,21 @@ fn a_missing_loopback_is_named() {
 }
 
 #[test]
-fn a_full_disk_is_told_before_anything_is_written() {
+fn a_full_disk_is_reported_before_anything_is_written() {
     let parent = tempfile::tempdir().unwrap();
     for row in ["disk_wrt", "disk_cp", "sync_disk_rw"] {
         let command = format!(
             "mount -t tmpfs -o size=64k none \"$TMPDIR\"; (\"$PREPARE\" aim9/{row}); \
              code=$?; ls -A \"$TMPDIR\"; exit $code"
         );
-        let Some(told) = told_inside("mount", &command, parent.path()) else { return };
-        assert!(told.contains("where 64 KiB are free"), "{told}");
-        assert!(told.ends_with("that has more.\nexit 3"), "nothing is left: {told}");
+        let Some(reported) = told_inside("mount", &command, parent.path()) else { return };
+        assert!(reported.contains("where 64 KiB are free"), "{reported}");
+        assert!(reported.ends_with("that has more.\nexit 3"), "nothing is left: {reported}");
     }
 }
 
 #[test]
-fn names_that_do_not_fit_are_told() {
+fn names_that_do_not_fit_are_reported() {
     let parent = tempfile::tempdir().unwrap();
     for row in ["creat-clo", "link_test", "disk_src", "fifo_test", "shell_rtns_2"] {
         // The root, the scratch folder and nothing in it.
@@ -67,9 +68,9 @@ fn names_that_do_not_fit_are_told() {
             "mount -t tmpfs -o nr_inodes=2 none \"$TMPDIR\"; (\"$PREPARE\" aim9/{row}); \
              code=$?; ls -A \"$TMPDIR\"; exit $code"
         );
-        let Some(told) = told_inside("mount", &command, parent.path()) else { return };
+        let Some(reported) = told_inside("mount", &command, parent.path()) else { return };
         insta::allow_duplicates! {
-            insta::assert_snapshot!(told.replace(row, "ROW"), @r#"
+            insta::assert_snapshot!(reported.replace(row, "ROW"), @r#"
             workload `aim9/ROW` needs a file of its own below "TMPDIR": No space left on device (os error 28)
               Free some room there, or set TMPDIR to a folder that has more.
             exit 3
@@ -79,10 +80,10 @@ fn names_that_do_not_fit_are_told() {
 }
 
 #[test]
-fn a_limit_on_files_is_told() {
+fn a_limit_on_files_is_reported() {
     let parent = tempfile::tempdir().unwrap();
-    let told = told(parent.path(), "ulimit -f 4; exec \"$PREPARE\" aim9/disk_rd");
-    insta::assert_snapshot!(told, @r#"
+    let reported = reported(parent.path(), "ulimit -f 4; exec \"$PREPARE\" aim9/disk_rd");
+    insta::assert_snapshot!(reported, @r#"
     workload `aim9/disk_rd` writes up to 5 MiB, and files are limited to 2 KiB here
       Raise the limit (ulimit -f).
     exit 4

@@ -1,27 +1,27 @@
 //! The rows of LMbench.
 
-use super::{told, told_without_network};
+use super::{reported, told_without_network};
 
 #[test]
-fn a_machine_without_loopback_is_told_how_to_bring_it_up() {
+fn a_machine_without_loopback_is_reported_how_to_bring_it_up() {
     let rows = ["select-10-tcp-fds", "tcp-latency", "udp-latency", "tcp-bandwidth"];
     let rows = rows.map(|row| format!("lmbench/{row}"));
-    let Some(told) = told_without_network(&rows.each_ref().map(String::as_str)) else { return };
+    let Some(reported) = told_without_network(&rows.each_ref().map(String::as_str)) else { return };
     for row in rows {
         let expected = format!("workload `{row}` needs the loopback interface (127.0.0.1): ");
-        assert!(told.contains(&expected), "{told}");
+        assert!(reported.contains(&expected), "{reported}");
     }
-    assert_eq!(told.matches("  Set the interface up (ip link set lo up).\nexit 3").count(), 4);
+    assert_eq!(reported.matches("  Set the interface up (ip link set lo up).\nexit 3").count(), 4);
 }
 
 #[test]
 fn a_missing_program_is_named() {
-    insta::assert_snapshot!(told("PATH=/missing \"$PREPARE\" lmbench/fork-execve"), @"
+    insta::assert_snapshot!(reported("PATH=/missing \"$PREPARE\" lmbench/fork-execve"), @"
     workload `lmbench/fork-execve` cannot run here: there is no program `true` in PATH
       Provide what is missing, or use another workload.
     exit 3
     ");
-    insta::assert_snapshot!(told("\"$PREPARE\" lmbench/fork-sh program=/missing"), @r#"
+    insta::assert_snapshot!(reported("\"$PREPARE\" lmbench/fork-sh program=/missing"), @r#"
     workload `lmbench/fork-sh` cannot run here: there is no program "/missing"
       Provide what is missing, or use another workload.
     exit 3
@@ -33,18 +33,18 @@ fn a_missing_program_is_named() {
 fn too_few_processes_are_answered_with_what_to_do() {
     let limited = |row: &str| {
         let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1";
-        told(&format!("{nobody} \"$PREPARE\" {row} 2>&1"))
+        reported(&format!("{nobody} \"$PREPARE\" {row} 2>&1"))
     };
     let answer = limited("lmbench/simple-syscall");
     if answer != "prepared\nexit 0" {
         return corun_testing::skip("too few processes", &answer);
     }
     for row in ["pipe-latency", "context-switch", "fork-exit", "signal-overhead"] {
-        let told = limited(&format!("lmbench/{row}"));
+        let reported = limited(&format!("lmbench/{row}"));
         let expected =
             format!("workload `lmbench/{row}` needs more processes, 1 for each worker: ");
-        assert!(told.starts_with(&expected), "{told}");
-        assert!(told.ends_with("ask for fewer processes or workers.\nexit 4"), "{told}");
+        assert!(reported.starts_with(&expected), "{reported}");
+        assert!(reported.ends_with("ask for fewer processes or workers.\nexit 4"), "{reported}");
     }
 }
 
@@ -53,13 +53,13 @@ fn too_few_processes_are_answered_with_what_to_do() {
 fn the_processes_of_all_workers_are_counted() {
     let limited = |workers: u32| {
         let user = "setpriv --reuid=61234 --regid=61234 --clear-groups prlimit --nproc=3";
-        told(&format!("WORKERS={workers} {user} \"$PREPARE\" lmbench/context-switch 2>&1"))
+        reported(&format!("WORKERS={workers} {user} \"$PREPARE\" lmbench/context-switch 2>&1"))
     };
     let answer = limited(2);
     if answer != "prepared\nexit 0" {
         return corun_testing::skip("the processes of all workers", &answer);
     }
-    let told = limited(3);
-    assert!(told.contains("needs more processes, 1 for each worker"), "{told}");
-    assert!(told.ends_with("exit 4"), "{told}");
+    let reported = limited(3);
+    assert!(reported.contains("needs more processes, 1 for each worker"), "{reported}");
+    assert!(reported.ends_with("exit 4"), "{reported}");
 }

@@ -10,26 +10,26 @@ mod servers;
 use std::path::Path;
 
 /// As [`prepare::told`], in a TMPDIR of its own.
-fn told(command: &str) -> String {
-    prepare::told(tempfile::tempdir().unwrap().path(), command)
+fn reported(command: &str) -> String {
+    prepare::reported(tempfile::tempdir().unwrap().path(), command)
 }
 
 /// As [`prepare::told`], in a namespace of this kind of its own, after `command`; `None` where that is
 /// not permitted.
 fn told_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> {
-    if prepare::told(parent, &format!("unshare --{namespace} true 2>&1")) != "exit 0" {
+    if prepare::reported(parent, &format!("unshare --{namespace} true 2>&1")) != "exit 0" {
         corun_testing::skip(command, "a namespace of its own is not permitted");
         return None;
     }
-    Some(prepare::told(parent, &format!("unshare --{namespace} sh -c '{command}'")))
+    Some(prepare::reported(parent, &format!("unshare --{namespace} sh -c '{command}'")))
 }
 
 /// What the workloads say where no network interface is up, not even the loopback.
 fn told_without_network(workloads: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
-    let told = |workload: &&str| {
+    let reported = |workload: &&str| {
         told_inside("net", &format!("exec \"$PREPARE\" {workload}"), folder.path())
     };
-    let told: Option<Vec<String>> = workloads.iter().map(told).collect();
-    told.map(|told| told.join("\n"))
+    let reported: Option<Vec<String>> = workloads.iter().map(reported).collect();
+    reported.map(|reported| reported.join("\n"))
 }

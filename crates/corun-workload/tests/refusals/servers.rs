@@ -1,13 +1,13 @@
 //! `chat`, `dbench` and `tbench`.
 
-use super::{prepare, told, told_without_network};
+use super::{prepare, reported, told_without_network};
 
 /// Prepares a workload, see `examples/prepare.rs`.
 const PREPARE: &str = "exec \"$PREPARE\"";
 
 #[test]
 fn too_few_descriptors_are_answered_with_what_to_do() {
-    insta::assert_snapshot!(told(&format!("ulimit -n 40; {PREPARE} chat")), @r#"
+    insta::assert_snapshot!(reported(&format!("ulimit -n 40; {PREPARE} chat")), @r#"
     workload `chat` needs more open files than it may have: Too many open files (os error 24)
       Raise the limit (ulimit -n), or ask for fewer workers.
     exit 4
@@ -17,11 +17,11 @@ fn too_few_descriptors_are_answered_with_what_to_do() {
 #[test]
 fn too_few_threads_are_answered_with_what_to_do() {
     let as_nobody = "setpriv --reuid=65534 --clear-groups";
-    if told(&format!("{as_nobody} \"$PREPARE\" 2>&1")) != "exit 2" {
+    if reported(&format!("{as_nobody} \"$PREPARE\" 2>&1")) != "exit 2" {
         return corun_testing::skip("thread limit", "no other user can be become");
     }
     let limited = format!("prlimit --nproc=60 {as_nobody} \"$PREPARE\" chat");
-    insta::assert_snapshot!(told(&limited), @r#"
+    insta::assert_snapshot!(reported(&limited), @r#"
     workload `chat` needs 81 threads, and 60 can be had here
       Raise the limits (ulimit -u, pids.max), or ask for fewer workers.
     exit 4
@@ -30,8 +30,8 @@ fn too_few_threads_are_answered_with_what_to_do() {
 
 #[test]
 fn a_machine_without_loopback_is_answered_with_what_to_do() {
-    let Some(told) = told_without_network(&["chat", "tbench"]) else { return };
-    insta::assert_snapshot!(told, @r"
+    let Some(reported) = told_without_network(&["chat", "tbench"]) else { return };
+    insta::assert_snapshot!(reported, @r"
     workload `chat` needs the loopback interface (127.0.0.1): Network is unreachable (os error 101)
       Set the interface up (ip link set lo up).
     exit 3
@@ -45,15 +45,20 @@ fn a_machine_without_loopback_is_answered_with_what_to_do() {
 fn a_load_that_cannot_be_used_is_answered_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let load = folder.path().join("load");
-    let told = |text: &str| {
+    let reported = |text: &str| {
         std::fs::write(&load, text).unwrap();
-        prepare::told(folder.path(), &format!("{PREPARE} dbench load=$TMPDIR/load"))
+        prepare::reported(folder.path(), &format!("{PREPARE} dbench load=$TMPDIR/load"))
     };
-    let missing = prepare::told(folder.path(), &format!("{PREPARE} tbench load=$TMPDIR/load"));
+    let missing = prepare::reported(folder.path(), &format!("{PREPARE} tbench load=$TMPDIR/load"));
     let huge = "NTCreateX \"\\a\" 0x40 0x2 1 0x0\nWriteX 1 1000000000000000 1 1 0x0\n";
     let wrong = "NTCreateX \"\\a\" 0x40 0x2 1 0x0\nReadX 1 0 512 512 0x0\n";
-    let answers =
-        [missing, told("Flush 1 NT_STATUS_OK\n"), told("Copy a b\n"), told(wrong), told(huge)];
+    let answers = [
+        missing,
+        reported("Flush 1 NT_STATUS_OK\n"),
+        reported("Copy a b\n"),
+        reported(wrong),
+        reported(huge),
+    ];
     let free = regex::Regex::new("where .* are free").unwrap();
     let answers = answers.join("\n");
     insta::assert_snapshot!(free.replace(&answers, "where [..] are free"), @r#"
@@ -78,13 +83,13 @@ fn a_load_that_cannot_be_used_is_answered_with_what_to_do() {
 
 /// The recorded client's name is replaced by the worker's own, which makes two names one.
 #[test]
-fn a_request_that_fails_while_it_runs_is_told_without_a_panic() {
+fn a_request_that_fails_while_it_runs_is_reported_without_a_panic() {
     let lines =
         "NTCreateX \"\\client0\" 0x40 0x2 1 0x0\nNTCreateX \"\\client1\" 0x40 0x1 2 0xC0000034\n";
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("load"), lines).unwrap();
     let command = format!("OPERATIONS=2 {PREPARE} dbench load=$TMPDIR/load 2>&1");
-    insta::assert_snapshot!(prepare::told(folder.path(), &command), @r#"
+    insta::assert_snapshot!(prepare::reported(folder.path(), &command), @r#"
     line 2 of the load "TMPDIR/load" (NTCreateX): expected a failure, found success
       See what the load cannot decide (room on the disk, limits, other processes), and run it again.
     exit 1

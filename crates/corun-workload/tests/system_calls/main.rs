@@ -69,7 +69,7 @@ fn count(name: &str, operations: u64) -> BTreeMap<String, i64> {
     let scratch = tempfile::tempdir().unwrap();
     let tests = std::env::current_exe().unwrap();
     let prepare = tests.parent().unwrap().with_file_name("examples").join("prepare");
-    let told = Command::new("strace")
+    let reported = Command::new("strace")
         .args(["-f", "-c", "-U", "calls,name", "-o"])
         .arg(summary.path())
         .arg(prepare)
@@ -78,8 +78,8 @@ fn count(name: &str, operations: u64) -> BTreeMap<String, i64> {
         .env("OPERATIONS", operations.to_string())
         .output()
         .unwrap();
-    let said = [told.stdout, told.stderr].concat();
-    assert!(told.status.success(), "{name}: {}", String::from_utf8_lossy(&said));
+    let said = [reported.stdout, reported.stderr].concat();
+    assert!(reported.status.success(), "{name}: {}", String::from_utf8_lossy(&said));
     let table = std::fs::read_to_string(summary.path()).unwrap();
     table.lines().filter_map(row).collect()
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use corun_audit::native::{Native, facts};
-use corun_audit::{FEWEST_ROUNDS, Facts, Property, Settings, conduct};
+use corun_audit::{FEWEST_ROUNDS, Facts, Property, Settings, run_audit};
 use corun_machine::{CpuSet, Machine};
 use corun_measure::{InitialState, machine_summary};
-use corun_record::{Audit, AuditRow, AuditVerdict, Caveat, Document, Exit, Witness};
+use corun_record::{Audit, AuditRow, AuditVerdict, Caveat, Document, Ending, EvidenceSource, Exit};
 use corun_report::{audit_to_csv, audit_to_terminal};
 
 use crate::exports::{Exports, Form};
@@ -23,15 +23,16 @@ pub struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     /// List the properties, and say which cannot be shown here
-    #[arg(long, conflicts_with_all = ["only", "budget", "seed", "json", "csv"])]
+    #[arg(long, conflicts_with_all = ["only", "max_time", "seed", "json", "csv"])]
     list: bool,
-    /// Take about this long; two rounds of all properties are run in any case
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
-    budget: Duration,
-    /// Hold free loads on these logical CPUs, such as 0-1,4, as a wrong mask would
-    #[arg(long, value_name = "CPUS")]
-    held_on: Option<CpuSet>,
-    /// Tell what others do from /proc alone, and open no performance events
+    /// The time allowed; at least two rounds of all properties are run
+    #[arg(long, alias = "budget", value_name = "TIME", default_value = "60s")]
+    #[arg(value_parser = values::duration)]
+    max_time: Duration,
+    /// Pin free loads to these logical CPUs, such as 0-1,4, as a wrong mask would
+    #[arg(long, alias = "held-on", value_name = "CPUS")]
+    pinned_to: Option<CpuSet>,
+    /// Account for other tasks from /proc alone, and open no performance events
     #[arg(long)]
     no_events: bool,
     /// The seed of the order of properties in each round (default: a fresh one, recorded)
@@ -51,7 +52,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let properties = arguments.properties()?;
     let machine = Machine::read(Path::new("/"))?;
-    let facts = facts(&machine, arguments.held_on(&machine)?);
+    let facts = facts(&machine, arguments.pinned_to(&machine)?);
     if arguments.list {
         terminal::show(&list(&properties, &facts))?;
         return Ok(code(Exit::Done));
@@ -62,12 +63,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     ])?;
     let started = SystemTime::now();
     let settings =
-        Settings { budget: arguments.budget, seed: arguments.seed.unwrap_or_else(seed::fresh) };
+        Settings { max_time: arguments.max_time, seed: arguments.seed.unwrap_or_else(seed::fresh) };
     let interrupt = interruption::on_signals()?;
     let initial_state = InitialState::observe();
     let mut native = Native::new(interrupt, facts.cpus(), !arguments.no_events);
     let line = StepProgress::new(arguments.quiet);
-    let conducted = conduct(&properties, &facts, &mut native, settings, &mut |round, property| {
+    let outcome = run_audit(&properties, &facts, &mut native, settings, &mut |round, property| {
         line.show(format!("round {}: {}", round + 1, property.name));
     });
     line.finish();
@@ -78,17 +79,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         corun_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: humantime::format_rfc3339_seconds(started).to_string(),
         elapsed_s,
-        budget_s: settings.budget.as_secs_f64(),
+        max_time_s: settings.max_time.as_secs_f64(),
         seed: settings.seed,
-        rounds: conducted.rounds,
-        interrupted: conducted.interrupted,
+        rounds: outcome.rounds,
+        ending: match outcome.interrupted {
+            true => Ending::interrupted(),
+            false => Ending::time_up(settings.max_time),
+        },
         machine: machine_summary(&machine),
-        held_on: facts.held_on,
-        witness: native.witness(),
-        caveats: [initial_state.caveats(), caveats(&machine, &native, &conducted.rows)].concat(),
-        rows: conducted.rows,
+        pinned_to: facts.pinned_to,
+        evidence_source: native.evidence_source(),
+        caveats: [initial_state.caveats(), caveats(&machine, &native, &outcome.rows)].concat(),
+        rows: outcome.rows,
     };
-    if audit.interrupted && audit.rounds == 0 {
+    if audit.ending.is_interrupted() && audit.rounds == 0 {
         return Err(Problem::interrupted(
             "interrupted before the first round was finished; nothing to report",
             "Let at least one round finish, or audit fewer properties with --only.",
@@ -97,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let shown = |audit: &Audit| audit_to_terminal(audit, terminal::width());
     exports.write(&audit, shown, Audit::to_json)?;
     let is_possible = |row: &AuditRow| row.verdict != AuditVerdict::NotPossible;
-    Ok(code(match (audit.interrupted, audit.rows.iter().any(is_possible)) {
+    Ok(code(match (audit.ending.is_interrupted(), audit.rows.iter().any(is_possible)) {
         (true, _) => Exit::Interrupted,
         (false, false) => Exit::NotPossible,
         (false, true) => Exit::Done,
@@ -123,9 +127,9 @@ impl Arguments {
         Ok(corun_audit::ALL.iter().filter(is_meant).collect())
     }
 
-    /// The CPUs to hold free loads on, all of which may be used.
-    fn held_on(&self, machine: &Machine) -> Result<Option<&CpuSet>, Problem> {
-        let Some(cpus) = &self.held_on else { return Ok(None) };
+    /// The CPUs to pin free loads to, all of which may be used.
+    fn pinned_to(&self, machine: &Machine) -> Result<Option<&CpuSet>, Problem> {
+        let Some(cpus) = &self.pinned_to else { return Ok(None) };
         let allowed = machine.allowed();
         if cpus.is_empty() || !cpus.is_subset(&allowed) {
             return Err(Problem::usage(
@@ -150,7 +154,7 @@ fn list(properties: &[&Property], facts: &Facts) -> String {
     text
 }
 
-/// Others who had more than this share of the CPUs are told of.
+/// Other tasks are reported from this share of CPU time on.
 const BUSY: f64 = 0.02;
 
 /// What limits trust.
@@ -165,12 +169,14 @@ fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat>
             ),
         ));
     }
-    if let (Witness::Accounts, Some(why)) = (native.witness(), native.why_no_switches()) {
+    if let (EvidenceSource::Accounts, Some(why)) =
+        (native.evidence_source(), native.why_no_switches())
+    {
         caveats.push(Caveat::new(
             "accounts",
             format!(
-                "When others ran is not known, only how long: {why}. What they could account for is \
-                 therefore taken to be more than it was."
+                "The time at which other tasks ran is unknown, only its length: {why}. The time attributed to them \
+                 is therefore an upper bound."
             ),
         ));
     }
@@ -178,7 +184,10 @@ fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat>
     if others > BUSY {
         caveats.push(Caveat::new(
             "foreign-work",
-            format!("Others had {:.0} % of these CPUs' time while loads ran.", others * 100.0),
+            format!(
+                "Other tasks used {:.0} % of the time of these CPUs while loads ran.",
+                others * 100.0
+            ),
         ));
     }
     let rounds = |row: &AuditRow| row.observations.first().map_or(0, |it| it.estimate.blocks);
@@ -189,7 +198,7 @@ fn caveats(machine: &Machine, native: &Native, rows: &[AuditRow]) -> Vec<Caveat>
         caveats.push(Caveat::new(
             "few-rounds",
             format!(
-                "Fewer than {FEWEST_ROUNDS} rounds settle nothing; give it more time (--budget)."
+                "Fewer than {FEWEST_ROUNDS} rounds settle nothing; give it more time (--max-time)."
             ),
         ));
     }

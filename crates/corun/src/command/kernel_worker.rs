@@ -9,7 +9,7 @@ use corun_measure::execution::{KernelWorkerOrder, serve_as_kernel_worker};
 pub struct Arguments {
     /// Without it the workers begin at once, and print what they check
     #[arg(long)]
-    gate: Option<i32>,
+    barrier: Option<i32>,
     #[arg(long, default_value_t = 1)]
     workers: usize,
     #[arg(long, default_value_t = 0)]
@@ -29,7 +29,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> ExitCode {
     serve_as_kernel_worker(&KernelWorkerOrder {
-        gate: arguments.gate,
+        barrier: arguments.barrier,
         workers: arguments.workers,
         first: arguments.first,
         threads: arguments.threads,

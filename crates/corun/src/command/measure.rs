@@ -47,7 +47,7 @@ struct WorkArguments {
     /// Run a built-in workload instead of a command (`corun bench list` shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     workload: Option<String>,
-    /// Set a parameter of the workload (repeatable; `corun bench show NAME` tells them)
+    /// Set a parameter of the workload (repeatable; see `corun bench show NAME`)
     #[arg(long = "param", value_name = "NAME=VALUE", conflicts_with = "command")]
     parameters: Vec<String>,
     /// Run a process copy for each worker (the default without `{workers}`), N of them when spread
@@ -56,7 +56,7 @@ struct WorkArguments {
     /// With `{workers}`: whether the command does a fixed total or a share for each worker
     #[arg(long, value_enum, default_value_t = Share::Total, conflicts_with = "workload")]
     work: Share,
-    /// Start copies again until all have finished, so that nobody is timed beside an idle sibling
+    /// Start copies again until all have finished, so that no copy is timed beside an idle sibling
     #[arg(long)]
     steady: bool,
     /// Take throughput from the command's output: the last match of the expression's one group
@@ -79,8 +79,8 @@ enum Share {
 struct ArmArguments {
     /// Measure these placements only: single, spread, spread@N, full, full@K, packed, stacked,
     /// free, free@N
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    arms: Vec<Placement>,
+    #[arg(long, alias = "arms", value_name = "LIST", value_delimiter = ',')]
+    placement: Vec<Placement>,
     /// Use C cores (of each type); by default all that this process may use
     #[arg(long, value_name = "C")]
     cores: Option<u32>,
@@ -131,7 +131,7 @@ struct SurroundingArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How long and how exactly")]
 struct DesignArguments {
-    /// Stop at a planned look when the headline's interval is no wider than ± this
+    /// Stop at an interim analysis when the headline's interval is no wider than ± this
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = values::percentage)]
     target: f64,
     /// Call an effect practical from this size on
@@ -140,7 +140,7 @@ struct DesignArguments {
     /// Begin no block that would end later than this (two are always run, six with --smt-switch)
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = values::duration)]
     max_time: Duration,
-    /// Run exactly this many blocks (each arm twice a block), without looks in between
+    /// Run exactly this many blocks (each arm twice a block), without interim analyses
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     blocks: Option<u32>,
     /// Run every arm this often before the first block, not counted (with --smt-switch: the first
@@ -184,7 +184,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let measurement = Measurement::prepare(&request, &machine, interrupt, switch)?;
     let mut progress =
         ProgressLine::new(Forecaster::new(&request, measurement.arms()), arguments.output.quiet);
-    let outcome = measurement.conduct(&mut progress as &mut dyn Observer);
+    let outcome = measurement.run(&mut progress as &mut dyn Observer);
     progress.finish();
     let (run, failure) = outcome?;
     exports.write(&run, |run| corun_report::to_terminal(run, terminal::width()), Run::to_json)?;
@@ -226,7 +226,7 @@ impl Arguments {
             // Both say how many cores a spread arm uses.
             cores: self.work.copies.flatten().or(self.arms.cores),
             core_type: self.arms.core_type.clone(),
-            placements: self.arms.arms.clone(),
+            placements: self.arms.placement.clone(),
             skip_impossible: false,
             steady: self.work.steady,
             smt_switch: self.smt.smt_switch,

@@ -29,13 +29,13 @@ use crate::problem::{Problem, say};
 pub enum Command {
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
-    /// List, describe and run the built-in workloads, and measure the memory pyramid
+    /// List, describe and run the built-in workloads, and measure the memory hierarchy
     Bench(bench::Arguments),
     /// List, describe and rerun published experiments, and check what was concluded from them
     Study(study::Arguments),
     /// List, describe, check and compare the core models that predictions are made with
     Models(models::Arguments),
-    /// Say what a recorded program, or a block of code, takes on a core that is not at hand
+    /// Simulate a recorded program, or a block of code, on another core
     Simulate(simulate::Arguments),
     /// Predict what a program takes alone on a core, beside what it takes here, and say where cycles go
     Predict(Box<predict::Arguments>),
@@ -68,13 +68,13 @@ impl Command {
     /// Does it.
     ///
     /// # Errors
-    /// What the user should be told.
+    /// What is reported to the user.
     pub fn run(self) -> Result<ExitCode, Problem> {
         if !matches!(
             self,
             Self::Smt(_) | Self::AuditLoad | Self::KernelWorker(_) | Self::SmtWatchdog(_)
         ) {
-            tell_what_is_left();
+            report_what_is_left();
         }
         match self {
             Self::Measure(arguments) => measure::run(&arguments),
@@ -98,7 +98,7 @@ impl Command {
 }
 
 /// SMT that a corun has left switched, or is switching, disturbs whatever comes next.
-fn tell_what_is_left() {
+fn report_what_is_left() {
     if let Some(left) = left_by_corun().filter(|left| left.why != LeftBecause::AskedFor) {
         say(&format!("corun: {}", left.sentence()));
     }

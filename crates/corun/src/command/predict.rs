@@ -25,19 +25,19 @@ pub struct Arguments {
     /// host's own]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Set a field of the model otherwise, for instance main.nanoseconds=120; can be given several times
+    /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
-    /// Whose last-level cache and memory: the model's, or this host's, which are looked at around the measured
-    /// runs, with what others do to them at the time [default: this host's for its own core, if it is measured]
+    /// Whose last-level cache and memory: the model's, or this host's, which are probed around the measured
+    /// runs, with the interference of other programs at the time [default: this host's for its own core, if it is measured]
     #[arg(long, value_name = "WHOSE", value_enum)]
     memory: Option<Whose>,
-    /// Simulate K windows of N instructions (5M, 300k, ...): fewer than 50 are chosen so that they stand for
-    /// all that the program executes, more are spread evenly over the run [default: the whole of a short
+    /// Simulate K windows of N instructions (5M, 300k, ...): fewer than 50 are simulation points that
+    /// represent the whole run, more are spread evenly over it [default: the whole of a short
     /// run, 400 windows of a long one]
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     sample: Option<(u32, u64)>,
-    /// Show caches and predictors N instructions before each window; before chosen ones, on average
+    /// Warm caches and predictors with N instructions before each window; before chosen ones, on average
     /// [default: 500M before all together, and 1M at least]
     #[arg(long, value_name = "N", value_parser = values::count, requires = "sample")]
     warmup: Option<u64>,
@@ -47,22 +47,23 @@ pub struct Arguments {
     /// Simulate the whole run, however long it is
     #[arg(long, conflicts_with_all = ["sample", "length"])]
     whole: bool,
-    /// Predict and measure only what the program does behind its first system call CALL, a name such as
-    /// getppid or a number: what it does to begin is not its work
+    /// Predict and measure only what the program does after its first system call CALL, a name such as
+    /// getppid or a number: its start is left out
     #[arg(long, value_name = "CALL")]
     from_call: Option<SystemCall>,
-    /// What the program's data lie in when it is simulated; its code lies in small pages. What it is measured
-    /// with, this host's kernel decides
+    /// The page size of the program's data in the simulation; its code lies in small pages. The page size of the
+    /// measured runs is up to this host's kernel
     #[arg(long, value_name = "SIZE", value_enum, default_value = "small")]
     pages: values::Pages,
     /// Use this tracer: dynamorio, qemu or ptrace (default: the first of them that works)
     #[arg(long, value_name = "NAME")]
     tracer: Option<String>,
-    /// Begin no further measured run after this time; one is measured in any case
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = values::duration)]
-    budget: Duration,
+    /// Start no further measured run after this time; at least one is measured
+    #[arg(long, alias = "budget", value_name = "TIME", default_value = "20s")]
+    #[arg(value_parser = values::duration)]
+    max_time: Duration,
     /// Do not measure the program on this machine
-    #[arg(long, conflicts_with = "budget")]
+    #[arg(long, conflicts_with = "max_time")]
     no_measure: bool,
     /// Keep the trace in FILE
     #[arg(long, value_name = "FILE")]
@@ -73,7 +74,7 @@ pub struct Arguments {
     /// Say nothing but the result and errors
     #[arg(short, long)]
     quiet: bool,
-    /// The program and its arguments; it runs several times, its output thrown away
+    /// The program and its arguments; it runs several times, its output discarded
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -137,7 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         from: arguments.from_call,
         sampling,
         pages: arguments.pages.into(),
-        measure_for: (!arguments.no_measure).then_some(arguments.budget),
+        measure_for: (!arguments.no_measure).then_some(arguments.max_time),
         keep: arguments.keep.clone(),
         machine: &machine,
     };

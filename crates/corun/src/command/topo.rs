@@ -26,13 +26,13 @@ pub struct Arguments {
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Measure what pairs of logical CPUs really share, and tell where sysfs is wrong
+    /// Measure what pairs of logical CPUs really share, and report where sysfs is wrong
     #[arg(long, conflicts_with = "root")]
     probe: bool,
     /// On machines with many CPUs, add random pairs to the probe for this long
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
-    #[arg(requires = "probe")]
-    probe_time: Duration,
+    #[arg(long, alias = "probe-time", value_name = "TIME", default_value = "10s")]
+    #[arg(value_parser = values::duration, requires = "probe")]
+    max_time: Duration,
     /// The seed of the random pairs (default: a fresh one, recorded)
     #[arg(long, value_name = "N", requires = "probe")]
     seed: Option<u64>,
@@ -87,7 +87,7 @@ impl Arguments {
     fn probe(&self, machine: &Machine) -> Result<Probe, Problem> {
         let seed = self.seed.unwrap_or_else(seed::fresh);
         let mut progress = Progress::new(interruption::on_signals()?);
-        let probe = probe::probe(machine, seed, self.probe_time, &mut progress);
+        let probe = probe::probe(machine, seed, self.max_time, &mut progress);
         progress.line.finish();
         Ok(probe?)
     }

@@ -1,6 +1,6 @@
 //! `corun audit`: properties for people, JSON for programs, and nothing left behind.
 
-use corun_record::{Audit, AuditVerdict, Document, Metric, Witness};
+use corun_record::{Audit, AuditVerdict, Document, EvidenceSource, Metric};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::interruption::{children_of, ended_by, is_gone, start};
 use crate::schema::validator;
 
 /// Properties that take less than half a second a round and can be shown on one CPU.
-const QUICK: [&str; 4] = ["audit", "--only=nice", "--budget=1ms", "--quiet"];
+const QUICK: [&str; 4] = ["audit", "--only=nice", "--max-time=1ms", "--quiet"];
 
 #[track_caller]
 fn audit(arguments: &[&str]) -> Audit {
@@ -21,8 +21,8 @@ fn audit(arguments: &[&str]) -> Audit {
 #[test]
 fn two_rounds_are_observed_and_settle_nothing() {
     let audit = audit(&["--seed=7", "--no-events"]);
-    assert_eq!((audit.rounds, audit.seed, audit.interrupted), (2, 7, false));
-    assert_eq!(audit.witness, Witness::Accounts);
+    assert_eq!((audit.rounds, audit.seed, audit.ending.is_interrupted()), (2, 7, false));
+    assert_eq!(audit.evidence_source, EvidenceSource::Accounts);
     let [row] = &audit.rows[..] else { panic!("{:?}", audit.rows) };
     assert_eq!((row.property.as_str(), row.verdict), ("nice", AuditVerdict::Inconclusive));
     assert!(row.reason.as_deref().is_some_and(|why| why.contains("rounds")), "{row:?}");
@@ -33,7 +33,7 @@ fn two_rounds_are_observed_and_settle_nothing() {
 fn what_is_written_fits_the_schema_and_what_is_shown_has_the_same_rows() {
     let scratch = Scratch::new();
     let (json, csv) = (scratch.file("audit.json"), scratch.file("audit.csv"));
-    let mut command = corun(["audit", "--only=affinity,nice", "--budget=2s", "--quiet"]);
+    let mut command = corun(["audit", "--only=affinity,nice", "--max-time=2s", "--quiet"]);
     let outcome = Outcome::of(command.arg("--json").arg(&json).arg("--csv").arg(&csv));
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
     let json: Value = serde_json::from_str(&scratch.read("audit.json")).expect("JSON");
@@ -69,21 +69,21 @@ fn the_list_says_what_cannot_be_shown() {
 #[test]
 fn what_cannot_be_asked_is_refused() {
     let scratch = Scratch::new();
-    let told = |arguments: &[&str]| {
+    let reported = |arguments: &[&str]| {
         let mut command = corun(["audit"]);
-        Outcome::of(command.args(arguments).current_dir(scratch.path())).told(scratch.path())
+        Outcome::of(command.args(arguments).current_dir(scratch.path())).reported(scratch.path())
     };
-    insta::assert_snapshot!(told(&["--only=fairnes"]), @r#"
+    insta::assert_snapshot!(reported(&["--only=fairnes"]), @r#"
     exit 2
     corun: expected a property, found "fairnes"
       Did you mean `fairness`?
     "#);
-    insta::assert_snapshot!(told(&["--only=everything"]), @r#"
+    insta::assert_snapshot!(reported(&["--only=everything"]), @r#"
     exit 2
     corun: expected a property, found "everything"
       `corun audit --list` has them.
     "#);
-    let told_of_cpus = told(&["--held-on=65535"]);
+    let told_of_cpus = reported(&["--pinned-to=65535"]);
     assert!(
         told_of_cpus.starts_with(
             "exit 2\ncorun: expected logical CPUs that may be used, found \"65535\"\n  Allowed are: "
@@ -91,26 +91,26 @@ fn what_cannot_be_asked_is_refused() {
         "{told_of_cpus}"
     );
     for arguments in [
-        &["--held-on=3-1"][..],
-        &["--budget=0s"],
-        &["--budget=60"],
+        &["--pinned-to=3-1"][..],
+        &["--max-time=0s"],
+        &["--max-time=60"],
         &["--list", "--json=-"],
         &["nice"],
     ] {
-        assert!(told(arguments).starts_with("exit 2\n"), "{arguments:?}");
+        assert!(reported(arguments).starts_with("exit 2\n"), "{arguments:?}");
     }
-    assert!(told(&["--json=missing/audit.json"]).starts_with("exit 1\n"));
-    assert!(told(&["--json=same", "--csv=same"]).starts_with("exit 2\n"));
+    assert!(reported(&["--json=missing/audit.json"]).starts_with("exit 1\n"));
+    assert!(reported(&["--json=same", "--csv=same"]).starts_with("exit 2\n"));
 }
 
 #[test]
 fn an_interrupt_before_the_first_round_ends_leaves_nothing_to_report() {
-    let corun = start(corun(["audit", "--budget=10m", "--quiet"]).arg("--only=fairness,nice"));
+    let corun = start(corun(["audit", "--max-time=10m", "--quiet"]).arg("--only=fairness,nice"));
     let parent = corun.id();
     wait_until("a load", || !children_of(parent).is_empty());
     let loads = children_of(parent);
     let outcome = ended_by(corun, Signal::INT);
-    insta::assert_snapshot!(outcome.told(std::path::Path::new("/nowhere")), @r"
+    insta::assert_snapshot!(outcome.reported(std::path::Path::new("/nowhere")), @r"
     exit 5
     corun: interrupted before the first round was finished; nothing to report
       Let at least one round finish, or audit fewer properties with --only.
@@ -120,7 +120,7 @@ fn an_interrupt_before_the_first_round_ends_leaves_nothing_to_report() {
 
 #[test]
 fn no_load_outlives_a_killed_corun() {
-    let mut corun = start(&mut corun(["audit", "--budget=10m", "--quiet", "--only=fairness"]));
+    let mut corun = start(&mut corun(["audit", "--max-time=10m", "--quiet", "--only=fairness"]));
     let parent = corun.id();
     wait_until("a load", || !children_of(parent).is_empty());
     let loads = children_of(parent);

@@ -33,7 +33,7 @@ fn every_workload_is_listed_and_described() {
         serde_json::from_str(&Outcome::of(&mut corun(["bench", "list", "--json"])).output).unwrap();
     assert_eq!(all.as_array().map(Vec::len), Some(corun_workload::all().count()));
     for (workload, entry) in corun_workload::all().zip(all.as_array().unwrap()) {
-        let about = workload.about();
+        let about = workload.descriptor();
         assert!(listed.output.contains(&format!("\n {} ", about.name)), "{}", listed.output);
         let shown = Outcome::of(&mut corun(["bench", "show", about.name]));
         assert!(shown.output.starts_with(&format!("{}: ", about.name)), "{}", shown.output);
@@ -68,7 +68,7 @@ fn runs_are_kept_whole() {
     assert_eq!(faults, Vec::<String>::new());
     let bench = bench(&outcome);
     assert_eq!(bench.to_json(), outcome.output);
-    assert!(bench.missing.is_empty() && !bench.interrupted);
+    assert!(bench.not_possible.is_empty() && !bench.ending.is_interrupted());
     for (run, name) in bench.runs.iter().zip(["fib", "ram"]) {
         assert_eq!(run.workload.name, name);
         assert_eq!(run.design.blocks, 2);
@@ -87,7 +87,7 @@ fn a_suite_is_run_in_the_order_of_its_table() {
         entries.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     for suite in Suite::ALL {
-        let expected: Vec<&str> = of_suite(suite).map(|it| it.about().name).collect();
+        let expected: Vec<&str> = of_suite(suite).map(|it| it.descriptor().name).collect();
         assert_eq!(names(&["--suite", suite.name()]), expected);
     }
     let own = names(&["--suite=corun"]);
@@ -157,7 +157,7 @@ fn what_is_finished_when_interrupted_is_kept() {
     assert!(outcome.output.contains("PARTIAL RESULT"), "{}", outcome.output);
     let bench = Bench::from_json(&scratch.read("bench.json")).expect("a whole bench");
     let names: Vec<&str> = bench.runs.iter().map(|run| run.workload.name.as_str()).collect();
-    assert_eq!((names, bench.interrupted), (vec!["fib"], true));
+    assert_eq!((names, bench.ending.is_interrupted()), (vec!["fib"], true));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn workers_that_wait_are_not_called_slow() {
 
 /// A crowd is counted over one window, so that each worker's share is known.
 #[test]
-fn the_share_of_each_of_a_crowd_is_told() {
+fn the_share_of_each_of_a_crowd_is_reported() {
     let outcome = Outcome::of(&mut run(&["fairness", "--placement=free@3"]));
     let shown = outcome.unwrapped();
     let line = "fairness free@3: from the least to the most, the 3 workers did ";
@@ -188,7 +188,7 @@ fn the_share_of_each_of_a_crowd_is_told() {
 
 /// The limit counts a user's processes and binds everybody but root.
 #[test]
-fn too_few_threads_are_told() {
+fn too_few_threads_are_reported() {
     if !rustix::process::geteuid().is_root() {
         return corun_testing::skip("thread limit", "only root can become another user");
     }
@@ -196,7 +196,7 @@ fn too_few_threads_are_told() {
     let everybody = PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(scratch.path(), everybody).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_corun"), scratch.file("corun")).unwrap();
-    let told = |threads: u32| {
+    let reported = |threads: u32| {
         let limit = format!("--nproc={threads}:{threads}");
         let mut command = Command::new("setpriv");
         command.args(["--reuid=54321", "--clear-groups", "prlimit", &limit]);
@@ -204,11 +204,11 @@ fn too_few_threads_are_told() {
         command.args(["--blocks=2", "--sample-time=1ms", "--placement=spread"]);
         Outcome::of(command.current_dir("/"))
     };
-    let worst = told(1);
+    let worst = reported(1);
     let line = "- stream: could not start a worker: Resource temporarily unavailable";
     assert!(worst.output.contains(line), "{}{}", worst.output, worst.errors);
     for threads in 1..=4 {
-        let outcome = told(threads);
+        let outcome = reported(threads);
         assert_eq!(outcome.errors, "", "{threads}");
         let expected = if outcome.output.contains("Not run:") { 4 } else { 0 };
         assert_eq!(outcome.exit, Some(expected), "{threads}: {}", outcome.output);

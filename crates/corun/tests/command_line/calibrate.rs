@@ -1,4 +1,4 @@
-//! `corun calibrate --blocks`: blocks from a list, timed or told why not.
+//! `corun calibrate --block-file`: blocks from a list, timed or told why not.
 
 use crate::common::{Outcome, Scratch, corun};
 
@@ -8,7 +8,7 @@ fn calibrate(list: &str, more: &[&str]) -> (Outcome, Scratch) {
     let file = scratch.path().join("list.csv");
     std::fs::write(&file, list).unwrap();
     let mut command = corun(["calibrate", "--csv=-"]);
-    command.arg("--blocks").arg(&file).args(more);
+    command.arg("--block-file").arg(&file).args(more);
     (Outcome::of(&mut command), scratch)
 }
 
@@ -26,9 +26,9 @@ fn a_block_that_cannot_be_run_is_left_out_with_its_reason() {
 }
 
 #[test]
-fn a_wrong_list_is_told_by_its_line() {
+fn a_wrong_list_is_reported_by_its_line() {
     let (outcome, scratch) = calibrate("block\n48xx\n", &[]);
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r#"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r#"
     exit 2
     corun: FOLDER/list.csv: expected a block of whole bytes in hexadecimal in line 2, found "48xx"
       Give a CSV file with a column `block`: machine code in hexadecimal, such as 4801c8. A column `cycles` may say how long each takes; lines that begin with # are left out.
@@ -65,7 +65,7 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     // add rax, rax: what it takes is the table's that was written.
     let blocks = scratch.file("blocks.csv");
     std::fs::write(&blocks, "block\n4801c0\n").unwrap();
-    let mut command = corun(["simulate", "--csv=-", "--model", file, "--blocks"]);
+    let mut command = corun(["simulate", "--csv=-", "--model", file, "--block-file"]);
     let simulated = Outcome::of(command.arg(&blocks));
     assert!(simulated.output.starts_with("block,predicted\n4801c0,"), "{}", simulated.errors);
     std::fs::remove_file(scratch.file("host-timing.csv")).unwrap();
@@ -83,7 +83,7 @@ fn a_base_or_a_place_that_is_not_there_is_refused() {
     for (arguments, expected) in [
         (["--base=zen33", "--output=host.toml"], "Did you mean `zen3`?"),
         (["--quick", "--output=host.csv"], "expected a file that ends in .toml or a folder"),
-        (["--base=zen3", "--blocks=x.csv"], "cannot be used with"),
+        (["--base=zen3", "--block-file=x.csv"], "cannot be used with"),
     ] {
         let outcome = Outcome::of(corun(["calibrate"]).args(arguments));
         assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);

@@ -31,7 +31,7 @@ pub fn measure_one_worker(blocks: u32) -> Command {
 /// `corun measure` of these arms, without warm-up, in the same order every time.
 pub fn measure(arms: &str, blocks: u32) -> Command {
     let blocks = blocks.to_string();
-    corun(["measure", "--warmup=0", "--seed=1", "--arms", arms, "--blocks", &blocks])
+    corun(["measure", "--warmup=0", "--seed=1", "--placement", arms, "--blocks", &blocks])
 }
 
 /// What a finished corun left behind.
@@ -48,7 +48,7 @@ impl Outcome {
     }
 
     /// The exit code and what was said on standard error, with `folder` written as `FOLDER`.
-    pub fn told(&self, folder: &Path) -> String {
+    pub fn reported(&self, folder: &Path) -> String {
         let errors = self.errors.replace(&folder.display().to_string(), "FOLDER");
         format!("exit {}\n{errors}", self.exit.map_or("by signal".to_owned(), |it| it.to_string()))
     }

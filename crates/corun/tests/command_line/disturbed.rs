@@ -86,7 +86,7 @@ fn a_quota_is_a_caveat_of_every_run_wherever_it_is_set() {
     // Every command that measures has the same list.
     for arguments in [
         &["bench", "run", "regn", "--blocks=2", "--sample-time=1ms", "--json=-"][..],
-        &["audit", "--only=affinity", "--budget=1s", "--json=-"],
+        &["audit", "--only=affinity", "--max-time=1s", "--json=-"],
     ] {
         let outcome = Outcome::of(&mut groups.inside(&corun(arguments)));
         assert!(outcome.output.contains("doctor-quota"), "{arguments:?}: {}", outcome.errors);

@@ -48,7 +48,7 @@ fn another_machine_is_examined_below_its_root() {
     let report = report(&["--root", &root]);
     assert_eq!(report.watched_s, None);
     assert_eq!(report.diagnosis("smt").map(|smt| smt.severity), Some(Severity::Spoils));
-    assert_eq!(report.diagnosis("load").map(|load| load.severity), Some(Severity::CannotTell));
+    assert_eq!(report.diagnosis("load").map(|load| load.severity), Some(Severity::Unknown));
     assert_eq!(report.smt_vulnerabilities[0].name, "mds");
     let text = Outcome::of(&mut corun(["doctor", "--root", &root])).unwrapped();
     assert!(text.contains("a captured tree, not watched"), "{text}");
@@ -59,15 +59,15 @@ fn another_machine_is_examined_below_its_root() {
 fn what_cannot_be_asked_is_refused() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.file("empty")).unwrap();
-    let told = |arguments: &[&str]| {
+    let reported = |arguments: &[&str]| {
         let mut command = corun(["doctor"]);
-        Outcome::of(command.args(arguments).current_dir(scratch.path())).told(scratch.path())
+        Outcome::of(command.args(arguments).current_dir(scratch.path())).reported(scratch.path())
     };
-    insta::assert_snapshot!(told(&["--root", "empty"]), @r"
+    insta::assert_snapshot!(reported(&["--root", "empty"]), @r"
     exit 3
     corun: no CPUs found below empty/sys/devices/system/cpu: expected folders cpu0, cpu1, ... or a list in `present`
       Mount sysfs at /sys below that root, or name the directory that holds the captured /sys.
     ");
-    assert!(told(&["--watch", "0s"]).starts_with("exit 2"));
-    assert!(told(&["--json", "missing/report.json"]).starts_with("exit 1"));
+    assert!(reported(&["--watch", "0s"]).starts_with("exit 2"));
+    assert!(reported(&["--json", "missing/report.json"]).starts_with("exit 1"));
 }

@@ -1,6 +1,6 @@
 //! What `--json`, `--csv` and `--markdown` write, and what the terminal shows beside them.
 
-use corun_record::{Document, Metric, Run, StopReason};
+use corun_record::{Document, EndReason, Metric, Run};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure};
 
@@ -16,10 +16,10 @@ fn all_files_tell_of_the_same_run() {
         "--",
         "true",
     ]));
-    assert_eq!(outcome.told(scratch.path()), "exit 0\n");
+    assert_eq!(outcome.reported(scratch.path()), "exit 0\n");
     let run = Run::from_json(&scratch.read("run.json")).expect("a run");
     assert_eq!(run.workload.command, ["true"]);
-    assert_eq!(run.stopped.reason, StopReason::BlocksDone);
+    assert_eq!(run.ending.reason, EndReason::BlocksDone);
     assert_eq!(run.samples.len(), run.arms.len() * FEWEST as usize);
 
     let csv = scratch.read("run.csv");
@@ -72,7 +72,8 @@ fn a_dash_leaves_standard_output_to_the_export() {
 #[test]
 fn the_seed_decides_the_order() {
     let order = |seed: &str| -> Vec<String> {
-        let arguments = ["measure", "--warmup=0", "--blocks=3", "--json=-", "--arms=spread,free"];
+        let arguments =
+            ["measure", "--warmup=0", "--blocks=3", "--json=-", "--placement=spread,free"];
         let run = Outcome::of(corun(arguments).args(["--seed", seed, "--", "true"])).run();
         run.samples.into_iter().map(|sample| sample.arm).collect()
     };

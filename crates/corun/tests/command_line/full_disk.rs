@@ -23,10 +23,10 @@ fn an_unwritable_place_is_found_before_anything_runs() {
                 .args([option, place, "--"])
                 .arg(&script),
         );
-        let told = outcome.told(scratch.path());
+        let reported = outcome.reported(scratch.path());
         let start = format!("exit 1\ncorun: could not write {place:?}: {reason}");
-        assert!(told.starts_with(&start), "{told}");
-        assert_eq!(told.lines().count(), 3, "a sentence and a next step: {told}");
+        assert!(reported.starts_with(&start), "{reported}");
+        assert_eq!(reported.lines().count(), 3, "a sentence and a next step: {reported}");
         assert!(!scratch.file("ran").exists(), "{option}");
     }
 }
@@ -35,8 +35,11 @@ fn an_unwritable_place_is_found_before_anything_runs() {
 fn a_place_that_nobody_may_write_to_is_not_permitted() {
     let outcome =
         Outcome::of(measure_one_worker(FEWEST).args(["--json=/sys/run.json", "--", "true"]));
-    let told = outcome.told(Scratch::new().path());
-    assert!(told.starts_with("exit 4\ncorun: could not write \"/sys/run.json\": "), "{told}");
+    let reported = outcome.reported(Scratch::new().path());
+    assert!(
+        reported.starts_with("exit 4\ncorun: could not write \"/sys/run.json\": "),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn a_run_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
     let kept = kept(&outcome);
     assert!(Run::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
     let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
-    insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
+    insta::assert_snapshot!(outcome.reported(scratch.path()).replace(&kept, "KEPT"), @r#"
     exit 1
     corun: the whole result is kept in FOLDER/KEPT
     corun: could not write "/dev/full": No space left on device (os error 28)
@@ -74,7 +77,7 @@ fn a_table_that_does_not_fit_on_the_disk_is_not_lost_either() {
     let kept = kept(&outcome);
     assert!(Run::from_json(&std::fs::read_to_string(&kept).unwrap()).is_ok());
     let kept = kept.file_name().unwrap().to_string_lossy().into_owned();
-    insta::assert_snapshot!(outcome.told(scratch.path()).replace(&kept, "KEPT"), @r#"
+    insta::assert_snapshot!(outcome.reported(scratch.path()).replace(&kept, "KEPT"), @r#"
     exit 1
     corun: the whole result is kept in FOLDER/KEPT
     corun: could not write "standard output": No space left on device (os error 28)
@@ -89,19 +92,19 @@ fn a_reader_who_has_seen_enough_is_no_failure() {
         &["topo"][..],
         &["--help"],
         &["--version"],
-        &["measure", "--blocks=2", "--arms=free", "--", "true"],
+        &["measure", "--blocks=2", "--placement=free", "--", "true"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let outcome = Outcome::of(corun(arguments).stdout(writer));
-        assert_eq!(outcome.told(scratch.path()), "exit 0\n", "{arguments:?}");
+        assert_eq!(outcome.reported(scratch.path()), "exit 0\n", "{arguments:?}");
     }
 }
 
 #[test]
 fn a_drawing_that_cannot_be_written_is_a_failure() {
     let outcome = Outcome::of(corun(["topo"]).stdout(full_disk()));
-    insta::assert_snapshot!(outcome.told(Scratch::new().path()), @r#"
+    insta::assert_snapshot!(outcome.reported(Scratch::new().path()), @r#"
     exit 1
     corun: could not write "standard output": No space left on device (os error 28)
       Free some room there, or name another place.
@@ -111,7 +114,7 @@ fn a_drawing_that_cannot_be_written_is_a_failure() {
 /// It is what was asked for, as is any other answer.
 #[test]
 fn help_that_cannot_be_written_is_a_failure() {
-    let said = Outcome::of(corun(["topo"]).stdout(full_disk())).told(Scratch::new().path());
+    let said = Outcome::of(corun(["topo"]).stdout(full_disk())).reported(Scratch::new().path());
     for arguments in [
         &["--help"][..],
         &["-h"],
@@ -121,7 +124,7 @@ fn help_that_cannot_be_written_is_a_failure() {
         &["measure", "--help"],
     ] {
         let outcome = Outcome::of(corun(arguments).stdout(full_disk()));
-        assert_eq!(outcome.told(Scratch::new().path()), said, "{arguments:?}");
+        assert_eq!(outcome.reported(Scratch::new().path()), said, "{arguments:?}");
         assert_eq!(Outcome::of(&mut corun(arguments)).exit, Some(0), "{arguments:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use corun_record::{Document, Run, StopReason};
+use corun_record::{Document, EndReason, Run};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{FEWEST, Outcome, Scratch, corun, measure_one_worker, wait_until};
@@ -27,7 +27,7 @@ fn finished_blocks_are_kept() {
         let shown = outcome.unwrapped();
         assert!(shown.ends_with("; interrupted; 3 finished blocks are kept."), "{shown}");
         let run = Run::from_json(&scratch.read("run.json")).expect("a whole run");
-        assert_eq!(run.stopped.reason, StopReason::Interrupted);
+        assert_eq!(run.ending.reason, EndReason::Interrupted);
         assert_eq!((run.design.blocks, run.samples.len()), (3, 3 * RUNS_A_BLOCK));
         wait_until("the end of every process", || processes_about(&scratch) == 0);
     }
@@ -41,7 +41,7 @@ fn before_the_first_block_ends_there_is_nothing_to_keep() {
     wait_until("the second run", || counted_runs::begun(&scratch) > 1);
     let outcome = ended_by(corun, Signal::INT);
 
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r"
     exit 5
     corun: interrupted before the first block was finished; nothing to report
       Let at least one block finish, or use less work.
@@ -54,8 +54,9 @@ fn before_the_first_block_ends_there_is_nothing_to_keep() {
 fn an_interrupted_warm_up_says_so() {
     let scratch = Scratch::new();
     let script = counted_runs::script(&scratch, 0, HANG);
-    let corun =
-        start(corun(["measure", "--arms=spread", "--cores=1", "--warmup=1"]).arg("--").arg(script));
+    let corun = start(
+        corun(["measure", "--placement=spread", "--cores=1", "--warmup=1"]).arg("--").arg(script),
+    );
     wait_until("the first run", || counted_runs::begun(&scratch) > 0);
     assert_eq!(ended_by(corun, Signal::INT).exit, Some(5));
 }
@@ -121,7 +122,7 @@ fn a_failure_keeps_the_blocks_before_it() {
     let json = scratch.file("run.json");
     let outcome =
         Outcome::of(measure_one_worker(100).arg("--json").arg(&json).arg("--").arg(script));
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r"
     exit 1
     corun: expected exit status 0, found exit status 7 from worker 0 of arm spread; its last lines:
         no more
@@ -129,7 +130,7 @@ fn a_failure_keeps_the_blocks_before_it() {
     ");
     assert!(outcome.output.contains("\nPARTIAL RESULT: "), "{}", outcome.output);
     let run = Run::from_json(&scratch.read("run.json")).expect("a whole run");
-    assert_eq!(run.stopped.reason, StopReason::Failed);
+    assert_eq!(run.ending.reason, EndReason::Failed);
     assert_eq!((run.design.blocks, run.samples.len()), (2, 2 * RUNS_A_BLOCK));
 }
 

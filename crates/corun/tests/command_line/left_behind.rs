@@ -64,7 +64,7 @@ fn a_steady_kernel_counts_no_run_that_ended_alone() {
         "--steady",
         "--workload=fib",
         "--cores=1",
-        "--arms=stacked",
+        "--placement=stacked",
         "--blocks=2",
         "--warmup=0",
         "--sample-time=20ms",
@@ -85,7 +85,7 @@ fn a_steady_kernel_counts_no_run_that_ended_alone() {
 fn kernels_that_are_killed_leave_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = Outcome::of(
-        corun(["measure", "--workload=syscall-mix", "--arms=free", "--timeout=100ms"])
+        corun(["measure", "--workload=syscall-mix", "--placement=free", "--timeout=100ms"])
             .args(["--sample-time=1min", "--blocks=2"])
             .env("TMPDIR", folder.path()),
     );

@@ -18,10 +18,10 @@ const LINES: &[&[&str]] = &[
     &["simulate", "--model", "FILE.toml", "trace"],
     &["simulate", "--model", "zen4", "FILE"],
     &["simulate", "--model", "zen4", "--placement", "full", "FILE"],
-    &["simulate", "--model", "zen4", "--blocks", "FILE"],
+    &["simulate", "--model", "zen4", "--block-file", "FILE"],
     &["predict", "--model", "FILE.toml", "--", "true"],
     &["calibrate", "--base", "FILE.toml"],
-    &["calibrate", "--blocks", "FILE", "--csv", "out.csv"],
+    &["calibrate", "--block-file", "FILE", "--csv", "out.csv"],
     &["schedule", "--topology", "1x1x1", "--load", "tasks:FILE"],
     &["schedule", "--topology", "1x1x1", "--load", "rt-app:FILE"],
     &["schedule", "--topology", "1x1x1", "--load", "perf-sched:FILE"],
@@ -97,7 +97,9 @@ fn a_file_that_is_longer_than_its_kind_is_not_read() {
         // Traces are read in parts, and have no limit.
         if line[0] == "trace"
             || line.contains(&"--root")
-            || line.last() == Some(&"FILE") && line[0] == "simulate" && !line.contains(&"--blocks")
+            || line.last() == Some(&"FILE")
+                && line[0] == "simulate"
+                && !line.contains(&"--block-file")
         {
             continue;
         }
@@ -139,7 +141,8 @@ fn a_pipe_from_a_program_is_a_file_like_any_other() {
     std::io::Write::write_all(&mut writer, b"block,cycles\n4801c8,1\n").unwrap();
     drop(writer);
     let read = Outcome::of(
-        corun(["simulate", "--model", "zen4", "--blocks", "/dev/stdin"]).stdin(Stdio::from(reader)),
+        corun(["simulate", "--model", "zen4", "--block-file", "/dev/stdin"])
+            .stdin(Stdio::from(reader)),
     );
     assert!(matches!(read.exit, Some(0 | 3)), "{}", read.errors);
     assert!(!model.is_empty());

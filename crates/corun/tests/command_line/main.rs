@@ -1,5 +1,6 @@
 //! The command line as a user meets it: what is typed, what comes out, how it ends.
 
+mod aliases;
 mod audit;
 mod bench;
 mod calibrate;

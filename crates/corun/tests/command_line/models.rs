@@ -83,9 +83,9 @@ fn mistakes_are_answered_with_what_to_do() {
     let (right, wrong) = checked.output.split_once('\n').unwrap();
     assert!(right.starts_with("zen4: right; "), "{right}");
     let answers = [
-        of(&["show", "zen6"]).told(scratch.path()),
-        of(&["diff", "zen4", scratch.file("none.toml").to_str().unwrap()]).told(scratch.path()),
-        of(&["show", file]).told(scratch.path()),
+        of(&["show", "zen6"]).reported(scratch.path()),
+        of(&["diff", "zen4", scratch.file("none.toml").to_str().unwrap()]).reported(scratch.path()),
+        of(&["show", file]).reported(scratch.path()),
         wrong.replace(&scratch.path().display().to_string(), "FOLDER"),
     ];
     insta::assert_snapshot!(answers.join("\n"));

@@ -10,9 +10,9 @@ fn a_single_cpu_leaves_what_needs_no_second_one() {
     let run = on_one_cpu(&["measure", "--blocks=2", "--warmup=0", "--json=-", "--", "true"]).run();
     let arms: Vec<&str> = run.arms.iter().map(|arm| arm.id.as_str()).collect();
     assert_eq!(arms, ["spread", "spread.aa", "stacked", "stacked.aa", "free", "free.aa"]);
-    let refused: Vec<Placement> = run.impossible.iter().map(|it| it.placement).collect();
+    let refused: Vec<Placement> = run.not_possible.iter().map(|it| it.placement).collect();
     assert_eq!(refused, [Placement::Single, Placement::Full(None), Placement::Packed]);
-    assert!(run.impossible.iter().all(|it| it.reason.contains(' ')), "{:?}", run.impossible);
+    assert!(run.not_possible.iter().all(|it| it.reason.contains(' ')), "{:?}", run.not_possible);
     assert_eq!(run.machine.allowed_cpus, 1);
 }
 

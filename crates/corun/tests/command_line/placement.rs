@@ -50,7 +50,7 @@ fn the_record_says_where_each_worker_ran() {
 }
 
 #[test]
-fn one_process_is_told_its_number_of_workers() {
+fn one_process_is_reported_its_number_of_workers() {
     let scratch = Scratch::new();
     let script = scratch.script("echo \"$*\" >> \"$folder/told\"");
     let command = ["{workers}", "-j{workers}/{workers}", "{worker}"];

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use corun_record::{ClockSource, Document, FoundField, Metric, Prediction, Source};
+use corun_record::{CalibratedField, ClockSource, Document, Metric, Prediction, Source};
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use serde_json::Value;
 
@@ -67,11 +67,11 @@ fn a_program_is_predicted_beside_what_it_takes() {
 
 #[test]
 fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
-    let told = |options: &[&str]| {
-        let options = [&["--budget=1ms", "--json=-"][..], options].concat();
+    let reported = |options: &[&str]| {
+        let options = [&["--max-time=1ms", "--json=-"][..], options].concat();
         read(&Outcome::of(predict(&options).args(counts(1500)))).core.memory
     };
-    let kept = told(&["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"]);
+    let kept = reported(&["--memory=host", "--set=main.nanoseconds=500", "--set=l3.others=0"]);
     let mut fields: Vec<&str> = kept.iter().map(|it| it.field.as_str()).collect();
     // Of a virtual machine.
     fields.retain(|field| *field != "hierarchy.walk.nested");
@@ -80,17 +80,17 @@ fn memory_is_this_hosts_where_that_is_asked_and_what_the_user_set_stays() {
         ["l2.miss", "main.gigabytes_a_second", "walk.cycles"].map(|it| format!("hierarchy.{it}"))
     );
     // A host may remember more pages than the model, which then has no walk that takes time.
-    let is_walk = |it: &FoundField| it.field == "hierarchy.walk.cycles";
+    let is_walk = |it: &CalibratedField| it.field == "hierarchy.walk.cycles";
     assert!(kept.iter().all(|it| it.value > 0.0 || is_walk(it) && it.value == 0.0), "{kept:?}");
-    assert_eq!(told(&["--memory=model"]), []);
+    assert_eq!(reported(&["--memory=model"]), []);
 }
 
 #[test]
 fn memory_of_a_host_that_is_not_measured_is_wrong_usage() {
     let mut command = predict(&["--memory=host", "--no-measure"]);
-    let told = Outcome::of(command.args(["--", "true"])).told(Path::new("/nowhere"));
+    let reported = Outcome::of(command.args(["--", "true"])).reported(Path::new("/nowhere"));
     let expected = "exit 2\ncorun: expected to measure where memory is to be this host's, found --no-measure\n";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(reported.starts_with(expected), "{reported}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn few_windows_stand_for_the_whole_run() {
 #[test]
 fn what_counts_may_begin_behind_a_system_call() {
     let worker = |options: &[&str]| {
-        let mut command = predict(&["--json=-", "--budget=1s"]);
+        let mut command = predict(&["--json=-", "--max-time=1s"]);
         let corun = env!("CARGO_BIN_EXE_corun");
         let parameters = ["kernel-worker", "--operations=300000", "chase", "size=256K"];
         command.args(options).args(["--", corun]).args(parameters);
@@ -158,12 +158,12 @@ fn what_counts_may_begin_behind_a_system_call() {
         |of: &Prediction| of.estimate(Metric::Cycles, Source::Predicted).map(|it| it.value);
     let measured = |of: &Prediction| of.estimate(Metric::Cycles, Source::Measured).unwrap().value;
     let whole = worker(&["--whole"]);
-    assert_eq!(whole.traced.before, None);
+    assert_eq!(whole.traced.skipped, None);
     for options in
         [&["--whole"][..], &["--sample=5:10k"], &["--sample=60:1k"], &["--length=50k"], &[]]
     {
         let from = worker(&[options, &["--from-call=getppid"]].concat());
-        let before = from.traced.before.as_ref().expect("instructions before");
+        let before = from.traced.skipped.as_ref().expect("instructions before");
         assert_eq!(before.call, "getppid");
         assert!(before.instructions > 100_000, "{options:?} {before:?}");
         let all = before.instructions + from.traced.instructions;
@@ -205,22 +205,22 @@ fn the_programs_output_is_not_shown_and_its_trace_can_be_kept() {
 
 #[test]
 fn what_cannot_be_predicted_says_why() {
-    let told = |options: &[&str]| {
-        Outcome::of(corun(["predict", "--quiet"]).args(options)).told(Path::new("/no/folder"))
+    let reported = |options: &[&str]| {
+        Outcome::of(corun(["predict", "--quiet"]).args(options)).reported(Path::new("/no/folder"))
     };
-    insta::assert_snapshot!(told(&["--model=zen3", "--", "/nowhere/to/be/found"]), @"
+    insta::assert_snapshot!(reported(&["--model=zen3", "--", "/nowhere/to/be/found"]), @"
     exit 1
     corun: /nowhere/to/be/found cannot be run: cannot find binary path
       Give a program that can be run.
     ");
-    insta::assert_snapshot!(told(&["--model=zen3", "--", "sh", "-c", "kill -SEGV $$"]), @"
+    insta::assert_snapshot!(reported(&["--model=zen3", "--", "sh", "-c", "kill -SEGV $$"]), @"
     exit 1
     corun: expected a program that ends by itself, found one that was killed by signal 11
       Make the program end by itself first; if it does so without corun, try another --tracer.
     ");
-    let unknown = told(&["--model=zen33", "--", "true"]);
+    let unknown = reported(&["--model=zen33", "--", "true"]);
     assert!(unknown.starts_with("exit 2\ncorun: no core model is called `zen33`"), "{unknown}");
-    let unknown = told(&["--model=zen3", "--tracer=magic", "--", "true"]);
+    let unknown = reported(&["--model=zen3", "--tracer=magic", "--", "true"]);
     assert!(unknown.starts_with("exit 2\ncorun: expected the name of a tracer"), "{unknown}");
     for options in [
         &["--whole", "--length=5", "--", "true"][..],
@@ -230,7 +230,7 @@ fn what_cannot_be_predicted_says_why() {
         &["true"],
         &[],
     ] {
-        assert!(told(options).starts_with("exit 2\n"), "{options:?}: {}", told(options));
+        assert!(reported(options).starts_with("exit 2\n"), "{options:?}: {}", reported(options));
     }
 }
 
@@ -239,7 +239,7 @@ fn a_pipe_can_be_read_only_once() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(writer);
     let outcome = Outcome::of(predict(&[]).args(["--", "cat"]).stdin(reader));
-    insta::assert_snapshot!(outcome.told(Path::new("/no/folder")), @"
+    insta::assert_snapshot!(outcome.reported(Path::new("/no/folder")), @"
     exit 2
     corun: expected a program that can run several times, found a pipe on standard input
       Give the input as a file: corun predict ... < FILE; or run it once only, with --whole --no-measure.
@@ -274,9 +274,9 @@ fn an_interrupted_prediction_keeps_nothing() {
         );
         wait_until("the run", || scratch.read("runs").lines().count() >= run as usize);
         let outcome = ended_by(corun, Signal::INT);
-        let told = outcome.told(scratch.path());
+        let reported = outcome.reported(scratch.path());
         let expected = format!("exit 5\ncorun: interrupted while the program was {during}; ");
-        assert!(told.starts_with(&expected), "run {run}: {told}");
+        assert!(reported.starts_with(&expected), "run {run}: {reported}");
         assert_eq!(outcome.output, "");
         assert_eq!(std::fs::read_dir(places.path()).unwrap().count(), 0, "run {run}");
     }
@@ -285,20 +285,20 @@ fn an_interrupted_prediction_keeps_nothing() {
 #[test]
 fn places_that_cannot_be_written_are_errors() {
     let scratch = Scratch::new();
-    let told = |options: &[&str]| {
+    let reported = |options: &[&str]| {
         let mut command = predict(&["--no-measure"]);
         command.current_dir(scratch.path()).env("TMPDIR", scratch.path());
-        Outcome::of(command.args(options).args(["--", "true"])).told(scratch.path())
+        Outcome::of(command.args(options).args(["--", "true"])).reported(scratch.path())
     };
-    let missing = told(&["--keep=missing/t"]);
+    let missing = reported(&["--keep=missing/t"]);
     let expected = "exit 1\ncorun: could not write the trace to missing/t: ";
     assert!(missing.starts_with(expected), "{missing}");
-    let missing = told(&["--json=missing/t"]);
+    let missing = reported(&["--json=missing/t"]);
     assert!(missing.starts_with("exit 1\ncorun: could not write \"missing/t\""), "{missing}");
-    let folder = told(&["--keep=."]);
+    let folder = reported(&["--keep=."]);
     assert!(folder.starts_with("exit 1\ncorun: could not write the trace to .: "), "{folder}");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
-    let full = told(&["--json=/dev/full"]);
+    let full = reported(&["--json=/dev/full"]);
     let kept = full.lines().nth(1).expect("what is kept");
     let kept = kept.strip_prefix("corun: the whole result is kept in FOLDER/").expect(kept);
     assert!(Prediction::from_json(&scratch.read(kept)).is_ok());
@@ -311,8 +311,11 @@ fn an_answer_that_does_not_fit_on_the_disk_is_kept_elsewhere() {
     let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
     let mut command = predict(&["--no-measure"]);
     command.env("TMPDIR", scratch.path()).stdout(full).args(["--", "true"]);
-    let told = Outcome::of(&mut command).told(scratch.path());
-    assert!(told.starts_with("exit 1\ncorun: the whole result is kept in FOLDER/"), "{told}");
+    let reported = Outcome::of(&mut command).reported(scratch.path());
+    assert!(
+        reported.starts_with("exit 1\ncorun: the whole result is kept in FOLDER/"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -325,8 +328,8 @@ fn a_trace_that_does_not_fit_is_no_prediction() {
     unsafe {
         command.pre_exec(move || Ok(setrlimit(Resource::Fsize, limit)?));
     }
-    let told = Outcome::of(&mut command).told(scratch.path());
-    assert!(told.starts_with("exit 1\ncorun: "), "{told}");
-    assert!(told.contains("File too large"), "{told}");
+    let reported = Outcome::of(&mut command).reported(scratch.path());
+    assert!(reported.starts_with("exit 1\ncorun: "), "{reported}");
+    assert!(reported.contains("File too large"), "{reported}");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }

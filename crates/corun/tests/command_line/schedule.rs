@@ -130,8 +130,8 @@ fn runs_that_cannot_end_need_a_time_limit() {
     let outcome = of(&["--topology=1x1x1", &load]);
     assert_eq!(outcome.exit, Some(2), "{}", outcome.errors);
     assert!(outcome.errors.contains("\"bg\" repeats without end"), "{}", outcome.errors);
-    assert!(outcome.errors.contains("--until"), "{}", outcome.errors);
-    let outcome = of(&["--topology=1x1x1", &load, "--until=1s"]);
+    assert!(outcome.errors.contains("--max-time"), "{}", outcome.errors);
+    let outcome = of(&["--topology=1x1x1", &load, "--max-time=1s"]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let dead = "queue = [{ name = \"never\" }]\n[[program]]\nname = \"w\"\n\
                 steps = [{ receive = \"never\" }]\n[[task]]\nprogram = \"w\"\n";

@@ -1,4 +1,4 @@
-//! `corun simulate`: recorded programs and blocks of code on cores that are not at hand.
+//! `corun simulate`: recorded programs and blocks of code on other cores.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn of(arguments: &[&str]) -> Outcome {
 #[test]
 fn measured_blocks_are_predicted_tuned_and_held_out_ones_alike() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured/zen4-blocks.csv");
-    let outcome = of(&["--model=zen4", "--blocks", file.to_str().unwrap(), "--json=-"]);
+    let outcome = of(&["--model=zen4", "--block-file", file.to_str().unwrap(), "--json=-"]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_str(&outcome.output).unwrap();
     let blocks = answer["blocks"].as_array().unwrap();
@@ -37,7 +37,7 @@ fn measured_blocks_are_predicted_tuned_and_held_out_ones_alike() {
 #[test]
 fn forms_that_were_drawn_at_random_are_predicted() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured/zen5-forms.csv");
-    let outcome = of(&["--model=zen5", "--blocks", file.to_str().unwrap(), "--json=-"]);
+    let outcome = of(&["--model=zen5", "--block-file", file.to_str().unwrap(), "--json=-"]);
     let answer: Value = serde_json::from_str(&outcome.output).unwrap();
     let blocks = answer["blocks"].as_array().unwrap();
     assert_eq!(blocks.len(), 220);
@@ -59,10 +59,10 @@ fn blocks_without_measurements_get_their_cycles() {
     let file = scratch.file("blocks.csv");
     // imul rax, rax; syscall; add rax, 1
     std::fs::write(&file, "# mine\nblock\n480fafc0\n0f05\n4883c001\n").unwrap();
-    let outcome = of(&["--model=zen4", "--blocks", file.to_str().unwrap(), "--csv=-"]);
+    let outcome = of(&["--model=zen4", "--block-file", file.to_str().unwrap(), "--csv=-"]);
     assert_eq!(outcome.exit, Some(0));
     assert_eq!(outcome.output, "block,predicted\n480fafc0,3.000\n0f05,\n4883c001,1.000\n");
-    let shown = of(&["--model=zen4", "--blocks", file.to_str().unwrap()]).output;
+    let shown = of(&["--model=zen4", "--block-file", file.to_str().unwrap()]).output;
     assert!(shown.contains("1 blocks could not be run"), "{shown}");
 }
 
@@ -76,7 +76,7 @@ fn a_table_of_something_else_is_refused_with_its_line() {
         ("block,cycles\n90,-1\n", "expected a number of cycles above 0 in line 2, found \"-1\""),
     ] {
         std::fs::write(&file, text).unwrap();
-        let outcome = of(&["--model=zen4", "--blocks", file.to_str().unwrap()]);
+        let outcome = of(&["--model=zen4", "--block-file", file.to_str().unwrap()]);
         assert_eq!(outcome.exit, Some(2), "{text}");
         assert!(outcome.errors.contains(expected), "{}", outcome.errors);
     }
@@ -98,7 +98,7 @@ fn exports_are_opened_before_anything_is_read_and_stand_beside_the_view() {
     let scratch = Scratch::new();
     let nowhere = scratch.file("no-such-folder").join("out.json");
     let nowhere = format!("--json={}", nowhere.display());
-    for input in [&["x.trace"][..], &["--blocks=x.csv"], &["--placement=full", "x", "x"]] {
+    for input in [&["x.trace"][..], &["--block-file=x.csv"], &["--placement=full", "x", "x"]] {
         let refused = of(&[&["--model=zen4", &nowhere], input].concat());
         assert_eq!(refused.exit, Some(1), "{}", refused.errors);
         assert!(refused.errors.contains("no-such-folder"), "{}", refused.errors);
@@ -107,7 +107,7 @@ fn exports_are_opened_before_anything_is_read_and_stand_beside_the_view() {
     std::fs::write(&file, "block\n4883c001\n").unwrap();
     let (file, out) = (file.to_str().unwrap(), scratch.file("out"));
     let out = out.to_str().unwrap();
-    let blocks = ["--model=zen4", "--blocks", file, "--json", out];
+    let blocks = ["--model=zen4", "--block-file", file, "--json", out];
     let twice = of(&[&blocks[..], &["--csv", out]].concat());
     assert_eq!(twice.exit, Some(2));
     assert!(twice.errors.contains("a place of its own for each export"), "{}", twice.errors);
@@ -209,9 +209,9 @@ fn huge_pages_need_fewer_walks_alone_and_together() {
     });
     assert!(huge.0 < small.0 && huge.1 < small.1, "{huge:?} {small:?}");
     assert_eq!(json(&[])["cycles"], small.1, "small ones are the usual");
-    let told = "with data in pages of 2 MiB\n";
-    assert!(simulated(&["--pages=huge"]).contains(told));
-    assert!(!simulated(&[]).contains(told));
+    let reported = "with data in pages of 2 MiB\n";
+    assert!(simulated(&["--pages=huge"]).contains(reported));
+    assert!(!simulated(&[]).contains(reported));
 
     let together = ["--placement=full", "--phases=1", "--quiet"];
     let cycles = |size: &str| {
@@ -219,17 +219,17 @@ fn huge_pages_need_fewer_walks_alone_and_together() {
         answer["placements"][0]["workers"][0]["cycles"][0].as_f64().unwrap()
     };
     assert!(cycles("--pages=huge") < cycles("--pages=small"));
-    assert!(simulated(&[&together[..], &["--pages=huge"]].concat()).contains(told));
+    assert!(simulated(&[&together[..], &["--pages=huge"]].concat()).contains(reported));
 }
 
 #[test]
-fn a_slice_of_many_rounds_is_told() {
+fn a_slice_of_many_rounds_is_reported() {
     let scratch = Scratch::new();
     let trace = recorded(&scratch);
     let stacked = ["--model=zen4", "--quiet", "--placement=stacked", "--length=10k", &trace];
-    let told = of(&[&stacked[..], &["--slice=0.1"]].concat());
-    assert_eq!(told.exit, Some(0), "{}", told.errors);
-    assert!(told.errors.contains("stacked: a slice of 0.1 ms is "), "{}", told.errors);
+    let reported = of(&[&stacked[..], &["--slice=0.1"]].concat());
+    assert_eq!(reported.exit, Some(0), "{}", reported.errors);
+    assert!(reported.errors.contains("stacked: a slice of 0.1 ms is "), "{}", reported.errors);
     let single = ["--model=zen4", "--quiet", "--placement=single", "--length=10k", &trace, &trace];
     let alone = of(&[&single[..], &["--slice=0.1"]].concat());
     assert_eq!((alone.exit, alone.errors.as_str()), (Some(0), ""), "nobody takes turns");
@@ -245,7 +245,7 @@ fn a_policy_that_changes_nothing_is_said_to() {
     let scratch = Scratch::new();
     let file = scratch.file("blocks.csv");
     std::fs::write(&file, "block\n4883c001\n").unwrap();
-    let blocks = ["--blocks", file.to_str().unwrap(), "--csv=-"];
+    let blocks = ["--block-file", file.to_str().unwrap(), "--csv=-"];
     let set = |policy| of(&[&["--model=ivy-bridge", policy], &blocks[..]].concat());
     let idle = set("--set=predecoder.policy=shared");
     let expected = "corun: front.predecoder.policy=shared changes nothing: ";
@@ -265,7 +265,7 @@ fn an_impossible_placement_or_setting_is_refused_with_what_is_possible() {
         (
             &["--placement=spread", "--warmup=1000000000"],
             1,
-            "expected instructions behind the first",
+            "expected instructions after the first",
         ),
     ] {
         let all = [&["--model=zen4", &trace], arguments].concat();
@@ -312,8 +312,8 @@ fn a_copy_is_compared_with_a_run_that_counts_the_same_instructions() {
         let (found, text) = placed(&[&["--model=zen4", "--phases=3"][..], &window].concat());
         let smt_yield = &found.comparisons[0];
         assert!((1.3..2.0).contains(&smt_yield.mean), "{window:?}: {smt_yield:?}");
-        assert!(smt_yield.least > 1.3 && smt_yield.most < 2.0, "{window:?}: {smt_yield:?}");
-        let is_cold = found.caveats.iter().any(|it| it.contains("cold caches"));
+        assert!(smt_yield.low > 1.3 && smt_yield.high < 2.0, "{window:?}: {smt_yield:?}");
+        let is_cold = found.caveats.iter().any(|it| it.sentence.contains("cold caches"));
         assert!(found.refused.is_empty() && !is_cold, "{text}");
         assert!(text.contains("by where in this window the workers begin"), "{text}");
         assert!(text.contains("other parts of the programs may"), "{text}");
@@ -329,7 +329,7 @@ fn a_yield_that_cannot_be_is_withheld_with_what_differs_and_cold_caches_are_said
     assert!(reason.starts_with("expected an SMT yield of 0.300 to 2, found 2."), "{reason}");
     assert!(reason.contains("in full and") && reason.contains("in spread"), "{reason}");
     assert!(text.contains("no figure, since it is implausible"), "{text}");
-    assert!(found.caveats[0].contains("cold caches decide"), "{:?}", found.caveats);
+    assert!(found.caveats[0].sentence.contains("cold caches decide"), "{:?}", found.caveats);
     assert!(text.contains("cold caches decide"), "{text}");
     let alone = of(&["--model=zen4", "--length=50k", &program_start()]);
     assert!(alone.output.contains("warm-up of 0: cold"), "{}", alone.output);

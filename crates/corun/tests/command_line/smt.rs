@@ -2,7 +2,7 @@
 
 use crate::common::{Outcome, corun};
 
-fn told(arguments: &[&str]) -> String {
+fn reported(arguments: &[&str]) -> String {
     let outcome = Outcome::of(&mut corun(arguments));
     let first = outcome.errors.lines().next().unwrap_or_default().replace('"', "'");
     format!("exit {:?}: {first}", outcome.exit)
@@ -28,10 +28,10 @@ fn the_status_agrees_with_the_topology() {
 fn what_has_no_meaning_is_refused_before_anything_is_looked_at() {
     insta::assert_snapshot!(
         [
-            told(&["smt", "run", "--state", "sideways", "--", "true"]),
-            told(&["smt", "run", "--state", "off"]),
-            told(&["smt", "run", "--", "true"]),
-            told(&["measure", "--smt-switch", "--blocks", "5", "--", "true"]),
+            reported(&["smt", "run", "--state", "sideways", "--", "true"]),
+            reported(&["smt", "run", "--state", "off"]),
+            reported(&["smt", "run", "--", "true"]),
+            reported(&["measure", "--smt-switch", "--blocks", "5", "--", "true"]),
         ]
         .join("\n"), @r"
     exit Some(2): error: invalid value 'sideways' for '--state <on|off>': expected `on` or `off`, found 'sideways'

@@ -27,7 +27,7 @@ fn every_study_is_listed_and_described() {
 fn a_study_is_run_to_its_end() {
     let scratch = Scratch::new();
     let [csv, markdown] = ["study.csv", "study.md"].map(|name| scratch.file(name));
-    let mut command = corun(["study", "run", "smt-test-2020", "--budget=2s", "--json=-"]);
+    let mut command = corun(["study", "run", "smt-test-2020", "--max-time=2s", "--json=-"]);
     let outcome = Outcome::of(command.arg("--csv").arg(csv).arg("--markdown").arg(markdown));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let json: Value = serde_json::from_str(&outcome.output).unwrap();
@@ -65,7 +65,7 @@ fn a_program_is_sized_to_the_budget_unless_the_study_says_how_much() {
     let sized = |text: &str| {
         let file = scratch.file("ht-aware-scheduler-2002.toml");
         std::fs::write(&file, text).unwrap();
-        let mut command = corun(["study", "run", "--budget=1s", "--json=-"]);
+        let mut command = corun(["study", "run", "--max-time=1s", "--json=-"]);
         let outcome = Outcome::of(command.arg(&file));
         let result = StudyResult::from_json(&outcome.output).unwrap();
         let workload = result.runs[0].workload.clone();
@@ -87,14 +87,14 @@ fn what_is_finished_when_interrupted_is_kept() {
     std::fs::rename(script, scratch.file("bash")).unwrap();
     let path = format!("{}:{}", scratch.path().display(), std::env::var("PATH").unwrap());
     let json = scratch.file("study.json");
-    let mut command = corun(["study", "run", "os-lecture", "--budget=2s"]);
+    let mut command = corun(["study", "run", "os-lecture", "--max-time=2s"]);
     let child = start(command.env("PATH", path).arg("--json").arg(&json));
     wait_until("the first experiment", || scratch.file("begun").exists());
     let outcome = ended_by(child, Signal::INT);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(5), ""));
     assert!(outcome.output.contains("PARTIAL RESULT"), "{}", outcome.output);
     let result = StudyResult::from_json(&scratch.read("study.json")).expect("a whole result");
-    assert!(result.interrupted && result.runs.is_empty());
+    assert!(result.ending.is_interrupted() && result.runs.is_empty());
 }
 
 #[test]
@@ -102,21 +102,21 @@ fn mistakes_are_answered_before_anything_runs() {
     let scratch = Scratch::new();
     let file = scratch.file("wrong.toml");
     std::fs::write(&file, "format = \"corun-study\"\nversion = 1\nnames = \"x\"\n").unwrap();
-    let told = |arguments: &[&str]| {
+    let reported = |arguments: &[&str]| {
         let outcome = Outcome::of(corun(["study"]).args(arguments));
         assert_eq!(outcome.output, "");
         let lines: Vec<String> = outcome
-            .told(scratch.path())
+            .reported(scratch.path())
             .lines()
             .filter_map(|line| line.split("; there are").next().map(str::to_owned))
             .collect();
         lines.join("\n")
     };
     let answers = [
-        told(&["run", "ibm-chats"]),
-        told(&["run", file.to_str().unwrap()]),
-        told(&["show", scratch.file("none.toml").to_str().unwrap()]),
-        told(&["run", "ibm-chat", "--json=x", "--csv=x"]),
+        reported(&["run", "ibm-chats"]),
+        reported(&["run", file.to_str().unwrap()]),
+        reported(&["show", scratch.file("none.toml").to_str().unwrap()]),
+        reported(&["run", "ibm-chat", "--json=x", "--csv=x"]),
     ];
     insta::assert_snapshot!(answers.join("\n"));
 }

@@ -68,7 +68,7 @@ fn a_command_runs_in_its_directory_and_relative_places_count_from_there() {
         "--",
         "./program",
     ]));
-    assert_eq!(outcome.told(scratch.path()), "exit 0\n");
+    assert_eq!(outcome.reported(scratch.path()), "exit 0\n");
     assert!(scratch.file("inner/here").exists());
 }
 

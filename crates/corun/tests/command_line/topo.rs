@@ -80,16 +80,16 @@ fn another_machine_is_read_below_its_root() {
 fn a_root_without_a_machine_is_refused() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.file("empty")).unwrap();
-    let told = |root: &str| {
+    let reported = |root: &str| {
         Outcome::of(corun(["topo", "--root", root]).current_dir(scratch.path()))
-            .told(scratch.path())
+            .reported(scratch.path())
     };
-    insta::assert_snapshot!(told("empty"), @r"
+    insta::assert_snapshot!(reported("empty"), @r"
     exit 3
     corun: no CPUs found below empty/sys/devices/system/cpu: expected folders cpu0, cpu1, ... or a list in `present`
       Mount sysfs at /sys below that root, or name the directory that holds the captured /sys.
     ");
-    insta::assert_snapshot!(told("missing"), @r"
+    insta::assert_snapshot!(reported("missing"), @r"
     exit 1
     corun: expected a directory that can be read at missing, found: No such file or directory (os error 2)
       Name a directory that holds a captured /sys and /proc, or leave the root out to read this machine.
@@ -116,7 +116,7 @@ fn the_picture_goes_to_a_file_beside_the_json() {
     let picture = scratch.read("machine.svg");
     assert!(picture.contains("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
     let outcome = Outcome::of(&mut corun(["topo", "--json=-", "--svg=-"]));
-    insta::assert_snapshot!(outcome.told(scratch.path()), @r#"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @r#"
     exit 2
     corun: expected a place of its own for each export, found "-" twice
       Name another file for one of them.
@@ -128,7 +128,7 @@ fn a_probe_tells_of_every_pair_beside_the_machine() {
     if several_cpus().is_none() {
         return;
     }
-    let probed = json(&["topo", "--probe", "--probe-time=1ms", "--seed=7", "--json=-"]);
+    let probed = json(&["topo", "--probe", "--max-time=1ms", "--seed=7", "--json=-"]);
     let machine = json(&["topo", "--json=-"]);
     for (field, value) in machine.as_object().expect("an object") {
         assert_eq!(probed[field], *value, "{field}");
@@ -152,7 +152,7 @@ fn a_probe_is_shown_below_the_drawing() {
     if several_cpus().is_none() {
         return;
     }
-    let outcome = Outcome::of(&mut corun(["topo", "--probe", "--probe-time=1ms"]));
+    let outcome = Outcome::of(&mut corun(["topo", "--probe", "--max-time=1ms"]));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     assert!(outcome.output.contains("\nProbe: "), "{}", outcome.output);
     assert!(outcome.output.contains("conclusion       pairs"), "{}", outcome.output);
@@ -168,7 +168,7 @@ fn another_machine_cannot_be_probed() {
 #[test]
 fn one_cpu_has_nothing_to_compare() {
     let outcome = on_one_cpu(&["topo", "--probe"]);
-    insta::assert_snapshot!(outcome.told(Path::new("/nowhere")), @r"
+    insta::assert_snapshot!(outcome.reported(Path::new("/nowhere")), @r"
     exit 3
     corun: expected two logical CPUs or more that this process may use, found 1
       Allow this process more CPUs (taskset, cpuset), or leave --probe out.

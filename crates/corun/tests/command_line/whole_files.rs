@@ -37,7 +37,7 @@ fn begun(scratch: &Scratch, command: &mut Command) -> Child {
 #[test]
 fn no_signal_leaves_an_unfinished_file_or_takes_an_older_one() {
     let lines: [(&[&str], &[&str]); 3] = [
-        (&["measure", "--json=run", "--csv=new.csv", "--arms=free", "--"], &["run"]),
+        (&["measure", "--json=run", "--csv=new.csv", "--placement=free", "--"], &["run"]),
         (&["trace", "-o", "run", "--once", "--tracer=ptrace", "--"], &["run"]),
         (
             &[
@@ -144,7 +144,7 @@ fn what_fails_leaves_the_older_file() {
         (&["trace", "convert", "--from=champsim", "broken", "-o", "old"][..], "old"),
         (&["trace", "convert", "--from=champsim", "broken", "-o", "new"], "new"),
         (&["trace", "-o", "old", "--", "./broken"], "old"),
-        (&["measure", "--json=old", "--arms=free", "--", "false"], "old"),
+        (&["measure", "--json=old", "--placement=free", "--", "false"], "old"),
         (&["schedule", "--topology=1x1x1", "--load=tasks:broken", "--json=old"], "old"),
     ] {
         std::fs::write(scratch.file("old"), "old").unwrap();
@@ -157,7 +157,7 @@ fn what_fails_leaves_the_older_file() {
 
 /// A limit of 4 KiB a file: writing beyond it raises SIGXFSZ, which ends a program that expects nothing.
 #[test]
-fn the_limit_of_files_is_an_error_that_is_told() {
+fn the_limit_of_files_is_an_error_that_is_reported() {
     let scratch = Scratch::new();
     let limit = Rlimit { current: Some(4096), maximum: Some(4096) };
     for line in [

@@ -5,20 +5,20 @@ use std::path::Path;
 use crate::common::{Outcome, corun};
 
 /// The end of `corun measure` with these arguments.
-fn told(arguments: &[&str]) -> String {
+fn reported(arguments: &[&str]) -> String {
     let outcome = Outcome::of(corun(["measure"]).args(arguments));
     assert_eq!(outcome.output, "");
-    outcome.told(Path::new("/nowhere"))
+    outcome.reported(Path::new("/nowhere"))
 }
 
 #[test]
 fn a_command_is_needed() {
-    insta::assert_snapshot!(told(&[]), @r"
+    insta::assert_snapshot!(reported(&[]), @r"
     exit 2
     corun: expected a command after `--`, or `--workload NAME`, found neither
       For instance: corun measure -- bash examples/regn.sh
     ");
-    insta::assert_snapshot!(told(&["true"]), @r"
+    insta::assert_snapshot!(reported(&["true"]), @r"
     exit 2
     error: unexpected argument 'true' found
 
@@ -30,7 +30,7 @@ fn a_command_is_needed() {
 
 #[test]
 fn a_command_and_a_workload_are_two_things() {
-    insta::assert_snapshot!(told(&["--workload=fib", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--workload=fib", "--", "true"]), @r"
     exit 2
     error: the argument '--workload <NAME>' cannot be used with '[COMMAND]...'
 
@@ -39,12 +39,15 @@ fn a_command_and_a_workload_are_two_things() {
     For more information, try '--help'.
     ");
     for option in ["--env=A=B", "--env-clear", "--cwd=/", "--stdin=/dev/null", "--expect-exit=1"] {
-        let told = told(&["--workload=fib", option]);
-        assert!(told.starts_with("exit 2\nerror: the argument '--workload <NAME>'"), "{told}");
+        let reported = reported(&["--workload=fib", option]);
+        assert!(
+            reported.starts_with("exit 2\nerror: the argument '--workload <NAME>'"),
+            "{reported}"
+        );
     }
-    assert!(told(&["--throughput=(.)", "--workload=fib"]).starts_with("exit 2\n"));
-    assert!(told(&["--work=total", "--workload=fib"]).starts_with("exit 2\n"));
-    insta::assert_snapshot!(told(&["--sample-time=1s", "--", "true"]), @r"
+    assert!(reported(&["--throughput=(.)", "--workload=fib"]).starts_with("exit 2\n"));
+    assert!(reported(&["--work=total", "--workload=fib"]).starts_with("exit 2\n"));
+    insta::assert_snapshot!(reported(&["--sample-time=1s", "--", "true"]), @r"
     exit 2
     error: the argument '--sample-time <TIME>' cannot be used with '[COMMAND]...'
 
@@ -56,19 +59,19 @@ fn a_command_and_a_workload_are_two_things() {
 
 #[test]
 fn the_number_in_the_output_needs_one_group() {
-    insta::assert_snapshot!(told(&["--throughput=rate", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--throughput=rate", "--", "true"]), @r"
     exit 2
     error: invalid value 'rate' for '--throughput <REGEX>': expected one group around the number, as in 'score: ([0-9.]+)', found 0 groups
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(told(&["--throughput=(a)(b)", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--throughput=(a)(b)", "--", "true"]), @r"
     exit 2
     error: invalid value '(a)(b)' for '--throughput <REGEX>': expected one group around the number, as in 'score: ([0-9.]+)', found 2 groups
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(told(&["--throughput=(", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--throughput=(", "--", "true"]), @r"
     exit 2
     error: invalid value '(' for '--throughput <REGEX>': regex parse error:
         (
@@ -81,26 +84,26 @@ fn the_number_in_the_output_needs_one_group() {
 
 #[test]
 fn nobody_can_do_the_work_of_zero_workers() {
-    let nobody = told(&["--copies=0", "--", "true"]);
+    let nobody = reported(&["--copies=0", "--", "true"]);
     insta::assert_snapshot!(nobody, @r"
     exit 2
     corun: expected at least one worker, found 0
       Ask for one worker or more.
     ");
-    assert_eq!(told(&["--cores=0", "--", "true"]), nobody);
-    insta::assert_snapshot!(told(&["--arms=free@0", "--", "true"]), @r#"
+    assert_eq!(reported(&["--cores=0", "--", "true"]), nobody);
+    insta::assert_snapshot!(reported(&["--placement=free@0", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'free@0' for '--arms <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
+    error: invalid value 'free@0' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
 
     For more information, try '--help'.
     "#);
-    insta::assert_snapshot!(told(&["--copies=many", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--copies=many", "--", "true"]), @r"
     exit 2
     error: invalid value 'many' for '--copies [<N>]': invalid digit found in string
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(told(&["--copies=2", "--cores=2", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--copies=2", "--cores=2", "--", "true"]), @r"
     exit 2
     error: the argument '--copies [<N>]' cannot be used with '--cores <C>'
 
@@ -112,10 +115,10 @@ fn nobody_can_do_the_work_of_zero_workers() {
 
 #[test]
 fn more_cores_than_there_are_is_not_possible() {
-    let told = told(&["--cores=100000", "--", "true"]);
-    assert!(told.starts_with("exit 3\ncorun: expected at most "), "{told}");
-    assert!(told.contains(", found 100000 asked for\n"), "{told}");
-    assert!(told.ends_with("\n  Ask for fewer; `corun topo` shows the cores.\n"), "{told}");
+    let reported = reported(&["--cores=100000", "--", "true"]);
+    assert!(reported.starts_with("exit 3\ncorun: expected at most "), "{reported}");
+    assert!(reported.contains(", found 100000 asked for\n"), "{reported}");
+    assert!(reported.ends_with("\n  Ask for fewer; `corun topo` shows the cores.\n"), "{reported}");
 }
 
 #[test]
@@ -123,49 +126,49 @@ fn a_named_placement_must_be_possible() {
     for (arms, placement) in
         [("spread,packed", "packed"), ("full@99", "full@99"), ("spread@99", "spread@99")]
     {
-        let told = told(&["--arms", arms, "--cores=1", "--", "true"]);
+        let reported = reported(&["--placement", arms, "--cores=1", "--", "true"]);
         let start = format!("exit 3\ncorun: the placement {placement} is not possible here: it ");
-        assert!(told.starts_with(&start), "{told}");
+        assert!(reported.starts_with(&start), "{reported}");
         let end = "  Leave the placement out.\n";
-        assert!(told.ends_with(end), "{told}");
+        assert!(reported.ends_with(end), "{reported}");
     }
 }
 
 #[test]
 fn placements_and_core_types_have_names() {
-    insta::assert_snapshot!(told(&["--arms=spread,fast", "--", "true"]), @r#"
+    insta::assert_snapshot!(reported(&["--placement=spread,fast", "--", "true"]), @r#"
     exit 2
-    error: invalid value 'fast' for '--arms <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "fast"
+    error: invalid value 'fast' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "fast"
 
     For more information, try '--help'.
     "#);
-    let told = told(&["--core-type=imaginary", "--", "true"]);
-    assert!(told.starts_with("exit 2\ncorun: expected one of the core types "), "{told}");
-    assert!(told.contains(", found \"imaginary\"\n"), "{told}");
+    let reported = reported(&["--core-type=imaginary", "--", "true"]);
+    assert!(reported.starts_with("exit 2\ncorun: expected one of the core types "), "{reported}");
+    assert!(reported.contains(", found \"imaginary\"\n"), "{reported}");
 }
 
 #[test]
 fn workloads_and_parameters_have_names_and_values() {
-    let answer = told(&["--workload=fob"]);
+    let answer = reported(&["--workload=fob"]);
     let start = "exit 2\ncorun: no built-in workload is called `fob`; the nearest are: fib, ";
     assert!(answer.starts_with(start), "{answer}");
     assert!(answer.ends_with("\n  Did you mean `fib`?\n"), "{answer}");
-    insta::assert_snapshot!(told(&["--workload=fib", "--param=granularty=128"]), @r"
+    insta::assert_snapshot!(reported(&["--workload=fib", "--param=granularty=128"]), @r"
     exit 2
     corun: `fib` has no parameter `granularty`; it has: granularity, variant, call
       Did you mean `granularity`?
     ");
-    insta::assert_snapshot!(told(&["--workload=fib", "--param=granularity=some"]), @r"
+    insta::assert_snapshot!(reported(&["--workload=fib", "--param=granularity=some"]), @r"
     exit 2
     corun: parameter `granularity` of `fib`: expected a size from 32 B to 1 GiB that is a multiple of 8 B, like 4096, 4K, 4KiB or 2xL1, found `some`
       Give `granularity` such a value, or leave it out to get the default.
     ");
-    insta::assert_snapshot!(told(&["--workload=fib", "--param=granularity"]), @r"
+    insta::assert_snapshot!(reported(&["--workload=fib", "--param=granularity"]), @r"
     exit 2
     corun: expected a parameter of `fib` as name=value, found `granularity`
       Write the name, an equals sign and the value.
     ");
-    insta::assert_snapshot!(told(&["--param=granularity=128", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--param=granularity=128", "--", "true"]), @r"
     exit 2
     error: the argument '--param <NAME=VALUE>' cannot be used with '[COMMAND]...'
 
@@ -177,22 +180,22 @@ fn workloads_and_parameters_have_names_and_values() {
 
 #[test]
 fn copies_and_threads_do_not_mix() {
-    insta::assert_snapshot!(told(&["--steady", "--", "run", "-t{workers}"]), @r"
+    insta::assert_snapshot!(reported(&["--steady", "--", "run", "-t{workers}"]), @r"
     exit 2
     corun: expected process copies with --steady, found one process with threads
       Leave --steady out, or measure copies.
     ");
-    insta::assert_snapshot!(told(&["--copies", "--", "run", "-t{workers}"]), @r"
+    insta::assert_snapshot!(reported(&["--copies", "--", "run", "-t{workers}"]), @r"
     exit 2
     corun: expected either --copies or {workers} in the command, found both
       Leave --copies out, or write the number of threads into the command.
     ");
-    insta::assert_snapshot!(told(&["--work=per-worker", "--", "run"]), @r"
+    insta::assert_snapshot!(reported(&["--work=per-worker", "--", "run"]), @r"
     exit 2
     corun: expected {workers} in the command with --work per-worker, found none
       Write {workers} where the command takes its number of threads.
     ");
-    insta::assert_snapshot!(told(&["--steady", "--throughput=(.)", "--", "run"]), @r"
+    insta::assert_snapshot!(reported(&["--steady", "--throughput=(.)", "--", "run"]), @r"
     exit 2
     error: the argument '--steady' cannot be used with '--throughput <REGEX>'
 
@@ -204,31 +207,31 @@ fn copies_and_threads_do_not_mix() {
 
 #[test]
 fn numbers_have_units_and_limits() {
-    insta::assert_snapshot!(told(&["--target=1", "--", "true"]), @r#"
+    insta::assert_snapshot!(reported(&["--target=1", "--", "true"]), @r#"
     exit 2
     error: invalid value '1' for '--target <PERCENT>': expected a percentage such as 1% or 0.5%, found "1"
 
     For more information, try '--help'.
     "#);
-    insta::assert_snapshot!(told(&["--max-time=soon", "--", "true"]), @r#"
+    insta::assert_snapshot!(reported(&["--max-time=soon", "--", "true"]), @r#"
     exit 2
     error: invalid value 'soon' for '--max-time <TIME>': expected a time such as 500ms, 90s or 5m, found "soon"
 
     For more information, try '--help'.
     "#);
-    insta::assert_snapshot!(told(&["--blocks=1", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--blocks=1", "--", "true"]), @r"
     exit 2
     error: invalid value '1' for '--blocks <N>': 1 is not in 2..=100000
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(told(&["--expect-exit=256", "--", "true"]), @r"
+    insta::assert_snapshot!(reported(&["--expect-exit=256", "--", "true"]), @r"
     exit 2
     error: invalid value '256' for '--expect-exit <STATUS>': 256 is not in 0..=255
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(told(&["--env=NAME", "--", "true"]), @r#"
+    insta::assert_snapshot!(reported(&["--env=NAME", "--", "true"]), @r#"
     exit 2
     error: invalid value 'NAME' for '--env <NAME=VALUE>': expected NAME=VALUE, found "NAME"
 
@@ -238,7 +241,7 @@ fn numbers_have_units_and_limits() {
 
 #[test]
 fn standard_output_takes_one_export() {
-    insta::assert_snapshot!(told(&["--json=-", "--csv=-", "--", "true"]), @r#"
+    insta::assert_snapshot!(reported(&["--json=-", "--csv=-", "--", "true"]), @r#"
     exit 2
     corun: expected a place of its own for each export, found "-" twice
       Name another file for one of them.

@@ -13,7 +13,7 @@ use crate::TWO_BY_TWO;
 /// Giving a parameter leaves out the arms whose data share a cache line.
 const MEASURE: &str = "
     corun measure --smt-switch --yes --workload fib --param granularity=128 --sample-time 100ms \
-        --practical 15% --blocks 6 --arms spread,full,free --quiet --json /results/run </dev/null
+        --practical 15% --blocks 6 --placement spread,full,free --quiet --json /results/run </dev/null
     cat /sys/devices/system/cpu/online >/results/online
 ";
 

@@ -10,7 +10,7 @@ const MUCH_TO_LOSE: &str = include_str!("killed.sh");
 const RUN: &str = "corun smt run --yes --state off -- wake true";
 
 const MEASURE: &str =
-    "corun measure --smt-switch --yes --quiet --blocks 6 --arms free --copies 1 -- wake true";
+    "corun measure --smt-switch --yes --quiet --blocks 6 --placement free --copies 1 -- wake true";
 
 /// The steps of the whole use of the switch, in their order, by what their names contain.
 const STEPS: [&str; 14] = [

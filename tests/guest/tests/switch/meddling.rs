@@ -89,7 +89,7 @@ fn what_others_switch_is_told() {
         before
         try run corun smt run --state off -- sh -c 'echo on >/sys/devices/system/cpu/smt/control'
         restored run
-        try measure corun measure --smt-switch --blocks 6 --arms spread --copies -- \
+        try measure corun measure --smt-switch --blocks 6 --placement spread --copies -- \
             sh -c 'grep -q off /sys/devices/system/cpu/smt/control &&
                 echo on >/sys/devices/system/cpu/smt/control || true'
         restored measure";
@@ -148,7 +148,7 @@ fn a_core_without_its_first_thread_goes_as_a_whole() {
         try status corun smt status
         try online corun smt run --state off -- cat $cpus/online
         try measure corun measure --smt-switch --workload fib --sample-time 20ms --blocks 6 \
-            --arms spread --cores 1
+            --placement spread --cores 1
         restored all";
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), script) else { return };
     assert!(outcome.printed("status").contains("SMT off would take away: CPUs 1,3"));

@@ -56,16 +56,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::{CpuSet, FileTrouble};
+    use crate::{CpuSet, FileError};
 
     struct Tree(BTreeMap<String, String>);
 
     impl SystemFiles for Tree {
-        fn read(&mut self, path: &str) -> Result<&str, FileTrouble> {
-            self.0.get(path).map(String::as_str).ok_or(FileTrouble::Missing)
+        fn read(&mut self, path: &str) -> Result<&str, FileError> {
+            self.0.get(path).map(String::as_str).ok_or(FileError::Missing)
         }
 
-        fn read_start(&mut self, path: &str) -> Result<&str, FileTrouble> {
+        fn read_start(&mut self, path: &str) -> Result<&str, FileError> {
             self.read(path)
         }
 

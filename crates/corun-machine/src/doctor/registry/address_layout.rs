@@ -1,6 +1,6 @@
 //! Random places of code, stack and heap (`Documentation/admin-guide/sysctl/kernel.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
@@ -10,7 +10,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let found = system.read("proc/sys/kernel/randomize_va_space")?;
     if found.number::<u32>()? == 0 {
         return Ok(Answer::note("Every run has the same layout of addresses.")

@@ -1,6 +1,6 @@
 //! CPUs that an affinity mask or a cpuset takes away, siblings of allowed ones above all.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 use crate::doctor::words::cpus;
@@ -13,11 +13,11 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let machine = system.machine;
     let (online, allowed) = (machine.online(), machine.allowed());
     if machine.allowed_by.affinity.is_none() && machine.allowed_by.cpuset.is_none() {
-        return Err(CannotTell::new(
+        return Err(CheckUnavailable::new(
             "Neither an affinity mask nor a cpuset of the measuring process can be read here.",
         ));
     }
@@ -61,7 +61,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
 }
 
 /// The mask and the cpuset, as far as there are any.
-fn evidence(system: &mut System<'_>) -> Result<Vec<Evidence>, CannotTell> {
+fn evidence(system: &mut System<'_>) -> Result<Vec<Evidence>, CheckUnavailable> {
     let mut evidence = Vec::new();
     if let Some(status) = system.find("proc/self/status")?
         && let Some(line) = status.text.lines().find(|line| line.starts_with("Cpus_allowed_list:"))

@@ -1,6 +1,6 @@
 //! The clock that programs read (`Documentation/timers/timekeeping.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 use crate::doctor::words::write;
@@ -26,7 +26,7 @@ const FAST: [&str; 9] = [
 ];
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let folder = "sys/devices/system/clocksource/clocksource0";
     let current = system.read(&format!("{folder}/current_clocksource"))?;
     let available = system.find(&format!("{folder}/available_clocksource"))?;

@@ -1,6 +1,6 @@
 //! What the kernel says of the machine and contradicts elsewhere.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::count;
@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     // Offline CPUs, of which the core is not known, are another check's business.
     let odd: Vec<&Finding> = system
         .machine

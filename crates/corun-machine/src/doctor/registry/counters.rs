@@ -1,7 +1,7 @@
 //! Hardware counters: whether there are any, and whether this user may have them
 //! (`Documentation/admin-guide/perf-security.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 
@@ -18,10 +18,10 @@ const PRIVILEGED: u64 = 1 << 21 | 1 << 38;
 /// Above this, an ordinary user may not even count in his own programs.
 const PARANOID: i32 = 2;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let devices = system.list(DEVICES);
     if devices.is_empty() {
-        return Err(CannotTell::new(format!("/{DEVICES} shows nothing.")));
+        return Err(CheckUnavailable::new(format!("/{DEVICES} shows nothing.")));
     }
     let is_core = |name: &&String| {
         ["cpu", "cpu_core", "cpu_atom", "cpum_cf"].contains(&name.as_str())
@@ -53,12 +53,12 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
 }
 
 /// Whether this process has a capability that lifts the restriction.
-fn is_privileged(system: &mut System<'_>) -> Result<bool, CannotTell> {
+fn is_privileged(system: &mut System<'_>) -> Result<bool, CheckUnavailable> {
     let status = system.read("proc/self/status")?;
     let effective = status.text.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
     match effective {
         Some(capabilities) => Ok(capabilities & PRIVILEGED != 0),
-        None => Err(CannotTell::new("/proc/self/status has no CapEff.")),
+        None => Err(CheckUnavailable::new("/proc/self/status has no CapEff.")),
     }
 }

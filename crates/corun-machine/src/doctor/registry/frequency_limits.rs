@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::{OfEachCpu, System};
 use crate::doctor::words::{cpus, ghz};
 
@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let limits = ["scaling_min_freq", "scaling_max_freq", "cpuinfo_max_freq"];
     let [lowest, highest, possible] = limits.map(|limit| format!("cpufreq/{limit}"));
     let lowest = system.of_each_cpu(&lowest)?;
@@ -22,7 +22,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let evidence = [&lowest, &highest, &possible].into_iter().filter_map(OfEachCpu::evidence);
     let (lowest, highest) = (by_cpu(&lowest)?, by_cpu(&highest)?);
     let (Some(from), Some(to)) = (lowest.values().min(), highest.values().max()) else {
-        return Err(CannotTell::new(
+        return Err(CheckUnavailable::new(
             "The kernel has no cpufreq here, and shows no limits of the clock.",
         ));
     };
@@ -55,7 +55,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
 /// The limit of each CPU, in kHz.
 type Limits = BTreeMap<u32, u64>;
 
-fn by_cpu(limits: &OfEachCpu) -> Result<Limits, CannotTell> {
+fn by_cpu(limits: &OfEachCpu) -> Result<Limits, CheckUnavailable> {
     let numbers = limits.numbers()?;
     let each = numbers.iter().flat_map(|(khz, cpus)| cpus.iter().map(move |cpu| (cpu, *khz)));
     Ok(each.collect())

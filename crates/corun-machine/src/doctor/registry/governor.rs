@@ -1,6 +1,6 @@
 //! Who chooses the clock between the limits (`Documentation/admin-guide/pm/cpufreq.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
@@ -10,10 +10,10 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let governors = system.of_each_cpu("cpufreq/scaling_governor")?;
     let Some(evidence) = governors.evidence() else {
-        return Err(CannotTell::new(if system.machine.hypervisor.is_some() {
+        return Err(CheckUnavailable::new(if system.machine.hypervisor.is_some() {
             "The host chooses the clock, and does not show how."
         } else {
             "The kernel has no cpufreq here, so that the firmware chooses the \

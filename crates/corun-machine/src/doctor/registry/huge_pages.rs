@@ -1,6 +1,6 @@
 //! Transparent huge pages (`Documentation/admin-guide/mm/transhuge.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 use crate::doctor::words::write;
 
@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
 
 const FILE: &str = "sys/kernel/mm/transparent_hugepage/enabled";
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let found = system.read(FILE)?;
     let chosen = found.text.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
     match chosen {

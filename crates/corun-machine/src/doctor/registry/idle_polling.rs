@@ -4,7 +4,7 @@
 //! first idle state shows it whatever the cause (`Documentation/admin-guide/pm/cpuidle.rst`).
 
 use crate::CpuSet;
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::cpus;
@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
 /// Polling for a moment before going idle is ordinary.
 const SHARE: f64 = 0.1;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let advice = "Let idle CPUs rest while measuring: boot without `idle=poll`, enable the idle \
                   states, end what holds /dev/cpu_dma_latency (tuned's latency profiles do).";
     let boot_line = system.boot_line()?;

@@ -1,7 +1,7 @@
 //! CPUs that serve many interrupts of devices.
 
 use crate::CpuSet;
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 use crate::doctor::words::{cpus as cpus_of, write};
@@ -20,12 +20,12 @@ const FEWEST: u64 = 100;
 /// So many CPUs are named.
 const SHOWN: usize = 4;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let watch = system.watch()?;
     let interrupts = watch
         .interrupts
         .as_ref()
-        .ok_or_else(|| CannotTell::new("It takes /proc/interrupts, which shows no CPUs."))?;
+        .ok_or_else(|| CheckUnavailable::new("It takes /proc/interrupts, which shows no CPUs."))?;
     let cpus = system.cpus_and_siblings();
     let rate = |count: u64| count as f64 / watch.seconds;
     let mut busy: Vec<_> = cpus.iter().map(|cpu| (cpu, interrupts.of_cpu(cpu))).collect();

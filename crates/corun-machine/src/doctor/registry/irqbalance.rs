@@ -1,6 +1,6 @@
 //! A service that moves interrupts between CPUs every few seconds.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
@@ -10,10 +10,10 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let tasks: Vec<u32> = system.list("proc").iter().filter_map(|name| name.parse().ok()).collect();
     if tasks.is_empty() {
-        return Err(CannotTell::new("No task can be seen in /proc."));
+        return Err(CheckUnavailable::new("No task can be seen in /proc."));
     }
     for task in tasks {
         // A task may end between the listing and the reading.

@@ -3,7 +3,7 @@
 //! `isolcpus=` and `nohz_full=` are described in `Documentation/admin-guide/kernel-parameters.rst`.
 
 use crate::CpuSet;
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::cpus;
@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let (isolated, isolated_text) = list(system, "isolated")?;
     let (tickless, tickless_text) = list(system, "nohz_full")?;
     let quiet = isolated.union(&tickless).intersection(&system.machine.online());
@@ -50,7 +50,10 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
 }
 
 /// A list of CPUs; kernels print `(null)` for one that was never given.
-fn list(system: &mut System<'_>, name: &str) -> Result<(CpuSet, Option<Evidence>), CannotTell> {
+fn list(
+    system: &mut System<'_>,
+    name: &str,
+) -> Result<(CpuSet, Option<Evidence>), CheckUnavailable> {
     let Some(found) = system.find(&format!("{CPUS}/{name}"))? else {
         return Ok((CpuSet::new(), None));
     };

@@ -1,6 +1,6 @@
 //! Other work on the CPUs that a measurement may use and on their siblings, and whose it is.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::{Evidence, Severity};
 use crate::doctor::system::System;
 use crate::doctor::tasks::TaskTime;
@@ -26,15 +26,14 @@ const NAMED: f64 = 0.02;
 const TASKS: usize = 5;
 const CPUS: usize = 8;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let watch = system.watch()?;
-    let times = watch
-        .cpus
-        .as_ref()
-        .ok_or_else(|| CannotTell::new("It takes /proc/stat, which gives no times of CPUs."))?;
+    let times = watch.cpus.as_ref().ok_or_else(|| {
+        CheckUnavailable::new("It takes /proc/stat, which gives no times of CPUs.")
+    })?;
     let disturbs = DISTURBS.max(RESOLUTION_S / watch.seconds);
     if disturbs > SPOILS {
-        return Err(CannotTell::new(format!(
+        return Err(CheckUnavailable::new(format!(
             "{:.2} s were too short to tell: CPU time is counted in ticks.",
             watch.seconds
         )));
@@ -44,7 +43,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let share = |cpu| Some((cpu, (times.get(&cpu)?.busy_s / watch.seconds).min(1.0)));
     let shares: Vec<(u32, f64)> = cpus.iter().filter_map(share).collect();
     let Some(&(busiest, most)) = shares.iter().max_by(|one, two| one.1.total_cmp(&two.1)) else {
-        return Err(CannotTell::new("/proc/stat does not name the CPUs that are allowed."));
+        return Err(CheckUnavailable::new("/proc/stat does not name the CPUs that are allowed."));
     };
     if most < disturbs {
         return Ok(Answer::fine(format!(

@@ -2,7 +2,7 @@
 //!
 //! The first account is described in the kernel's `Documentation/accounting/psi.rst`.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 
@@ -18,7 +18,7 @@ const WAITED: f64 = 0.1;
 /// The averages that tell of now: of 10 seconds and of a minute, in per cent of the time.
 const AVERAGES: [&str; 2] = ["avg10=", "avg60="];
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let pressure = system.find("proc/pressure/memory")?;
     let swapped = system.watch().ok().and_then(|watch| Some((watch.swapped_pages?, watch.seconds)));
     let advice = "Free memory, or measure fewer copies.";
@@ -31,7 +31,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let Some(pressure) = pressure else {
         return match swapped {
             Some(_) => Ok(Answer::fine("The machine is not swapping.")),
-            None => Err(CannotTell::new(
+            None => Err(CheckUnavailable::new(
                 "There is neither /proc/pressure/memory nor a second reading \
                  of /proc/vmstat.",
             )),

@@ -1,6 +1,6 @@
 //! What the kernel does against the processor's vulnerabilities, and costs at its boundaries.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::count;
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let folder = format!("{CPUS}/vulnerabilities");
     let boot_line = system.boot_line();
     let word = boot_line.ok().and_then(|line| line.find("mitigations").map(Evidence::boot_word));
@@ -37,9 +37,9 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
                 .seen(active)
                 .advise("To measure with SMT, boot with `mitigations=auto`.", []))
         }
-        _ if !listed => {
-            Err(CannotTell::new(format!("/{folder} is missing, as it is in kernels before 4.15.")))
-        }
+        _ if !listed => Err(CheckUnavailable::new(format!(
+            "/{folder} is missing, as it is in kernels before 4.15."
+        ))),
         _ if active.is_empty() => Ok(Answer::fine("No mitigation is active.").seen(word)),
         _ => {
             let number = count(active.len(), "mitigation");

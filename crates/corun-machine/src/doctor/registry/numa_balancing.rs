@@ -1,7 +1,7 @@
 //! The kernel's moving of pages to the node that uses them
 //! (`Documentation/admin-guide/sysctl/kernel.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 use crate::doctor::words::count;
 
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let nodes = system.machine.numa_nodes.len();
     if nodes < 2 {
         return Ok(Answer::fine("There are no NUMA nodes to balance between."));

@@ -1,6 +1,6 @@
 //! A control group's limit on CPU time, anywhere between this process and the root.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::control_groups::{self, Groups};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
@@ -22,9 +22,9 @@ struct Limit {
 }
 
 /// Reads the limit that a folder sets, if it sets one.
-type LimitOf = fn(&mut System<'_>, &str) -> Result<Option<Limit>, CannotTell>;
+type LimitOf = fn(&mut System<'_>, &str) -> Result<Option<Limit>, CheckUnavailable>;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let (folders, limit): (_, LimitOf) = match control_groups::find(system, "cpu")? {
         Groups::One(folders) => (folders, version_one),
         Groups::Two(folders) => (folders, version_two),
@@ -57,7 +57,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
 }
 
 /// `cpu.max` holds `max 100000` or `50000 100000`: microseconds a period of microseconds.
-fn version_two(system: &mut System<'_>, folder: &str) -> Result<Option<Limit>, CannotTell> {
+fn version_two(system: &mut System<'_>, folder: &str) -> Result<Option<Limit>, CheckUnavailable> {
     let file = format!("{folder}/cpu.max");
     // The root group, and groups to which the controller is not handed down, have no such file.
     let Some(found) = system.find(&file)? else { return Ok(None) };
@@ -73,7 +73,7 @@ fn version_two(system: &mut System<'_>, folder: &str) -> Result<Option<Limit>, C
 }
 
 /// `cpu.cfs_quota_us` is -1 without a limit.
-fn version_one(system: &mut System<'_>, folder: &str) -> Result<Option<Limit>, CannotTell> {
+fn version_one(system: &mut System<'_>, folder: &str) -> Result<Option<Limit>, CheckUnavailable> {
     let file = format!("{folder}/cpu.cfs_quota_us");
     let Some(quota) = system.find(&file)? else { return Ok(None) };
     let microseconds: i64 = quota.number()?;
@@ -93,7 +93,7 @@ fn cpus(quota: Option<f64>, period: Option<f64>) -> Option<f64> {
 }
 
 /// How often the group has been stopped, if it ever was.
-fn stops(system: &mut System<'_>, folder: &str) -> Result<Option<Evidence>, CannotTell> {
+fn stops(system: &mut System<'_>, folder: &str) -> Result<Option<Evidence>, CheckUnavailable> {
     let Some(account) = system.find(&format!("{folder}/cpu.stat"))? else { return Ok(None) };
     let line = account.text.lines().find_map(|line| line.strip_prefix("nr_throttled "));
     let stops = line.and_then(|number| number.parse::<usize>().ok()).filter(|&stops| stops > 0);

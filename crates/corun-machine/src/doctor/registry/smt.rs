@@ -1,7 +1,7 @@
 //! Whether there are siblings to compare: the switch, what the boot line forces, what was taken
 //! offline by hand.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::{count, cpus, write};
@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 /// More commands than this are not shown.
 const COMMANDS: usize = 8;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let machine = system.machine;
     let online = machine.online();
     let siblings = |core: &Core| core.cpus.intersection(&online).len();
@@ -103,7 +103,7 @@ fn back_online(offline: &CpuSet) -> Vec<String> {
 
 fn without_smt(virtual_machine: bool) -> &'static str {
     if virtual_machine {
-        "Give the virtual machine cores with two threads, each held on a sibling of one core of \
+        "Give the virtual machine cores with two threads, each pinned to a sibling of one core of \
          the host."
     } else {
         "If the processor has SMT, the firmware's settings may switch it on."

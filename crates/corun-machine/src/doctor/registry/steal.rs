@@ -1,6 +1,6 @@
 //! Time that the hypervisor gave to others although there was work.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 use crate::doctor::words::cpus;
@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 /// corun counts on its own samples from this share on.
 const SHARE: f64 = 0.01;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let stat = system.read("proc/stat")?;
     let used = system.cpus();
     // Only shares are asked for, so that the length of a tick does not matter.
@@ -25,7 +25,9 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
     let (busy, steal) = since_boot
         .fold((0.0, 0.0), |(busy, steal), (_, time)| (busy + time.busy_s, steal + time.steal_s));
     if busy + steal <= 0.0 {
-        return Err(CannotTell::new("/proc/stat gives no times of the CPUs that are allowed."));
+        return Err(CheckUnavailable::new(
+            "/proc/stat gives no times of the CPUs that are allowed.",
+        ));
     }
     let since_boot = steal / (busy + steal);
     let watched = system.watch().ok().and_then(|watch| Some((watch, watch.cpus.as_ref()?)));

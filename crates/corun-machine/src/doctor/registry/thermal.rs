@@ -1,6 +1,6 @@
 //! How often the processor was slowed down because it was too warm.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::{OfEachCpu, System};
 
 pub(super) const CHECK: Check = Check {
@@ -10,14 +10,14 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let core = system.of_each_cpu("thermal_throttle/core_throttle_count")?;
     let package = system.of_each_cpu("thermal_throttle/package_throttle_count")?;
-    let most = |counts: &OfEachCpu| -> Result<Option<u64>, CannotTell> {
+    let most = |counts: &OfEachCpu| -> Result<Option<u64>, CheckUnavailable> {
         Ok(counts.numbers()?.iter().map(|(count, _)| *count).max())
     };
     let Some(most) = most(&core)?.max(most(&package)?) else {
-        return Err(CannotTell::new(
+        return Err(CheckUnavailable::new(
             "The kernel counts no thermal throttling here (it does on Intel's \
              processors, outside of virtual machines).",
         ));

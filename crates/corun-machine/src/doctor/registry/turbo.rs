@@ -1,6 +1,6 @@
 //! Clocks above the nominal one, which depend on how many cores are busy and how warm they are.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::{CPUS, System};
 use crate::doctor::words::write;
 
@@ -11,7 +11,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let no_turbo = format!("{CPUS}/intel_pstate/no_turbo");
     let boost = format!("{CPUS}/cpufreq/boost");
     for (file, on, off) in [(no_turbo, "0", "1"), (boost, "1", "0")] {
@@ -27,7 +27,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
             _ => Err(found.unexpected("0 or 1")),
         };
     }
-    Err(CannotTell::new(if system.machine.hypervisor.is_some() {
+    Err(CheckUnavailable::new(if system.machine.hypervisor.is_some() {
         "The host decides about turbo, and does not show it."
     } else {
         "There is neither intel_pstate/no_turbo nor cpufreq/boost below \

@@ -1,6 +1,6 @@
 //! A switch of SMT that is under way, or that a killed corun has left.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 use crate::switch::UNFINISHED;
 
@@ -14,7 +14,7 @@ pub(super) const CHECK: Check = Check {
 /// So many characters of the snapshot are shown.
 const SHOWN: usize = 60;
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let fine = || Ok(Answer::fine("No corun has left SMT switched."));
     let Some(found) = system.find(UNFINISHED)? else { return fine() };
     // A reboot has brought SMT back; a file that says no boot counts.

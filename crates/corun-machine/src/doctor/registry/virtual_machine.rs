@@ -1,6 +1,6 @@
 //! A hypervisor below the kernel.
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::report::Evidence;
 use crate::doctor::system::System;
 use crate::hypervisor::{Hypervisor, Trace};
@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let evidence = |trace: Trace| Evidence::new(trace.file, trace.text);
     match system.hypervisor() {
         Hypervisor::Found { name, traces } => {
@@ -27,7 +27,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
             Ok(Answer::fine(sentence).seen(trace.map(evidence)))
         }
         Hypervisor::Unknown => system.read_start("proc/cpuinfo").and_then(|_| {
-            Err(CannotTell::new(
+            Err(CheckUnavailable::new(
                 "No file of this machine shows whether a hypervisor is below the kernel: the \
                  processor has no flag for it, and firmware and devices are not described.",
             ))

@@ -1,7 +1,7 @@
 //! The kernel's watchdog for hard lockups, which occupies a hardware counter on every CPU
 //! (`Documentation/admin-guide/lockup-watchdogs.rst`).
 
-use crate::doctor::check::{Answer, CannotTell, Check};
+use crate::doctor::check::{Answer, Check, CheckUnavailable};
 use crate::doctor::system::System;
 
 pub(super) const CHECK: Check = Check {
@@ -11,12 +11,12 @@ pub(super) const CHECK: Check = Check {
     examine,
 };
 
-fn examine(system: &mut System<'_>) -> Result<Answer, CannotTell> {
+fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let Some(found) = system.find("proc/sys/kernel/nmi_watchdog")? else {
         let sentence = "The kernel shows no watchdog that would occupy a counter.";
         return match system.find("proc/sys/kernel/randomize_va_space")? {
             Some(_) => Ok(Answer::fine(sentence)),
-            None => Err(CannotTell::new("/proc/sys/kernel is missing.")),
+            None => Err(CheckUnavailable::new("/proc/sys/kernel is missing.")),
         };
     };
     if found.number::<u32>()? == 0 {

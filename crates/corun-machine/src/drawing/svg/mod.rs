@@ -17,7 +17,7 @@ use cores::Cores;
 use piece::{Piece, allowed, rectangle};
 
 use super::grid::Mark;
-use super::{Ink, summary};
+use super::{Palette, summary};
 
 /// Pixels between the edge and the picture, and that the packages may be wide.
 const MARGIN: f64 = 20.0;
@@ -28,7 +28,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// Draws `machine` as an SVG document, with the result of a probe if there is one.
 pub fn draw_svg(machine: &Machine, probe: Option<&Probe>) -> String {
-    let head = summary::head(machine, &Ink { color: false });
+    let head = summary::head(machine, &Palette { color: false });
     let mut tail = String::new();
     summary::tail(&mut tail, machine, COLUMNS);
 

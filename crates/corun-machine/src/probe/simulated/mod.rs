@@ -12,9 +12,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::ProbeError;
-use super::bench::Bench;
-use super::conduct::ProbeObserver;
 use super::loops::Loop;
+use super::pairs::ProbeObserver;
+use super::target::ProbeTarget;
 use super::track::Track;
 
 /// Length of an undisturbed chunk in nanoseconds.
@@ -22,7 +22,7 @@ const NOMINAL: u64 = 20_000;
 
 /// Where a CPU really is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seat {
+struct SimulatedLocation {
     l3: u32,
     core: u32,
     /// CPUs on one hardware thread take turns.
@@ -56,7 +56,7 @@ enum Call {
 
 /// The machine.
 struct Simulated {
-    seats: Vec<Seat>,
+    seats: Vec<SimulatedLocation>,
     trouble: Trouble,
     /// Nanoseconds of a turn on a hardware thread.
     slice: u64,
@@ -68,15 +68,15 @@ struct Simulated {
 }
 
 impl Simulated {
-    fn new(seats: Vec<Seat>, trouble: Trouble, seed: u64) -> Self {
+    fn new(seats: Vec<SimulatedLocation>, trouble: Trouble, seed: u64) -> Self {
         let random = ChaCha8Rng::seed_from_u64(seed);
         Self { seats, trouble, slice: 3_000_000, lag: 1, random, elapsed: 0, calls: Vec::new() }
     }
 
-    fn seat(&self, cpu: u32) -> Seat {
+    fn seat(&self, cpu: u32) -> SimulatedLocation {
         match self.trouble {
             Trouble::MovedAfter(calls) if self.calls.len() <= calls => {
-                Seat { l3: 0, core: 0, thread: cpu }
+                SimulatedLocation { l3: 0, core: 0, thread: cpu }
             }
             _ => self.seats[cpu as usize],
         }
@@ -169,7 +169,7 @@ impl Simulated {
     }
 }
 
-impl Bench for Simulated {
+impl ProbeTarget for Simulated {
     fn window(
         &mut self,
         which: Loop,

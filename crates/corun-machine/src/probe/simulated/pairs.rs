@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::machine::{machine, two_by_two};
-use super::{Call, Ending, PATIENT, Seat, Simulated, Trouble};
+use super::{Call, Ending, PATIENT, Simulated, SimulatedLocation, Trouble};
 use crate::Machine;
 use crate::probe::loops::Loop::{Chain, Ports};
-use crate::probe::plan::Plan;
+use crate::probe::plan::ProbePlan;
 use crate::probe::{Probe, Relation, describe, probe_on};
 
 /// 64 cores of two siblings, n and n + 64, under four L3 caches.
@@ -19,20 +19,22 @@ fn large() -> Machine {
     machine(&cores, &caches.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-fn large_seats() -> Vec<Seat> {
-    (0..128).map(|cpu| Seat { l3: cpu % 64 / 16, core: cpu % 64, thread: cpu / 64 }).collect()
+fn large_seats() -> Vec<SimulatedLocation> {
+    (0..128)
+        .map(|cpu| SimulatedLocation { l3: cpu % 64 / 16, core: cpu % 64, thread: cpu / 64 })
+        .collect()
 }
 
 #[test]
 fn few_pairs_are_all_probed() {
-    let plan = Plan::of(&two_by_two(), 0);
+    let plan = ProbePlan::of(&two_by_two(), 0);
     assert_eq!(plan.required, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
     assert_eq!((plan.random.len(), plan.possible), (0, 6));
 }
 
 #[test]
 fn of_many_pairs_siblings_and_each_distance_come_first() {
-    let plan = Plan::of(&large(), 7);
+    let plan = ProbePlan::of(&large(), 7);
     let siblings: Vec<[u32; 2]> = (0..64).map(|core| [core, core + 64]).collect();
     assert_eq!(plan.required[..64], siblings);
     // One pair within an L3 cache, one across.
@@ -48,15 +50,15 @@ fn of_many_pairs_siblings_and_each_distance_come_first() {
 
 #[test]
 fn the_seed_settles_the_random_pairs() {
-    assert_eq!(Plan::of(&large(), 7), Plan::of(&large(), 7));
-    assert_ne!(Plan::of(&large(), 7).random, Plan::of(&large(), 8).random);
+    assert_eq!(ProbePlan::of(&large(), 7), ProbePlan::of(&large(), 7));
+    assert_ne!(ProbePlan::of(&large(), 7).random, ProbePlan::of(&large(), 8).random);
 }
 
 #[test]
 fn random_pairs_end_with_the_time() {
     let probe = |time| {
-        let mut bench = Simulated::new(large_seats(), Trouble::None, 3);
-        probe_on(&mut bench, &large(), 7, time, &mut { PATIENT }).expect("a probe")
+        let mut target = Simulated::new(large_seats(), Trouble::None, 3);
+        probe_on(&mut target, &large(), 7, time, &mut { PATIENT }).expect("a probe")
     };
     assert_eq!(probe(Duration::ZERO).pairs.len(), 66);
     let longer = probe(Duration::from_secs(10));
@@ -70,9 +72,9 @@ fn random_pairs_end_with_the_time() {
 #[test]
 fn a_round_takes_each_loop_alone_together_alone_and_turns_the_order_about() {
     let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
-    let seats = [0, 1].map(|core| Seat { l3: 0, core, thread: 0 }).to_vec();
-    let mut bench = Simulated::new(seats, Trouble::None, 3);
-    probe_on(&mut bench, &machine, 0, Duration::ZERO, &mut { PATIENT }).expect("a probe");
+    let seats = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
+    let mut target = Simulated::new(seats, Trouble::None, 3);
+    probe_on(&mut target, &machine, 0, Duration::ZERO, &mut { PATIENT }).expect("a probe");
     let window = |which, cpus: &[u32]| Call::Window(which, cpus.to_owned());
     let round = |first, last| {
         let loops = [Ports, Chain].into_iter().flat_map(move |which| {
@@ -81,16 +83,16 @@ fn a_round_takes_each_loop_alone_together_alone_and_turns_the_order_about() {
         [Call::Rally([0, 1])].into_iter().chain(loops).chain([Call::Rally([0, 1])])
     };
     let last = [Call::Rally([0, 1])];
-    assert_eq!(bench.calls, round(0, 1).chain(round(1, 0)).chain(last).collect::<Vec<_>>());
+    assert_eq!(target.calls, round(0, 1).chain(round(1, 0)).chain(last).collect::<Vec<_>>());
 }
 
 #[test]
 fn what_contradicts_sysfs_is_measured_longer() {
     let rounds = |cores: &[&[u32]]| {
         let machine = machine(cores, &[&[0, 1]]);
-        let seats = [0, 1].map(|core| Seat { l3: 0, core, thread: 0 }).to_vec();
-        let mut bench = Simulated::new(seats, Trouble::None, 3);
-        let probe = probe_on(&mut bench, &machine, 0, Duration::ZERO, &mut { PATIENT });
+        let seats = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
+        let mut target = Simulated::new(seats, Trouble::None, 3);
+        let probe = probe_on(&mut target, &machine, 0, Duration::ZERO, &mut { PATIENT });
         probe.expect("a probe").pairs[0].rounds
     };
     assert_eq!((rounds(&[&[0], &[1]]), rounds(&[&[0, 1]])), (2, 7));
@@ -100,9 +102,9 @@ fn what_contradicts_sysfs_is_measured_longer() {
 fn a_pair_that_does_not_tell_does_not_take_for_ever() {
     let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
     let rounds = |lag| {
-        let seats = [0, 1].map(|core| Seat { l3: 0, core, thread: 0 }).to_vec();
-        let mut bench = Simulated { lag, ..Simulated::new(seats, Trouble::Load(0.95), 3) };
-        let probe = probe_on(&mut bench, &machine, 0, Duration::ZERO, &mut { PATIENT });
+        let seats = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
+        let mut target = Simulated { lag, ..Simulated::new(seats, Trouble::Load(0.95), 3) };
+        let probe = probe_on(&mut target, &machine, 0, Duration::ZERO, &mut { PATIENT });
         let pair = probe.expect("a probe").pairs.remove(0);
         assert_eq!(pair.conclusion, Relation::Undecided);
         pair.rounds
@@ -113,9 +115,10 @@ fn a_pair_that_does_not_tell_does_not_take_for_ever() {
 
 #[test]
 fn an_interrupted_probe_keeps_its_finished_pairs() {
-    let seats = (0..4).map(|cpu| Seat { l3: 0, core: cpu / 2, thread: cpu % 2 }).collect();
-    let mut bench = Simulated::new(seats, Trouble::None, 3);
-    let probe = probe_on(&mut bench, &two_by_two(), 0, Duration::ZERO, &mut Ending(6));
+    let seats =
+        (0..4).map(|cpu| SimulatedLocation { l3: 0, core: cpu / 2, thread: cpu % 2 }).collect();
+    let mut target = Simulated::new(seats, Trouble::None, 3);
+    let probe = probe_on(&mut target, &two_by_two(), 0, Duration::ZERO, &mut Ending(6));
     let probe = probe.expect("a probe");
     assert!(probe.interrupted);
     // Three rounds for siblings, two for the pair after them.
@@ -125,9 +128,9 @@ fn an_interrupted_probe_keeps_its_finished_pairs() {
 
 #[test]
 fn one_cpu_has_no_pair() {
-    let mut bench = Simulated::new(Vec::new(), Trouble::None, 3);
+    let mut target = Simulated::new(Vec::new(), Trouble::None, 3);
     let alone = machine(&[&[0]], &[&[0]]);
-    let error = probe_on(&mut bench, &alone, 0, Duration::ZERO, &mut { PATIENT }).unwrap_err();
+    let error = probe_on(&mut target, &alone, 0, Duration::ZERO, &mut { PATIENT }).unwrap_err();
     assert_eq!(
         error.to_string(),
         "expected two logical CPUs or more that this process may use, found 1"

@@ -5,31 +5,31 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::machine::{machine, two_by_two};
-use super::{PATIENT, Seat, Simulated, Trouble};
+use super::{PATIENT, Simulated, SimulatedLocation, Trouble};
 use crate::Machine;
 use crate::probe::Relation::{self, Farther, SharesACore, SharesAnL3};
 use crate::probe::{Probe, Sharing, Sureness, describe, probe_on};
 
 /// A seat under the first L3 cache.
-fn seat(core: u32, thread: u32) -> Seat {
-    Seat { l3: 0, core, thread }
+fn seat(core: u32, thread: u32) -> SimulatedLocation {
+    SimulatedLocation { l3: 0, core, thread }
 }
 
-fn siblings_as_sysfs_says() -> Vec<Seat> {
+fn siblings_as_sysfs_says() -> Vec<SimulatedLocation> {
     vec![seat(0, 0), seat(0, 1), seat(1, 0), seat(1, 1)]
 }
 
-fn siblings_across() -> Vec<Seat> {
+fn siblings_across() -> Vec<SimulatedLocation> {
     vec![seat(0, 0), seat(1, 0), seat(0, 1), seat(1, 1)]
 }
 
-fn turns_across() -> Vec<Seat> {
+fn turns_across() -> Vec<SimulatedLocation> {
     vec![seat(0, 0), seat(1, 0), seat(0, 0), seat(1, 0)]
 }
 
-fn probed(machine: &Machine, seats: Vec<Seat>, trouble: Trouble, seed: u64) -> Probe {
-    let mut bench = Simulated::new(seats, trouble, seed);
-    probe_on(&mut bench, machine, seed, Duration::ZERO, &mut { PATIENT }).expect("a probe")
+fn probed(machine: &Machine, seats: Vec<SimulatedLocation>, trouble: Trouble, seed: u64) -> Probe {
+    let mut target = Simulated::new(seats, trouble, seed);
+    probe_on(&mut target, machine, seed, Duration::ZERO, &mut { PATIENT }).expect("a probe")
 }
 
 fn conclusions(probe: &Probe) -> Vec<Relation> {
@@ -116,9 +116,10 @@ fn sharing_for_a_moment_is_no_sharing() {
 }
 
 #[test]
-fn caches_are_told_apart_by_contrast_alone() {
+fn caches_are_reported_apart_by_contrast_alone() {
     let cores: &[&[u32]] = &[&[0], &[1], &[2], &[3]];
-    let seats: Vec<Seat> = (0..4).map(|core| Seat { l3: core / 2, core, thread: 0 }).collect();
+    let seats: Vec<SimulatedLocation> =
+        (0..4).map(|core| SimulatedLocation { l3: core / 2, core, thread: 0 }).collect();
     let truth = [SharesAnL3, Farther, Farther, Farther, Farther, SharesAnL3];
 
     let honest = probed(&machine(cores, &[&[0, 1], &[2, 3]]), seats.clone(), Trouble::None, 1);
@@ -161,7 +162,7 @@ proptest! {
         trouble in any_trouble(),
         seed in any::<u64>(),
     ) {
-        let seats: Vec<Seat> = seats.iter().map(|&(core, thread)| seat(core, thread)).collect();
+        let seats: Vec<SimulatedLocation> = seats.iter().map(|&(core, thread)| seat(core, thread)).collect();
         let probe = probed(&two_by_two(), seats.clone(), trouble, seed);
         for pair in &probe.pairs {
             let [one, other] = pair.cpus.map(|cpu| seats[cpu as usize]);
@@ -183,7 +184,7 @@ proptest! {
         seats in prop::collection::vec((0_u32..3, 0_u32..2), 4),
         seed in any::<u64>(),
     ) {
-        let seats: Vec<Seat> = seats.iter().map(|&(core, thread)| seat(core, thread)).collect();
+        let seats: Vec<SimulatedLocation> = seats.iter().map(|&(core, thread)| seat(core, thread)).collect();
         let probe = probed(&two_by_two(), seats, Trouble::None, seed);
         prop_assert!(!conclusions(&probe).contains(&Relation::Undecided), "{probe:#?}");
     }

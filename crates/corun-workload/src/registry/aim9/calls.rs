@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::ptr;
 
-use super::about;
+use super::descriptor;
 use crate::in_memory::InMemory;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
@@ -13,7 +13,7 @@ use crate::{Kernel, Tag};
 macro_rules! row {
     ($row:ident, $name:literal, $arguments:literal, $callee:ty) => {
         pub(super) static $row: RowWorkload = RowWorkload {
-            about: &about(
+            descriptor: &descriptor(
                 $name,
                 concat!("calls through a pointer, with ", $arguments),
                 &[Tag::StoreForwarding],

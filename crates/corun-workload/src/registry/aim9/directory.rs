@@ -5,16 +5,16 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::{ffi::CStr, io};
 
-use super::about;
+use super::descriptor;
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
+use crate::{Descriptor, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
 
 /// `readdir` of `/bin`, where it is there, with `rewinddir` at its end; the call that finds the end
 /// counts too, as in the original.
 pub(super) static READ: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         tallies: &[Tally { counted: "entries" }],
-        ..about(
+        ..descriptor(
             "aim9/dir_rtns_1",
             "readdir of /bin, again and again",
             &[Tag::SystemCalls],
@@ -39,7 +39,7 @@ fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> 
 }
 
 fn refused(source: io::Error) -> WorkloadError {
-    let workload = READ.about.name;
+    let workload = READ.descriptor.name;
     match source.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => WorkloadError::NoDescriptors { workload, source },
         _ => WorkloadError::CallRefused { workload, call: "open", source },

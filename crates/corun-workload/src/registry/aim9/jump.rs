@@ -3,12 +3,12 @@
 //! A function that returns twice must not be called from Rust, and a jump must not leave frames of
 //! Rust behind. Here both ends of the jump, and all frames between them, are functions in assembly.
 
-use super::about;
+use super::descriptor;
 use crate::row::{RowWorkload, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(super) static JMP_TEST: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/jmp_test",
         "setjmp, ten calls deeper, and longjmp back",
         &[Tag::StoreForwarding],

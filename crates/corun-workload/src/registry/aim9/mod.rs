@@ -20,7 +20,7 @@ mod random;
 mod search;
 mod shell;
 
-use crate::{About, Figure, Mode, Row, Suite, Tag, Usual, Workload};
+use crate::{DefaultPlacement, Descriptor, Figure, Mode, Row, Suite, Tag, Workload};
 
 /// Every test, in the order of the published table; `new_raph`, which the table leaves out, last.
 #[rustfmt::skip]
@@ -88,15 +88,15 @@ pub(super) static ROWS: &[&dyn Workload] = &[
 ];
 
 /// What the tests have in common: a process a worker, no parameters, counted rightly.
-const fn about(
+const fn descriptor(
     name: &'static str,
     summary: &'static str,
     tags: &'static [Tag],
     [operation, counted]: [&'static str; 2],
     per: f64,
     unit: &'static str,
-) -> About {
-    About {
+) -> Descriptor {
+    Descriptor {
         name,
         summary,
         tags,
@@ -104,7 +104,7 @@ const fn about(
         operation,
         counted,
         default_mode: Mode::Copies,
-        usual: Usual::Alone,
+        default_placement: DefaultPlacement::Alone,
         line_sharing: None,
         disk_bytes: 0,
         least_operations: 1,

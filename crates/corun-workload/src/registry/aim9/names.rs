@@ -9,23 +9,23 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::fcntl::AtFlags;
 
-use super::about;
 use super::at::{creat, stat, unlink};
+use super::descriptor;
 use crate::ended::end;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Job, Kernel, Tag};
+use crate::{Descriptor, Job, Kernel, Tag};
 
 /// `creat` and `close`, always of the same name: the first makes the file, the others empty it.
 pub(super) static CREATE: RowWorkload = RowWorkload {
-    about: &names(
+    descriptor: &names(
         "aim9/creat-clo",
         "creat and close of the same file",
         ["a creat and close", "pairs"],
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        let scratch = Arc::new(Scratch::new(CREATE.about, workers)?);
+        let scratch = Arc::new(Scratch::new(CREATE.descriptor, workers)?);
         Job::of_each((0..workers.get()).map(|worker| {
             let mut create =
                 Create { scratch: Arc::clone(&scratch), name: name(worker, 0), created: 0 };
@@ -37,14 +37,14 @@ pub(super) static CREATE: RowWorkload = RowWorkload {
 
 /// `unlink` and `link` of the seven further names of a file, in turn.
 pub(super) static LINK: RowWorkload = RowWorkload {
-    about: &names(
+    descriptor: &names(
         "aim9/link_test",
         "unlink and link, in turn, of seven further names of a file",
         ["an unlink and link", "pairs"],
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        let scratch = Arc::new(Scratch::new(LINK.about, workers)?);
+        let scratch = Arc::new(Scratch::new(LINK.descriptor, workers)?);
         Job::of_each((0..workers.get()).map(|worker| {
             let names = std::array::from_fn(|number| name(worker, number));
             let mut link = Link { scratch: Arc::clone(&scratch), names, next: 0, pairs: 0 };
@@ -54,11 +54,15 @@ pub(super) static LINK: RowWorkload = RowWorkload {
     },
 };
 
-const fn names(name: &'static str, summary: &'static str, counted: [&'static str; 2]) -> About {
-    About {
+const fn names(
+    name: &'static str,
+    summary: &'static str,
+    counted: [&'static str; 2],
+) -> Descriptor {
+    Descriptor {
         // The block that a file system may need for the folder.
         disk_bytes: 4096,
-        ..about(name, summary, &[Tag::SystemCalls], counted, 1.0, "pairs/s")
+        ..descriptor(name, summary, &[Tag::SystemCalls], counted, 1.0, "pairs/s")
     }
 }
 

@@ -9,13 +9,13 @@ use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStringExt;
 use std::ptr;
 
-use super::{about, child};
+use super::{child, descriptor};
 use crate::row::{RowWorkload, anywhere};
 use crate::{Job, Kernel, Parameters, Tag, WorkloadError};
 
 /// A child that exits at once. It exits with a number that its parent adds up.
 pub(super) static FORK: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/fork_test",
         "fork, exit of the child, wait",
         &[Tag::SystemCalls, Tag::ContextSwitch],
@@ -30,7 +30,7 @@ pub(super) static FORK: RowWorkload = RowWorkload {
 /// A child that becomes another program: the original brings one of its own that does nothing, here
 /// it is the system's `true`.
 pub(super) static EXEC: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/exec_test",
         "fork, exec of the program `true` by the child, wait",
         &[Tag::SystemCalls, Tag::ContextSwitch],
@@ -40,8 +40,10 @@ pub(super) static EXEC: RowWorkload = RowWorkload {
     ),
     unavailable: || program().err(),
     prepare: |_, workers| {
-        let program = program()
-            .map_err(|reason| WorkloadError::Unavailable { workload: EXEC.about.name, reason })?;
+        let program = program().map_err(|reason| WorkloadError::Unavailable {
+            workload: EXEC.descriptor.name,
+            reason,
+        })?;
         Ok(Job::of((0..workers.get()).map(|_| Exec { program: program.clone(), successes: 0 })))
     },
 };
@@ -49,7 +51,7 @@ pub(super) static EXEC: RowWorkload = RowWorkload {
 /// A signal to itself, whose handler installs itself again. It goes to the one thread (`tgkill`
 /// instead of `kill`), since any thread of a process may take what is sent to the process.
 pub(super) static SIGNAL: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/signal_test",
         "SIGUSR2 to itself; the handler installs itself again",
         &[Tag::SystemCalls],

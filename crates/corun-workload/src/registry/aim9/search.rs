@@ -13,22 +13,22 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 
-use super::about;
 use super::at::{creat, stat, unlink};
+use super::descriptor;
 use super::random::Random;
 use crate::ended::end;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
+use crate::{Descriptor, Job, Kernel, Parameters, Tag, Tally, WorkloadError};
 
 /// A search is one slot of the lists: a name is looked up, or one is made and removed, or both, or
 /// (in every tenth, about) neither.
 pub(super) static SEARCH: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         // The folders and the root, a block each; empty files need none.
         disk_bytes: 24 * 4096,
         tallies: &[Tally { counted: "names looked up" }, Tally { counted: "files made" }],
-        ..about(
+        ..descriptor(
             "aim9/disk_src",
             "stat of names in a tree of folders; creat, close, unlink of others",
             &[Tag::SystemCalls],
@@ -61,7 +61,7 @@ const LOOKED_UP: usize = 57;
 const MADE: usize = 43;
 
 fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-    let scratch = Arc::new(Scratch::new(SEARCH.about, workers)?);
+    let scratch = Arc::new(Scratch::new(SEARCH.descriptor, workers)?);
     let root = scratch.path();
     Job::of_each((0..workers.get()).map(|worker| {
         let tree = worker.to_string();

@@ -10,12 +10,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{about, child};
+use super::{child, descriptor};
 use crate::available::{ensure_processes, no_processes};
 use crate::child::fork_and_wait;
 use crate::row::RowWorkload;
 use crate::scratch::Scratch;
-use crate::{About, Job, Kernel, Tag, WorkloadError};
+use crate::{Descriptor, Job, Kernel, Tag, WorkloadError};
 
 /// A script, and what it calls besides the shell.
 struct Script {
@@ -27,21 +27,21 @@ static LIST: Script = Script { text: "#!/bin/sh\nls -l > /dev/null 2>&1\n", call
 static NOTHING: Script = Script { text: "#!/bin/sh\n:\n", calls: None };
 
 pub(super) static FIRST: RowWorkload = RowWorkload {
-    about: &shell("aim9/shell_rtns_1", "a shell script that lists its folder"),
+    descriptor: &shell("aim9/shell_rtns_1", "a shell script that lists its folder"),
     unavailable: || LIST.unavailable(),
-    prepare: |_, workers| prepare(FIRST.about, &LIST, workers),
+    prepare: |_, workers| prepare(FIRST.descriptor, &LIST, workers),
 };
 
 pub(super) static SECOND: RowWorkload = RowWorkload {
-    about: &shell("aim9/shell_rtns_2", "a shell script that does nothing"),
+    descriptor: &shell("aim9/shell_rtns_2", "a shell script that does nothing"),
     unavailable: || NOTHING.unavailable(),
-    prepare: |_, workers| prepare(SECOND.about, &NOTHING, workers),
+    prepare: |_, workers| prepare(SECOND.descriptor, &NOTHING, workers),
 };
 
 pub(super) static THIRD: RowWorkload = RowWorkload {
-    about: &shell("aim9/shell_rtns_3", "a shell script that lists its folder, once more"),
+    descriptor: &shell("aim9/shell_rtns_3", "a shell script that lists its folder, once more"),
     unavailable: || LIST.unavailable(),
-    prepare: |_, workers| prepare(THIRD.about, &LIST, workers),
+    prepare: |_, workers| prepare(THIRD.descriptor, &LIST, workers),
 };
 
 impl Script {
@@ -54,11 +54,11 @@ impl Script {
     }
 }
 
-const fn shell(name: &'static str, summary: &'static str) -> About {
-    About {
+const fn shell(name: &'static str, summary: &'static str) -> Descriptor {
+    Descriptor {
         // The script and the block that a file system may need for its folder.
         disk_bytes: 8192,
-        ..about(
+        ..descriptor(
             name,
             summary,
             &[Tag::SystemCalls, Tag::ContextSwitch, Tag::Interpreter],
@@ -74,21 +74,21 @@ const NAME: &str = "script";
 const COMMAND: &CStr = c"./script";
 
 fn prepare(
-    about: &'static About,
+    descriptor: &'static Descriptor,
     script: &Script,
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {
-    let unavailable = |reason| WorkloadError::Unavailable { workload: about.name, reason };
+    let unavailable = |reason| WorkloadError::Unavailable { workload: descriptor.name, reason };
     if let Some(reason) = script.unavailable() {
         return Err(unavailable(reason));
     }
     // The child, its shell, and the script with what it calls.
-    ensure_processes(about.name, 4, workers)?;
-    let scratch = Arc::new(Scratch::new(about, workers)?);
+    ensure_processes(descriptor.name, 4, workers)?;
+    let scratch = Arc::new(Scratch::new(descriptor, workers)?);
     scratch.write_program(NAME, script.text.as_bytes())?;
     let kernel = || Shell { scratch: Arc::clone(&scratch), successes: 0 };
     let tried = fork_and_wait(|| kernel().call());
-    let tried = tried.map_err(|error| no_processes(about.name, 4)(error.into()))?;
+    let tried = tried.map_err(|error| no_processes(descriptor.name, 4)(error.into()))?;
     match child::exit_status(tried) {
         Some(0) => Ok(Job::of((0..workers.get()).map(|_| kernel()))),
         // What a shell says of a program that it may not start.

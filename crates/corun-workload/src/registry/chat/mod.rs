@@ -18,15 +18,15 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::ended::end;
 use crate::{
-    About, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Tally, Usual, Workload,
-    WorkloadError, available, loopback,
+    DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Tally,
+    Workload, WorkloadError, available, loopback,
 };
 use message::Shape;
 use room::Room;
 
 pub(super) struct Chat;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "chat",
     summary: "rooms whose members send messages through a server, in many threads",
     tags: &[Tag::ContextSwitch, Tag::Scheduling, Tag::SystemCalls, Tag::Locking],
@@ -34,7 +34,7 @@ static ABOUT: About = About {
     operation: "a message sent by a member",
     counted: "messages sent",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     // A hundred of each member, as the original sends.
@@ -65,7 +65,7 @@ const THREADS_OF_A_MEMBER: u64 = 4;
 const OTHER_DESCRIPTORS: u64 = 16;
 
 impl Workload for Chat {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

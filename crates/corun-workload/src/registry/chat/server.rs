@@ -80,7 +80,7 @@ impl Server {
     }
 }
 
-/// Messages that wait for a member, one behind the other.
+/// Messages that wait for a member, one after the other.
 struct Queue {
     messages: Mutex<Vec<u8>>,
     most: usize,

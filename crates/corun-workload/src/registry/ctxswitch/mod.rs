@@ -10,14 +10,14 @@ use std::num::NonZeroUsize;
 use memmap2::MmapMut;
 
 use crate::{
-    About, Choice, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError, memory,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError, memory,
 };
 use handover::{Handover, Mailboxes, Pipes, Sleep, Watch};
 
 pub(super) struct CtxSwitch;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "ctxswitch",
     summary: "a token goes round a ring of workers: what it costs to switch between them",
     tags: &[Tag::ContextSwitch, Tag::SystemCalls, Tag::Waiting, Tag::CacheCapacity],
@@ -25,7 +25,7 @@ static ABOUT: About = About {
     operation: "a handover",
     counted: "handovers",
     default_mode: Mode::WorkersTotal,
-    usual: Usual::Switched,
+    default_placement: DefaultPlacement::Switched,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -56,7 +56,7 @@ const FOOTPRINT: Parameter = Parameter {
 };
 
 impl Workload for CtxSwitch {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

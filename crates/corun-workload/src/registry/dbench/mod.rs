@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 use crate::load::{self, Load, Rehearsal, Replay};
 use crate::scratch::Scratch;
-use crate::{About, Job, Parameters, Tag, Workload, WorkloadError};
+use crate::{Descriptor, Job, Parameters, Tag, Workload, WorkloadError};
 use files::FileClient;
 
 pub(super) struct Dbench;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     // Of corun's own load; another one's is counted when it is read.
     disk_bytes: 8 << 20,
-    ..load::about(
+    ..load::descriptor(
         "dbench",
         "a file server's requests as system calls, replayed from a load file",
         &[Tag::SystemCalls],
@@ -27,7 +27,7 @@ static ABOUT: About = About {
 };
 
 impl Workload for Dbench {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -26,13 +26,13 @@ use self::elsewhere as architecture;
 #[cfg(target_arch = "x86_64")]
 use self::x86_64 as architecture;
 use crate::{
-    About, Choice, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError, memory,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError, memory,
 };
 
 pub(super) struct Icache;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "icache",
     summary: "runs more code than the instruction caches hold, 64 bytes at a time",
     tags: &[Tag::InstructionFetch],
@@ -40,7 +40,7 @@ static ABOUT: About = About {
     operation: "a block of 64 bytes of code",
     counted: "blocks",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -69,7 +69,7 @@ const ORDER: Parameter = Parameter {
 };
 
 impl Workload for Icache {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::{about, calls, refused_by};
+use super::{calls, descriptor, refused_by};
 use crate::available::ensure_processes;
 use crate::ended::end;
 use crate::loopback::roomy_connection;
@@ -18,7 +18,7 @@ use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
 use crate::{
-    About, Domain, Figure, Job, Kernel, Parameter, Parameters, Row, Suite, Tag, WorkloadError,
+    Descriptor, Domain, Figure, Job, Kernel, Parameter, Parameters, Row, Suite, Tag, WorkloadError,
 };
 
 /// What is read at once, and sent at once.
@@ -32,7 +32,7 @@ const SIZE: Parameter = Parameter {
 };
 
 pub(super) static FILE: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[SIZE],
         disk_bytes: (64 << 20) + 4096,
         ..of(
@@ -46,7 +46,7 @@ pub(super) static FILE: RowWorkload = RowWorkload {
 };
 
 pub(super) static TCP: RowWorkload = RowWorkload {
-    about: &of(
+    descriptor: &of(
         ["lmbench/tcp-bandwidth", "bw_tcp"],
         "reading what another process sends over a loopback TCP connection",
         &[Tag::MemoryBandwidth, Tag::SystemCalls, Tag::ContextSwitch],
@@ -55,10 +55,14 @@ pub(super) static TCP: RowWorkload = RowWorkload {
     prepare: prepare_tcp,
 };
 
-const fn of(names: [&'static str; 2], summary: &'static str, tags: &'static [Tag]) -> About {
+const fn of(names: [&'static str; 2], summary: &'static str, tags: &'static [Tag]) -> Descriptor {
     let figure = Figure::Rate { per: 1e6, unit: "MB/s" };
     let row = Row { suite: Suite::Lmbench, name: names[1], figure, credit: 1.0 };
-    About { row: Some(row), subtracts: None, ..about(names, summary, tags, ["a byte", "bytes"]) }
+    Descriptor {
+        row: Some(row),
+        subtracts: None,
+        ..descriptor(names, summary, tags, ["a byte", "bytes"])
+    }
 }
 
 /// A byte of the file, and of a message: what is at this place.
@@ -67,13 +71,13 @@ fn byte_at(place: usize) -> u8 {
 }
 
 fn prepare_file(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-    let about = FILE.about;
+    let descriptor = FILE.descriptor;
     let size = parameters.number(&SIZE)?;
-    let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096, size)?);
+    let scratch = Arc::new(Scratch::with_room(descriptor, workers, size + 4096, size)?);
     let contents: Vec<u8> = (0..size as usize).map(byte_at).collect();
     Job::of_each((0..workers.get()).map(|worker| {
         let path = scratch.write(&worker.to_string(), &contents)?;
-        let file = File::open(path).map_err(|error| refused_by(about.name, "open", error))?;
+        let file = File::open(path).map_err(|error| refused_by(descriptor.name, "open", error))?;
         let buffer = vec![0; PIECE];
         Ok(FileRead { file, size, place: 0, buffer, sum: 0, _scratch: scratch.clone() })
     }))
@@ -144,7 +148,7 @@ fn sum(bytes: &[u8]) -> u64 {
 const ROOM: usize = 1 << 20;
 
 fn prepare_tcp(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-    let workload = TCP.about.name;
+    let workload = TCP.descriptor.name;
     let opened: std::io::Result<Vec<_>> =
         (0..workers.get()).map(|_| roomy_connection(ROOM)).collect();
     opened.map_err(|error| refused_by(workload, "socket", error))?;

@@ -11,12 +11,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use memmap2::MmapMut;
 use rustix::io::Errno;
 
-use super::{about, calls, refused_by};
+use super::{calls, descriptor, refused_by};
 use crate::available::ensure_processes;
 use crate::ended::end;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError, memory};
+use crate::{Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, WorkloadError, memory};
 
 const PROCESSES: Parameter = Parameter {
     name: "processes",
@@ -33,10 +33,10 @@ const SIZE: Parameter = Parameter {
 };
 
 pub(super) static RING: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[PROCESSES, SIZE],
         subtracts: Some("the same writes, reads and sums in one process"),
-        ..about(
+        ..descriptor(
             ["lmbench/context-switch", "lat_ctx"],
             "a token goes round a ring of processes, from pipe to pipe",
             &[Tag::ContextSwitch, Tag::SystemCalls, Tag::Waiting, Tag::CacheCapacity],
@@ -48,7 +48,7 @@ pub(super) static RING: RowWorkload = RowWorkload {
 };
 
 fn prepare(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
-    let workload = RING.about.name;
+    let workload = RING.descriptor.name;
     let processes = parameters.number(&PROCESSES)? as usize;
     let size = parameters.number(&SIZE)?;
     let all_sizes = size.saturating_mul(processes as u64).saturating_mul(workers.get() as u64);

@@ -15,12 +15,14 @@ use rustix::io::Errno;
 
 use super::calls::answered;
 use super::repeated::repeated;
-use super::{about, refused_by};
+use super::{descriptor, refused_by};
 use crate::ended::end;
 use crate::in_memory::opaque;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Choice, Domain, Job, Kernel, Parameter, Parameters, Tag, Tally, WorkloadError};
+use crate::{
+    Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Tally, WorkloadError,
+};
 
 const MOST: u64 = 64 << 20;
 
@@ -42,10 +44,10 @@ const TOUCHED: Parameter = Parameter {
 };
 
 pub(super) static MAP: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[SIZE, TOUCHED],
         disk_bytes: MOST + 4096,
-        ..about(
+        ..descriptor(
             ["lmbench/mmap", "lat_mmap"],
             "mapping a file, writing a few of its bytes, and unmapping it",
             &[Tag::SystemCalls, Tag::Tlb],
@@ -57,12 +59,12 @@ pub(super) static MAP: RowWorkload = RowWorkload {
 };
 
 pub(super) static FAULT: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[SIZE],
         disk_bytes: MOST + 4096,
         subtracts: Some("mapping the file and counting faults as often, without touching it"),
         tallies: &[Tally { counted: "faults" }],
-        ..about(
+        ..descriptor(
             ["lmbench/page-fault", "lat_pagefault"],
             "the first touch of each page of a mapped file, in random order",
             &[Tag::SystemCalls, Tag::Tlb],
@@ -75,17 +77,17 @@ pub(super) static FAULT: RowWorkload = RowWorkload {
 
 /// A file of `size` bytes for each worker.
 fn files(
-    about: &'static About,
+    descriptor: &'static Descriptor,
     size: u64,
     workers: NonZeroUsize,
 ) -> Result<Vec<(File, Arc<Scratch>)>, WorkloadError> {
-    let scratch = Arc::new(Scratch::with_room(about, workers, size + 4096, size)?);
+    let scratch = Arc::new(Scratch::with_room(descriptor, workers, size + 4096, size)?);
     let page = page_size();
     let files = (0..workers.get()).map(|worker| {
         let pages = (0..size as usize / page).map(|number| vec![byte_of_page(number); page]);
         let path = scratch.write_blocks(&worker.to_string(), pages)?;
         let file = File::options().read(true).write(true).open(path);
-        Ok((file.map_err(|error| refused_by(about.name, "open", error))?, scratch.clone()))
+        Ok((file.map_err(|error| refused_by(descriptor.name, "open", error))?, scratch.clone()))
     });
     files.collect()
 }
@@ -109,8 +111,8 @@ fn prepare_map(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Wo
         "sparse" => (size, 160 << 10),
         _ => (size / 10, 16 << 10),
     };
-    let mut files = files(MAP.about, size as u64, workers)?.into_iter();
-    repeated(MAP.about.name, "mmap", workers, |_| {
+    let mut files = files(MAP.descriptor, size as u64, workers)?.into_iter();
+    repeated(MAP.descriptor.name, "mmap", workers, |_| {
         let (file, scratch) = files.next().expect("a file for each worker");
         Ok(move || {
             let _kept = &scratch;
@@ -132,9 +134,9 @@ fn prepare_fault(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, 
     let mut order: Vec<u32> = (0..(size / page_size() as u64) as u32).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(1));
     let order: Arc<[u32]> = order.into();
-    let kernels = files(FAULT.about, size, workers)?.into_iter().map(|(file, scratch)| {
+    let kernels = files(FAULT.descriptor, size, workers)?.into_iter().map(|(file, scratch)| {
         let map = Mapped::new(&file, size as usize)
-            .map_err(|error| refused_by(FAULT.about.name, "mmap", error.into()))?;
+            .map_err(|error| refused_by(FAULT.descriptor.name, "mmap", error.into()))?;
         Ok(Fault {
             file,
             map: Some(map),

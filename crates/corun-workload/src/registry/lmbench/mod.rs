@@ -20,7 +20,7 @@ use std::io;
 use rustix::io::Errno;
 
 use crate::in_memory::opaque;
-use crate::{About, Figure, Row, Suite, Tag, Usual, Workload, WorkloadError};
+use crate::{DefaultPlacement, Descriptor, Figure, Row, Suite, Tag, Workload, WorkloadError};
 
 /// Every test: the rows of the published table in its order, then the others.
 pub(super) static ROWS: &[&dyn Workload] = &[
@@ -53,13 +53,13 @@ const EMPTY_LOOP: Option<&str> = Some("an empty loop");
 
 /// What the tests have in common: a process a worker, no parameters, microseconds for an operation,
 /// less an empty loop.
-const fn about(
+const fn descriptor(
     [name, row]: [&'static str; 2],
     summary: &'static str,
     tags: &'static [Tag],
     [operation, counted]: [&'static str; 2],
-) -> About {
-    About {
+) -> Descriptor {
+    Descriptor {
         name,
         summary,
         tags,
@@ -67,7 +67,7 @@ const fn about(
         operation,
         counted,
         default_mode: crate::Mode::Copies,
-        usual: Usual::Alone,
+        default_placement: DefaultPlacement::Alone,
         line_sharing: None,
         disk_bytes: 0,
         least_operations: 1,

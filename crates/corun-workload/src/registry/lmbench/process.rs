@@ -11,11 +11,11 @@ use std::ptr::null;
 
 use rustix::io::Errno;
 
-use super::about;
+use super::descriptor;
 use super::errand::{Errand, errands};
 use crate::child::fork_and_wait;
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
+use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
 const PROGRAM: Parameter = Parameter {
     name: "program",
@@ -29,20 +29,20 @@ const TAGS: &[Tag] = &[Tag::SystemCalls, Tag::ContextSwitch];
 const PROCESSES: [&str; 2] = ["a process, from its start to its end", "processes"];
 
 pub(super) static FORK: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         ["lmbench/fork-exit", "Process fork+exit"],
         "fork of a child that exits at once, and waiting for it",
         TAGS,
         PROCESSES,
     ),
     unavailable: anywhere,
-    prepare: |_, workers| errands(FORK.about.name, workers, || Fork(Exit)),
+    prepare: |_, workers| errands(FORK.descriptor.name, workers, || Fork(Exit)),
 };
 
 pub(super) static EXECVE: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[PROGRAM],
-        ..about(
+        ..descriptor(
             ["lmbench/fork-execve", "Process fork+execve"],
             "fork of a child that becomes a small program, and waiting for it",
             TAGS,
@@ -51,15 +51,15 @@ pub(super) static EXECVE: RowWorkload = RowWorkload {
     },
     unavailable: no_program,
     prepare: |parameters, workers| {
-        let path = program(EXECVE.about.name, parameters)?;
+        let path = program(EXECVE.descriptor.name, parameters)?;
         start(&EXECVE, workers, &[c_string(path.into())], Environment::Empty)
     },
 };
 
 pub(super) static SHELL: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[PROGRAM],
-        ..about(
+        ..descriptor(
             ["lmbench/fork-sh", "Process fork+/bin/sh -c"],
             "fork of a child that has a shell run a small program, and waiting for it",
             TAGS,
@@ -68,9 +68,9 @@ pub(super) static SHELL: RowWorkload = RowWorkload {
     },
     unavailable: || no_shell().or_else(no_program),
     prepare: |parameters, workers| {
-        let path = program(SHELL.about.name, parameters)?;
+        let path = program(SHELL.descriptor.name, parameters)?;
         if let Some(reason) = no_shell() {
-            return Err(WorkloadError::Unavailable { workload: SHELL.about.name, reason });
+            return Err(WorkloadError::Unavailable { workload: SHELL.descriptor.name, reason });
         }
         let words = [SHELL_PATH.into(), "-c".into(), quoted(path)].map(c_string);
         start(&SHELL, workers, &words, Environment::Own)
@@ -83,7 +83,7 @@ fn start(
     words: &[CString],
     environment: Environment,
 ) -> Result<Job, WorkloadError> {
-    errands(row.about.name, workers, || Fork(Exec::new(words.to_vec(), environment)))
+    errands(row.descriptor.name, workers, || Fork(Exec::new(words.to_vec(), environment)))
 }
 
 const SHELL_PATH: &str = "/bin/sh";

@@ -10,47 +10,50 @@ use std::os::unix::net::UnixStream;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use super::{about, calls, empty_loop, refused_by};
+use super::{calls, descriptor, empty_loop, refused_by};
 use crate::available::ensure_processes;
 use crate::ended::end;
 use crate::loopback::Loopback;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Job, Kernel, Tag, WorkloadError};
+use crate::{Descriptor, Job, Kernel, Tag, WorkloadError};
 
 pub(super) static PIPE: RowWorkload = RowWorkload {
-    about: &of(
+    descriptor: &of(
         ["lmbench/pipe-latency", "Pipe latency"],
         "a byte through a pipe, and back through another",
     ),
     unavailable: anywhere,
-    prepare: |_, workers| prepare::<Pipes>(PIPE.about.name, workers),
+    prepare: |_, workers| prepare::<Pipes>(PIPE.descriptor.name, workers),
 };
 
 pub(super) static UNIX: RowWorkload = RowWorkload {
-    about: &of(["lmbench/unix-latency", "lat_unix"], "a byte over a UNIX stream socket, and back"),
+    descriptor: &of(
+        ["lmbench/unix-latency", "lat_unix"],
+        "a byte over a UNIX stream socket, and back",
+    ),
     unavailable: anywhere,
-    prepare: |_, workers| prepare::<Unix>(UNIX.about.name, workers),
+    prepare: |_, workers| prepare::<Unix>(UNIX.descriptor.name, workers),
 };
 
 pub(super) static TCP: RowWorkload = RowWorkload {
-    about: &of(
+    descriptor: &of(
         ["lmbench/tcp-latency", "lat_tcp"],
         "a byte over a loopback TCP connection, and back",
     ),
     unavailable: anywhere,
-    prepare: |_, workers| prepare::<Tcp>(TCP.about.name, workers),
+    prepare: |_, workers| prepare::<Tcp>(TCP.descriptor.name, workers),
 };
 
 pub(super) static UDP: RowWorkload = RowWorkload {
-    about: &of(["lmbench/udp-latency", "lat_udp"], "four bytes by loopback UDP, and back"),
+    descriptor: &of(["lmbench/udp-latency", "lat_udp"], "four bytes by loopback UDP, and back"),
     unavailable: anywhere,
-    prepare: |_, workers| prepare::<Udp>(UDP.about.name, workers),
+    prepare: |_, workers| prepare::<Udp>(UDP.descriptor.name, workers),
 };
 
-const fn of(names: [&'static str; 2], summary: &'static str) -> About {
+const fn of(names: [&'static str; 2], summary: &'static str) -> Descriptor {
     let tags = &[Tag::ContextSwitch, Tag::SystemCalls, Tag::Waiting];
-    about(names, summary, tags, ["a round trip", "round trips"])
+    descriptor(names, summary, tags, ["a round trip", "round trips"])
 }
 
 fn prepare<T: Transport>(

@@ -16,10 +16,10 @@ use rustix::io::Errno;
 
 use super::calls::answered;
 use super::repeated::repeated;
-use super::{about, refused, refused_by};
+use super::{descriptor, refused, refused_by};
 use crate::loopback::Loopback;
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
+use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
 /// Descriptors of the set.
 const DESCRIPTORS: usize = 10;
@@ -32,9 +32,9 @@ const EXAMINED: Parameter = Parameter {
 };
 
 pub(super) static FILE: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[EXAMINED],
-        ..about(
+        ..descriptor(
             ["lmbench/select-10-fds", "Select on 10 fd's"],
             "select on ten descriptors of a file, without waiting",
             &[Tag::SystemCalls],
@@ -43,16 +43,16 @@ pub(super) static FILE: RowWorkload = RowWorkload {
     },
     unavailable: anywhere,
     prepare: |parameters, workers| {
-        select(FILE.about.name, parameters, workers, || {
+        select(FILE.descriptor.name, parameters, workers, || {
             Ok((rustix::fs::memfd_create(c"corun", MemfdFlags::CLOEXEC)?, None))
         })
     },
 };
 
 pub(super) static TCP: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         parameters: &[EXAMINED],
-        ..about(
+        ..descriptor(
             ["lmbench/select-10-tcp-fds", "Select on 10 tcp fd's"],
             "select on ten descriptors of a TCP connection, without waiting",
             &[Tag::SystemCalls],
@@ -61,7 +61,7 @@ pub(super) static TCP: RowWorkload = RowWorkload {
     },
     unavailable: anywhere,
     prepare: |parameters, workers| {
-        select(TCP.about.name, parameters, workers, || {
+        select(TCP.descriptor.name, parameters, workers, || {
             let [near, far] = Loopback::listen()?.connect()?.map(OwnedFd::from);
             Ok((near, Some(far)))
         })

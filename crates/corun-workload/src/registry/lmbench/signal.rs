@@ -6,27 +6,27 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::io::Errno;
 
-use super::about;
 use super::calls::{answered, kill};
+use super::descriptor;
 use super::errand::{Errand, errands};
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Tag};
+use crate::{Descriptor, Tag};
 
 pub(super) static INSTALLATION: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         ["lmbench/signal-installation", "Signal handler installation"],
         "sigaction with a handler for SIGUSR1",
         &[Tag::SystemCalls],
         ["a sigaction", "calls"],
     ),
     unavailable: anywhere,
-    prepare: |_, workers| errands(INSTALLATION.about.name, workers, || Installation),
+    prepare: |_, workers| errands(INSTALLATION.descriptor.name, workers, || Installation),
 };
 
 pub(super) static OVERHEAD: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         subtracts: Some("the same loop with signal 0, which is checked but not sent"),
-        ..about(
+        ..descriptor(
             ["lmbench/signal-overhead", "Signal handler overhead"],
             "a handler that runs for a signal that its process sent itself",
             &[Tag::SystemCalls],
@@ -34,7 +34,7 @@ pub(super) static OVERHEAD: RowWorkload = RowWorkload {
         )
     },
     unavailable: anywhere,
-    prepare: |_, workers| errands(OVERHEAD.about.name, workers, || Handling),
+    prepare: |_, workers| errands(OVERHEAD.descriptor.name, workers, || Handling),
 };
 
 /// Signals that this process has handled.

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::repeated::repeated;
-use super::{about, amount, calls, refused, refused_by};
+use super::{amount, calls, descriptor, refused, refused_by};
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Job, Tag, WorkloadError};
+use crate::{Descriptor, Job, Tag, WorkloadError};
 
 const CALLS: [&str; 2] = ["a system call", "calls"];
 
 pub(super) static NULL: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         ["lmbench/simple-syscall", "Simple syscall"],
         "getppid, which does next to nothing in the kernel",
         &[Tag::SystemCalls],
@@ -28,7 +28,7 @@ pub(super) static NULL: RowWorkload = RowWorkload {
     unavailable: anywhere,
     prepare: |_, workers| {
         let parent = rustix::process::Pid::as_raw(rustix::process::getppid());
-        repeated(NULL.about.name, "getppid", workers, |_| {
+        repeated(NULL.descriptor.name, "getppid", workers, |_| {
             // SAFETY: touches no memory.
             Ok(move || Ok((unsafe { libc::getppid() } == parent).into()))
         })
@@ -36,7 +36,7 @@ pub(super) static NULL: RowWorkload = RowWorkload {
 };
 
 pub(super) static READ: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         ["lmbench/simple-read", "Simple read"],
         "read of a byte from /dev/zero",
         &[Tag::SystemCalls],
@@ -44,7 +44,7 @@ pub(super) static READ: RowWorkload = RowWorkload {
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        let workload = READ.about.name;
+        let workload = READ.descriptor.name;
         repeated(workload, "read", workers, |_| {
             let zero = File::open("/dev/zero")
                 .map_err(|error| refused_by(workload, "open of /dev/zero", error))?;
@@ -55,7 +55,7 @@ pub(super) static READ: RowWorkload = RowWorkload {
 };
 
 pub(super) static WRITE: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         ["lmbench/simple-write", "Simple write"],
         "write of a byte to /dev/null",
         &[Tag::SystemCalls],
@@ -63,7 +63,7 @@ pub(super) static WRITE: RowWorkload = RowWorkload {
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        let workload = WRITE.about.name;
+        let workload = WRITE.descriptor.name;
         repeated(workload, "write", workers, |_| {
             let null = File::options()
                 .write(true)
@@ -78,23 +78,27 @@ pub(super) static WRITE: RowWorkload = RowWorkload {
 const CONTENTS: &[u8] = b"corun";
 
 pub(super) static STAT: RowWorkload = RowWorkload {
-    about: &of_file(["lmbench/simple-stat", "Simple stat"], "stat of a file, by its path", CALLS),
+    descriptor: &of_file(
+        ["lmbench/simple-stat", "Simple stat"],
+        "stat of a file, by its path",
+        CALLS,
+    ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        on_file(STAT.about, "stat", workers, |path| Ok(move || calls::length_at(&path)))
+        on_file(STAT.descriptor, "stat", workers, |path| Ok(move || calls::length_at(&path)))
     },
 };
 
 /// glibc from 2.33 to 2.38 makes it a `newfstatat` with an empty path.
 pub(super) static FSTAT: RowWorkload = RowWorkload {
-    about: &of_file(
+    descriptor: &of_file(
         ["lmbench/simple-fstat", "Simple fstat"],
         "fstat of an open file, as the C library does it",
         CALLS,
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        on_file(FSTAT.about, "fstat", workers, |path| {
+        on_file(FSTAT.descriptor, "fstat", workers, |path| {
             let file = calls::open(&path)?;
             Ok(move || calls::length_of(&file))
         })
@@ -102,14 +106,16 @@ pub(super) static FSTAT: RowWorkload = RowWorkload {
 };
 
 pub(super) static OPEN: RowWorkload = RowWorkload {
-    about: &of_file(
+    descriptor: &of_file(
         ["lmbench/simple-open-close", "Simple open/close"],
         "open of a file by its path, and close",
         ["an open and a close", "pairs"],
     ),
     unavailable: anywhere,
     prepare: |_, workers| {
-        on_file(OPEN.about, "open", workers, |path| Ok(move || calls::open(&path).map(|_closed| 1)))
+        on_file(OPEN.descriptor, "open", workers, |path| {
+            Ok(move || calls::open(&path).map(|_closed| 1))
+        })
     },
 };
 
@@ -117,23 +123,26 @@ const fn of_file(
     names: [&'static str; 2],
     summary: &'static str,
     operation: [&'static str; 2],
-) -> About {
+) -> Descriptor {
     // The file, and the block that a file system may need for its folder.
-    About { disk_bytes: 2 * 4096, ..about(names, summary, &[Tag::SystemCalls], operation) }
+    Descriptor {
+        disk_bytes: 2 * 4096,
+        ..descriptor(names, summary, &[Tag::SystemCalls], operation)
+    }
 }
 
 /// Calls that work on a file of each worker's own, several folders down as in the original.
 fn on_file<C: super::repeated::Call + 'static>(
-    about: &'static About,
+    descriptor: &'static Descriptor,
     call: &'static str,
     workers: NonZeroUsize,
     start: impl Fn(CString) -> Result<C, Errno>,
 ) -> Result<Job, WorkloadError> {
-    let scratch = Arc::new(Scratch::new(about, workers)?);
-    repeated(about.name, call, workers, |worker| {
+    let scratch = Arc::new(Scratch::new(descriptor, workers)?);
+    repeated(descriptor.name, call, workers, |worker| {
         let path = scratch.write(&worker.to_string(), CONTENTS)?.into_os_string().into_vec();
         let started = CString::new(path).map_err(|_| Errno::INVAL).and_then(&start);
-        let mut call = started.map_err(|error| refused(about.name, "open", error))?;
+        let mut call = started.map_err(|error| refused(descriptor.name, "open", error))?;
         let scratch = scratch.clone();
         Ok(move || {
             let _kept = &scratch;

@@ -11,12 +11,14 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::in_memory::opaque;
-use crate::{About, Job, Kernel, Mode, Parameters, Tag, Usual, Workload, WorkloadError};
+use crate::{
+    DefaultPlacement, Descriptor, Job, Kernel, Mode, Parameters, Tag, Workload, WorkloadError,
+};
 use wait::{WAIT, Wait};
 
 pub(super) struct Spin;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "spin",
     summary: "one worker does twelve integer operations a step, the others wait for it",
     tags: &[Tag::Waiting, Tag::IntegerThroughput, Tag::SystemCalls],
@@ -24,7 +26,7 @@ static ABOUT: About = About {
     operation: "a step",
     counted: "steps",
     default_mode: Mode::WorkersTotal,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -34,7 +36,7 @@ static ABOUT: About = About {
 };
 
 impl Workload for Spin {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

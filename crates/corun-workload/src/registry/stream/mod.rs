@@ -16,13 +16,13 @@ use loops::{Arrays, Formula, Loop};
 
 use crate::memory::{Memory, PAGES, Pages, map_each};
 use crate::{
-    About, Choice, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError, caches,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError, caches,
 };
 
 pub(super) struct Stream;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "stream",
     summary: "reads and writes long arrays in order, as fast as memory gives and takes",
     tags: &[Tag::MemoryBandwidth, Tag::CacheCapacity, Tag::VectorThroughput],
@@ -30,7 +30,7 @@ static ABOUT: About = About {
     operation: "a byte read or written",
     counted: "bytes",
     default_mode: Mode::Workers,
-    usual: Usual::Alone,
+    default_placement: DefaultPlacement::Alone,
     line_sharing: None,
     disk_bytes: 0,
     least_operations: 1,
@@ -72,7 +72,7 @@ const STORES: Parameter = Parameter {
 };
 
 impl Workload for Stream {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -12,13 +12,13 @@ use rustix::io::Errno;
 use self::calls::{Call, Calls, FILE_BYTES};
 use crate::scratch::Scratch;
 use crate::{
-    About, Choice, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag, Usual, Workload,
-    WorkloadError,
+    Choice, DefaultPlacement, Descriptor, Domain, Job, Kernel, Mode, Parameter, Parameters, Tag,
+    Workload, WorkloadError,
 };
 
 pub(super) struct SyscallMix;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     name: "syscall-mix",
     summary: "system calls: the cheapest there is, those of files, or a mix of many",
     tags: &[Tag::SystemCalls],
@@ -26,7 +26,7 @@ static ABOUT: About = About {
     operation: "a system call",
     counted: "calls",
     default_mode: Mode::Copies,
-    usual: Usual::Siblings,
+    default_placement: DefaultPlacement::Siblings,
     line_sharing: None,
     // A file and the block that a file system may need for its folder.
     disk_bytes: 2 * FILE_BYTES as u64,
@@ -67,7 +67,7 @@ const MIXED: [Call; 13] = [
 ];
 
 impl Workload for SyscallMix {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 use crate::load::{self, Load, Replay};
 use crate::peer::Peer;
-use crate::{About, Job, Parameters, Tag, Workload, WorkloadError, loopback};
+use crate::{Descriptor, Job, Parameters, Tag, Workload, WorkloadError, loopback};
 use loopback::Loopback;
 use packet::{Connection, NetworkClient};
 
 pub(super) struct Tbench;
 
-static ABOUT: About = About {
+static ABOUT: Descriptor = Descriptor {
     operation: "a request and its answer",
-    ..load::about(
+    ..load::descriptor(
         "tbench",
         "a file server's requests and answers as packets over TCP, without files",
         &[Tag::SystemCalls, Tag::ContextSwitch],
@@ -27,7 +27,7 @@ static ABOUT: About = About {
 };
 
 impl Workload for Tbench {
-    fn about(&self) -> &'static About {
+    fn descriptor(&self) -> &'static Descriptor {
         &ABOUT
     }
 

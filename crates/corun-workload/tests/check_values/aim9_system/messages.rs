@@ -53,7 +53,7 @@ fn the_original_counts_the_message_that_it_does_not_send() {
             "tcp_test" => (90.0, 89.0),
             _ => (100.0, 99.0),
         };
-        let found = corun_workload::find(&format!("aim9/{row}")).unwrap().about().row.unwrap();
+        let found = corun_workload::find(&format!("aim9/{row}")).unwrap().descriptor().row.unwrap();
         assert_eq!(found.credit, credited / sent, "{row}");
     }
 }

@@ -31,16 +31,16 @@ fn every_call_is_answered() {
 #[test]
 fn the_overhead_leaves_the_check_value_alone() {
     for row in corun_workload::of_suite(corun_workload::Suite::Lmbench) {
-        let about = row.about();
-        let few = if about.name.contains("/fork-") { 2 } else { 300 };
-        let mut kernel = kernels(about.name, &[], 1).remove(0);
+        let descriptor = row.descriptor();
+        let few = if descriptor.name.contains("/fork-") { 2 } else { 300 };
+        let mut kernel = kernels(descriptor.name, &[], 1).remove(0);
         kernel.reset();
         kernel.run(few);
         let check = kernel.check();
         kernel.overhead(few);
-        assert_eq!(kernel.check(), check, "{}", about.name);
+        assert_eq!(kernel.check(), check, "{}", descriptor.name);
         kernel.reset();
         kernel.run(few);
-        assert_eq!(kernel.check(), check, "{}", about.name);
+        assert_eq!(kernel.check(), check, "{}", descriptor.name);
     }
 }

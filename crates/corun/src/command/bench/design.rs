@@ -1,4 +1,4 @@
-//! How long, how often and where workloads are run, and what comes out: what `run` and `pyramid`
+//! How long, how often and where workloads are run, and what comes out: what `run` and `memory-hierarchy`
 //! have in common.
 
 use std::num::NonZeroU32;
@@ -44,7 +44,7 @@ pub struct DesignArguments {
 
 impl DesignArguments {
     /// Measures the items and shows them in this form.
-    pub fn conduct(
+    pub fn run(
         &self,
         items: &[Item],
         blocks: u32,
@@ -66,7 +66,8 @@ impl DesignArguments {
         let interrupt = interruption::on_signals()?;
         let machine = Machine::read(Path::new("/"))?;
         let mut progress = SuiteProgress::new(items.len(), self.quiet);
-        let (bench, failure) = suite::conduct(items, &design, &machine, &interrupt, &mut progress);
+        let (bench, failure) =
+            suite::run_suite(items, &design, &machine, &interrupt, &mut progress);
         progress.finish();
         let is_shown = exports.are_beside_a_view();
         exports.write(&bench, form, Bench::to_json)?;
@@ -76,7 +77,7 @@ impl DesignArguments {
             Some(failure) => return Err(failure.into()),
             None => {}
         }
-        let exit = match (bench.interrupted, bench.runs.is_empty()) {
+        let exit = match (bench.ending.is_interrupted(), bench.runs.is_empty()) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::NotPossible,
             (false, false) => Exit::Done,

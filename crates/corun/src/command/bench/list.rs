@@ -16,7 +16,7 @@ use crate::terminal;
 pub struct Arguments {
     #[command(flatten)]
     tags: TagArguments,
-    /// Write all that `corun bench show` tells of each as JSON to FILE (`-`, the default, is
+    /// Write the descriptors that `corun bench show` prints as JSON to FILE (`-`, the default, is
     /// standard output)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
@@ -26,14 +26,14 @@ pub struct Arguments {
 #[derive(Serialize)]
 pub struct Entry {
     #[serde(flatten)]
-    about: &'static corun_workload::About,
+    descriptor: &'static corun_workload::Descriptor,
     /// Why it cannot run here.
     unavailable: Option<String>,
 }
 
 impl Entry {
     pub fn of(workload: &dyn corun_workload::Workload) -> Self {
-        Self { about: workload.about(), unavailable: workload.unavailable() }
+        Self { descriptor: workload.descriptor(), unavailable: workload.unavailable() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod design;
 mod list;
-mod pyramid;
+mod memory_hierarchy;
 mod run;
 mod selection;
 mod show;
@@ -27,8 +27,9 @@ enum Action {
     Show(show::Arguments),
     /// Run workloads and show how fast each is, and what sharing a core does to it
     Run(run::Arguments),
-    /// Measure the memory pyramid: latency and bandwidth by size, from the first cache to memory
-    Pyramid(pyramid::Arguments),
+    /// Measure latency and bandwidth by size, from the L1D to memory
+    #[command(alias = "pyramid")]
+    MemoryHierarchy(memory_hierarchy::Arguments),
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -36,6 +37,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Run(arguments) => run::run(arguments),
-        Action::Pyramid(arguments) => pyramid::run(arguments),
+        Action::MemoryHierarchy(arguments) => memory_hierarchy::run(arguments),
     }
 }

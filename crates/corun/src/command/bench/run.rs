@@ -36,7 +36,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workloads = arguments.tags.workloads_and(&arguments.names)?;
     let items = suite::items(workloads, &arguments.parameters)?;
-    arguments.design.conduct(&items, arguments.blocks, arguments.sample_time, |bench| {
+    arguments.design.run(&items, arguments.blocks, arguments.sample_time, |bench| {
         corun_report::bench_to_terminal(bench, terminal::width())
     })
 }

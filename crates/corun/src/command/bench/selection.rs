@@ -42,10 +42,10 @@ impl TagArguments {
         let tags: Vec<Tag> =
             self.tags.iter().map(|tag| Tag::find(tag)).collect::<Result<_, _>>()?;
         let is_meant = |workload: &&'static dyn Workload| {
-            tags.is_empty() || workload.about().tags.iter().any(|tag| tags.contains(tag))
+            tags.is_empty() || workload.descriptor().tags.iter().any(|tag| tags.contains(tag))
         };
         let is_chosen = |workload: &&'static dyn Workload| {
-            let suite = workload.about().row.map(|row| row.suite);
+            let suite = workload.descriptor().row.map(|row| row.suite);
             match self.suite.unwrap_or(usual) {
                 SuiteChoice::Corun => suite.is_none(),
                 SuiteChoice::Lmbench => suite == Some(Suite::Lmbench),
@@ -83,7 +83,7 @@ impl TagArguments {
             meant.extend(self.workloads(usual)?);
         }
         let mut seen = BTreeSet::new();
-        meant.retain(|workload| seen.insert(workload.about().name));
+        meant.retain(|workload| seen.insert(workload.descriptor().name));
         Ok(meant)
     }
 }

@@ -66,7 +66,7 @@ impl Measured<'_> {
     fn csv(&self, cpu: u32) -> String {
         let mut text = format!(
             "# Core cycles of an iteration in steady state, measured on {} (CPU {cpu}) by `corun \
-             calibrate --blocks`.\nblock,cycles,p10,p90,front_end\n",
+             calibrate --block-file`.\nblock,cycles,p10,p90,front_end\n",
             corun_blocks::core_name()
         );
         for (block, cycles) in &self.rows {

@@ -19,37 +19,37 @@ pub struct Arguments {
     cpu: Option<u32>,
     /// Take what cannot be measured from this model rather than from the one that CPUID is nearest to:
     /// a name of `corun models list`, or a model file that ends in .toml
-    #[arg(long, value_name = "MODEL", conflicts_with = "blocks")]
+    #[arg(long, value_name = "MODEL", conflicts_with = "block_file")]
     base: Option<String>,
     /// Write the model to this file (.toml) or into this folder, and its timing table beside it
     #[arg(
         long,
         short,
         value_name = "FILE",
-        conflicts_with = "blocks",
+        conflicts_with = "block_file",
         default_value = "host.toml"
     )]
     output: PathBuf,
     /// Measure instruction forms alone and write their timing table (.csv) to this file, and no model
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "output", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["block_file", "output", "json"])]
     forms: Option<PathBuf>,
     /// Take fewer samples: quicker, and less sure
-    #[arg(long, conflicts_with = "blocks")]
+    #[arg(long, conflicts_with = "block_file")]
     quick: bool,
     /// Write what was measured as JSON to FILE instead of showing it (`-` is standard output)
-    #[arg(long, value_name = "FILE", conflicts_with = "blocks")]
+    #[arg(long, value_name = "FILE", conflicts_with = "block_file")]
     json: Option<PathBuf>,
     /// Measure no model but the cycles that an iteration of each block takes: a CSV file with machine
     /// code in hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
-    #[arg(long, value_name = "FILE", requires = "csv")]
-    blocks: Option<PathBuf>,
-    /// With --blocks: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE", requires = "blocks")]
+    #[arg(long, alias = "blocks", value_name = "FILE", requires = "csv")]
+    block_file: Option<PathBuf>,
+    /// With --block-file: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE", requires = "block_file")]
     csv: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match (&arguments.blocks, &arguments.csv) {
+    match (&arguments.block_file, &arguments.csv) {
         (Some(file), Some(csv)) => blocks::run(file, csv, choose(arguments.cpu)?),
         _ if arguments.forms.is_some() => core::forms(arguments, choose(arguments.cpu)?),
         _ => core::run(arguments, choose(arguments.cpu)?),

@@ -43,17 +43,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 fn check(file: &str) -> Result<Checked<'_>, Problem> {
     match corun_model::find(file) {
         Ok(model) => {
-            let told = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
+            let reported = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
             let timings = match TimingTable::unchecked(&model) {
                 Ok(timings) => timings,
                 Err(error) => {
-                    let sentences = vec![told(error.to_string())];
+                    let sentences = vec![reported(error.to_string())];
                     return Ok(Checked { file, is_right: false, sentences });
                 }
             };
             let faults = timings.implausible();
             if !faults.is_empty() {
-                let tell = |fault| told(timings.refusal(fault).to_string());
+                let tell = |fault| reported(timings.refusal(fault).to_string());
                 let sentences = faults.iter().map(tell).collect();
                 return Ok(Checked { file, is_right: false, sentences });
             }

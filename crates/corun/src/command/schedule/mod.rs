@@ -1,4 +1,4 @@
-//! `corun schedule`: loads under scheduling policies, on this machine or one that is not at hand.
+//! `corun schedule`: loads under scheduling policies, on this machine or another one.
 
 mod request;
 
@@ -46,7 +46,7 @@ struct Request {
     /// The machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", conflicts_with = "topology")]
     root: Option<PathBuf>,
-    /// The SMT yield of a core with all siblings busy, as `corun measure` tells it
+    /// The SMT yield of a core with all siblings busy, as `corun measure` reports it
     #[arg(long = "yield", value_name = "Y")]
     smt_yield: Option<Ratio>,
     /// How much longer work takes beside a busy sibling, for instance 1.6 or 4.6/2.55
@@ -58,7 +58,7 @@ struct Request {
     /// Costs that `corun bench run --json` measured of lmbench/context-switch and lmbench/pipe-latency
     #[arg(long = "costs", value_name = "FILE")]
     cost_files: Vec<PathBuf>,
-    /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` tells all
+    /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` has all
     #[arg(long = "cost", value_name = "NAME=TIME", value_parser = values::assignment)]
     costs: Vec<(String, String)>,
     /// The seed of all that is random
@@ -69,8 +69,8 @@ struct Request {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
     /// End after this time of the simulated machine
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    until: Option<Duration>,
+    #[arg(long, alias = "until", value_name = "TIME", value_parser = values::duration)]
+    max_time: Option<Duration>,
     /// Write all runs as JSON to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -97,7 +97,7 @@ struct Drawn<'a> {
     title: String,
     topology: Topology,
     load: &'a Load,
-    stretches: Vec<Stretch>,
+    intervals: Vec<Stretch>,
     makespan: u64,
 }
 
@@ -143,7 +143,7 @@ impl Request {
             return Err(Problem::usage(
                 "expected a load, found none",
                 "For instance: corun schedule --topology 2x4x2 --yield 1.25 --load make:jobs=8; `corun \
-                 schedule list` tells all.",
+                 schedule list` has all.",
             ));
         }
         let find = |text: &String| {
@@ -196,15 +196,15 @@ fn one<'a>(
     settings: &Settings,
     drawn: Option<&mut Vec<Drawn<'a>>>,
 ) -> Result<ScheduledRun, Problem> {
-    let mut stretches = Vec::new();
-    let observer: &mut dyn Observer = if drawn.is_some() { &mut stretches } else { &mut () };
+    let mut intervals = Vec::new();
+    let observer: &mut dyn Observer = if drawn.is_some() { &mut intervals } else { &mut () };
     let outcome = schedule(policy, load, settings, observer)?;
     let topology = policy.topology(&settings.topology);
     let of = Scheduled { policy: policy.title(), load, topology: &topology, seed: settings.seed };
     let record = outcome.record(&of);
     if let Some(drawn) = drawn {
         let title = format!("{}, {}", load.name, policy.title());
-        drawn.push(Drawn { title, topology, load, stretches, makespan: outcome.makespan });
+        drawn.push(Drawn { title, topology, load, intervals, makespan: outcome.makespan });
     }
     Ok(record)
 }
@@ -214,7 +214,7 @@ fn charts<'a>(drawn: &'a [Drawn<'_>]) -> Vec<Chart<'a>> {
         title: it.title.clone(),
         topology: &it.topology,
         load: it.load,
-        stretches: &it.stretches,
+        intervals: &it.intervals,
         makespan: it.makespan,
     };
     drawn.iter().map(chart).collect()

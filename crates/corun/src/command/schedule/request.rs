@@ -20,7 +20,7 @@ impl Request {
     pub(super) fn settings(&self) -> Result<(String, Settings), Problem> {
         let (name, topology) = self.machine()?;
         let slowdowns = self.slowdowns(&topology)?;
-        let until = self.until.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
+        let until = self.max_time.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
         let settings =
             Settings { topology, slowdowns, costs: self.costs()?, seed: self.seed, until };
         Ok((name, settings))
@@ -69,7 +69,7 @@ impl Request {
                 format!(
                     "expected --yield, --slowdown or --pairs on a machine of {width} siblings a core"
                 ),
-                "`corun measure --arms spread,full -- PROGRAM` measures a yield where there are \
+                "`corun measure --placement spread,full -- PROGRAM` measures a yield where there are \
                  siblings; --slowdown 1 is without any loss.",
             )),
         }

@@ -28,24 +28,24 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL")]
     model: String,
     /// What programs executed, recorded by `corun trace`; several need a --placement
-    #[arg(value_name = "TRACE", required_unless_present = "blocks")]
+    #[arg(value_name = "TRACE", required_unless_present = "block_file")]
     traces: Vec<PathBuf>,
     /// Do not count the first N instructions: they fill predictors and caches
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "blocks")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "block_file")]
     #[arg(value_parser = values::count_or_zero)]
     warmup: u64,
-    /// Count N instructions (500k, 10M, ...) behind these [default: all there are]
+    /// Count N instructions (500k, 10M, ...) after these [default: all there are]
     #[arg(long, value_name = "N", value_parser = values::count)]
-    #[arg(conflicts_with = "blocks")]
+    #[arg(conflicts_with = "block_file")]
     length: Option<u64>,
     /// Simulate this thread of the trace, counted from 0
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["blocks", "placement"])]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["block_file", "placement"])]
     thread: u32,
     /// Simulate workers together: single, spread, full, full@K, packed, stacked or free@N, or several of
     /// these with commas between them, which are then compared
-    #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "blocks")]
+    #[arg(long, value_name = "PLACEMENT", value_delimiter = ',', conflicts_with = "block_file")]
     placement: Vec<Placement>,
-    /// Tell for each resource of the core what the SMT yield would be if siblings shared it otherwise;
+    /// Report the SMT yield under each other sharing policy of each resource of the core;
     /// needs the placements spread and full
     #[arg(long, requires = "placement")]
     resources: bool,
@@ -53,18 +53,18 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CORES))]
     cores: Option<u32>,
-    /// Begin at N different offsets of the programs, and tell the mean and the spread
+    /// Begin at N different offsets of the programs, and report the mean and the range
     #[arg(long, value_name = "N", default_value_t = 8, requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_PHASES))]
     phases: u32,
-    /// Choose by this number where pages lie in memory
+    /// The seed of the physical addresses of pages
     #[arg(long, value_name = "N", default_value_t = 0, requires = "placement")]
     seed: u64,
-    /// Let workers that take turns run for so many milliseconds
+    /// The time slice of workers that share a logical CPU, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 3.0, requires = "placement")]
     #[arg(value_parser = simulated_time)]
     slice: f64,
-    /// Let a change from one to the other take so many microseconds
+    /// The cost of a context switch, in microseconds
     #[arg(long, value_name = "US", default_value_t = 2.0, requires = "placement")]
     #[arg(value_parser = simulated_time)]
     switch: f64,
@@ -72,26 +72,26 @@ pub struct Arguments {
     #[arg(long, value_name = "N", requires = "placement")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// What the programs' data lie in; their code lies in small pages
+    /// The page size of the programs' data; their code lies in small pages
     #[arg(
         long,
         value_name = "SIZE",
         value_enum,
         default_value = "small",
-        conflicts_with = "blocks"
+        conflicts_with = "block_file"
     )]
     pages: values::Pages,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
-    /// Set a field of the model otherwise, for instance rob.policy=shared; can be given several times
+    /// Override a field of the model, for instance rob.policy=shared; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Tell the cycles of each block of a table (column `block`, hexadecimal; `cycles`, if measured)
-    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
-    blocks: Option<PathBuf>,
-    /// With --blocks: write block and predicted cycles to FILE (`-` is standard output)
-    #[arg(long, value_name = "FILE", requires = "blocks")]
+    /// Simulate each block of a table (column `block`, hexadecimal; `cycles`, if measured)
+    #[arg(long, alias = "blocks", value_name = "FILE", conflicts_with = "traces")]
+    block_file: Option<PathBuf>,
+    /// With --block-file: write block and predicted cycles to FILE (`-` is standard output)
+    #[arg(long, value_name = "FILE", requires = "block_file")]
     csv: Option<PathBuf>,
     /// Write the result as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
@@ -101,9 +101,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let original = corun_model::find(&arguments.model)?;
     let model = original.clone().with(&arguments.set)?;
-    tell_what_changes_nothing(&original, &model);
+    warn_of_ineffective_settings(&original, &model);
     let timings = timings(&model)?;
-    match (&arguments.blocks, arguments.traces.as_slice()) {
+    match (&arguments.block_file, arguments.traces.as_slice()) {
         (Some(file), _) => blocks::run(arguments, &model, &timings, file),
         (None, traces @ [_, ..]) if !arguments.placement.is_empty() => {
             together::run(arguments, &model, &timings, traces)
@@ -114,20 +114,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             "For instance: corun simulate --model zen4 --placement spread,full one.trace other.trace",
         )),
         (None, []) => Err(Problem::usage(
-            "expected a trace or --blocks, found neither",
+            "expected a trace or --block-file, found neither",
             "For instance: corun trace -o gzip.trace -- gzip -kc FILE, then corun simulate --model \
              zen4 gzip.trace",
         )),
     }
 }
 
-/// Opens a trace, and says on standard error if it is of windows: they are taken for one stretch here.
+/// Opens a trace, and says on standard error if it is of windows: they are taken for one interval here.
 fn opened(file: &Path) -> Result<Trace, Problem> {
     let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
     trace.require_code().map_err(|error| Problem::from(error).about(file))?;
     if let Some(windows) = trace.opening().plan.windows() {
         say(&format!(
-            "corun: {}: its {windows} windows and what leads to each are simulated as one stretch, and count alike: \
+            "corun: {}: its {windows} windows and what leads to each are simulated as one interval, and count alike: \
              `corun predict --sample` counts windows alone, for what they stand for",
             corun_record::shown(file)
         ));
@@ -136,7 +136,7 @@ fn opened(file: &Path) -> Result<Trace, Problem> {
 }
 
 /// Says on standard error which policies were set that the simulated core makes no difference for.
-fn tell_what_changes_nothing(original: &CoreModel, set: &CoreModel) {
+fn warn_of_ineffective_settings(original: &CoreModel, set: &CoreModel) {
     for resource in set.resources() {
         let policy = resource.policy;
         if let Some(why) = original.makes_no_difference(&resource.name, policy) {

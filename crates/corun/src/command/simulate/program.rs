@@ -36,7 +36,7 @@ pub(super) fn run(
     if simulated.instructions == 0 {
         return Err(Problem::failed(
             format!(
-                "{}: expected instructions behind the first {}, found none",
+                "{}: expected instructions after the first {}, found none",
                 corun_record::shown(file),
                 arguments.warmup
             ),
@@ -50,7 +50,7 @@ pub(super) fn run(
         warning: crate::core_model::validation_warning(model)?,
         caveats: cold_start(all, arguments.warmup, simulated.instructions).into_iter().collect(),
         command: trace.opening().command.clone(),
-        warm_up: arguments.warmup,
+        warmup: arguments.warmup,
         pages: part.pages,
         simulated: &simulated,
         usage: timings.usage(),

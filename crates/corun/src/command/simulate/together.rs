@@ -65,7 +65,7 @@ pub(super) fn run(
         }
     }
     match_starts(setup, &plans, &mut outcomes, arguments)?;
-    tell_of_short_windows(&outcomes, model, &workers, arguments);
+    warn_of_short_windows(&outcomes, model, &workers, arguments);
     let mut caveats = cold_starts(&processes, files, arguments);
     let resources = match arguments.resources {
         true => resources::varied(setup, &plans, &outcomes, arguments, &mut caveats)?,
@@ -87,7 +87,7 @@ pub(super) fn run(
 }
 
 /// Simulates placements that others are compared with once more, their workers begun where those of the others begin, so
-/// that each figure compares the same instructions behind the same warm-up.
+/// that each figure compares the same instructions after the same warm-up.
 fn match_starts(
     setup: Setup<'_, '_>,
     plans: &[Plan],
@@ -147,7 +147,8 @@ fn cold_starts(processes: &[Process<'_>], files: &[PathBuf], arguments: &Argumen
         let left = most.saturating_sub(arguments.warmup);
         let counted = arguments.length.map_or(left, |length| length.min(left));
         said.extend(
-            cold_start(most, arguments.warmup, counted).map(|told| format!("{file}: {told}")),
+            cold_start(most, arguments.warmup, counted)
+                .map(|reported| format!("{file}: {reported}")),
         );
     }
     said.dedup();
@@ -156,7 +157,7 @@ fn cold_starts(processes: &[Process<'_>], files: &[PathBuf], arguments: &Argumen
 
 /// Says where a slice is several rounds of a worker's window: all but the first of them find their data where the one
 /// before left it, while workers that do not take turns are counted in their first round.
-fn tell_of_short_windows(
+fn warn_of_short_windows(
     outcomes: &[Outcome],
     model: &CoreModel,
     workers: &[String],
@@ -247,7 +248,7 @@ fn plans(
         if longest <= arguments.warmup {
             return Err(Problem::failed(
                 format!(
-                    "expected instructions behind the first {}, found {longest} in all",
+                    "expected instructions after the first {}, found {longest} in all",
                     arguments.warmup
                 ),
                 "Ask for a shorter --warmup, or record more.",

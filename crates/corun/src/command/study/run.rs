@@ -20,9 +20,9 @@ pub struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
-    /// Take about this long; the study says how long by default (`corun study list`)
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    budget: Option<Duration>,
+    /// The time allowed (default: that of the study, `corun study list`)
+    #[arg(long, alias = "budget", value_name = "TIME", value_parser = values::duration)]
+    max_time: Option<Duration>,
     /// Switch SMT where the publication did (needs root; everything comes back as it was)
     #[arg(long)]
     smt_switch: bool,
@@ -54,24 +54,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     ])?;
     let interrupt = interruption::on_signals()?;
     let settings = Settings {
-        budget: arguments.budget.unwrap_or(study.budget),
+        max_time: arguments.max_time.unwrap_or(study.max_time),
         switch: arguments.switch_options()?,
         seed: arguments.seed,
     };
     let mut progress = SuiteProgress::new(study.experiments.len(), arguments.quiet);
-    let conducted = corun_study::conduct(&study, &settings, &interrupt, &mut progress);
+    let outcome = corun_study::run_study(&study, &settings, &interrupt, &mut progress);
     progress.finish();
-    let conducted = conducted?;
+    let outcome = outcome?;
     let is_shown = exports.are_beside_a_view();
     let shown = |result: &StudyResult| corun_report::study_to_terminal(result, terminal::width());
-    exports.write(&conducted.result, shown, StudyResult::to_json)?;
-    match conducted.failure {
+    exports.write(&outcome.result, shown, StudyResult::to_json)?;
+    match outcome.failure {
         // What was not run is part of what is shown.
         Some(failure) if is_shown => return Ok(code(failure.exit())),
         Some(failure) => return Err(failure.into()),
         None => {}
     }
-    let exit = match (conducted.result.interrupted, conducted.result.runs.is_empty()) {
+    let exit = match (outcome.result.ending.is_interrupted(), outcome.result.runs.is_empty()) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::NotPossible,
         (false, false) => Exit::Done,

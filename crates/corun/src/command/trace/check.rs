@@ -1,4 +1,4 @@
-//! `corun trace check`: reads a whole trace and tells what is wrong with it.
+//! `corun trace check`: reads a whole trace and reports its errors.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -139,14 +139,14 @@ fn recorded(plan: &Plan) -> Option<String> {
         ),
         Plan::Window { skip, length } => {
             let length = length.map_or("what follows".to_owned(), grouped);
-            format!("{length} behind the first {} instructions", grouped(*skip))
+            format!("{length} after the first {} instructions", grouped(*skip))
         }
         _ => "what follows".to_owned(),
     };
     match plan.rest() {
         (Plan::Whole, 0) => None,
         (_, 0) => Some(part),
-        (_, before) => Some(format!("{part}; counted behind the first {}", grouped(before))),
+        (_, before) => Some(format!("{part}; counted after the first {}", grouped(before))),
     }
 }
 

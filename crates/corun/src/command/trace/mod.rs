@@ -33,7 +33,7 @@ enum Look {
     Info(info::Arguments),
     /// Convert a trace to or from that of another simulator
     Convert(convert::Arguments),
-    /// Read a whole trace and tell what is wrong with it
+    /// Read a whole trace and report its errors
     Check(check::Arguments),
 }
 

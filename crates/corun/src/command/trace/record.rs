@@ -19,7 +19,7 @@ use super::Place;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, standard_input, values};
 
-/// Kinds of work that are told apart, at most: each more takes time and tells little.
+/// Kinds of work that are distinguished, at most: each more takes time and tells little.
 const MOST_CHOSEN: u32 = 200;
 
 #[derive(Debug, Args)]
@@ -35,20 +35,20 @@ pub struct Arguments {
     /// Record N instructions at most; the program then goes on to its end
     #[arg(long, value_name = "N", value_parser = values::count)]
     length: Option<u64>,
-    /// Record K stretches of N instructions, spread evenly over the run, which is counted first
+    /// Record K intervals of N instructions, spread evenly over the run, which is counted first
     #[arg(long, value_name = "K:N", value_parser = values::samples)]
     #[arg(conflicts_with_all = ["skip", "length", "once"])]
     sample: Option<(u32, u64)>,
-    /// Choose the stretches by what the program executes, so that they stand for all of it; the run
+    /// Choose the intervals by what the program executes, as simulation points with weights; the run
     /// before takes longer
     #[arg(long, requires = "sample")]
     choose: bool,
-    /// Record N instructions before each stretch, and before the call of --from-call, to fill caches and
-    /// predictors; with --choose on average (default: as many as the stretch has, and none before the call)
-    #[arg(long, alias = "warmup", value_name = "N")]
+    /// Record N instructions before each interval, and before the call of --from-call, to fill caches and
+    /// predictors; with --choose on average (default: as many as the interval has, and none before the call)
+    #[arg(long, alias = "warm-up", value_name = "N")]
     #[arg(value_parser = values::count, requires = "warmed")]
-    warm_up: Option<u64>,
-    /// Count instructions from behind the program's first system call CALL on, a name such as getppid or
+    warmup: Option<u64>,
+    /// Count instructions from the end of the program's first system call CALL on, a name such as getppid or
     /// a number; the program runs once before for that, so not with --once
     #[arg(long, value_name = "CALL", conflicts_with = "once")]
     from_call: Option<SystemCall>,
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         arguments.sample.filter(|(count, _)| arguments.choose && *count > MOST_CHOSEN)
     {
         return Err(Problem::usage(
-            format!("expected at most {MOST_CHOSEN} stretches with --choose, found {count}"),
+            format!("expected at most {MOST_CHOSEN} intervals with --choose, found {count}"),
             "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
         ));
     }
@@ -145,8 +145,8 @@ impl Arguments {
     fn part(&self) -> Part {
         match (self.sample, self.skip, self.length) {
             (Some((count, length)), ..) => {
-                let warm_up = self.warm_up.unwrap_or(length);
-                Part::Samples(Samples { count, length, warm_up, are_chosen: self.choose })
+                let warmup = self.warmup.unwrap_or(length);
+                Part::Samples(Samples { count, length, warm_up: warmup, are_chosen: self.choose })
             }
             (None, None, None) => Part::Of(Plan::Whole),
             (None, skip, length) => Part::Of(Plan::Window { skip: skip.unwrap_or(0), length }),
@@ -154,7 +154,7 @@ impl Arguments {
     }
 
     fn from(&self) -> Option<FromCall> {
-        self.from_call.map(|call| FromCall { call, warm_up: self.warm_up.unwrap_or(0) })
+        self.from_call.map(|call| FromCall { call, warm_up: self.warmup.unwrap_or(0) })
     }
 
     fn say(&self, text: &str) {

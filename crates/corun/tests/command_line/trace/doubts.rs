@@ -10,7 +10,7 @@ use crate::common::{Outcome, Scratch, corun};
 const SAYS: &str = "this program: try --tracer ";
 
 /// A run of `corun trace` that tells nothing but errors and doubts.
-fn told(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> Outcome {
+fn reported(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> Outcome {
     let mut run = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);
     run.current_dir(scratch.path()).args(options).arg("--").args(command).stdin(Stdio::null());
     Outcome::of(&mut run)
@@ -22,7 +22,7 @@ fn a_program_that_is_killed_may_not_be_at_fault() {
     assemble(&scratch, "killed", &kills_itself(11));
     let killed = ["./killed"];
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
-        let outcome = told(tracer, &scratch, &["--once"], &killed);
+        let outcome = reported(tracer, &scratch, &["--once"], &killed);
         assert_eq!(outcome.exit, Some(0), "{tracer}: {}", outcome.errors);
         // QEMU says first, itself, that the program died.
         assert!(
@@ -40,7 +40,7 @@ fn a_program_that_is_killed_may_not_be_at_fault() {
         );
     }
     let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
-    let outcome = told(tracer, &scratch, &[], &killed);
+    let outcome = reported(tracer, &scratch, &[], &killed);
     assert_eq!(outcome.errors, "", "alone, it dies as well");
 }
 
@@ -49,7 +49,7 @@ fn another_exit_code_than_alone_is_said() {
     let script = "test -e seen && exit 4; : > seen; exit 3";
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = Scratch::new();
-        let outcome = told(tracer, &scratch, &[], &["sh", "-c", script]);
+        let outcome = reported(tracer, &scratch, &[], &["sh", "-c", script]);
         let begin =
             "Without a tracer the program ended otherwise (exit code 4 instead of exit code 3)";
         assert!(outcome.errors.starts_with(begin), "{tracer}: {}", outcome.errors);
@@ -62,7 +62,7 @@ fn another_output_than_alone_is_said() {
     let script = "echo same; test -e seen && echo other; : > seen; exit 3";
     let Some(tracer) = TRACERS.into_iter().find(|tracer| works(tracer)) else { return };
     let scratch = Scratch::new();
-    let outcome = told(tracer, &scratch, &[], &["sh", "-c", script]);
+    let outcome = reported(tracer, &scratch, &[], &["sh", "-c", script]);
     assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "same\n"));
     let begin = "Without a tracer the program wrote something else to standard output (11 bytes instead of 5)";
     assert!(
@@ -70,7 +70,7 @@ fn another_output_than_alone_is_said() {
         "{}",
         outcome.errors
     );
-    let outcome = told(tracer, &scratch, &[], &["sh", "-c", script]);
+    let outcome = reported(tracer, &scratch, &[], &["sh", "-c", script]);
     assert_eq!(
         (outcome.output.as_str(), outcome.errors.as_str()),
         ("same\nother\n", ""),
@@ -133,7 +133,7 @@ fn java_is_traced_by_what_bears_it_and_else_warned_of() {
         );
     }
     if works("dynamorio") {
-        let outcome = told("dynamorio", &scratch, &["--once"], &["./java"]);
+        let outcome = reported("dynamorio", &scratch, &["--once"], &["./java"]);
         assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
         assert!(outcome.errors.starts_with(warning), "{}", outcome.errors);
         let remarks = info(&scratch.file("trace"))["opening"]["remarks"].to_string();

@@ -139,15 +139,15 @@ fn work() -> Scratch {
 
 /// The file of a program itself: what is on the path may be a script that looks for it.
 fn found(program: &str, scratch: &Scratch) -> Option<PathBuf> {
-    let told = |teller: &str, arguments: &[&str]| {
+    let reported = |teller: &str, arguments: &[&str]| {
         let output = Command::new(teller).args(arguments).output().ok()?;
         let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
         path.is_absolute().then_some(path)
     };
     match program {
         "threads" => Some(scratch.file(program)),
-        "cc1" => told("gcc", &["-print-prog-name=cc1"]),
-        "python3" => told("python3", &["-c", "import sys; print(sys.executable)"]),
+        "cc1" => reported("gcc", &["-print-prog-name=cc1"]),
+        "python3" => reported("python3", &["-c", "import sys; print(sys.executable)"]),
         _ => std::env::split_paths(&std::env::var_os("PATH")?)
             .map(|folder| folder.join(program))
             .find(|path| path.is_file()),

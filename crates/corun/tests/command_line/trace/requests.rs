@@ -58,14 +58,14 @@ fn with_loops() -> Scratch {
     scratch
 }
 
-fn told(arguments: &[&str]) -> String {
+fn reported(arguments: &[&str]) -> String {
     let scratch = Scratch::new();
     let outcome = Outcome::of(corun(["trace"]).args(arguments).current_dir(scratch.path()));
     assert_eq!(outcome.output, "");
-    outcome.told(scratch.path())
+    outcome.reported(scratch.path())
 }
 
-/// A stretch has a block less or more than what was asked, at most: blocks are not divided.
+/// A interval has a block less or more than what was asked, at most: blocks are not divided.
 const BLOCK: u64 = 64;
 
 /// Options go before the command's `--`.
@@ -80,7 +80,7 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = with_loops();
         let outcome =
-            Outcome::of(with(tracer, &scratch, &["--sample=5:1k", "--warm-up=500"]).arg("./loops"));
+            Outcome::of(with(tracer, &scratch, &["--sample=5:1k", "--warmup=500"]).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
         let plan = &info["opening"]["plan"]["samples"];
@@ -97,12 +97,12 @@ fn samples_are_spread_over_the_run_each_after_its_warm_up() {
     }
 }
 
-/// Of each kind of work a stretch, and together they stand for the whole run.
+/// Of each kind of work a interval, and together they stand for the whole run.
 #[test]
 fn samples_may_be_chosen_by_what_is_executed() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = with_loops();
-        let options = ["--sample=4:1k", "--warm-up=500", "--choose"];
+        let options = ["--sample=4:1k", "--warmup=500", "--choose"];
         let outcome = Outcome::of(with(tracer, &scratch, &options).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
@@ -136,7 +136,7 @@ fn there_may_be_many_samples() {
         let fewest = if tracer == "dynamorio" { 5000 } else { 20_000 };
         let scratch = Scratch::new();
         let outcome =
-            Outcome::of(with(tracer, &scratch, &["--sample=20000:1", "--warm-up=1"]).args(COUNTS));
+            Outcome::of(with(tracer, &scratch, &["--sample=20000:1", "--warmup=1"]).args(COUNTS));
         assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{tracer}");
         let info = info(&scratch.file("trace"));
         assert_eq!(info["opening"]["plan"]["samples"]["count"], json!(20_000), "{tracer}");
@@ -165,7 +165,7 @@ fn a_call_that_is_not_made_costs_no_trace() {
 fn what_lies_before_a_system_call_only_warms() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {
         let scratch = with_loops();
-        let options = ["--from-call=write", "--warm-up=5k"];
+        let options = ["--from-call=write", "--warmup=5k"];
         let outcome = Outcome::of(with(tracer, &scratch, &options).arg("./loops"));
         assert_eq!((outcome.exit, outcome.output.as_str()), (Some(0), "done\n"), "{tracer}");
         let info = info(&scratch.file("trace"));
@@ -250,7 +250,7 @@ fn what_a_pipe_holds_is_read_once() {
     let (reader, _writer) = std::io::pipe().unwrap();
     let mut command = with(tracer, &scratch, &["--sample=2:5"]);
     let outcome = Outcome::of(command.args(["sh", "-c", "echo run >> runs"]).stdin(reader));
-    insta::assert_snapshot!(outcome.told(scratch.path()), @"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @"
     exit 2
     corun: expected a program that can run twice for --sample, found a pipe on standard input
       Give the input as a file: corun trace --sample ... < FILE
@@ -259,30 +259,30 @@ fn what_a_pipe_holds_is_read_once() {
 
 #[test]
 fn what_has_no_meaning_is_refused_before_anything_runs() {
-    let many = told(&["-o", "t", "--sample=201:5", "--choose", "--", "true"]);
+    let many = reported(&["-o", "t", "--sample=201:5", "--choose", "--", "true"]);
     insta::assert_snapshot!(many, @r"
     exit 2
-    corun: expected at most 200 stretches with --choose, found 201
+    corun: expected at most 200 intervals with --choose, found 201
       Give fewer, or leave --choose out: so many lie well if they are spread evenly.
     ");
-    let without = told(&["-o", "t", "--quiet", "--from-call=fork", "--", "true"]);
+    let without = reported(&["-o", "t", "--quiet", "--from-call=fork", "--", "true"]);
     insta::assert_snapshot!(without, @r"
     exit 1
     corun: expected a program that makes the system call fork, found none in its run
       Name a call that the process itself makes, before it becomes another program; strace without -f shows them. Or leave --from-call out.
     ");
-    let unknown = told(&["-o", "t", "--tracer=magic", "--", "true"]);
+    let unknown = reported(&["-o", "t", "--tracer=magic", "--", "true"]);
     insta::assert_snapshot!(unknown.replace("dynamorio, ", ""), @r#"
     exit 2
     corun: expected the name of a tracer (qemu, ptrace), found "magic"
       Give one of these names, or none: the best one is chosen.
     "#);
-    insta::assert_snapshot!(told(&["-o", "t", "--", "/nowhere/to/be/found"]), @"
+    insta::assert_snapshot!(reported(&["-o", "t", "--", "/nowhere/to/be/found"]), @"
     exit 1
     corun: /nowhere/to/be/found cannot be run: cannot find binary path
       Give a program that can be run.
     ");
-    insta::assert_snapshot!(told(&["-o", "missing/t", "--", "true"]), @"
+    insta::assert_snapshot!(reported(&["-o", "missing/t", "--", "true"]), @"
     exit 1
     corun: could not write missing/t: No such file or directory (os error 2)
       Name a file in a folder that you may write to, or `-` for standard output.
@@ -298,7 +298,7 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["-o", "t", "--sample=5", "--", "true"],
         &["-o", "t", "--sample=5:5", "--skip=5", "--", "true"],
         &["-o", "t", "--sample=5:5", "--once", "--", "true"],
-        &["-o", "t", "--warm-up=5", "--", "true"],
+        &["-o", "t", "--warmup=5", "--", "true"],
         &["-o", "t", "--from-call=nothing", "--", "true"],
         &["-o", "t", "--from-call=write", "--once", "--", "true"],
         &["-o", "t", "--choose", "--", "true"],
@@ -315,8 +315,8 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["convert", "--to=sift", "--from=champsim", "t", "-o", "u"],
         &["convert", "--from=champsim", "--thread=1", "t", "-o", "u"],
     ] {
-        let told = told(arguments);
-        assert!(told.starts_with("exit 2\nerror: "), "{arguments:?}: {told}");
+        let reported = reported(arguments);
+        assert!(reported.starts_with("exit 2\nerror: "), "{arguments:?}: {reported}");
     }
     for arguments in [
         &["info", "missing"][..],
@@ -324,9 +324,12 @@ fn what_has_no_meaning_is_refused_before_anything_runs() {
         &["convert", "--to=sift", "missing", "-o", "u"],
         &["convert", "--from=champsim", "missing", "-o", "u"],
     ] {
-        let told = told(arguments);
-        assert!(told.starts_with("exit 1\ncorun: "), "{arguments:?}: {told}");
-        assert!(told.contains("missing") && told.lines().count() == 3, "{arguments:?}: {told}");
+        let reported = reported(arguments);
+        assert!(reported.starts_with("exit 1\ncorun: "), "{arguments:?}: {reported}");
+        assert!(
+            reported.contains("missing") && reported.lines().count() == 3,
+            "{arguments:?}: {reported}"
+        );
     }
 }
 
@@ -342,7 +345,7 @@ fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
         corun(["trace", "convert", "--to=sift", "trace", "-o", "u", "--thread=5"])
             .current_dir(scratch.path()),
     );
-    insta::assert_snapshot!(outcome.told(scratch.path()), @"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @"
     exit 2
     corun: trace: expected one of the trace's 1 threads, found thread 5
       Name a thread that `corun trace info` lists.
@@ -351,7 +354,7 @@ fn what_a_trace_does_not_have_and_what_would_lose_it_is_refused() {
         corun(["trace", "convert", "--to=sift", "trace", "-o", "./trace"])
             .current_dir(scratch.path()),
     );
-    insta::assert_snapshot!(outcome.told(scratch.path()), @"
+    insta::assert_snapshot!(outcome.reported(scratch.path()), @"
     exit 2
     corun: expected another file for what is written than trace, found the same
       Give another file with -o: this one would be lost.

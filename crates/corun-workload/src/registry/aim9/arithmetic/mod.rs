@@ -16,10 +16,10 @@ pub(super) use self::number::Number;
 
 use self::chain::{Chain, Place};
 use self::operation::{Add, Divide, Multiply, Operation};
-use super::about;
+use super::descriptor;
 use crate::in_memory::VARIANT;
 use crate::row::{RowWorkload, anywhere};
-use crate::{About, Job, Parameter, Parameters, Tag, WorkloadError};
+use crate::{Descriptor, Job, Parameter, Parameters, Tag, WorkloadError};
 
 /// Where floating-point variables are.
 const FLOAT_VARIANT: Parameter =
@@ -29,7 +29,7 @@ const FLOAT_VARIANT: Parameter =
 macro_rules! row {
     ($row:ident, $name:literal, $words:expr, $numbers:literal, integer $operation:ty) => {
         pub(in super::super) static $row: RowWorkload = RowWorkload {
-            about: &describe(
+            descriptor: &describe(
                 concat!("aim9/", $name),
                 concat!("dependent ", $numbers, ", in registers"),
                 $words,
@@ -41,7 +41,7 @@ macro_rules! row {
     };
     ($row:ident, $name:literal, $words:expr, $numbers:literal, float $operation:ty) => {
         pub(in super::super) static $row: RowWorkload = RowWorkload {
-            about: &About {
+            descriptor: &Descriptor {
                 parameters: &[FLOAT_VARIANT],
                 ..describe(
                     concat!("aim9/", $name),
@@ -51,7 +51,7 @@ macro_rules! row {
                 )
             },
             unavailable: anywhere,
-            prepare: as_told::<$operation>,
+            prepare: as_expected::<$operation>,
         };
     };
 }
@@ -84,19 +84,19 @@ const fn describe(
     summary: &'static str,
     [operation, counted, unit]: Words,
     tag: Tag,
-) -> About {
+) -> Descriptor {
     let tags: &[Tag] = match tag {
         Tag::FloatLatency => &[Tag::FloatLatency],
         _ => &[Tag::IntegerLatency],
     };
-    about(name, summary, tags, [operation, counted], 1000.0, unit)
+    descriptor(name, summary, tags, [operation, counted], 1000.0, unit)
 }
 
 fn in_registers<O: Operation>(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> {
     Ok(Job::of((0..workers.get()).map(|_| Chain::<O>::new(Place::Registers))))
 }
 
-fn as_told<O: Operation>(
+fn as_expected<O: Operation>(
     parameters: &Parameters,
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use kernel::{Disk, Way, Writes};
 
-use super::about;
+use super::descriptor;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
+use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 
 /// Bytes of an operation.
 const BLOCK: u64 = 1024;
@@ -33,10 +33,10 @@ const FILE_SIZE: Parameter = Parameter {
 macro_rules! rows {
     ($($row:ident: $name:literal, $way:ident, $writes:ident, $summary:literal;)*) => {
         $(pub(super) static $row: RowWorkload = RowWorkload {
-            about: &disk($name, $summary, Way::$way, Writes::$writes),
+            descriptor: &disk($name, $summary, Way::$way, Writes::$writes),
             unavailable: anywhere,
             prepare: |parameters, workers| {
-                prepare($row.about, Way::$way, Writes::$writes, parameters, workers)
+                prepare($row.descriptor, Way::$way, Writes::$writes, parameters, workers)
             },
         };)*
     };
@@ -61,11 +61,11 @@ rows! {
         "reads of a file, written to another, each waiting for the disk";
 }
 
-const fn disk(name: &'static str, summary: &'static str, way: Way, writes: Writes) -> About {
-    About {
+const fn disk(name: &'static str, summary: &'static str, way: Way, writes: Writes) -> Descriptor {
+    Descriptor {
         parameters: &[FILE_SIZE],
         disk_bytes: written(MOST, way, writes),
-        ..about(
+        ..descriptor(
             name,
             summary,
             &[Tag::SystemCalls, Tag::CacheCapacity],
@@ -91,7 +91,7 @@ const fn used(file_size: u64, writes: Writes) -> u64 {
 }
 
 fn prepare(
-    about: &'static About,
+    descriptor: &'static Descriptor,
     way: Way,
     writes: Writes,
     parameters: &Parameters,
@@ -99,7 +99,7 @@ fn prepare(
 ) -> Result<Job, WorkloadError> {
     let file_size = parameters.number(&FILE_SIZE)?;
     let (room, longest) = (written(file_size, way, writes), used(file_size, writes));
-    let scratch = Arc::new(Scratch::with_room(about, workers, room, longest)?);
+    let scratch = Arc::new(Scratch::with_room(descriptor, workers, room, longest)?);
     let blocks = longest / BLOCK;
     Job::of_each((0..workers.get()).map(|worker| {
         let disk = Disk::new(Arc::clone(&scratch), worker, way, writes, blocks);

@@ -17,10 +17,10 @@ use rustix::io::Errno;
 
 use self::channel::Channel;
 use self::traffic::messages;
-use super::about;
+use super::descriptor;
 use crate::row::{RowWorkload, anywhere};
 use crate::scratch::Scratch;
-use crate::{About, Job, Row, Tag, Tally, WorkloadError};
+use crate::{Descriptor, Job, Row, Tag, Tally, WorkloadError};
 
 pub(super) use shared_memory::SHARED_MEMORY;
 
@@ -28,9 +28,9 @@ pub(super) use shared_memory::SHARED_MEMORY;
 macro_rules! rows {
     ($($row:ident: $name:literal, $unit:literal, $each:literal, $open:expr, $disk:literal, $summary:literal;)*) => {
         $(pub(super) static $row: RowWorkload = RowWorkload {
-            about: &ipc($name, $summary, $unit, $each, $each + 1, $disk),
+            descriptor: &ipc($name, $summary, $unit, $each, $each + 1, $disk),
             unavailable: anywhere,
-            prepare: |_, workers| prepare($row.about, $open, $each, workers),
+            prepare: |_, workers| prepare($row.descriptor, $open, $each, workers),
         };)*
     };
 }
@@ -58,34 +58,34 @@ const fn ipc(
     done: u32,
     credited: u32,
     disk_bytes: u64,
-) -> About {
+) -> Descriptor {
     let counted = ["a message", "messages"];
-    let about = about(name, summary, &[Tag::SystemCalls], counted, 1.0, unit);
-    let row = match about.row {
+    let descriptor = descriptor(name, summary, &[Tag::SystemCalls], counted, 1.0, unit);
+    let row = match descriptor.row {
         Some(row) => Row { credit: credited as f64 / done as f64, ..row },
         None => unreachable!(),
     };
-    About { row: Some(row), disk_bytes, tallies: &[Tally { counted: "bytes" }], ..about }
+    Descriptor { row: Some(row), disk_bytes, tallies: &[Tally { counted: "bytes" }], ..descriptor }
 }
 
 /// Makes a channel; the name is for one that needs a name in the folder.
 type Open = fn(Option<&Scratch>, &str) -> Result<Channel, Errno>;
 
 fn prepare(
-    about: &'static About,
+    descriptor: &'static Descriptor,
     open: Open,
     each: u64,
     workers: NonZeroUsize,
 ) -> Result<Job, WorkloadError> {
-    let scratch = match about.disk_bytes {
+    let scratch = match descriptor.disk_bytes {
         0 => None,
-        _ => Some(Arc::new(Scratch::new(about, workers)?)),
+        _ => Some(Arc::new(Scratch::new(descriptor, workers)?)),
     };
     let lines = (0..workers.get()).map(|worker| {
         let (scratch, name) = (scratch.clone(), worker.to_string());
         move || Ok(open(scratch.as_deref(), &name)?)
     });
-    messages(lines, each, |error| refused(about.name, scratch.as_deref(), error))
+    messages(lines, each, |error| refused(descriptor.name, scratch.as_deref(), error))
 }
 
 fn refused(workload: &'static str, scratch: Option<&Scratch>, source: io::Error) -> WorkloadError {

@@ -14,7 +14,7 @@ use crate::{Job, Parameters, WorkloadError};
 
 /// A segment and a semaphore are made for every 100 messages.
 pub(in super::super) static SHARED_MEMORY: RowWorkload = RowWorkload {
-    about: &ipc(
+    descriptor: &ipc(
         "aim9/shared_memory",
         "messages through System V shared memory, with a semaphore",
         "operations/s",
@@ -36,7 +36,7 @@ fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> 
     semaphore::remove_abandoned();
     let segments = (0..workers.get()).map(|_| Shared::new);
     messages(segments, MESSAGES, |error| WorkloadError::Unavailable {
-        workload: SHARED_MEMORY.about.name,
+        workload: SHARED_MEMORY.descriptor.name,
         reason: format!(
             "the system gives no System V shared memory and semaphore (see `ipcs -l`): {error}"
         ),

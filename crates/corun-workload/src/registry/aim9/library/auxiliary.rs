@@ -4,12 +4,12 @@ use std::ffi::{CStr, c_char, c_int};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::super::about;
+use super::super::descriptor;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static MISC_RTNS_1: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/misc_rtns_1",
         "a process asks for its ids, user, groups, folder, times and terminal",
         &[Tag::SystemCalls],

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::super::about;
+use super::super::descriptor;
 use crate::checksum::checksum;
 use crate::row::{RowWorkload, anywhere, default_kernels};
-use crate::{About, Kernel, Row, Tag};
+use crate::{Descriptor, Kernel, Row, Tag};
 
-const STEPS: About = about(
+const STEPS: Descriptor = descriptor(
     "aim9/sort_rtns_1",
     "qsort of 10,000 numbers up, down and up again, then 2,000 times bsearch",
     &[Tag::BranchPrediction, Tag::IntegerThroughput],
@@ -17,7 +17,7 @@ const STEPS: About = about(
 );
 
 pub(in super::super) static SORT_RTNS_1: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         // Ten for two rounds of four steps.
         row: Some(Row { credit: 1.25, ..STEPS.row.unwrap() }),
         ..STEPS

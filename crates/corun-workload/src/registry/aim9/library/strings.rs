@@ -5,15 +5,15 @@ use std::ffi::{CStr, c_char};
 use std::hint::black_box;
 use std::ptr;
 
-use super::super::about;
 use super::super::arithmetic::Number;
+use super::super::descriptor;
 use super::classes::{Classes, LOWER, QUESTIONS, UPPER};
 use crate::in_memory::InMemory;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static STRING_RTNS: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/string_rtns",
         "numbers as text, classes of characters, strings joined and searched",
         &[Tag::BranchPrediction, Tag::StoreForwarding],

@@ -4,13 +4,13 @@ use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use super::super::about;
+use super::super::descriptor;
 use super::SIZES;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static MEM_RTNS_1: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/mem_rtns_1",
         "malloc, calloc, strcpy and free of blocks of 1 byte to 8 KiB",
         &[Tag::Allocation],

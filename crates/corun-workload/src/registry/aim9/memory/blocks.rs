@@ -2,14 +2,14 @@
 
 use std::ffi::c_void;
 
-use super::super::about;
+use super::super::descriptor;
 use super::{LARGEST, SIZES};
 use crate::checksum::checksum;
 use crate::row::{RowWorkload, anywhere, default_kernels};
-use crate::{About, Kernel, Row, Tag, Tally};
+use crate::{Descriptor, Kernel, Row, Tag, Tally};
 
 pub(in super::super) static MEM_RTNS_2: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/mem_rtns_2",
         "memset, memchr, memcmp, memcpy and memmove of 1 byte to 8 KiB",
         &[Tag::StoreThroughput],
@@ -21,7 +21,7 @@ pub(in super::super) static MEM_RTNS_2: RowWorkload = RowWorkload {
     prepare: default_kernels::<Bundles>,
 };
 
-const COPIES: About = about(
+const COPIES: Descriptor = descriptor(
     "aim9/ram_copy",
     "memcpy of 1 byte to 64 KiB at every alignment",
     &[Tag::StoreThroughput],
@@ -31,7 +31,7 @@ const COPIES: About = about(
 );
 
 pub(in super::super) static RAM_COPY: RowWorkload = RowWorkload {
-    about: &About {
+    descriptor: &Descriptor {
         // 25020 for a hundred copies, whatever that once was.
         row: Some(Row { credit: 250.2, ..COPIES.row.unwrap() }),
         tallies: &[Tally { counted: "bytes" }],

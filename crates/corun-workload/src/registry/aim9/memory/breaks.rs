@@ -7,14 +7,14 @@
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
-use super::super::about;
+use super::super::descriptor;
 use crate::ended::end;
 use crate::peer::Peer;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static BRK_TEST: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/brk_test",
         "memory given back to the kernel and taken again a page at a time",
         &[Tag::SystemCalls],
@@ -27,7 +27,7 @@ pub(in super::super) static BRK_TEST: RowWorkload = RowWorkload {
 };
 
 pub(in super::super) static PAGE_TEST: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/page_test",
         "memory given back to the kernel, taken again by pages, and written to",
         &[Tag::SystemCalls, Tag::Tlb],

@@ -2,14 +2,14 @@
 
 use std::hint::black_box;
 
-use super::super::about;
+use super::super::descriptor;
 use super::rounded;
 use super::values::Arguments;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static NUM_RTNS_1: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/num_rtns_1",
         "exp, log, pow, fmod, sqrt, rand and other functions of one or two numbers",
         &[Tag::FloatLatency],
@@ -22,7 +22,7 @@ pub(in super::super) static NUM_RTNS_1: RowWorkload = RowWorkload {
 };
 
 pub(in super::super) static TRIG_RTNS: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/trig_rtns",
         "sin, cos, tan, their inverses, and the hyperbolic ones",
         &[Tag::FloatLatency],

@@ -1,6 +1,6 @@
 //! Small matrices: points that are transformed, and systems of linear equations that are solved.
 
-use super::super::about;
+use super::super::descriptor;
 use super::rounded;
 use super::values::Fractions;
 use crate::checksum::checksum;
@@ -9,7 +9,7 @@ use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static MATRIX_RTNS: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/matrix_rtns",
         "points transformed by matrices of 4 by 4, and scaled to a screen",
         &[Tag::FloatLatency],
@@ -22,7 +22,7 @@ pub(in super::super) static MATRIX_RTNS: RowWorkload = RowWorkload {
 };
 
 pub(in super::super) static ARRAY_RTNS: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/array_rtns",
         "systems of 5 to 100 linear equations, by elimination",
         &[Tag::VectorThroughput],

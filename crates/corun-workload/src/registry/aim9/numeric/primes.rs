@@ -1,13 +1,13 @@
 //! The sieve of Eratosthenes as the original has it: every prime's multiples are crossed out, with no
 //! end at the square root, in a table of a byte a number.
 
-use super::super::about;
+use super::super::descriptor;
 use crate::in_memory::opaque;
 use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static SIEVE: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/sieve",
         "the primes below 1,000,000, in a table of a byte a number",
         &[Tag::StoreThroughput, Tag::CacheCapacity],

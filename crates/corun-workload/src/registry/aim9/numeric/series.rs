@@ -1,7 +1,7 @@
 //! Sines by their series, and zeros by Newton's method.
 
-use super::super::about;
 use super::super::arithmetic::Number;
+use super::super::descriptor;
 use super::rounded;
 use super::values::Fractions;
 use crate::checksum::checksum;
@@ -9,7 +9,7 @@ use crate::row::{RowWorkload, anywhere, default_kernels};
 use crate::{Kernel, Tag};
 
 pub(in super::super) static SERIES_1: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/series_1",
         "sines as sums of a series, and held against the library's",
         &[Tag::FloatLatency],
@@ -22,7 +22,7 @@ pub(in super::super) static SERIES_1: RowWorkload = RowWorkload {
 };
 
 pub(in super::super) static NEW_RAPH: RowWorkload = RowWorkload {
-    about: &about(
+    descriptor: &descriptor(
         "aim9/new_raph",
         "zeros of a function by Newton's method",
         &[Tag::FloatLatency],

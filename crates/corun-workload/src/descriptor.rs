@@ -10,7 +10,7 @@ use crate::{WorkloadError, quantity};
 
 /// A workload's description of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct About {
+pub struct Descriptor {
     /// The name a user types; unique in the registry.
     pub name: &'static str,
     /// What it does, in one line below 80 characters.
@@ -26,7 +26,7 @@ pub struct About {
     /// How its workers come about unless the user says otherwise.
     pub default_mode: Mode,
     /// Where it shows what it is about.
-    pub usual: Usual,
+    pub default_placement: DefaultPlacement,
     /// How to make two workers share a cache line, if that is possible.
     pub line_sharing: Option<LineSharing>,
     /// The most that each of its workers writes below `$TMPDIR`, in bytes; 0 if it writes no files.
@@ -262,7 +262,7 @@ pub enum Mode {
 /// The placement in which a workload shows what it is about, where the user names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Usual {
+pub enum DefaultPlacement {
     /// One worker alone: how fast the machine does this.
     Alone,
     /// Workers with their siblings idle, and with their siblings at work.

@@ -7,7 +7,7 @@ use super::work::Work;
 use crate::cores::Core;
 
 /// The cores an executor may use, and the affinity corun was started with.
-pub(super) struct Places {
+pub(super) struct Bindings {
     cores: Vec<Core>,
     /// Unpinned workers get this back.
     inherited: Affinity,
@@ -16,12 +16,12 @@ pub(super) struct Places {
 }
 
 /// Where a process and its memory are bound to.
-pub(super) struct Place {
+pub(super) struct Binding {
     pub affinity: Affinity,
     pub memory: Option<MemoryPolicy>,
 }
 
-impl Places {
+impl Bindings {
     pub(super) fn new(cores: Vec<Core>, inherited: Affinity) -> Self {
         Self { cores, inherited, online: None }
     }
@@ -104,14 +104,14 @@ impl Places {
     }
 
     /// The place of each process of an arm.
-    pub(super) fn of_processes(&self, arm: &Arm, work: &Work) -> Vec<Place> {
+    pub(super) fn of_processes(&self, arm: &Arm, work: &Work) -> Vec<Binding> {
         if arm.cpus.is_empty() {
-            let unbound = || Place { affinity: self.inherited.clone(), memory: None };
+            let unbound = || Binding { affinity: self.inherited.clone(), memory: None };
             return (0..work.processes(arm)).map(|_| unbound()).collect();
         }
         arm.cpus
             .chunks(work.threads(arm))
-            .map(|cpus| Place {
+            .map(|cpus| Binding {
                 affinity: Affinity::new(&cpus.iter().copied().collect()),
                 memory: self
                     .memory_nodes(cpus)
@@ -125,14 +125,14 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn places(nodes: [u32; 2]) -> Places {
+    fn places(nodes: [u32; 2]) -> Bindings {
         let core = |cpu: u32, node| Core {
             cpus: vec![cpu],
             online_siblings: vec![cpu],
             core_type: None,
             numa_node: Some(node),
         };
-        Places::new(vec![core(0, nodes[0]), core(1, nodes[1])], Affinity::new(&[0, 1].into()))
+        Bindings::new(vec![core(0, nodes[0]), core(1, nodes[1])], Affinity::new(&[0, 1].into()))
     }
 
     #[test]

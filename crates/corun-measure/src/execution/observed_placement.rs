@@ -12,23 +12,23 @@ use super::threads;
 
 /// What is known of one process that has a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Whereabouts {
+pub(crate) struct ObservedPlacement {
     place: CpuSet,
     /// CPUs outside the place that something of the process was allowed to use or seen on.
     outside: BTreeSet<u32>,
     /// Whether an affinity was not the one that corun had set.
     is_changed: bool,
-    /// Whether it moved, which nothing held on one CPU does.
+    /// Whether it moved, which nothing pinned to one CPU does.
     has_moved: bool,
 }
 
-impl Whereabouts {
+impl ObservedPlacement {
     pub(crate) fn new(place: CpuSet) -> Self {
         Self { place, outside: BTreeSet::new(), is_changed: false, has_moved: false }
     }
 
     /// Looks at every thread of a running process and of its descendants.
-    pub(crate) fn look(&mut self, process: libc::pid_t) {
+    pub(crate) fn sample(&mut self, process: libc::pid_t) {
         for process in threads::descendants_of(process).into_iter().chain([process]) {
             for thread in threads::of_process(process) {
                 self.look_at(process, thread);
@@ -79,13 +79,13 @@ mod tests {
     use super::*;
 
     fn after(seen: &[(&[u32], u32)], migrations: Option<u64>) -> Option<(Vec<u32>, bool)> {
-        let mut whereabouts = Whereabouts::new([2].into());
+        let mut observed_placement = ObservedPlacement::new([2].into());
         for (affinity, cpu) in seen {
-            whereabouts.note(Some(&affinity.iter().copied().collect()), Some(*cpu));
+            observed_placement.note(Some(&affinity.iter().copied().collect()), Some(*cpu));
         }
         // A process of this number does not exist: only the migrations count.
-        whereabouts.look_at_end(-1, migrations);
-        whereabouts.displaced(0).map(|it| (it.outside, it.moved))
+        observed_placement.look_at_end(-1, migrations);
+        observed_placement.displaced(0).map(|it| (it.outside, it.moved))
     }
 
     #[test]
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn a_counted_move_displaces_what_is_held_on_one_cpu() {
         for (place, is_displaced) in [(vec![2], true), (vec![2, 3], false)] {
-            let mut whereabouts = Whereabouts::new(place.into_iter().collect());
-            whereabouts.note_moves();
-            assert_eq!(whereabouts.displaced(0).is_some(), is_displaced);
+            let mut observed_placement = ObservedPlacement::new(place.into_iter().collect());
+            observed_placement.note_moves();
+            assert_eq!(observed_placement.displaced(0).is_some(), is_displaced);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Who ran where when: what a load's tasks noted, and what others did on the CPUs meanwhile.
 //!
-//! Everything that is judged is computed from this, without a clock: a made-up schedule serves as
+//! Everything that is judged is computed from this, without a clock: a made-up timeline serves as
 //! well as a seen one.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const IDLE: f64 = 0.2;
 
 /// What was seen of one load; times are nanoseconds from the common start.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Schedule {
+pub struct Timeline {
     /// How long the load was.
     pub length_ns: u64,
     /// The tasks of all processes, in the load's order.
@@ -30,7 +30,7 @@ pub struct Schedule {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLog {
     /// Where and when it ran, ascending.
-    pub stretches: Vec<Stretch>,
+    pub intervals: Vec<Interval>,
     /// When each step ended.
     pub steps_ended_ns: Vec<u64>,
     /// How much CPU time the kernel had given it when each step ended.
@@ -41,7 +41,7 @@ pub struct TaskLog {
 
 /// A task on a CPU, without a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
+pub struct Interval {
     /// The logical CPU.
     pub cpu: u32,
     /// From here.
@@ -70,7 +70,7 @@ pub struct Others {
     /// when.
     pub unplaced_s: BTreeMap<u32, f64>,
     /// When others ran where, as far as that was seen.
-    pub stretches: Vec<Stretch>,
+    pub intervals: Vec<Interval>,
 }
 
 /// Nanoseconds as seconds.
@@ -78,7 +78,7 @@ pub fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-impl Stretch {
+impl Interval {
     /// How much of it lies between two times.
     pub fn within_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
         self.to_ns.min(to_ns).saturating_sub(self.from_ns.max(from_ns))
@@ -88,11 +88,11 @@ impl Stretch {
 impl TaskLog {
     /// Notes that the task runs on `cpu` at `now_ns`.
     pub fn see(&mut self, now_ns: u64, cpu: u32) {
-        match self.stretches.last_mut() {
+        match self.intervals.last_mut() {
             Some(last) if last.cpu == cpu && now_ns.saturating_sub(last.to_ns) <= GAP_NS => {
                 last.to_ns = now_ns;
             }
-            _ => self.stretches.push(Stretch { cpu, from_ns: now_ns, to_ns: now_ns }),
+            _ => self.intervals.push(Interval { cpu, from_ns: now_ns, to_ns: now_ns }),
         }
     }
 
@@ -111,23 +111,23 @@ impl TaskLog {
 
     /// The CPU time that it was given on one CPU, in seconds, as it was seen there.
     pub fn cpu_on_s(&self, cpu: u32) -> f64 {
-        let length = |it: &Stretch| it.to_ns - it.from_ns;
-        let all: u64 = self.stretches.iter().map(length).sum();
-        let there: u64 = self.stretches.iter().filter(|it| it.cpu == cpu).map(length).sum();
+        let length = |it: &Interval| it.to_ns - it.from_ns;
+        let all: u64 = self.intervals.iter().map(length).sum();
+        let there: u64 = self.intervals.iter().filter(|it| it.cpu == cpu).map(length).sum();
         let given = seconds(self.cpu_at_steps_ns.last().copied().unwrap_or(0));
         given * there as f64 / all.max(1) as f64
     }
 
     /// How long it ran between two times on the CPUs that `is_meant` tells, in seconds.
     pub fn ran_on_s(&self, from_ns: u64, to_ns: u64, is_meant: impl Fn(u32) -> bool) -> f64 {
-        let meant = self.stretches.iter().filter(|it| is_meant(it.cpu));
+        let meant = self.intervals.iter().filter(|it| is_meant(it.cpu));
         seconds(meant.map(|it| it.within_ns(from_ns, to_ns)).sum())
     }
 
     /// How often it moved to another CPU between two times.
     pub fn migrations(&self, from_ns: u64, to_ns: u64) -> usize {
-        let pairs = self.stretches.windows(2);
-        let is_within = |pair: &&[Stretch]| (from_ns..to_ns).contains(&pair[1].from_ns);
+        let pairs = self.intervals.windows(2);
+        let is_within = |pair: &&[Interval]| (from_ns..to_ns).contains(&pair[1].from_ns);
         pairs.filter(is_within).filter(|pair| pair[0].cpu != pair[1].cpu).count()
     }
 }
@@ -135,7 +135,7 @@ impl TaskLog {
 impl Others {
     /// The most that others can have run on a CPU between two times, in seconds.
     pub fn at_most_s(&self, cpu: u32, from_ns: u64, to_ns: u64) -> f64 {
-        let seen = self.stretches.iter().filter(|it| it.cpu == cpu);
+        let seen = self.intervals.iter().filter(|it| it.cpu == cpu);
         let seen_ns: u64 = seen.map(|it| it.within_ns(from_ns, to_ns)).sum();
         let unplaced = self.unplaced_s.get(&cpu).copied().unwrap_or(0.0);
         (seconds(seen_ns) + unplaced).min(seconds(to_ns.saturating_sub(from_ns)))
@@ -157,14 +157,14 @@ impl Others {
     }
 }
 
-impl Schedule {
+impl Timeline {
     /// The CPU that each task ran on last, as it was just before `from_ns` and after every change from
     /// then on, with the time; `None` for a task that had not run.
     pub fn last_cpus(&self, from_ns: u64) -> Vec<(u64, Vec<Option<u32>>)> {
-        let stretches = self.tasks.iter().enumerate().flat_map(|(task, log)| {
-            log.stretches.iter().map(move |stretch| (stretch.from_ns, task, stretch.cpu))
+        let intervals = self.tasks.iter().enumerate().flat_map(|(task, log)| {
+            log.intervals.iter().map(move |interval| (interval.from_ns, task, interval.cpu))
         });
-        let mut arrivals: Vec<(u64, usize, u32)> = stretches.collect();
+        let mut arrivals: Vec<(u64, usize, u32)> = intervals.collect();
         // Stable: what a task noted at one time stays in its order.
         arrivals.sort_by_key(|&(at_ns, ..)| at_ns);
         let mut on = vec![None; self.tasks.len()];
@@ -186,8 +186,8 @@ mod tests {
 
     use super::*;
 
-    fn stretch(cpu: u32, from_ns: u64, to_ns: u64) -> Stretch {
-        Stretch { cpu, from_ns, to_ns }
+    fn interval(cpu: u32, from_ns: u64, to_ns: u64) -> Interval {
+        Interval { cpu, from_ns, to_ns }
     }
 
     #[test]
@@ -197,8 +197,8 @@ mod tests {
             log.see(now, cpu);
         }
         assert_eq!(
-            log.stretches,
-            [stretch(1, 0, 150_000), stretch(1, 250_001, 250_001), stretch(2, 250_002, 250_002)]
+            log.intervals,
+            [interval(1, 0, 150_000), interval(1, 250_001, 250_001), interval(2, 250_002, 250_002)]
         );
         assert_eq!(log.migrations(0, 1_000_000), 1);
         assert_eq!(log.migrations(0, 250_002), 0);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn others_count_where_they_were_seen_and_anywhere_where_they_were_not() {
-        let mut others = Others { stretches: vec![stretch(0, 10, 30)], ..Others::default() };
+        let mut others = Others { intervals: vec![interval(0, 10, 30)], ..Others::default() };
         assert_eq!(others.at_most_s(0, 20, 100), 10e-9);
         assert_eq!(others.at_most_s(1, 0, 100), 0.0);
         others.unplaced_s.insert(1, 50e-9);
@@ -219,32 +219,32 @@ mod tests {
 
     #[test]
     fn a_task_is_where_it_was_seen_last() {
-        let log = |stretches| TaskLog { stretches, ..TaskLog::default() };
-        let schedule = Schedule {
+        let log = |intervals| TaskLog { intervals, ..TaskLog::default() };
+        let timeline = Timeline {
             length_ns: 100,
             tasks: vec![
-                log(vec![stretch(0, 0, 50), stretch(1, 60, 100)]),
-                log(vec![stretch(1, 20, 40)]),
+                log(vec![interval(0, 0, 50), interval(1, 60, 100)]),
+                log(vec![interval(1, 20, 40)]),
             ],
             others: Others::default(),
         };
         let all = [(0, vec![Some(0), None]), (20, vec![Some(0), Some(1)]), (60, vec![Some(1); 2])];
-        assert_eq!(schedule.last_cpus(0), all);
-        assert_eq!(schedule.last_cpus(30), [(30, vec![Some(0), Some(1)]), (60, vec![Some(1); 2])]);
+        assert_eq!(timeline.last_cpus(0), all);
+        assert_eq!(timeline.last_cpus(30), [(30, vec![Some(0), Some(1)]), (60, vec![Some(1); 2])]);
         assert_eq!(
-            schedule.last_cpus(60)[0],
+            timeline.last_cpus(60)[0],
             (60, vec![Some(0), Some(1)]),
             "as it was just before"
         );
-        let moved_at_once = vec![log(vec![stretch(3, 0, 0), stretch(0, 0, 0)])];
-        let schedule = Schedule { tasks: moved_at_once, ..schedule };
-        assert_eq!(schedule.last_cpus(50), [(50, vec![Some(0)])]);
+        let moved_at_once = vec![log(vec![interval(3, 0, 0), interval(0, 0, 0)])];
+        let timeline = Timeline { tasks: moved_at_once, ..timeline };
+        assert_eq!(timeline.last_cpus(50), [(50, vec![Some(0)])]);
     }
 
     #[test]
     fn cpu_time_is_counted_from_step_to_step() {
         let log = TaskLog {
-            stretches: vec![stretch(0, 0, 30), stretch(1, 40, 50)],
+            intervals: vec![interval(0, 0, 30), interval(1, 40, 50)],
             cpu_at_steps_ns: vec![5, 10, 85],
             ..TaskLog::default()
         };
@@ -262,12 +262,12 @@ mod tests {
             let mut at = 0;
             let mut log = TaskLog::default();
             for (cpu, length, gap) in times {
-                log.stretches.push(stretch(cpu, at, at + length));
+                log.intervals.push(interval(cpu, at, at + length));
                 at += length + gap;
             }
-            let last = log.stretches.last().map(|it| it.cpu);
-            let schedule = Schedule { length_ns: at, tasks: vec![log], others: Others::default() };
-            let states = schedule.last_cpus(from_ns);
+            let last = log.intervals.last().map(|it| it.cpu);
+            let timeline = Timeline { length_ns: at, tasks: vec![log], others: Others::default() };
+            let states = timeline.last_cpus(from_ns);
             prop_assert!(states.windows(2).all(|pair| pair[0].0 <= pair[1].0));
             prop_assert!(states.iter().all(|(at_ns, on)| *at_ns >= from_ns && on[0].is_some()));
             prop_assert_eq!(states.last().map(|(_, on)| on[0]), Some(last));

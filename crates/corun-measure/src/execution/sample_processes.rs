@@ -1,4 +1,4 @@
-//! The processes of one sample: launched into their places, assembled at the gate, seen through to
+//! The processes of one sample: launched into their places, assembled at the barrier, seen through to
 //! their end.
 
 use std::cell::RefCell;
@@ -12,50 +12,50 @@ use corun_machine::switch::SmtSwitch;
 use corun_machine::{Affinity, CpuSet};
 use corun_record::Arm;
 
+use super::bindings::{Binding, Bindings};
 use super::error::ExecutionError;
-use super::gate::{Gate, Stage};
 use super::interrupt::Interrupt;
 use super::output::Capture;
-use super::places::{Place, Places};
-use super::process::{Image, Launch, Position, Process, Streams};
+use super::process::{ExecImage, Launch, Position, Process, Streams};
+use super::start_barrier::{Stage, StartBarrier};
 use super::steady::{Next, Progress};
-use super::trouble;
 use super::watch::{Ended, Event, Watch};
 use super::work::{Command, Task, Work};
+use super::worker_failure;
 use crate::evidence::Usage;
 
 /// The processes of one sample, from launch to end.
-pub(super) struct Crew<'a> {
+pub(super) struct SampleProcesses<'a> {
     work: &'a Work,
     arm: &'a Arm,
-    gate: &'a Gate,
-    images: Vec<Image>,
-    places: Vec<Place>,
+    barrier: &'a StartBarrier,
+    images: Vec<ExecImage>,
+    places: Vec<Binding>,
     captures: &'a [Capture],
 }
 
-impl<'a> Crew<'a> {
+impl<'a> SampleProcesses<'a> {
     pub(super) fn new(
         work: &'a Work,
         program: &Path,
-        places: &Places,
+        places: &Bindings,
         captures: &'a [Capture],
         arm: &'a Arm,
-        gate: &'a Gate,
+        barrier: &'a StartBarrier,
     ) -> Result<Self, ExecutionError> {
         let images = match &work.task {
             Task::Command(command) => vec![command.image(program, arm)?],
             Task::Kernel(kernel) => (0..work.processes(arm))
                 .map(|process| {
                     let threads = work.threads(arm);
-                    kernel.image(arm, process, threads, gate.descriptor(), work.steady)
+                    kernel.image(arm, process, threads, barrier.descriptor(), work.steady)
                 })
                 .collect::<Result<_, _>>()?,
         };
         Ok(Self {
             work,
             arm,
-            gate,
+            barrier,
             images,
             places: places.of_processes(arm, work),
             captures: &captures[..work.processes(arm)],
@@ -86,9 +86,9 @@ impl<'a> Crew<'a> {
             image: self.images.get(process).unwrap_or(&self.images[0]),
             streams: Streams { input: input.as_fd(), output, errors: output },
             position: Position { affinity: &place.affinity, memory: place.memory.as_ref() },
-            gate: self.gate,
+            barrier: self.barrier,
             slot: self.slot(process),
-            keep_gate: matches!(self.work.task, Task::Kernel(_)),
+            keep_barrier: matches!(self.work.task, Task::Kernel(_)),
         })
     }
 
@@ -97,7 +97,7 @@ impl<'a> Crew<'a> {
         process * self.work.threads(self.arm)
     }
 
-    /// Waits until every worker is at the gate and in its place; one that is not says why.
+    /// Waits until every worker is at the barrier and in its place; one that is not says why.
     pub(super) fn assemble(
         &self,
         watch: &mut Watch,
@@ -108,7 +108,7 @@ impl<'a> Crew<'a> {
             Task::Command(_) => self.places.len() as u32,
         };
         let begin = Instant::now();
-        while !self.gate.wait_ready(expected, Duration::from_millis(20)) {
+        while !self.barrier.wait_ready(expected, Duration::from_millis(20)) {
             if self.work.timeout.is_some_and(|timeout| begin.elapsed() > timeout) {
                 return Err(self.timed_out());
             }
@@ -128,12 +128,17 @@ impl<'a> Crew<'a> {
         for (process, (id, cpus)) in watch.ids().zip(self.arm.cpus.chunks(threads)).enumerate() {
             let wanted: CpuSet = cpus.iter().copied().collect();
             if !Affinity::of(id).is_ok_and(|affinity| affinity.cpus() == wanted) {
-                let slot = self.gate.slot(self.slot(process));
+                let slot = self.barrier.slot(self.slot(process));
                 slot.failed_stage.store(Stage::Affinity as u32, Ordering::Release);
             }
         }
         let trouble = (0..self.arm.workers as usize).find_map(|worker| {
-            trouble::of_start(self.work, self.arm, worker / threads, self.gate.slot(worker))
+            worker_failure::of_start(
+                self.work,
+                self.arm,
+                worker / threads,
+                self.barrier.slot(worker),
+            )
         });
         trouble.map_or(Ok(()), Err)
     }
@@ -154,7 +159,7 @@ impl<'a> Crew<'a> {
                     return Err(self.timed_out());
                 }
                 Event::Ended(ended) => {
-                    if !trouble::succeeded(self.work, ended.status) {
+                    if !worker_failure::succeeded(self.work, ended.status) {
                         return Err(self.trouble(&ended));
                     }
                     usage.add(&ended.usage, ended.migrations);
@@ -183,10 +188,10 @@ impl<'a> Crew<'a> {
 
     /// Why a process ended otherwise than expected.
     fn trouble(&self, ended: &Ended) -> ExecutionError {
-        let slot = self.gate.slot(self.slot(ended.process));
-        trouble::of_start(self.work, self.arm, ended.process, slot).unwrap_or_else(|| {
+        let slot = self.barrier.slot(self.slot(ended.process));
+        worker_failure::of_start(self.work, self.arm, ended.process, slot).unwrap_or_else(|| {
             let capture = &self.captures[ended.process];
-            trouble::of_end(self.work, self.arm, ended.process, ended.status, capture)
+            worker_failure::of_end(self.work, self.arm, ended.process, ended.status, capture)
         })
     }
 }

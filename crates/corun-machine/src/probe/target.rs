@@ -7,7 +7,7 @@ use super::loops::Loop;
 use super::track::Track;
 
 /// A machine that can be probed.
-pub(super) trait Bench {
+pub(super) trait ProbeTarget {
     /// Runs a loop on each of these CPUs at once, for so many nanoseconds; one track a CPU.
     fn window(
         &mut self,

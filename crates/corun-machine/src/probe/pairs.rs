@@ -7,14 +7,14 @@
 use std::time::Duration;
 
 use super::ProbeError;
-use super::bench::Bench;
 use super::conclusion::Observed;
-use super::distance::Trips;
+use super::distance::RoundTrips;
 use super::judgement::{Contest, Judgement, Round, confirms, give_up, judge, next_window};
 use super::loops::Loop;
-use super::plan::Plan;
-use super::sysfs::Says;
-use super::track::{Together, Track};
+use super::plan::ProbePlan;
+use super::sysfs::SysfsClaim;
+use super::target::ProbeTarget;
+use super::track::{Track, WindowPair};
 use crate::Machine;
 
 /// No pair is measured for longer, however busy the machine is.
@@ -40,27 +40,27 @@ pub(super) struct Observations {
 }
 
 /// Probes what the plan requires, and random pairs until `time` is over.
-pub(super) fn conduct(
+pub(super) fn probe_pairs(
     machine: &Machine,
-    plan: &Plan,
+    plan: &ProbePlan,
     time: Duration,
-    bench: &mut impl Bench,
+    target: &mut impl ProbeTarget,
     observer: &mut dyn ProbeObserver,
 ) -> Result<Observations, ProbeError> {
     let mut pairs = Vec::new();
     for &cpus in plan.required.iter().chain(&plan.random) {
         let done = pairs.len();
-        if done >= plan.required.len() && bench.elapsed() >= time {
+        if done >= plan.required.len() && target.elapsed() >= time {
             break;
         }
         observer.pair_begins(cpus, done, plan.required.len());
-        let says = Says::of(machine, cpus);
-        match probe_pair(bench, cpus, says, observer)? {
+        let says = SysfsClaim::of(machine, cpus);
+        match probe_pair(target, cpus, says, observer)? {
             Some(observed) => pairs.push(observed),
             None => return Ok(Observations { pairs, interrupted: true }),
         }
     }
-    let interrupted = !revisit(machine, &mut pairs, bench, observer)?;
+    let interrupted = !revisit(machine, &mut pairs, target, observer)?;
     Ok(Observations { pairs, interrupted })
 }
 
@@ -69,11 +69,11 @@ pub(super) fn conduct(
 fn revisit(
     machine: &Machine,
     pairs: &mut [Observed],
-    bench: &mut impl Bench,
+    target: &mut impl ProbeTarget,
     observer: &mut dyn ProbeObserver,
 ) -> Result<bool, ProbeError> {
     for pair in pairs.iter_mut().filter(|pair| pair.judgement == Judgement::Apart) {
-        rally(bench, &mut pair.trips)?;
+        rally(target, &mut pair.trips)?;
     }
     let is_virtual = machine.hypervisor.is_some();
     let mut doubtful: Vec<(usize, &mut Observed)> = pairs
@@ -85,7 +85,7 @@ fn revisit(
         if doubtful.is_empty() {
             break;
         }
-        bench.wait(BETWEEN_VISITS);
+        target.wait(BETWEEN_VISITS);
         for place in 0..doubtful.len() {
             if observer.wants_end() {
                 for (_, pair) in &mut doubtful {
@@ -94,7 +94,7 @@ fn revisit(
                 return Ok(false);
             }
             let pair = &mut doubtful[place].1;
-            let round = round(bench, pair.trips.cpus, &pair.rounds)?;
+            let round = round(target, pair.trips.cpus, &pair.rounds)?;
             pair.rounds.push(round);
         }
     }
@@ -110,22 +110,22 @@ fn revisit(
 
 /// Measures one pair; `None` if the observer ended it.
 fn probe_pair(
-    bench: &mut impl Bench,
+    target: &mut impl ProbeTarget,
     cpus: [u32; 2],
-    says: Says,
+    says: SysfsClaim,
     observer: &mut dyn ProbeObserver,
 ) -> Result<Option<Observed>, ProbeError> {
-    let begin = bench.elapsed();
+    let begin = target.elapsed();
     let mut rounds = Vec::new();
-    let mut trips = Trips { cpus, rallies: Vec::new() };
+    let mut trips = RoundTrips { cpus, rallies: Vec::new() };
     loop {
         if observer.wants_end() {
             return Ok(None);
         }
-        rally(bench, &mut trips)?;
-        rounds.push(round(bench, cpus, &rounds)?);
-        rally(bench, &mut trips)?;
-        let is_late = bench.elapsed().saturating_sub(begin) >= LONGEST;
+        rally(target, &mut trips)?;
+        rounds.push(round(target, cpus, &rounds)?);
+        rally(target, &mut trips)?;
+        let is_late = target.elapsed().saturating_sub(begin) >= LONGEST;
         let judgement = judge(&rounds, says.siblings).or_else(|| is_late.then(|| give_up(&rounds)));
         if let Some(judgement) = judgement {
             return Ok(Some(Observed { says, judgement, rounds, trips }));
@@ -134,38 +134,47 @@ fn probe_pair(
 }
 
 /// The round after these.
-fn round(bench: &mut impl Bench, cpus: [u32; 2], rounds: &[Round]) -> Result<Round, ProbeError> {
+fn round(
+    target: &mut impl ProbeTarget,
+    cpus: [u32; 2],
+    rounds: &[Round],
+) -> Result<Round, ProbeError> {
     let window = next_window(rounds);
-    let ports = contest(bench, Loop::Ports, cpus, window, rounds.len())?;
-    let chains = contest(bench, Loop::Chain, cpus, window, rounds.len())?;
+    let ports = contest(target, Loop::Ports, cpus, window, rounds.len())?;
+    let chains = contest(target, Loop::Chain, cpus, window, rounds.len())?;
     Ok(Round { ports, chains })
 }
 
-fn rally(bench: &mut impl Bench, trips: &mut Trips) -> Result<(), ProbeError> {
-    let bursts = bench.round_trips(trips.cpus)?;
+fn rally(target: &mut impl ProbeTarget, trips: &mut RoundTrips) -> Result<(), ProbeError> {
+    let bursts = target.round_trips(trips.cpus)?;
     trips.rallies.extend(bursts.into_iter().min_by(f64::total_cmp));
     Ok(())
 }
 
 /// One alone, both, the other alone; who is first alternates from round to round.
 fn contest(
-    bench: &mut impl Bench,
+    target: &mut impl ProbeTarget,
     which: Loop,
     [low, high]: [u32; 2],
     window: u64,
     round: usize,
 ) -> Result<Contest, ProbeError> {
     let (first, last) = if round.is_multiple_of(2) { (low, high) } else { (high, low) };
-    let before = alone(bench, which, first, window)?;
-    let tracks = bench.window(which, &[low, high], window)?;
-    let after = alone(bench, which, last, window)?;
+    let before = alone(target, which, first, window)?;
+    let tracks = target.window(which, &[low, high], window)?;
+    let after = alone(target, which, last, window)?;
     let [one, other] = &tracks[..] else { return Err(ProbeError::Silent { cpu: high }) };
     let alone = if first == low { [before, after] } else { [after, before] };
-    Ok(Contest { alone, together: Together::of([one, other]) })
+    Ok(Contest { alone, together: WindowPair::of([one, other]) })
 }
 
 /// The speed of one worker, nothing else at work.
-fn alone(bench: &mut impl Bench, which: Loop, cpu: u32, window: u64) -> Result<f64, ProbeError> {
-    let tracks = bench.window(which, &[cpu], window)?;
+fn alone(
+    target: &mut impl ProbeTarget,
+    which: Loop,
+    cpu: u32,
+    window: u64,
+) -> Result<f64, ProbeError> {
+    let tracks = target.window(which, &[cpu], window)?;
     tracks.first().map(Track::speed).ok_or(ProbeError::Silent { cpu })
 }

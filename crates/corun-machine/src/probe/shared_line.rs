@@ -19,7 +19,7 @@ const OVER: u64 = u64::MAX;
 /// two lines of 64 bytes at a time.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Ball(AtomicU64);
+pub(super) struct SharedLine(AtomicU64);
 
 /// Who does what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum Side {
     Returning,
 }
 
-impl Ball {
+impl SharedLine {
     /// Plays until the rally or its time is over; the serving side returns the mean of each burst
     /// in nanoseconds a round trip.
     pub(super) fn play(&self, side: Side, end: Instant) -> Vec<f64> {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_rally_of_two_has_a_mean_for_every_burst() {
-        let ball = Ball::default();
+        let ball = SharedLine::default();
         let end = Instant::now() + Duration::from_secs(60);
         let means = std::thread::scope(|scope| {
             scope.spawn(|| ball.play(Side::Returning, end));
@@ -118,7 +118,7 @@ mod tests {
     fn nobody_waits_for_ever() {
         let past = Instant::now();
         for side in [Side::Serving, Side::Returning] {
-            assert!(Ball::default().play(side, past).is_empty(), "{side:?}");
+            assert!(SharedLine::default().play(side, past).is_empty(), "{side:?}");
         }
     }
 }

@@ -1,18 +1,18 @@
-//! `corun bench pyramid`: two workloads at many sizes, from the first-level cache to memory.
+//! `corun bench memory-hierarchy`: two workloads at many sizes, from the first-level cache to memory.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use corun_measure::suite::{self, Item};
-use corun_report::Pyramid;
+use corun_report::HierarchySweep;
 
 use super::design::DesignArguments;
 use crate::problem::Problem;
 use crate::{terminal, values};
 
-/// The workloads that the pyramid is made of.
-const PYRAMID: Pyramid = Pyramid {
+/// The workloads that the sweep is made of.
+const SWEEP: HierarchySweep = HierarchySweep {
     latency: "chase",
     bandwidth: "stream",
     kernels: &[("read", 1), ("write", 1), ("copy", 2)],
@@ -57,20 +57,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut items = Vec::new();
     for &stride in &arguments.stride {
         for size in sizes.iter().filter(|&&size| size >= 2 * stride) {
-            items.extend(item(PYRAMID.latency, &[("size", *size), ("stride", stride)], &[])?);
+            items.extend(item(SWEEP.latency, &[("size", *size), ("stride", stride)], &[])?);
         }
     }
-    for &(kernel, arrays) in PYRAMID.kernels {
+    for &(kernel, arrays) in SWEEP.kernels {
         for size in &sizes {
-            items.extend(item(
-                PYRAMID.bandwidth,
-                &[("size", size / arrays)],
-                &[("kernel", kernel)],
-            )?);
+            items.extend(item(SWEEP.bandwidth, &[("size", size / arrays)], &[("kernel", kernel)])?);
         }
     }
-    arguments.design.conduct(&items, arguments.blocks, arguments.sample_time, |bench| {
-        corun_report::pyramid(bench, &PYRAMID, terminal::width())
+    arguments.design.run(&items, arguments.blocks, arguments.sample_time, |bench| {
+        corun_report::memory_hierarchy(bench, &SWEEP, terminal::width())
     })
 }
 

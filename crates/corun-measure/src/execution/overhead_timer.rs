@@ -5,7 +5,7 @@ use super::clock::monotonic_ns;
 
 /// Of one worker, over all its runs of a sample.
 #[derive(Debug, Default)]
-pub(super) struct NetClock {
+pub(super) struct OverheadTimer {
     subtracted_ns: u64,
     spent_ns: u64,
     /// What was spent before the run that ended last.
@@ -15,7 +15,7 @@ pub(super) struct NetClock {
 /// Parts in which the overhead is timed; one that is held up by others does not count.
 const OVERHEAD_PARTS: u64 = 3;
 
-impl NetClock {
+impl OverheadTimer {
     /// Times the overhead of the run that has just ended.
     pub(super) fn subtract(&mut self, mut overhead: impl FnMut(u64), operations: u64) {
         self.spent_before_ns = self.spent_ns;
@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn without_overhead_nothing_is_subtracted() {
-        assert_eq!(NetClock::default().net(5), 5);
+        assert_eq!(OverheadTimer::default().net(5), 5);
     }
 
     #[test]
     fn what_was_spent_counts_from_the_next_run_on() {
-        let mut clock = NetClock { subtracted_ns: 10, spent_ns: 12, spent_before_ns: 0 };
+        let mut clock = OverheadTimer { subtracted_ns: 10, spent_ns: 12, spent_before_ns: 0 };
         assert_eq!(clock.net(100), 90);
         let mut asked = Vec::new();
         clock.subtract(|operations| asked.push(operations), 7);

@@ -1,4 +1,4 @@
-//! The memory pyramid: latency and bandwidth by size, from the first-level cache to memory.
+//! The memory hierarchy: latency and bandwidth by size, from the first-level cache to memory.
 //!
 //! It is a bench like any other, of two workloads at many sizes; only the way it is shown differs.
 
@@ -14,8 +14,8 @@ use crate::prose;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
-/// What the columns of a pyramid are, and which run belongs where.
-pub struct Pyramid<'a> {
+/// What the columns of a sweep are, and which run belongs where.
+pub struct HierarchySweep<'a> {
     /// The workload whose loads wait for one another; its parameters `size` and `stride` tell where.
     pub latency: &'a str,
     /// The workload that moves bytes; its parameter `size` is that of one array.
@@ -36,8 +36,8 @@ enum Column {
 /// The figures of one arm, by column and size in bytes.
 type Figures = BTreeMap<Column, BTreeMap<u64, Estimate>>;
 
-/// The pyramid as tables and plots for a terminal of this many columns.
-pub fn pyramid(bench: &Bench, of: &Pyramid, columns: u16) -> String {
+/// The sweep as tables and plots for a terminal of this many columns.
+pub fn memory_hierarchy(bench: &Bench, of: &HierarchySweep, columns: u16) -> String {
     let mut text = String::new();
     if let Some(run) = bench.runs.first() {
         text.push_str(&wrap(&prose::machine(&run.machine), "", columns));
@@ -61,7 +61,7 @@ pub fn pyramid(bench: &Bench, of: &Pyramid, columns: u16) -> String {
     text
 }
 
-impl Pyramid<'_> {
+impl HierarchySweep<'_> {
     /// The figures of each arm, in the order of the first run.
     fn arms(&self, bench: &Bench) -> Vec<(String, Figures)> {
         let mut arms: Vec<(String, Figures)> = Vec::new();
@@ -158,8 +158,11 @@ mod tests {
 
     #[test]
     fn sizes_are_what_is_touched() {
-        let of =
-            Pyramid { latency: "chase", bandwidth: "stream", kernels: &[("read", 1), ("copy", 2)] };
+        let of = HierarchySweep {
+            latency: "chase",
+            bandwidth: "stream",
+            kernels: &[("read", 1), ("copy", 2)],
+        };
         let mut runs = Vec::new();
         for (size, ns, rate) in [(16_384, 1.25, 1e11), (65_536, 4.0, 6e10), (1 << 21, 80.0, 2e10)] {
             for stride in ["64", "4096"] {
@@ -171,7 +174,7 @@ mod tests {
             let half = json!({ "size": (size / 2).to_string(), "kernel": "copy" });
             runs.push(run("stream", half, &[("single", 1, 0.9 * rate)]));
         }
-        insta::assert_snapshot!(pyramid(&bench(runs), &of, 90), @r"
+        insta::assert_snapshot!(memory_hierarchy(&bench(runs), &of, 90), @r"
         Made up, 4 cores, 8 logical CPUs, SMT width 2
 
         single
@@ -221,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_the_unit_that_fits() {
-        let told = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
-        assert_eq!(told, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
+    fn sizes_are_reported_in_the_unit_that_fits() {
+        let reported = [64, 1 << 10, 12_288, 3 << 19, 1 << 30].map(size_text);
+        assert_eq!(reported, ["64 B", "1 KiB", "12 KiB", "1.5 MiB", "1 GiB"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The common start: a page shared with every worker, where all wait until one word opens it.
 //!
-//! Commands wait at the gate between fork and exec, built-in kernels after their preparation; both
+//! Commands wait at the barrier between fork and exec, built-in kernels after their preparation; both
 //! sleep in a futex, so that waiting costs no CPU and the makespan begins for all at once. Just
 //! before that they can be woken to spin, so that waking them is no part of the makespan. Each worker
 //! has a slot of its own, a cache line apart from the others', in which it reports.
@@ -28,7 +28,7 @@ struct Head {
 #[repr(C, align(64))]
 struct Line<T>(T);
 
-/// The states of the gate: workers sleep, spin, or go on.
+/// The states of the barrier: workers sleep, spin, or go on.
 const CLOSED: u32 = 0;
 const ALERT: u32 = 1;
 const OPEN: u32 = 2;
@@ -77,13 +77,13 @@ impl Stage {
 }
 
 /// The shared page(s): a head and a slot for each worker.
-pub(crate) struct Gate {
+pub(crate) struct StartBarrier {
     view: View,
     length: usize,
     file: OwnedFd,
 }
 
-/// The shared memory of a gate that outlives this: all that a process between fork and exec needs.
+/// The shared memory of a barrier that outlives this: all that a process between fork and exec needs.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
     memory: NonNull<u8>,
@@ -91,15 +91,15 @@ pub(crate) struct View {
 }
 
 // SAFETY: the mapping is plain shared memory, accessed through atomics only.
-unsafe impl Send for Gate {}
+unsafe impl Send for StartBarrier {}
 // SAFETY: as above.
-unsafe impl Sync for Gate {}
+unsafe impl Sync for StartBarrier {}
 
-impl Gate {
-    /// A closed gate for so many workers.
+impl StartBarrier {
+    /// A closed barrier for so many workers.
     pub(crate) fn new(workers: usize) -> io::Result<Self> {
         // SAFETY: memfd_create takes a C string and returns a new descriptor or -1.
-        let raw = unsafe { libc::memfd_create(c"corun-gate".as_ptr(), libc::MFD_CLOEXEC) };
+        let raw = unsafe { libc::memfd_create(c"corun-barrier".as_ptr(), libc::MFD_CLOEXEC) };
         if raw < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -109,7 +109,7 @@ impl Gate {
         Self::map(file.into(), workers)
     }
 
-    /// The gate that a parent process handed down as descriptor `raw`.
+    /// The barrier that a parent process handed down as descriptor `raw`.
     ///
     /// # Safety
     /// `raw` must be an open descriptor that nothing else in this process owns.
@@ -117,7 +117,7 @@ impl Gate {
         // SAFETY: the caller vouches for the descriptor.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(raw) });
         if file.metadata()?.len() < Self::length(workers) as u64 {
-            return Err(io::Error::other("the gate is too small for its workers"));
+            return Err(io::Error::other("the barrier is too small for its workers"));
         }
         Self::map(file.into(), workers)
     }
@@ -151,7 +151,7 @@ impl Gate {
         self.file.as_raw_fd()
     }
 
-    /// Its shared memory, for as long as the gate is there.
+    /// Its shared memory, for as long as the barrier is there.
     pub(crate) fn view(&self) -> View {
         self.view
     }
@@ -165,12 +165,12 @@ impl Gate {
         self.view.slot(index)
     }
 
-    /// Says that this worker is ready and waits until the gate opens.
+    /// Says that this worker is ready and waits until the barrier opens.
     pub(crate) fn arrive_and_wait(&self) {
         self.view.arrive_and_wait();
     }
 
-    /// Wakes the workers, which spin until the gate opens, and waits until `count` of them are awake,
+    /// Wakes the workers, which spin until the barrier opens, and waits until `count` of them are awake,
     /// at most about `patience`. Only for workers that have a CPU each, apart from the caller's.
     pub(crate) fn alert(&self, count: u32, patience: Duration) {
         let head = self.head();
@@ -212,7 +212,7 @@ impl Gate {
 
 impl View {
     fn head<'a>(self) -> &'a Head {
-        // SAFETY: the mapping begins with a Head, zeroed at creation, and the gate outlives its views.
+        // SAFETY: the mapping begins with a Head, zeroed at creation, and the barrier outlives its views.
         unsafe { self.memory.cast().as_ref() }
     }
 
@@ -222,7 +222,7 @@ impl View {
         unsafe { self.memory.byte_add(size_of::<Head>()).cast::<Slot>().add(index).as_ref() }
     }
 
-    /// As [`Gate::arrive_and_wait`]; usable between fork and exec.
+    /// As [`StartBarrier::arrive_and_wait`]; usable between fork and exec.
     pub(crate) fn arrive_and_wait(self) {
         let head = self.head();
         head.ready.fetch_add(1, Ordering::AcqRel);
@@ -256,7 +256,7 @@ impl View {
     }
 }
 
-impl Drop for Gate {
+impl Drop for StartBarrier {
     fn drop(&mut self) {
         // SAFETY: unmaps what `map` mapped; no reference outlives self.
         unsafe { libc::munmap(self.view.memory.as_ptr().cast(), self.length) };
@@ -285,33 +285,33 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn nobody_passes_before_the_gate_opens() {
+    fn nobody_passes_before_the_barrier_opens() {
         for is_alerted in [false, true] {
             open_for_three(is_alerted);
         }
     }
 
     fn open_for_three(is_alerted: bool) {
-        let gate = Arc::new(Gate::new(3).unwrap());
+        let barrier = Arc::new(StartBarrier::new(3).unwrap());
         let threads: Vec<_> = (0..3)
             .map(|worker| {
-                let gate = Arc::clone(&gate);
+                let barrier = Arc::clone(&barrier);
                 std::thread::spawn(move || {
-                    gate.arrive_and_wait();
-                    gate.slot(worker).runs.store(1, Ordering::Release);
+                    barrier.arrive_and_wait();
+                    barrier.slot(worker).runs.store(1, Ordering::Release);
                 })
             })
             .collect();
-        while !gate.wait_ready(3, Duration::from_millis(50)) {}
+        while !barrier.wait_ready(3, Duration::from_millis(50)) {}
         if is_alerted {
-            gate.alert(3, Duration::from_secs(60));
-            assert_eq!(gate.head().awake.load(Ordering::Acquire), 3);
+            barrier.alert(3, Duration::from_secs(60));
+            assert_eq!(barrier.head().awake.load(Ordering::Acquire), 3);
         }
-        assert!((0..3).all(|worker| gate.slot(worker).runs.load(Ordering::Acquire) == 0));
-        gate.open();
+        assert!((0..3).all(|worker| barrier.slot(worker).runs.load(Ordering::Acquire) == 0));
+        barrier.open();
         for thread in threads {
             thread.join().unwrap();
         }
-        assert!((0..3).all(|worker| gate.slot(worker).runs.load(Ordering::Acquire) == 1));
+        assert!((0..3).all(|worker| barrier.slot(worker).runs.load(Ordering::Acquire) == 1));
     }
 }

@@ -9,9 +9,9 @@ use corun_record::Arm;
 
 use super::binders::on_command_line;
 use super::error::ExecutionError;
-use super::gate::{Slot, Stage};
 use super::kernel_worker::Refusal;
 use super::output::Capture;
+use super::start_barrier::{Slot, Stage};
 use super::work::{Command, Task, Work};
 
 /// Bytes of output looked through for its last lines.

@@ -1,7 +1,7 @@
 //! Giving up the copy of corun's memory before a worker's time begins.
 //!
 //! fork copies corun's address space, and exec takes the copy down again: with a few megabytes that is
-//! tens of microseconds, which were part of every makespan. A worker that waits at the gate needs its
+//! tens of microseconds, which were part of every makespan. A worker that waits at the barrier needs its
 //! stack, its thread's data, the shared memory and the code, and gives up the rest.
 
 use std::ffi::CString;
@@ -90,33 +90,33 @@ impl ExecutionView {
 const MOST: usize = 256;
 
 /// Regions that a child of the calling thread gives up.
-pub(crate) struct Shedding {
+pub(crate) struct MemoryRelease {
     regions: [Region; MOST],
     count: usize,
 }
 
-impl Default for Shedding {
+impl Default for MemoryRelease {
     fn default() -> Self {
         Self { regions: [Region { start: 0, end: 0 }; MOST], count: 0 }
     }
 }
 
-impl Shedding {
+impl MemoryRelease {
     /// All private memory except this thread's stack and data; nothing where the kernel does not
     /// list it.
     pub(crate) fn of_this_thread() -> Self {
-        let mut shedding = Self::default();
+        let mut memory_release = Self::default();
         let maps = corun_files::kernel_text("/proc/self/maps").unwrap_or_default();
         let here = 0_u8;
         // SAFETY: the address of this thread's errno.
         let needed = [ptr::from_ref(&here) as usize, unsafe { libc::__errno_location() } as usize];
         let free =
             private_memory(&maps).filter(|region| !needed.iter().any(|it| region.holds(*it)));
-        for (kept, region) in shedding.regions.iter_mut().zip(free) {
+        for (kept, region) in memory_release.regions.iter_mut().zip(free) {
             *kept = region;
-            shedding.count += 1;
+            memory_release.count += 1;
         }
-        shedding
+        memory_release
     }
 
     /// Gives them up.
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn memory_is_given_up_but_not_the_stack() {
         let memory = vec![1_u8; 4 << 20];
-        let shedding = Shedding::of_this_thread();
-        let regions = &shedding.regions[..shedding.count];
+        let memory_release = MemoryRelease::of_this_thread();
+        let regions = &memory_release.regions[..memory_release.count];
         assert!(regions.iter().any(|region| region.holds(memory.as_ptr() as usize)));
         let here = 0_u8;
         assert!(!regions.iter().any(|region| region.holds(ptr::from_ref(&here) as usize)));

@@ -38,7 +38,7 @@ impl Form {
     }
 
     /// Whether one of many waits for another in any case.
-    pub fn is_chained(&self) -> bool {
+    pub(crate) fn is_chained(&self) -> bool {
         let (registers, flags) = self.chained_by();
         flags || !registers.is_empty()
     }
@@ -46,7 +46,7 @@ impl Form {
     /// Instructions in which each waits for the last through a register that it names, or through those that
     /// it does not; none if no such chain exists, since it loads, stores, writes nothing, or moves between
     /// banks.
-    pub fn link(&self) -> Option<Instruction> {
+    pub(crate) fn link(&self) -> Option<Instruction> {
         if self.works_on_top() {
             return Some(self.sample);
         }
@@ -89,7 +89,7 @@ impl Form {
 
     /// For a form that moves between banks: an instruction of it and one that moves back what it wrote, and
     /// the form of that one.
-    pub fn round_trip(&self) -> Option<([Instruction; 2], &'static str)> {
+    pub(crate) fn round_trip(&self) -> Option<([Instruction; 2], &'static str)> {
         if self.has_memory() || self.stack_operations() > 0 {
             return None;
         }
@@ -126,7 +126,7 @@ impl Form {
     }
 
     /// Instructions that read and write one place, each of which waits for the last.
-    pub fn update(&self) -> Option<Vec<u8>> {
+    pub(crate) fn update(&self) -> Option<Vec<u8>> {
         if !self.is_update() || self.gathers() {
             return None;
         }

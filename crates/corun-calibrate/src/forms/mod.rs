@@ -85,14 +85,14 @@ impl Form {
     }
 
     /// The mnemonic.
-    pub fn mnemonic(&self) -> &'static str {
+    pub(crate) fn mnemonic(&self) -> &'static str {
         let words: Vec<&'static str> = self.name.split(' ').collect();
         let is_prefix = matches!(words[0], "lock" | "rep" | "repne");
         words[usize::from(is_prefix && words.len() > 1)]
     }
 
     /// Any instruction of the form.
-    pub fn sample(&self) -> Instruction {
+    pub(crate) fn sample(&self) -> Instruction {
         self.sample
     }
 
@@ -104,12 +104,12 @@ impl Form {
     }
 
     /// Whether it reads or writes memory that it names.
-    pub fn has_memory(&self) -> bool {
+    pub(crate) fn has_memory(&self) -> bool {
         self.operands.iter().any(|operand| operand.is_memory) && !self.is_address()
     }
 
     /// Whether it reads and writes the same memory.
-    pub fn is_update(&self) -> bool {
+    pub(crate) fn is_update(&self) -> bool {
         self.has_memory()
             && self.operands.iter().any(|it| it.is_memory && it.reads() && it.writes())
     }
@@ -120,7 +120,7 @@ impl Form {
     }
 
     /// The bits of the memory that it updates.
-    pub fn width(&self) -> Option<u32> {
+    pub(crate) fn width(&self) -> Option<u32> {
         let memory = self.name.split(' ').find(|word| {
             word.starts_with('m')
                 && word[1..].bytes().all(|it| it.is_ascii_digit())

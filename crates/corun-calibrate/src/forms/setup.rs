@@ -8,7 +8,7 @@ use crate::assembly::encode;
 
 impl Form {
     /// What has to be done once, before the loop.
-    pub fn setup(&self) -> Vec<u8> {
+    pub(crate) fn setup(&self) -> Vec<u8> {
         let mut code = Vec::new();
         let is_legacy = self.sample.encoding() == iced_x86::EncodingKind::Legacy;
         if is_legacy && has_avx() && self.operands.iter().any(|it| it.first == Register::XMM0) {
@@ -52,7 +52,7 @@ impl Form {
     }
 
     /// What 8 bytes of vector registers should hold: numbers that neither grow nor vanish.
-    pub fn vector(&self) -> u64 {
+    pub(crate) fn vector(&self) -> u64 {
         const DOUBLE: u64 = 0x3ff0_0000_1234_5678;
         let name = self.mnemonic();
         if name.ends_with("sd")

@@ -19,7 +19,7 @@ pub(crate) struct Stream {
 impl Form {
     /// So many instructions, none of which waits for another where that can be had, and how many more stand
     /// between them to that end.
-    pub fn stream(&self, count: usize) -> Option<Stream> {
+    pub(crate) fn stream(&self, count: usize) -> Option<Stream> {
         let code = self.pieces(count)?.concat();
         let breakers = self.count_of_breakers();
         let turns = self
@@ -32,7 +32,7 @@ impl Form {
     }
 
     /// The instructions of a stream, each with what ends its chains.
-    pub fn pieces(&self, count: usize) -> Option<Vec<Vec<u8>>> {
+    pub(crate) fn pieces(&self, count: usize) -> Option<Vec<Vec<u8>>> {
         let breakers = self.breakers();
         let mut pieces = Vec::with_capacity(count);
         for index in 0..count {
@@ -84,7 +84,7 @@ impl Form {
     }
 
     /// How many operations of the x87 stack stand beside it.
-    pub fn stack_operations(&self) -> u32 {
+    pub(crate) fn stack_operations(&self) -> u32 {
         if self.works_on_top() {
             return 2;
         }

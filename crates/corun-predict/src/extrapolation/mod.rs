@@ -72,7 +72,7 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
 }
 
 /// Instructions of a thread that its windows stand for; none if they were not chosen for that.
-pub fn represented_instructions(windows: &[SimulatedWindow]) -> Option<f64> {
+pub(crate) fn represented_instructions(windows: &[SimulatedWindow]) -> Option<f64> {
     Sample::of(windows, 0).filter(|run| run.is_chosen).map(|run| run.stand_for())
 }
 

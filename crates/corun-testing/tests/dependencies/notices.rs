@@ -62,8 +62,12 @@ pub(crate) fn notices(linked: &[Package]) -> String {
 
 impl Texts {
     fn add(&mut self, user: &str, text: &str) {
+        let plain: Vec<&str> = text.lines().filter(|line| !line.starts_with("```")).collect();
+        let text = plain.join("\n");
         let start = text.find(MIT).unwrap_or(0);
         let (head, body) = text.split_at(start);
+        // Of a file with several licences, the lines of this one.
+        let head = head.rsplit("MIT License").next().unwrap_or(head);
         let head = head.lines().map(str::trim).skip_while(|line| !is_copyright(line));
         let head: Vec<&str> = head.filter(|line| !line.is_empty()).collect();
         let key = body.split_whitespace().collect::<Vec<_>>().join(" ");

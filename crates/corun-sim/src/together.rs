@@ -184,7 +184,8 @@ pub fn simulate_together(
     setup.processes.iter().try_for_each(|process| process.trace.require_code())?;
     let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);
     let mut machine = machine(setup, &cpus)?;
-    let mut targets: Vec<Vec<u64>> = setup.mapping.cores.iter().map(|core| vec![0; core.cpus.len()]).collect();
+    let mut targets: Vec<Vec<u64>> =
+        setup.mapping.cores.iter().map(|core| vec![0; core.cpus.len()]).collect();
     targets.resize(machine.cores(), vec![u64::MAX]);
     for cpu in &cpus {
         targets[cpu.core][cpu.cpu] = cpu.begin;

@@ -14,11 +14,16 @@ impl<F: InstructionSource> Core<F> {
         for place in 0..count {
             let index = self.commit_turn.thread(place, count);
             let mut line = None;
-            for done in 0..self.parameters.commit_same_line.max(self.parameters.commit) {
+            for done in 0..self
+                .parameters
+                .load_store
+                .commit_same_line
+                .max(self.parameters.load_store.commit)
+            {
                 let thread = &mut self.threads[index];
                 let (pages, requester) = (thread.pages, thread.requester);
                 let Some(store) = thread.stores.ready(now) else { break };
-                let shift = self.parameters.line_shift;
+                let shift = self.parameters.load_store.line_shift;
                 let first = store.address >> shift;
                 let last = (store.address + u64::from(store.size.max(1)) - 1) >> shift;
                 let is_split = first != last;
@@ -39,15 +44,17 @@ impl<F: InstructionSource> Core<F> {
                 if granted > now && !gathers {
                     break;
                 }
-                let place = store.address >> self.parameters.commit_shift;
-                let follows = done < self.parameters.commit || line == Some(place);
+                let place = store.address >> self.parameters.load_store.commit_shift;
+                let follows = done < self.parameters.load_store.commit || line == Some(place);
                 if !follows || (is_split && done > 0) {
                     break;
                 }
                 line = Some(place);
-                let parts = u64::from(u32::from(store.size).div_ceil(self.parameters.store_width));
+                let parts = u64::from(
+                    u32::from(store.size).div_ceil(self.parameters.load_store.store_width),
+                );
                 let free = match is_split {
-                    true => now + 1 + u64::from(self.parameters.store_split),
+                    true => now + 1 + u64::from(self.parameters.penalties.store_split),
                     false if parts > 1 => now + parts,
                     false => now,
                 };
@@ -64,7 +71,7 @@ impl<F: InstructionSource> Core<F> {
                     break;
                 }
             }
-            if line.is_some() && !self.parameters.own_stores {
+            if line.is_some() && !self.parameters.load_store.own_stores {
                 self.commit_turn.take(index);
                 break;
             }
@@ -85,13 +92,13 @@ impl<F: InstructionSource> Core<F> {
     /// Retires what is done, in order.
     pub(crate) fn retire(&mut self, memory: &Memory) {
         let count = self.threads.len();
-        let mut width = self.parameters.retire;
+        let mut width = self.parameters.widths.retire;
         let turn = self.retire_turn;
         let mut is_taken = false;
         for place in 0..count {
             let index = turn.thread(place, count);
             let thread = &mut self.threads[index];
-            let exposed = self.parameters.exposed;
+            let exposed = self.parameters.penalties.retire_hold;
             while thread.head < thread.next
                 && thread.is_final(self.number, self.now, exposed, memory)
             {
@@ -99,11 +106,11 @@ impl<F: InstructionSource> Core<F> {
                 self.is_active = true;
             }
             // What is wider than a thread ever has is retired all the same.
-            let whole = match self.parameters.retiring {
-                Policy::Partitioned => (self.parameters.retire / self.active).max(1),
-                _ => self.parameters.retire,
+            let whole = match self.parameters.widths.retire_policy {
+                Policy::Partitioned => (self.parameters.widths.retire / self.active).max(1),
+                _ => self.parameters.widths.retire,
             };
-            let most = match self.parameters.retiring {
+            let most = match self.parameters.widths.retire_policy {
                 Policy::Replicated | Policy::Partitioned => whole,
                 Policy::Shared | Policy::Alternating => width,
             };
@@ -140,7 +147,7 @@ impl<F: InstructionSource> Core<F> {
             if retired > 0 {
                 thread.source.retire(retired);
             }
-            width = match self.parameters.retiring {
+            width = match self.parameters.widths.retire_policy {
                 Policy::Alternating if left < most => 0,
                 _ => left,
             };

@@ -184,7 +184,8 @@ pub fn simulate_together(
     setup.processes.iter().try_for_each(|process| process.trace.require_code())?;
     let mut cpus = cpus(setup, phase as f64 / phases.max(1) as f64);
     let mut machine = machine(setup, &cpus)?;
-    let mut targets: Vec<Vec<u64>> = setup.mapping.iter().map(|core| vec![0; core.len()]).collect();
+    let mut targets: Vec<Vec<u64>> =
+        setup.mapping.cores.iter().map(|core| vec![0; core.cpus.len()]).collect();
     targets.resize(machine.cores(), vec![u64::MAX]);
     for cpu in &cpus {
         targets[cpu.core][cpu.cpu] = cpu.begin;
@@ -278,8 +279,8 @@ fn cpus(setup: Setup<'_, '_>, phase: f64) -> Vec<Cpu> {
         Place { worker, process, thread, copy, offset, begin, length }
     };
     let mut cpus = Vec::new();
-    for (core, siblings) in setup.mapping.iter().enumerate() {
-        for (cpu, workers) in siblings.iter().enumerate() {
+    for (core, siblings) in setup.mapping.cores.iter().enumerate() {
+        for (cpu, workers) in siblings.cpus.iter().enumerate() {
             let workers: Vec<Place> = workers.iter().map(|&worker| place(worker)).collect();
             let first = workers[0];
             let is_ordered = setup.processes[first.process].is_ordered();

@@ -185,7 +185,7 @@ fn copies_in_step_at_the_start_of_a_program_come_to_their_end() {
     let trace = Trace::open(&program_start()).unwrap();
     let processes = [Process::of(&trace)];
     for (model, timings) in models().iter().filter(|(model, _)| model.front.predecoder.is_none()) {
-        let mapping = vec![vec![vec![0]; model.smt_width as usize]];
+        let mapping = vec![vec![vec![0]; model.smt_width as usize]].into();
         let setup = Setup {
             model,
             timings,

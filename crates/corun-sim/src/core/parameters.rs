@@ -5,75 +5,114 @@ use crate::execute::ports::MOST_PORTS;
 use crate::uops::PortSet;
 use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
 
-/// What the pipeline asks every cycle.
+/// The figures of a core that the pipeline reads every cycle, for a number of active threads.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameters {
+    pub(crate) widths: Widths,
+    pub(crate) limits: Limits,
+    pub(crate) port_map: PortMap,
+    pub(crate) load_store: LoadStore,
+    pub(crate) penalties: Penalties,
+}
+
+/// How much each stage does in a cycle, and which thread does it.
+#[derive(Debug, Clone)]
+pub(crate) struct Widths {
+    /// Slots of renaming a cycle, and how threads share them.
     pub(crate) dispatch: u32,
-    /// Who renames in a cycle.
-    pub(crate) dispatching: Policy,
-    /// Whether there must be room for as much as that before anything is renamed.
+    pub(crate) dispatch_policy: Policy,
+    /// Whether nothing is renamed unless there is room for a whole cycle's width.
     pub(crate) whole_groups: bool,
-    pub(crate) retire: u32,
-    /// Who retires in a cycle.
-    pub(crate) retiring: Policy,
-    /// Who fetches in a cycle, who decodes, and whose turn it is.
-    pub(crate) fetching: Policy,
-    pub(crate) decoding: Policy,
-    pub(crate) choice: Choice,
-    pub(crate) rob: Limit,
-    pub(crate) queue: Limit,
     /// Whether a NOP is renamed in the slot of the instruction before it.
     pub(crate) nops_share_slots: bool,
+    /// Moves eliminated a cycle.
+    pub(crate) moves_a_cycle: u32,
+    /// Slots of retirement a cycle, and how threads share them.
+    pub(crate) retire: u32,
+    pub(crate) retire_policy: Policy,
+    /// How threads share fetch and decoders, and which of them fetches first.
+    pub(crate) fetch_policy: Policy,
+    pub(crate) decode_policy: Policy,
+    pub(crate) fetch_choice: Choice,
+}
+
+/// Entries of each buffer that a thread may have.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    pub(crate) rob: Limit,
+    /// The micro-op queue before renaming.
+    pub(crate) queue: Limit,
     /// Micro-ops of a loop that needs no fetch.
     pub(crate) loop_buffer: u32,
     /// General-purpose, vector, mask: results in flight.
     pub(crate) registers: [Limit; 3],
     pub(crate) load_queue: Limit,
     pub(crate) store_queue: Limit,
-    /// Whether each thread has all ways to the first level for itself.
-    pub(crate) own_loads: bool,
-    pub(crate) own_stores: bool,
-    /// Of each port: its scheduler and its group.
-    pub(crate) ports: [Port; MOST_PORTS],
-    /// Ports that each thread has for itself.
-    pub(crate) own_ports: PortSet,
     pub(crate) schedulers: Vec<Limit>,
+}
+
+/// Which ports there are, and what each belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct PortMap {
+    /// Of each port: its scheduler and its group.
+    pub(crate) of_port: [Port; MOST_PORTS],
+    /// Ports that each thread has for itself.
+    pub(crate) own: PortSet,
     /// Names of the groups of ports.
     pub(crate) groups: Vec<String>,
     /// Ports that loads are issued to.
-    pub(crate) load_ports: PortSet,
+    pub(crate) loads: PortSet,
+}
+
+/// Rates, widths and latencies of loads, stores and forwarding.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadStore {
+    /// Whether each thread has load and store bandwidth of its own.
+    pub(crate) own_loads: bool,
+    pub(crate) own_stores: bool,
+    /// Accesses issued a cycle.
     pub(crate) load_rate: u32,
     pub(crate) vector_load_rate: u32,
     pub(crate) store_rate: u32,
     pub(crate) vector_store_rate: u32,
+    /// Stores that leave the queue in a cycle, and those to one line.
     pub(crate) commit: u32,
     pub(crate) commit_same_line: u32,
     /// Bytes that reach the cache at once.
     pub(crate) store_width: u32,
     pub(crate) line_shift: u32,
     pub(crate) commit_shift: u32,
-    pub(crate) load_split: u32,
     /// Bytes of a bank of the first level, as a shift, and its sets.
     pub(crate) banks: Option<(u32, u64)>,
-    pub(crate) store_split: u32,
+    /// Which loads are renamed to a store's register.
+    pub(crate) renamed: Option<MemoryRenaming>,
+    /// Cycles from a store's data to the load.
     pub(crate) forwarding: u32,
     pub(crate) vector_forwarding: u32,
-    pub(crate) renamed: Option<MemoryRenaming>,
-    pub(crate) forwarding_failure: u32,
-    /// Cycles more for a load after a store at the same offset of another page.
-    pub(crate) alias: u16,
+    /// Cycles from address to register.
     pub(crate) load_latency: u32,
     pub(crate) vector_load_latency: u32,
     /// Cycles that a load is faster whose address a load gave.
-    pub(crate) chased: u16,
-    /// Cycles from renaming to the first start.
+    pub(crate) pointer_chasing_gain: u16,
+}
+
+/// Further cycles of what goes wrong, and of the way through the pipeline.
+#[derive(Debug, Clone)]
+pub(crate) struct Penalties {
+    /// For an access across a line.
+    pub(crate) load_split: u32,
+    pub(crate) store_split: u32,
+    /// For a load that a store covers in part.
+    pub(crate) forwarding_failure: u32,
+    /// For a load after a store at the same offset of another page.
+    pub(crate) alias: u16,
+    /// From renaming to the first issue.
     pub(crate) issue_delay: u64,
-    pub(crate) moves_a_cycle: u32,
     pub(crate) mispredict: u64,
     pub(crate) resteer: u64,
-    pub(crate) clear: u64,
-    /// Cycles for which other cores may still take back what is loaded.
-    pub(crate) exposed: u64,
+    pub(crate) machine_clear: u64,
+    /// For which other cores may still invalidate what is loaded.
+    pub(crate) retire_hold: u64,
 }
 
 /// A port of the back end.
@@ -137,71 +176,85 @@ impl Parameters {
             Limit { alone: left(1), ..Limit::of(left(in_one), &registers.sharing, active) }
         };
         Self {
-            dispatch: back.dispatch.entries,
-            dispatching: back.dispatch.sharing.policy,
-            whole_groups: back.whole_groups,
-            retire: back.retire.entries,
-            retiring: back.retire.sharing.policy,
-            fetching: model.front.fetch.sharing.policy,
-            decoding: model.front.decoder.sharing.policy,
-            choice: model.front.fetch.choice,
-            rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
-            queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
-            nops_share_slots: model.front.fusion.nop,
-            loop_buffer: model
-                .front
-                .loop_buffer
-                .as_ref()
-                .map_or(0, |buffer| Limit::of(buffer.uops, &buffer.sharing, active).own),
-            registers: [
-                in_flight(registers.integer, 16),
-                in_flight(registers.vector, 32),
-                in_flight(registers.mask.unwrap_or(u32::MAX / 2), 8),
-            ],
-            load_queue: Limit::of(memory.loads.entries, &memory.loads.sharing, active),
-            store_queue: Limit::of(memory.stores.entries, &memory.stores.sharing, active),
-            own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,
-            own_stores: threads > 1 && memory.stores.sharing.policy == Policy::Replicated,
-            own_ports,
-            ports: std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default()),
-            schedulers,
-            groups,
-            load_ports: load_ports(model),
-            load_rate: memory.loads.rate,
-            vector_load_rate: memory.loads.vector_rate,
-            store_rate: address_rate(memory.stores.rate),
-            vector_store_rate: address_rate(memory.stores.vector_rate),
-            commit: memory.stores.commit,
-            commit_same_line: memory.stores.commit_same_line,
-            store_width: memory.stores.width.max(1),
-            line_shift: memory.l1d.line.trailing_zeros(),
-            commit_shift: memory.stores.commit_bytes.unwrap_or(memory.l1d.line).trailing_zeros(),
-            load_split: memory.loads.split,
-            banks: memory.loads.banks.map(|banks| {
-                let sets = memory.l1d.kib * 1024 / (memory.l1d.line * memory.l1d.ways);
-                ((LINE / banks.max(1)).trailing_zeros(), sets.max(1).into())
-            }),
-            store_split: memory.stores.split,
-            forwarding: memory.forwarding.latency,
-            vector_forwarding: memory.forwarding.vector_latency,
-            renamed: memory.forwarding.renamed,
-            forwarding_failure: memory.forwarding.failure,
-            alias: memory.forwarding.alias as u16,
-            load_latency: memory.loads.latency,
-            vector_load_latency: memory.loads.vector_latency,
-            chased: if memory.loads.pointer_chasing {
-                memory.loads.complex_address as u16
-            } else {
-                0
+            widths: Widths {
+                dispatch: back.dispatch.entries,
+                dispatch_policy: back.dispatch.sharing.policy,
+                whole_groups: back.whole_groups,
+                retire: back.retire.entries,
+                retire_policy: back.retire.sharing.policy,
+                fetch_policy: model.front.fetch.sharing.policy,
+                decode_policy: model.front.decoder.sharing.policy,
+                fetch_choice: model.front.fetch.choice,
+                nops_share_slots: model.front.fusion.nop,
+                moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
             },
-            issue_delay,
-            moves_a_cycle: back.elimination.moves_a_cycle.unwrap_or(u32::MAX),
-            // Told for a core whose micro-ops start a cycle after renaming.
-            mispredict: u64::from(model.front.prediction.mispredict)
-                .saturating_sub(issue_delay - 1),
-            resteer: model.front.prediction.resteer.into(),
-            clear: model.hierarchy.coherence.machine_clear.into(),
-            exposed: model.hierarchy.coherence.retire_hold.into(),
+            limits: Limits {
+                rob: Limit::of(back.rob.entries, &back.rob.sharing, active),
+                queue: Limit::of(model.front.queue.entries, &model.front.queue.sharing, active),
+                loop_buffer: model
+                    .front
+                    .loop_buffer
+                    .as_ref()
+                    .map_or(0, |buffer| Limit::of(buffer.uops, &buffer.sharing, active).own),
+                registers: [
+                    in_flight(registers.integer, 16),
+                    in_flight(registers.vector, 32),
+                    in_flight(registers.mask.unwrap_or(u32::MAX / 2), 8),
+                ],
+                load_queue: Limit::of(memory.loads.entries, &memory.loads.sharing, active),
+                store_queue: Limit::of(memory.stores.entries, &memory.stores.sharing, active),
+                schedulers,
+            },
+            port_map: PortMap {
+                own: own_ports,
+                of_port: std::array::from_fn(|port| ports.get(port).copied().unwrap_or_default()),
+                groups,
+                loads: load_ports(model),
+            },
+            load_store: LoadStore {
+                own_loads: threads > 1 && memory.loads.sharing.policy == Policy::Replicated,
+                own_stores: threads > 1 && memory.stores.sharing.policy == Policy::Replicated,
+                load_rate: memory.loads.rate,
+                vector_load_rate: memory.loads.vector_rate,
+                store_rate: address_rate(memory.stores.rate),
+                vector_store_rate: address_rate(memory.stores.vector_rate),
+                commit: memory.stores.commit,
+                commit_same_line: memory.stores.commit_same_line,
+                store_width: memory.stores.width.max(1),
+                line_shift: memory.l1d.line.trailing_zeros(),
+                commit_shift: memory
+                    .stores
+                    .commit_bytes
+                    .unwrap_or(memory.l1d.line)
+                    .trailing_zeros(),
+                banks: memory.loads.banks.map(|banks| {
+                    let sets = memory.l1d.kib * 1024 / (memory.l1d.line * memory.l1d.ways);
+                    ((LINE / banks.max(1)).trailing_zeros(), sets.max(1).into())
+                }),
+                forwarding: memory.forwarding.latency,
+                vector_forwarding: memory.forwarding.vector_latency,
+                renamed: memory.forwarding.renamed,
+                load_latency: memory.loads.latency,
+                vector_load_latency: memory.loads.vector_latency,
+                pointer_chasing_gain: if memory.loads.pointer_chasing {
+                    memory.loads.complex_address as u16
+                } else {
+                    0
+                },
+            },
+            penalties: Penalties {
+                load_split: memory.loads.split,
+                store_split: memory.stores.split,
+                forwarding_failure: memory.forwarding.failure,
+                alias: memory.forwarding.alias as u16,
+                issue_delay,
+                // Told for a core whose micro-ops start a cycle after renaming.
+                mispredict: u64::from(model.front.prediction.mispredict)
+                    .saturating_sub(issue_delay - 1),
+                resteer: model.front.prediction.resteer.into(),
+                machine_clear: model.hierarchy.coherence.machine_clear.into(),
+                retire_hold: model.hierarchy.coherence.retire_hold.into(),
+            },
         }
     }
 }

@@ -178,7 +178,11 @@ impl<F: InstructionSource> Thread<F> {
             last_retired: 0,
             mispredicts: 0,
             occupancy: Occupancy::default(),
-            stack: CycleStack::new(parameters.dispatch, &parameters.groups, siblings > 0),
+            stack: CycleStack::new(
+                parameters.widths.dispatch,
+                &parameters.port_map.groups,
+                siblings > 0,
+            ),
         }
     }
 

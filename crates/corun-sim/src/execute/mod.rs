@@ -46,8 +46,8 @@ impl Parameters {
     fn has_own_rate(&self, kind: Kind) -> bool {
         match kind {
             Kind::Compute | Kind::StoreData(_) => false,
-            Kind::Load(_) => self.own_loads,
-            Kind::StoreAddress(_) | Kind::StreamAddress(_) => self.own_stores,
+            Kind::Load(_) => self.load_store.own_loads,
+            Kind::StoreAddress(_) | Kind::StreamAddress(_) => self.load_store.own_stores,
         }
     }
 }
@@ -56,20 +56,21 @@ impl<F: InstructionSource> Core<F> {
     pub(crate) fn execute(&mut self, memory: &mut Memory) {
         self.gather_due();
         let mut rates = Rates {
-            loads: self.parameters.load_rate - self.tags.repeat(self.parameters.load_rate),
-            vector_loads: self.parameters.vector_load_rate,
-            stores: self.parameters.store_rate,
-            vector_stores: self.parameters.vector_store_rate,
+            loads: self.parameters.load_store.load_rate
+                - self.tags.repeat(self.parameters.load_store.load_rate),
+            vector_loads: self.parameters.load_store.vector_load_rate,
+            stores: self.parameters.load_store.store_rate,
+            vector_stores: self.parameters.load_store.vector_store_rate,
         };
         let whole = rates;
         self.agus.iter_mut().for_each(AguBandwidth::begin);
-        let mut banks = Banks::new(self.parameters.banks);
-        let has_own = self.parameters.own_loads || self.parameters.own_stores;
+        let mut banks = Banks::new(self.parameters.load_store.banks);
+        let has_own = self.parameters.load_store.own_loads || self.parameters.load_store.own_stores;
         let mut own = if has_own { vec![rates; self.threads.len()] } else { Vec::new() };
         for set in 0..self.ports.len() {
             let mut ready = self.ports[set].ready;
             // Where memory does not take as many loads as have their addresses, the oldest are first.
-            let loads = ready & self.parameters.load_ports;
+            let loads = ready & self.parameters.port_map.loads;
             let contested = if loads.count_ones() > whole.vector_loads { loads } else { 0 };
             while ready != 0 {
                 let ports = &self.ports[set];
@@ -126,7 +127,7 @@ impl<F: InstructionSource> Core<F> {
     fn start(&mut self, handle: Handle, set: usize, port: usize, memory: &mut Memory) {
         let (now, index) = (self.now, handle.thread());
         let thread = &mut self.threads[index];
-        let scheduler = usize::from(self.parameters.ports[port].scheduler);
+        let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
         self.scheduler_used[scheduler] -= 1;
         thread.scheduler_used[scheduler] -= 1;
         let in_flight = thread.in_flight_uops.get_mut(handle);

@@ -45,7 +45,7 @@ impl Ports {
             waiting: std::array::from_fn(|_| VecDeque::new()),
             ready: 0,
             assigned: [0; MOST_PORTS],
-            counts: Counts::new(binding, parameters.load_ports, MOST_PORTS),
+            counts: Counts::new(binding, parameters.port_map.loads, MOST_PORTS),
             free: [0; MOST_PORTS],
             requester: [0; MOST_PORTS],
         }
@@ -108,12 +108,12 @@ impl Ports {
 impl Parameters {
     /// How many sets of ports there are for so many threads: one for all, and those of single threads.
     pub(crate) fn sets_of_ports(&self, threads: usize) -> usize {
-        if self.own_ports == 0 { 1 } else { 1 + threads }
+        if self.port_map.own == 0 { 1 } else { 1 + threads }
     }
 
     /// The set in which a thread uses a port.
     #[inline]
     pub(crate) fn set_of(&self, thread: usize, port: usize) -> usize {
-        if self.own_ports == 0 || self.own_ports >> port & 1 == 0 { 0 } else { 1 + thread }
+        if self.port_map.own == 0 || self.port_map.own >> port & 1 == 0 { 0 } else { 1 + thread }
     }
 }

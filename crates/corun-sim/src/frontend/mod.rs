@@ -184,7 +184,8 @@ impl<F: InstructionSource> Core<F> {
             self.fetch_thread(0, &mut budget, memory);
             return;
         }
-        let (fetching, decoding) = (self.parameters.fetching, self.parameters.decoding);
+        let (fetching, decoding) =
+            (self.parameters.widths.fetch_policy, self.parameters.widths.decode_policy);
         let parts = |policy| if policy == Policy::Partitioned { self.active } else { 1 };
         let whole = self.front.budget(parts(fetching), parts(decoding));
         let mut budget = whole;
@@ -225,7 +226,7 @@ impl<F: InstructionSource> Core<F> {
         let count = self.threads.len();
         let mut order: SmallVec<[usize; MOST_THREADS]> =
             (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
-        if self.parameters.choice == Choice::InstructionCount {
+        if self.parameters.widths.fetch_choice == Choice::InstructionCount {
             order.sort_by_key(|&index| {
                 let thread = &self.threads[index];
                 thread.queue_used + thread.scheduler_used.iter().sum::<u32>()
@@ -236,7 +237,7 @@ impl<F: InstructionSource> Core<F> {
 
     fn has_room_in_queue(&self, index: usize) -> bool {
         let all = self.threads.iter().map(|thread| thread.queue_used).sum();
-        self.parameters.queue.has_room(self.threads[index].queue_used, all, 1)
+        self.parameters.limits.queue.has_room(self.threads[index].queue_used, all, 1)
     }
 
     /// Returns whether the thread used the front end in this cycle, which a loop buffer spares it.
@@ -255,7 +256,7 @@ impl<F: InstructionSource> Core<F> {
             let lowered =
                 &self.code[place.step.block as usize].instructions[place.instruction as usize];
             let (slots, is_looping) = (u32::from(lowered.slots), place.is_looping);
-            if !self.parameters.queue.has_room(own, siblings + own, slots) && own > 0 {
+            if !self.parameters.limits.queue.has_room(own, siblings + own, slots) && own > 0 {
                 break;
             }
             if !thread.fetcher.admit(lowered, budget, &mut self.front, &mut code) {
@@ -321,7 +322,7 @@ impl<F: InstructionSource> Core<F> {
             thread.fetcher.awaits_branch = false;
             thread.fetcher.branch = None;
             thread.fetcher.restart();
-            thread.fetcher.resume = done.max(self.now) + self.parameters.mispredict;
+            thread.fetcher.resume = done.max(self.now) + self.parameters.penalties.mispredict;
             thread.fetcher.path.redirect(thread.fetcher.resume);
             // What is fetched then can be renamed in the next cycle.
             thread.fetcher.refilled = thread.fetcher.resume + 1;
@@ -348,7 +349,7 @@ impl<F: InstructionSource> Core<F> {
         // One NOP at most shares the slot of an instruction, in whichever blocks the two are.
         let shares_slot = lowered.is_nop && thread.fetcher.admits_nop;
         thread.fetcher.admits_nop =
-            self.parameters.nops_share_slots && !shares_slot && lowered.slots == 1;
+            self.parameters.widths.nops_share_slots && !shares_slot && lowered.slots == 1;
         thread.queue.push_back(Queued {
             block: step.block,
             instruction: place.instruction,
@@ -389,7 +390,7 @@ impl<F: InstructionSource> Core<F> {
         match end {
             Some(Outcome::Resteer) => {
                 fetcher.restart();
-                fetcher.resume = self.now + self.parameters.resteer;
+                fetcher.resume = self.now + self.parameters.penalties.resteer;
                 fetcher.path.redirect(fetcher.resume);
             }
             Some(Outcome::Mispredict) => {

@@ -204,7 +204,8 @@ impl<F: InstructionSource> Core<F> {
     /// Lets prediction be ahead of fetch; threads take turns where they fetch in turns.
     pub(crate) fn predict_ahead(&mut self, memory: &mut Memory) {
         let count = self.threads.len();
-        let is_one = matches!(self.parameters.fetching, Policy::Alternating | Policy::Shared);
+        let is_one =
+            matches!(self.parameters.widths.fetch_policy, Policy::Alternating | Policy::Shared);
         for place in 0..count {
             let index = self.predict_turn.thread(place, count);
             if self.predict_thread_ahead(index, memory) && is_one {
@@ -245,10 +246,11 @@ impl<F: InstructionSource> Core<F> {
         let behind = executed.iter().fold(step.address, |at, it| at.wrapping_add(it.length.into()));
         let is_whole = executed.len() == instructions.len();
         let last = executed.last().filter(|_| is_whole);
-        let is_looping = self.parameters.loop_buffer > 0 && {
+        let is_looping = self.parameters.limits.loop_buffer > 0 && {
             let uops = executed.iter().map(|it| u32::from(it.slots)).sum();
             let branch = last.and_then(|last| last.branch);
-            path.looping.pass(End { uops, branch, behind, next }, self.parameters.loop_buffer)
+            path.looping
+                .pass(End { uops, branch, behind, next }, self.parameters.limits.loop_buffer)
         };
         let branch = last.and_then(|last| Some((last.length, last.branch?)));
         let outcome = match branch {

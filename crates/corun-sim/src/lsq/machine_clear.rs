@@ -12,7 +12,7 @@ use crate::memory::Memory;
 impl<F: InstructionSource> Core<F> {
     /// Looks for loads of lines that other cores have taken by now.
     pub(crate) fn check_snoops(&mut self, memory: &mut Memory) {
-        let (now, shift) = (self.now, self.parameters.line_shift);
+        let (now, shift) = (self.now, self.parameters.load_store.line_shift);
         self.next_snoop = None;
         let Some(taken) = memory.taken(self.number).filter(|taken| !taken.is_empty()) else {
             return;
@@ -46,7 +46,7 @@ impl<F: InstructionSource> Core<F> {
             let in_flight = thread.in_flight_uops.at(sequence);
             if in_flight.done == NEVER && in_flight.has_port {
                 let port = usize::from(in_flight.port);
-                let scheduler = usize::from(self.parameters.ports[port].scheduler);
+                let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
                 self.scheduler_used[scheduler] -= 1;
                 thread.scheduler_used[scheduler] -= 1;
                 let ports = &mut self.ports[self.parameters.set_of(index, port)];
@@ -67,7 +67,7 @@ impl<F: InstructionSource> Core<F> {
             thread.queue.push_front(queued);
         }
         thread.forget();
-        thread.cleared = self.now + self.parameters.clear;
+        thread.cleared = self.now + self.parameters.penalties.machine_clear;
         self.is_active = true;
     }
 }

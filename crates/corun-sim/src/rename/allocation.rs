@@ -4,7 +4,7 @@
 use crate::core::cycle_stack::{Component, Shared};
 use crate::core::in_flight::CAPACITY;
 use crate::core::limit::Limit;
-use crate::core::parameters::Parameters;
+use crate::core::parameters::Limits;
 use crate::core::thread::{MOST_THREADS, Thread};
 use crate::core::{Core, InstructionSource};
 use crate::execute::ports::{MOST_PORTS, members};
@@ -127,7 +127,7 @@ impl<F: InstructionSource> Core<F> {
 
     /// Whether reorder buffer, registers and queues have room for an instruction, as they mostly do.
     fn fits(&self, index: usize, lowered: &DecodedInstruction) -> bool {
-        let Parameters { rob, registers, load_queue, store_queue, .. } = &self.parameters;
+        let Limits { rob, registers, load_queue, store_queue, .. } = &self.parameters.limits;
         let [integer, vector, mask] = lowered.registers;
         self.has_room(index, rob, lowered.renamed.max(1), |thread| thread.rob_used)
             && self.has_room(index, &registers[0], integer, |thread| thread.registers_used[0])
@@ -155,21 +155,39 @@ impl<F: InstructionSource> Core<F> {
     fn check_all(&mut self, index: usize, lowered: &DecodedInstruction) -> Result<(), Stall> {
         let slots = u32::from(lowered.renamed.max(1));
         let rob = (Component::ReorderBuffer, Shared::ReorderBuffer);
-        self.check(index, self.parameters.rob, slots, |thread| thread.rob_used, rob)?;
+        self.check(index, self.parameters.limits.rob, slots, |thread| thread.rob_used, rob)?;
         for (file, &wanted) in lowered.registers.iter().enumerate().filter(|(_, it)| **it > 0) {
             let used = |thread: &Thread<F>| thread.registers_used[file];
             let registers = (Component::Registers, Shared::Registers);
-            self.check(index, self.parameters.registers[file], wanted.into(), used, registers)?;
+            self.check(
+                index,
+                self.parameters.limits.registers[file],
+                wanted.into(),
+                used,
+                registers,
+            )?;
         }
         if lowered.loads > 0 {
             let queue = (Component::LoadQueue, Shared::LoadQueue);
             let used = |thread: &Thread<F>| thread.loads_used;
-            self.check(index, self.parameters.load_queue, lowered.loads.into(), used, queue)?;
+            self.check(
+                index,
+                self.parameters.limits.load_queue,
+                lowered.loads.into(),
+                used,
+                queue,
+            )?;
         }
         if lowered.stores > 0 {
             let queue = (Component::StoreQueue, Shared::StoreQueue);
             let used = |thread: &Thread<F>| thread.stores.len();
-            self.check(index, self.parameters.store_queue, lowered.stores.into(), used, queue)?;
+            self.check(
+                index,
+                self.parameters.limits.store_queue,
+                lowered.stores.into(),
+                used,
+                queue,
+            )?;
         }
         Ok(())
     }
@@ -200,7 +218,7 @@ impl<F: InstructionSource> Core<F> {
             _ => self.bound_port(index, set, ports, place + u32::from(uop.slot)),
         };
         let Some(port) = port else { return Err(self.full_scheduler(index, lowest)) };
-        self.allocator.taken[usize::from(self.parameters.ports[port].scheduler)] += 1;
+        self.allocator.taken[usize::from(self.parameters.port_map.of_port[port].scheduler)] += 1;
         let set = self.parameters.set_of(index, port);
         self.ports[set].assigned[port] += 1;
         self.allocator.ports.push(port as u8);
@@ -209,8 +227,8 @@ impl<F: InstructionSource> Core<F> {
 
     /// What slots are lost to when the scheduler of a port has no room.
     fn full_scheduler(&mut self, index: usize, port: usize) -> Stall {
-        let scheduler = usize::from(self.parameters.ports[port].scheduler);
-        let limit = self.parameters.schedulers[scheduler];
+        let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
+        let limit = self.parameters.limits.schedulers[scheduler];
         let taken = u32::from(self.allocator.taken[scheduler]);
         let own = self.threads[index].scheduler_used[scheduler] + taken;
         // An instruction that needs more than its part waits until its siblings hold nothing.
@@ -227,7 +245,7 @@ impl<F: InstructionSource> Core<F> {
     #[inline]
     fn is_full(&self, index: usize, scheduler: usize) -> bool {
         let taken = u32::from(self.allocator.taken[scheduler]);
-        let limit = self.parameters.schedulers[scheduler];
+        let limit = self.parameters.limits.schedulers[scheduler];
         let own = self.threads[index].scheduler_used[scheduler];
         let all = self.scheduler_used[scheduler];
         ((own + taken >= limit.own) & (own > 0)) | ((all + taken >= limit.all) & (all > 0))
@@ -241,15 +259,15 @@ impl<F: InstructionSource> Core<F> {
         ports: PortSet,
         place: u32,
     ) -> Option<usize> {
-        let place = place % self.parameters.dispatch;
+        let place = place % self.parameters.widths.dispatch;
         let port = self.ports[set].counts.choose(ports, place, &mut self.allocator.turns[set]);
-        let scheduler = usize::from(self.parameters.ports[port].scheduler);
-        (self.parameters.whole_groups || !self.is_full(index, scheduler)).then_some(port)
+        let scheduler = usize::from(self.parameters.port_map.of_port[port].scheduler);
+        (self.parameters.widths.whole_groups || !self.is_full(index, scheduler)).then_some(port)
     }
 
     /// Of these ports the one that fewest micro-ops were given to, in a scheduler with room.
     fn best_port(&self, index: usize, mut ports: PortSet) -> Option<usize> {
-        let own_ports = self.parameters.own_ports;
+        let own_ports = self.parameters.port_map.own;
         let shared = &self.ports[0];
         let own = if own_ports == 0 { shared } else { &self.ports[1 + index] };
         while ports != 0 {
@@ -262,7 +280,7 @@ impl<F: InstructionSource> Core<F> {
                 };
                 best = members(ports).map(load).min()? as usize % MOST_PORTS;
             }
-            if !self.is_full(index, usize::from(self.parameters.ports[best].scheduler)) {
+            if !self.is_full(index, usize::from(self.parameters.port_map.of_port[best].scheduler)) {
                 return Some(best);
             }
             ports &= !(1 << best);

@@ -37,7 +37,8 @@ impl<F: InstructionSource> Core<F> {
         for ports in &mut self.ports {
             ports.counts.begin(self.now);
         }
-        let (whole, policy) = (self.parameters.dispatch, self.parameters.dispatching);
+        let (whole, policy) =
+            (self.parameters.widths.dispatch, self.parameters.widths.dispatch_policy);
         let mut width = whole;
         let turn = self.rename_turn;
         let mut is_taken = false;
@@ -75,7 +76,7 @@ impl<F: InstructionSource> Core<F> {
         let debt = self.threads[index].debt.min(width);
         self.threads[index].debt -= debt;
         let mut used = debt;
-        let mut moves = self.parameters.moves_a_cycle;
+        let mut moves = self.parameters.widths.moves_a_cycle;
         let count = self.threads.len();
         self.threads[index].move_elimination.begin(self.now);
         let lacking = self.lacks_room(index);
@@ -86,7 +87,7 @@ impl<F: InstructionSource> Core<F> {
         }
         match lacking {
             Some(Full { what, limit, own })
-                if count > 1 && limit.is_taken(own, self.parameters.dispatch) =>
+                if count > 1 && limit.is_taken(own, self.parameters.widths.dispatch) =>
             {
                 return (0, self.lost(index, what, own, limit.alone - own));
             }
@@ -118,7 +119,7 @@ impl<F: InstructionSource> Core<F> {
             let lowered = self.executed(index, if needs_update { update } else { next });
             if lowered.renamed > lowered.slots
                 && used > 0
-                && used + u32::from(lowered.renamed) > self.parameters.dispatch
+                && used + u32::from(lowered.renamed) > self.parameters.widths.dispatch
             {
                 // What was one micro-op until now is not torn apart over two cycles.
                 return (used, Component::FrontEnd);
@@ -160,7 +161,7 @@ impl<F: InstructionSource> Core<F> {
                 }
             }
         }
-        let is_cut = used >= width && width < self.parameters.dispatch;
+        let is_cut = used >= width && width < self.parameters.widths.dispatch;
         let lost_to = match is_cut && self.has_next(index, code, used) {
             true => Component::Sibling(Shared::Dispatch),
             false => Component::FrontEnd,
@@ -187,7 +188,9 @@ impl<F: InstructionSource> Core<F> {
 
     /// What has no room for all that is renamed in a cycle, where the core asks for that.
     fn lacks_room(&self, index: usize) -> Option<Full> {
-        let Parameters { whole_groups, dispatch, rob, ref schedulers, .. } = self.parameters;
+        let Parameters { widths, limits, .. } = &self.parameters;
+        let (whole_groups, dispatch) = (widths.whole_groups, widths.dispatch);
+        let (rob, schedulers) = (limits.rob, &limits.schedulers);
         let thread = &self.threads[index];
         if !whole_groups || thread.queue.front().is_none_or(|queued| queued.at > self.now) {
             return None;
@@ -260,7 +263,7 @@ impl<F: InstructionSource> Core<F> {
         if matches!(cause, Component::Sibling(_) | Component::Port(_)) {
             return cause;
         }
-        let Parameters { rob, dispatch, .. } = self.parameters;
+        let (rob, dispatch) = (self.parameters.limits.rob, self.parameters.widths.dispatch);
         let (now, thread) = (self.now, &mut self.threads[index]);
         let is_miss = matches!(cause, Component::Memory(origin) if origin != Origin::L1);
         if thread.sibling_entries.to.is_none_or(|head| is_miss && head != thread.head) {
@@ -314,7 +317,7 @@ impl<F: InstructionSource> Core<F> {
             let port = usize::from(oldest.port);
             let set = &self.ports[self.parameters.set_of(index, port)];
             match usize::from(set.requester[port]) == index || self.threads.len() == 1 {
-                true => Component::Port(self.parameters.ports[port].group),
+                true => Component::Port(self.parameters.port_map.of_port[port].group),
                 false => Component::Sibling(Shared::Ports),
             }
         };
@@ -367,7 +370,7 @@ impl<F: InstructionSource> Core<F> {
     /// Puts the next micro-op of a thread in flight. Returns its sequence number.
     fn begin_uop(&mut self, index: usize, queued: &Queued, uop: &Uop, port: u8) -> u64 {
         self.age += 1;
-        let earliest = self.now + self.parameters.issue_delay;
+        let earliest = self.now + self.parameters.penalties.issue_delay;
         let thread = &mut self.threads[index];
         let sequence = thread.next;
         thread.next += 1;
@@ -393,7 +396,7 @@ impl<F: InstructionSource> Core<F> {
         }
         if uop.ports != 0 {
             ports[parameters.set_of(index, port.into())].counts.give(port);
-            let scheduler = usize::from(parameters.ports[usize::from(port)].scheduler);
+            let scheduler = usize::from(parameters.port_map.of_port[usize::from(port)].scheduler);
             scheduler_used[scheduler] += 1;
             thread.scheduler_used[scheduler] += 1;
         }
@@ -539,7 +542,7 @@ impl<F: InstructionSource> Thread<F> {
 
     /// Whether a load gives an address as it comes, and whether its own address came so: that is faster.
     fn note_pointer(&mut self, parameters: &Parameters, place: &Place, uop: &Uop, sequence: u64) {
-        if parameters.chased == 0 || uop.is_vector {
+        if parameters.load_store.pointer_chasing_gain == 0 || uop.is_vector {
             return;
         }
         let base = place.registers[0].filter(|_| place.is_near);
@@ -548,7 +551,7 @@ impl<F: InstructionSource> Thread<F> {
         let in_flight = self.in_flight_uops.at_mut(sequence);
         in_flight.is_pointer = place.size >= 4 && !uop.results.is_empty();
         if is_chased {
-            in_flight.latency -= parameters.chased.min(in_flight.latency);
+            in_flight.latency -= parameters.load_store.pointer_chasing_gain.min(in_flight.latency);
         }
     }
 
@@ -580,10 +583,10 @@ impl<F: InstructionSource> Thread<F> {
         }
         in_flight.touch(linear, span);
         in_flight.is_firm = lowered.is_locked || place.direction == Direction::Prefetch;
-        let line = parameters.line_shift;
+        let line = parameters.load_store.line_shift;
         let address = self.pages.physical(linear);
         if address >> line != address.wrapping_add(bytes.max(1) - 1) >> line {
-            in_flight.extra += parameters.load_split as u16;
+            in_flight.extra += parameters.penalties.load_split as u16;
         }
         if lowered.is_locked {
             in_flight.ready = in_flight.ready.max(self.gathered.until());
@@ -592,14 +595,14 @@ impl<F: InstructionSource> Thread<F> {
             return None;
         }
         let Some(overlap) = self.stores.overlap(address, place.size) else {
-            if parameters.alias > 0 && self.stores.has_alias(address, place.size) {
-                in_flight.extra += parameters.alias;
+            if parameters.penalties.alias > 0 && self.stores.has_alias(address, place.size) {
+                in_flight.extra += parameters.penalties.alias;
             }
             return None;
         };
         match overlap {
             Overlap::Part(store) => {
-                self.wait_for_cache(store, sequence, parameters.forwarding_failure);
+                self.wait_for_cache(store, sequence, parameters.penalties.forwarding_failure);
                 None
             }
             Overlap::Whole(number) => {
@@ -611,7 +614,7 @@ impl<F: InstructionSource> Thread<F> {
                 // The front end follows the stack pointer, however it is moved.
                 let is_same_on_stack =
                     store.is_on_stack && place.is_on_stack && store.linear == linear;
-                let is_renamed = match parameters.renamed {
+                let is_renamed = match parameters.load_store.renamed {
                     None => false,
                     Some(MemoryRenaming::Any) => is_same_place,
                     Some(MemoryRenaming::Stack) => is_same_on_stack,
@@ -626,20 +629,23 @@ impl<F: InstructionSource> Thread<F> {
                     }
                 }
                 let (forwarding, plain) = if in_flight.is_vector {
-                    (parameters.vector_forwarding, parameters.vector_load_latency)
+                    (
+                        parameters.load_store.vector_forwarding,
+                        parameters.load_store.vector_load_latency,
+                    )
                 } else {
-                    let plain = if parameters.chased > 0 {
+                    let plain = if parameters.load_store.pointer_chasing_gain > 0 {
                         in_flight.latency.into()
                     } else {
-                        parameters.load_latency
+                        parameters.load_store.load_latency
                     };
-                    (parameters.forwarding, plain)
+                    (parameters.load_store.forwarding, plain)
                 };
                 in_flight.is_forwarded = true;
                 if data >= self.head {
                     let mut later = forwarding as i16 - plain as i16;
                     if later <= 0
-                        && parameters.chased > 0
+                        && parameters.load_store.pointer_chasing_gain > 0
                         && self.in_flight_uops.at(data).done == NEVER
                     {
                         // It starts after the store's data at the earliest.

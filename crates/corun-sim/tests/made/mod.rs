@@ -129,15 +129,15 @@ pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 
         let phases = (0..2).map(|phase| simulate_together(setup, phase, 2).unwrap()).collect();
         Outcome { placement: placement.parse().unwrap(), phases, matched: Vec::new() }
     };
-    let spread = run("spread", vec![vec![vec![0]]]);
-    run("full@2", vec![vec![vec![0], vec![0]]]).per_core(&spread).unwrap().mean
+    let spread = run("spread", vec![vec![vec![0]]].into());
+    run("full@2", vec![vec![vec![0], vec![0]]].into()).per_core(&spread).unwrap().mean
 }
 
 /// Two workers as siblings, the second on the first logical CPU and the first turn the other's.
 pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
     let first = traces[0].threads()[0].instructions;
-    let mapping = vec![vec![vec![1], vec![0]]];
+    let mapping = vec![vec![vec![1], vec![0]]].into();
     let timings = timings(model);
     let setup = Setup { first_turn: 1, ..setup(model, &timings, &processes, &mapping, first / 4) };
     let phase = simulate_together(setup, 0, 1).unwrap();
@@ -230,12 +230,12 @@ pub fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> Trace {
 
 /// Cycles of a process with two workers on two cores, from the beginning of the first to the end of both.
 pub fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
-    of_two_workers(model, trace, vec![vec![vec![0]], vec![vec![1]]])
+    of_two_workers(model, trace, vec![vec![vec![0]], vec![vec![1]]].into())
 }
 
 /// The same on one logical CPU, the second worker first.
 pub fn in_turns(model: &CoreModel, trace: &Trace) -> f64 {
-    of_two_workers(model, trace, vec![vec![vec![1, 0]]])
+    of_two_workers(model, trace, vec![vec![vec![1, 0]]].into())
 }
 
 fn of_two_workers(model: &CoreModel, trace: &Trace, mapping: ThreadMapping) -> f64 {

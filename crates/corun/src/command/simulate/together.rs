@@ -37,7 +37,7 @@ pub(super) fn run(
         model,
         timings,
         processes: &processes,
-        mapping: &Vec::new(),
+        mapping: &ThreadMapping::default(),
         warm_up: arguments.warmup,
         length: arguments.length,
         slice_ms: arguments.slice,
@@ -115,7 +115,7 @@ fn match_starts(
             .filter(|plan| plan.placement == reference.placement && plan.phase == 0)
             .collect();
         for plan in own {
-            let seated: Vec<usize> = plan.mapping.iter().flatten().flatten().copied().collect();
+            let seated: Vec<usize> = plan.mapping.workers().collect();
             let offsets_of = |worker: &usize| wanted.get(worker).map_or(&[][..], Vec::as_slice);
             let rounds = seated.iter().map(|worker| offsets_of(worker).len()).max().unwrap_or(0);
             for round in 0..rounds {
@@ -266,7 +266,7 @@ fn plans(
             }
             let alone = |worker| {
                 let (mapping, offsets) = (vec![vec![vec![worker]]], Vec::new());
-                Plan { placement, mapping, phase: 0, phases: 1, offsets }
+                Plan { placement, mapping: mapping.into(), phase: 0, phases: 1, offsets }
             };
             plans.extend((0..workers).map(alone));
             continue;
@@ -281,8 +281,8 @@ fn plans(
             Problem::usage(error.to_string(), "Give another placement, --cores, or a wider model.")
         })?;
         fits(&mapping, processes, workers)?;
-        let is_alone = mapping.iter().flatten().flatten().count() == 1;
-        let all_take_turns = mapping.iter().flatten().all(|queue| queue.len() > 1);
+        let is_alone = mapping.workers().count() == 1;
+        let all_take_turns = mapping.cpus().all(|queue| queue.len() > 1);
         // Where all workers take turns, each slice meets all of the programs.
         let phases = if is_alone || all_take_turns { 1 } else { arguments.phases as usize };
         for phase in 0..phases {
@@ -296,7 +296,7 @@ fn plans(
 /// Whether there are not too many cores, and all workers are there that wait for each other.
 fn fits(mapping: &ThreadMapping, processes: &[Process<'_>], workers: usize) -> Result<(), Problem> {
     let ordered = || processes.iter().filter(|process| process.is_ordered());
-    let seated = mapping.iter().flatten().flatten().count();
+    let seated = mapping.workers().count();
     if ordered().next().is_some() && seated < workers {
         return Err(Problem::usage(
             format!("expected room for all {workers} workers, found room for {seated}"),
@@ -304,7 +304,7 @@ fn fits(mapping: &ThreadMapping, processes: &[Process<'_>], workers: usize) -> R
         ));
     }
     let own: usize = ordered().map(|process| process.others.len()).sum();
-    let cores = mapping.len() + own;
+    let cores = mapping.cores.len() + own;
     if cores > super::MOST_CORES as usize {
         return Err(Problem::usage(
             format!("expected at most {} cores, found {cores}", super::MOST_CORES),

@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, DVector};
 use super::sample::Sample;
 
 /// So many pieces of windows for each figure whose price is asked.
-const PIECES_A_PRICE: usize = 10;
+const PIECES_PER_COEFFICIENT: usize = 10;
 /// Figures that have a price.
 const FIGURES: usize = 5;
 /// Standard errors by which windows and warm-ups may differ, and be of the same program all the same.
@@ -18,10 +18,10 @@ const WEAKEST: f64 = 1e-9;
 #[derive(Debug)]
 pub(super) struct Coefficients {
     pub(super) each: DVector<f64>,
-    /// By how many the prices, which fit the windows, make their residuals too small.
+    /// By how many the coefficients, which fit the windows, make their residuals too small.
     pub(super) freedom_lost: usize,
     /// Which of them were learned, if any was.
-    tells: Option<[bool; FIGURES]>,
+    is_used: Option<[bool; FIGURES]>,
 }
 
 impl Coefficients {
@@ -29,15 +29,15 @@ impl Coefficients {
     /// saves time; none if there are too few windows to tell, or nothing else was recorded.
     ///
     /// What seems to save time came along with something else in these windows, and in the rest of the run need not.
-    pub(super) fn learned(run: &Sample<'_>) -> Option<Self> {
+    pub(super) fn fit(run: &Sample<'_>) -> Option<Self> {
         let pieces = pieces(&run.windows);
-        if pieces.len() < PIECES_A_PRICE * FIGURES || run.recorded <= run.instructions {
+        if pieces.len() < PIECES_PER_COEFFICIENT * FIGURES || run.recorded <= run.instructions {
             return None;
         }
-        let mut tells = comparable(run);
+        let mut is_used = comparable(run);
         loop {
-            let (each, rank) = fitting(&pieces, tells)?;
-            let is_paid = |at: &usize| tells[*at] && each[*at] < 0.0;
+            let (each, rank) = fitting(&pieces, is_used)?;
+            let is_paid = |at: &usize| is_used[*at] && each[*at] < 0.0;
             // By what it takes off all pieces together.
             let taken_off = |at: &usize| each[*at] * sum(&pieces, *at);
             let least = (1..FIGURES)
@@ -46,9 +46,9 @@ impl Coefficients {
             let Some(least) = least else {
                 // Of the freedom that pieces lose, windows lose their part.
                 let freedom_lost = (rank * run.windows.len()).div_ceil(pieces.len());
-                return Some(Self { each, freedom_lost, tells: Some(tells) });
+                return Some(Self { each, freedom_lost, is_used: Some(is_used) });
             };
-            tells[least] = false;
+            is_used[least] = false;
         }
     }
 
@@ -56,16 +56,16 @@ impl Coefficients {
     pub(super) fn of_instructions(rate: f64, windows: &[SimulatedWindow]) -> Self {
         let mut each = DVector::zeros(FIGURES);
         each[0] = rate;
-        Self { each, freedom_lost: windows.len().min(1), tells: None }
+        Self { each, freedom_lost: windows.len().min(1), is_used: None }
     }
 
-    /// Cycles of each window besides its price, by prices that the other windows teach: a few windows bend prices their
+    /// Cycles of each window besides its price, by coefficients that the other windows teach: a few windows bend coefficients their
     /// way, and one that stands for most of the run does so alone. None if nothing was learned, or others teach nothing.
     fn unexplained_by_others(&self, run: &Sample<'_>) -> Option<Vec<f64>> {
-        let tells = self.tells.filter(|_| run.windows.len() > 1)?;
+        let is_used = self.is_used.filter(|_| run.windows.len() > 1)?;
         let unexplained = |at: usize| {
             let others = [&run.windows[..at], &run.windows[at + 1..]].concat();
-            let (each, _) = fitting(&pieces(&others), tells)?;
+            let (each, _) = fitting(&pieces(&others), is_used)?;
             let (window, _) = run.windows[at];
             Some(window.cycles as f64 - Self { each, ..*self }.of(&window.noticed))
         };
@@ -78,15 +78,19 @@ impl Coefficients {
         let unexplained = |it: &SimulatedWindow| it.cycles as f64 - self.of(&it.noticed);
         match run.is_chosen.then(|| self.unexplained_by_others(run)).flatten() {
             Some(by_others) => {
-                let unpriced = run.variance(&run.each(|it| it.cycles as f64), 1);
-                run.variance(&by_others, 1).min(unpriced)
+                let of_cycles = run.variance(&run.each(|it| it.cycles as f64), 1);
+                run.variance(&by_others, 1).min(of_cycles)
             }
             None => run.variance(&run.each(unexplained), self.freedom_lost),
         }
     }
 
     pub(super) fn of(&self, noticed: &EventCounts) -> f64 {
-        self.each.iter().zip(figures(noticed)).map(|(price, figure)| price * figure).sum()
+        self.each
+            .iter()
+            .zip(figures(noticed))
+            .map(|(coefficient, figure)| coefficient * figure)
+            .sum()
     }
 }
 
@@ -98,15 +102,15 @@ fn pieces<'a>(windows: &[(&'a SimulatedWindow, f64)]) -> Vec<(&'a Piece, f64)> {
     pieces.collect()
 }
 
-/// The prices of what tells that fit these pieces best, each of which counts so many times, and how many of them are
+/// The coefficients of what is_used that fit these pieces best, each of which counts so many times, and how many of them are
 /// independent.
-fn fitting(pieces: &[(&Piece, f64)], tells: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
+fn fitting(pieces: &[(&Piece, f64)], is_used: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
     if pieces.is_empty() {
         return None;
     }
     let rows = pieces.iter().flat_map(|(piece, times)| {
-        let noticed = figures(&piece.noticed).into_iter().zip(tells);
-        noticed.map(|(figure, tells)| if tells { figure * times.sqrt() } else { 0.0 })
+        let noticed = figures(&piece.noticed).into_iter().zip(is_used);
+        noticed.map(|(figure, is_used)| if is_used { figure * times.sqrt() } else { 0.0 })
     });
     let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
     let cycles = pieces.iter().map(|(piece, times)| piece.cycles as f64 * times.sqrt());
@@ -119,10 +123,10 @@ fn fitting(pieces: &[(&Piece, f64)], tells: [bool; FIGURES]) -> Option<(DVector<
     let parts = noticed.svd(true, true);
     let weakest = WEAKEST * parts.singular_values.max();
     let mut each = parts.solve(&cycles, weakest).ok()?;
-    for ((price, unit), tells) in each.iter_mut().zip(&units).zip(tells) {
-        *price = if tells { *price / unit } else { 0.0 };
+    for ((coefficient, unit), is_used) in each.iter_mut().zip(&units).zip(is_used) {
+        *coefficient = if is_used { *coefficient / unit } else { 0.0 };
     }
-    each.iter().all(|price| price.is_finite()).then_some((each, parts.rank(weakest)))
+    each.iter().all(|coefficient| coefficient.is_finite()).then_some((each, parts.rank(weakest)))
 }
 
 /// Of a figure in all pieces.
@@ -131,7 +135,7 @@ fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
 }
 
 /// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
-/// otherwise, such as misses that prefetchers are in time for only while nothing is timed, tells of the pipeline and
+/// otherwise, such as misses that prefetchers are in time for only while nothing is timed, is_used of the pipeline and
 /// not of the program.
 fn comparable(run: &Sample<'_>) -> [bool; FIGURES] {
     let difference = |it: &SimulatedWindow, at: usize| {

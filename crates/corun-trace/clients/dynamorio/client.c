@@ -1,7 +1,7 @@
 /* The DynamoRIO client: stores a block's number and its addresses as the block runs.
  *
  * The usual path has no call and no check: an entry is written through a register that points to it, and
- * the page behind the buffer faults when the buffer is full. */
+ * the page after the buffer faults when the buffer is full. */
 #include "block.h"
 #include "computed.h"
 #include "process.h"

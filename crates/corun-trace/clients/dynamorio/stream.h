@@ -68,7 +68,7 @@ void stream_return(struct stream *stream);
 
 bool stream_is_diverted(const struct stream *stream);
 
-/* Makes sure that so many words fit behind `slots->next`. */
+/* Makes sure that so many words fit after `slots->next`. */
 void stream_reserve(struct stream *stream, size_t words);
 
 bool stream_is_guard(const struct stream *stream, const void *address);

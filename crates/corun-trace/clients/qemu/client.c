@@ -400,8 +400,8 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         size_t from = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i)) - block->address;
         block->is_atomic = from < size && is_atomic(code + from, size - from);
     }
-    struct channel_block told = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };
-    move_all(&channel.code, &told, sizeof(told), false);
+    struct channel_block description = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };
+    move_all(&channel.code, &description, sizeof(description), false);
     move_all(&channel.code, code, size, false);
     pthread_mutex_unlock(&channel.lock);
 

@@ -49,7 +49,7 @@ pub(super) fn launch(target: &Target, plan: &Plan) -> Result<Launched, TraceErro
 /// Traces a child that does nothing.
 pub(super) fn attempt() -> io::Result<()> {
     match seize(Command::new("/"), Then::GiveUp) {
-        // The child gave up, as it was told to.
+        // The child gave up, as it was instructed to.
         Ok(_) | Err(Trouble::Program(_)) => Ok(()),
         Err(Trouble::Ptrace(error)) => Err(error),
     }

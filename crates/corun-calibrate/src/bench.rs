@@ -15,7 +15,7 @@ pub struct Routine {
     pub setup: Vec<u8>,
     /// One iteration, machine code that may stand anywhere.
     pub body: Vec<u8>,
-    /// How many of what is measured an iteration has; cycles are told for one.
+    /// How many of what is measured an iteration has; cycles are given for one.
     pub count: f64,
     /// What every 8 bytes of a vector register hold at the start.
     pub vector: u64,

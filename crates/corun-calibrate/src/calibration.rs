@@ -29,7 +29,7 @@ const PARTS: [(&str, Part); 5] = [
     ("buffers", |bench, base, timings| measure::buffers(bench, base, timings)),
 ];
 
-/// Measures the forms of instructions alone. What times do not tell is taken from `timings`.
+/// Measures the forms of instructions alone. What times do not show is taken from `timings`.
 ///
 /// # Errors
 /// As [`calibrate`].
@@ -69,7 +69,7 @@ pub fn calibrate(
 #[cfg(test)]
 mod tests;
 
-/// A bench that goes no further once it is told to stop.
+/// A bench that goes no further once it is asked to stop.
 struct Stoppable<'b> {
     bench: &'b mut dyn Bench,
     stop: &'b AtomicBool,

@@ -1,7 +1,7 @@
-//! This host's core as a model: measured with timed code, without counters.
+//! Measurement of this host's core as a model, with timed code and without performance counters.
 //!
-//! Code of known shape runs in a loop; a chain of dependent multiplications beside it tells how long a
-//! cycle is. What cannot be measured stays that of the nearest model, and is said to.
+//! Code of known shape runs in a loop; a chain of dependent multiplications of known latency gives the length of a cycle.
+//! Fields that cannot be measured keep the value and the source of the nearest model.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod assembly;

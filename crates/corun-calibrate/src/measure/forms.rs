@@ -33,11 +33,11 @@ struct References {
     nop: f64,
     /// Cycles of an x87 stack operation.
     stack: f64,
-    /// Cycles of an addition to one place in memory of so many bits, which takes one cycle behind its load.
+    /// Cycles of an addition to one place in memory of so many bits, which takes one cycle after its load.
     updates: BTreeMap<u32, f64>,
 }
 
-/// Every form that the core has. `base` tells how long moves between registers of different kinds take
+/// Every form that the core has. `base` gives how long moves between registers of different kinds take
 /// one way: only there and back can be measured.
 pub(crate) fn forms(
     bench: &mut dyn Bench,

@@ -53,7 +53,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Calibr
         let sets = f64::from(found.last) / f64::from(line);
         let sets = 2f64.powf(sets.log2().round());
         figures.push(Figure::field("front.op_cache.sets", "entries", Spread::exact(sets)));
-        // Beyond it the decoder tells, as long as the code is in the first-level cache.
+        // Beyond it the decoder decides, as long as the code is in the first-level cache.
         let bytes = base.front.l1i.kib as usize * 1024;
         let far = nops(bench, bytes * 7 / 8 / 4, 4)?;
         if far.median < 0.9 * near.median {
@@ -140,7 +140,7 @@ fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Calib
 /// Calls so many deep, and back: cycles of one. Each function is called from one place, so that what
 /// goes beyond the stack of return addresses is predicted as any other indirect jump, or not at all.
 fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, CalibrateError> {
-    // call the first function; jmp behind them; functions: call the next; ret
+    // call the first function; jmp past them; functions: call the next; ret
     let mut body = vec![0xe8];
     body.extend(5i32.to_le_bytes());
     let functions = 6 * (depth - 1) + 1;

@@ -32,7 +32,7 @@ pub(crate) fn loads_and_stores(
     Ok(figures)
 }
 
-/// Cycles of one of many copies of these instructions, each behind the other.
+/// Cycles of one of many copies of these instructions, one after the other.
 fn chain(
     bench: &mut dyn Bench,
     name: &str,
@@ -46,7 +46,7 @@ fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, Calib
     // r8 is 0, and stays so.
     let indexed = chain(bench, "load, index", &[load_indexed(RAX, RAX, R8, 1)])?;
     let scaled = chain(bench, "load, scaled index", &[load_indexed(RAX, RAX, R8, 8)])?;
-    // Only the way there and back can be measured; the base tells how long the way back is.
+    // Only the way there and back can be measured; the base gives how long the way back is.
     let back = base.row("movq r64 x").map_or(0.0, |row| f64::from(row.latency));
     let to_vector = [load_as(Movaps_xmm_xmmm128, XMM0, RAX, 0), two(Movq_rm64_xmm, RAX, XMM0)];
     let vector = chain(bench, "load, vector", &to_vector)?;
@@ -105,7 +105,7 @@ fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
     };
     let other = through("forwarding", &[store(R14, 64, RAX), load(RAX, RBX, 0)])?;
     let same = through("forwarding, same base", &[store(R14, 64, RAX), load(RAX, R14, 64)])?;
-    // Below the stack pointer is nobody's.
+    // Memory below the stack pointer is unused.
     let stack = through("forwarding, stack", &[store(RSP, -8, RAX), load(RAX, RSP, -8)])?;
     let vector = through(
         "forwarding, vector",

@@ -1,34 +1,34 @@
-//! What an instruction, a misprediction and a miss cost in a program, as its windows teach.
+//! Regression coefficients: the cycles per instruction, misprediction and miss of a program, from its windows.
 
 use corun_sim::{EventCounts, Piece, SimulatedWindow};
 use nalgebra::{DMatrix, DVector};
 
 use super::sample::Sample;
 
-/// So many pieces of windows for each figure whose price is asked.
+/// The least number of pieces of windows per regressor.
 const PIECES_PER_COEFFICIENT: usize = 10;
-/// Figures that have a price.
+/// The number of regressors.
 const FIGURES: usize = 5;
-/// Standard errors by which windows and warm-ups may differ, and be of the same program all the same.
+/// Standard errors by which the event rates of windows and warm-ups may differ.
 const DEVIATIONS: f64 = 3.0;
-/// Directions of what was noticed that are this much weaker than the strongest one tell nothing.
+/// Singular values below this share of the largest one are taken as zero.
 const WEAKEST: f64 = 1e-9;
 
-/// Cycles of an instruction, a misprediction, a miss, ...
+/// The coefficients: cycles per instruction, per misprediction, per miss.
 #[derive(Debug)]
 pub(super) struct Coefficients {
     pub(super) each: DVector<f64>,
-    /// By how many the coefficients, which fit the windows, make their residuals too small.
+    /// The degrees of freedom that the regression uses up.
     pub(super) freedom_lost: usize,
-    /// Which of them were learned, if any was.
+    /// The regressors that were fitted; none for a ratio estimate.
     is_used: Option<[bool; FIGURES]>,
 }
 
 impl Coefficients {
-    /// Those that fit the windows best (least squares, each window as often as it counts) of those with which nothing
-    /// saves time; none if there are too few windows to tell, or nothing else was recorded.
+    /// Fits the coefficients by least squares, with each window's weight, and drops regressors until none is negative. None if
+    /// there are too few pieces, or nothing was recorded besides the windows.
     ///
-    /// What seems to save time came along with something else in these windows, and in the rest of the run need not.
+    /// A negative coefficient shows a correlation with another event in these windows that need not hold in the run.
     pub(super) fn fit(run: &Sample<'_>) -> Option<Self> {
         let pieces = pieces(&run.windows);
         if pieces.len() < PIECES_PER_COEFFICIENT * FIGURES || run.recorded <= run.instructions {
@@ -37,14 +37,14 @@ impl Coefficients {
         let mut is_used = comparable(run);
         loop {
             let (each, rank) = fitting(&pieces, is_used)?;
-            let is_paid = |at: &usize| is_used[*at] && each[*at] < 0.0;
-            // By what it takes off all pieces together.
-            let taken_off = |at: &usize| each[*at] * sum(&pieces, *at);
+            let is_negative = |at: &usize| is_used[*at] && each[*at] < 0.0;
+            // The cycles that it subtracts over all pieces.
+            let cycles_saved = |at: &usize| each[*at] * sum(&pieces, *at);
             let least = (1..FIGURES)
-                .filter(is_paid)
-                .min_by(|one, other| taken_off(one).total_cmp(&taken_off(other)));
+                .filter(is_negative)
+                .min_by(|one, other| cycles_saved(one).total_cmp(&cycles_saved(other)));
             let Some(least) = least else {
-                // Of the freedom that pieces lose, windows lose their part.
+                // The degrees of freedom lost by pieces, converted to windows.
                 let freedom_lost = (rank * run.windows.len()).div_ceil(pieces.len());
                 return Some(Self { each, freedom_lost, is_used: Some(is_used) });
             };
@@ -52,15 +52,15 @@ impl Coefficients {
         }
     }
 
-    /// Every instruction takes as long.
+    /// A ratio estimate: the same cycles for every instruction.
     pub(super) fn of_instructions(rate: f64, windows: &[SimulatedWindow]) -> Self {
         let mut each = DVector::zeros(FIGURES);
         each[0] = rate;
         Self { each, freedom_lost: windows.len().min(1), is_used: None }
     }
 
-    /// Cycles of each window besides its price, by coefficients that the other windows teach: a few windows bend coefficients their
-    /// way, and one that stands for most of the run does so alone. None if nothing was learned, or others teach nothing.
+    /// The residual of each window from a regression over the other windows: with few windows a regression follows each of
+    /// them, above all one of high weight. None for a ratio estimate, or if the other windows determine no coefficients.
     fn unexplained_by_others(&self, run: &Sample<'_>) -> Option<Vec<f64>> {
         let is_used = self.is_used.filter(|_| run.windows.len() > 1)?;
         let unexplained = |at: usize| {
@@ -72,8 +72,8 @@ impl Coefficients {
         (0..run.windows.len()).map(unexplained).collect()
     }
 
-    /// Of the mean of what they leave unexplained. Where windows were chosen, what others teach of one may be worse than
-    /// nothing; then their cycles alone tell.
+    /// The variance of the mean residual. For simulation points, the variance without a regression is taken where
+    /// leave-one-out residuals have a larger one.
     pub(super) fn variance_left(&self, run: &Sample<'_>) -> f64 {
         let unexplained = |it: &SimulatedWindow| it.cycles as f64 - self.of(&it.noticed);
         match run.is_chosen.then(|| self.unexplained_by_others(run)).flatten() {
@@ -94,7 +94,7 @@ impl Coefficients {
     }
 }
 
-/// The pieces of windows, each with how many times it counts.
+/// The pieces of windows, each with its window's weight.
 fn pieces<'a>(windows: &[(&'a SimulatedWindow, f64)]) -> Vec<(&'a Piece, f64)> {
     let pieces = windows
         .iter()
@@ -102,20 +102,19 @@ fn pieces<'a>(windows: &[(&'a SimulatedWindow, f64)]) -> Vec<(&'a Piece, f64)> {
     pieces.collect()
 }
 
-/// The coefficients of what is_used that fit these pieces best, each of which counts so many times, and how many of them are
-/// independent.
+/// The least-squares coefficients of the used regressors over weighted pieces, and their rank.
 fn fitting(pieces: &[(&Piece, f64)], is_used: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
     if pieces.is_empty() {
         return None;
     }
     let rows = pieces.iter().flat_map(|(piece, times)| {
-        let noticed = figures(&piece.noticed).into_iter().zip(is_used);
-        noticed.map(|(figure, is_used)| if is_used { figure * times.sqrt() } else { 0.0 })
+        let regressors = figures(&piece.noticed).into_iter().zip(is_used);
+        regressors.map(|(figure, is_used)| if is_used { figure * times.sqrt() } else { 0.0 })
     });
     let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
     let cycles = pieces.iter().map(|(piece, times)| piece.cycles as f64 * times.sqrt());
     let cycles = DVector::from_iterator(pieces.len(), cycles);
-    // In units of their own, so that what is rare weighs no less.
+    // Normalised, so that rare events are not neglected.
     let units: Vec<f64> = noticed.column_iter().map(|column| column.norm().max(1.0)).collect();
     for (mut column, unit) in noticed.column_iter_mut().zip(&units) {
         column /= *unit;
@@ -129,14 +128,13 @@ fn fitting(pieces: &[(&Piece, f64)], is_used: [bool; FIGURES]) -> Option<(DVecto
     each.iter().all(|coefficient| coefficient.is_finite()).then_some((each, parts.rank(weakest)))
 }
 
-/// Of a figure in all pieces.
+/// The weighted sum of a regressor over all pieces.
 fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
     pieces.iter().map(|(piece, times)| times * figures(&piece.noticed)[at]).sum()
 }
 
-/// Of each figure, whether windows notice it as the warm-ups before them do, on average over all. What they notice
-/// otherwise, such as misses that prefetchers are in time for only while nothing is timed, is_used of the pipeline and
-/// not of the program.
+/// Whether each regressor occurs as often in windows as in their warm-ups, on average. One that does not, such as misses
+/// whose prefetches are timely only while nothing is timed, depends on the pipeline and not on the program.
 fn comparable(run: &Sample<'_>) -> [bool; FIGURES] {
     let difference = |it: &SimulatedWindow, at: usize| {
         let (own, both) = (figures(&it.noticed), figures(&it.with_warm_up));
@@ -150,8 +148,8 @@ fn comparable(run: &Sample<'_>) -> [bool; FIGURES] {
     })
 }
 
-/// What has a price, instructions first. Lines of code and walks have none: of the first the pipeline asks for more,
-/// since prediction is ahead of it, and of the others it begins some twice.
+/// The regressors, instructions first. Code-line fetches and page walks are left out: the pipeline fetches more lines,
+/// since prediction runs ahead, and starts some walks twice.
 fn figures(noticed: &EventCounts) -> [f64; FIGURES] {
     let requests = &noticed.requests;
     [

@@ -36,17 +36,17 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
     let explained_cycles: f64 =
         windows.iter().map(|window| coefficients.of(&window.with_warm_up)).sum();
-    // What is not recorded is as the windows that stand for it, or, of windows that lie evenly, as what is.
+    // Unrecorded parts are like their simulation point or, for evenly spaced windows, like the recorded parts.
     let explained =
         (explained_cycles + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
     let rate = explained + run.mean(unexplained);
     let half = student_t(LEVEL, (windows.len() - coefficients.freedom_lost + 1) as u32).map_or(
         0.0,
         |reach| {
-            // What coefficients leave unexplained is known of windows alone, ...
+            // The residuals are known for windows only, ...
             let of_windows =
                 coefficients.variance_left(&run) * share_left(run.instructions, run.total);
-            // ... what they explain, of all that is recorded.
+            // ... the explained part for all that is recorded.
             let of_records = match run.is_chosen {
                 true => {
                     run.variance(&run.each(expected), 1)

@@ -348,7 +348,7 @@ fn no_coefficient_is_negative() {
     };
     let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
     let coefficients = Coefficients::fit(&Sample::of(&windows, 1_000_000).unwrap()).unwrap();
-    assert!(coefficients.each.iter().all(|price| *price >= 0.0), "{coefficients:?}");
+    assert!(coefficients.each.iter().all(|cycles| *cycles >= 0.0), "{coefficients:?}");
     assert!((coefficients.each[1] - 20.0).abs() < 2.0, "{coefficients:?}");
 }
 
@@ -356,11 +356,11 @@ fn no_coefficient_is_negative() {
 #[test]
 fn coefficients_follow_the_weights_of_windows() {
     let window = |index: u64| {
-        let (price, all) = if index < 5 { (60, 1000) } else { (20, 200_000) };
+        let (cost, all) = if index < 5 { (60, 1000) } else { (20, 200_000) };
         let piece = |at: u64| {
             let mispredicts = at + 3 * index;
             let noticed = EventCounts { instructions: 1000, mispredicts, ..Default::default() };
-            Piece { cycles: 300 + price * mispredicts, noticed }
+            Piece { cycles: 300 + cost * mispredicts, noticed }
         };
         let pieces: Vec<Piece> = (0..10).map(piece).collect();
         let own = pieces.iter().fold(EventCounts::default(), |sum, it| sum.plus(&it.noticed));

@@ -5,7 +5,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
 mod assembly;
-mod bench;
 mod calibration;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod child;
@@ -24,11 +23,11 @@ mod model;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
 pub mod overlay;
+mod routine;
 mod spread;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod unsupported;
 
-pub use bench::{Bench, Routine};
 pub use calibration::{Calibration, calibrate, calibrate_forms};
 pub use disturbed::Disturbed;
 pub use error::CalibrateError;
@@ -38,6 +37,7 @@ pub use memory::Memory;
 pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
+pub use routine::{Routine, RoutineTimer};
 pub use spread::Spread;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use unsupported::Native;

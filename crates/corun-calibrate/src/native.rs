@@ -13,7 +13,7 @@ use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
 
 use crate::assembly::{State, encode_all, function};
 use crate::child;
-use crate::{Bench, CalibrateError, Disturbed, Memory, Routine, Spread, features};
+use crate::{CalibrateError, Disturbed, Memory, Routine, RoutineTimer, Spread, features};
 
 /// Cycles that a sample lasts.
 const CYCLES_OF_SAMPLE: f64 = 60_000.0;
@@ -163,7 +163,7 @@ impl Native {
     }
 }
 
-impl Bench for Native {
+impl RoutineTimer for Native {
     fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         let registers = self.fill(routine.memory)?;
         let function = Function::new(&routine.setup, &routine.body, self.has_avx)?;

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_lie_where_they_were_chosen() {
+    fn simulation_points_lie_where_they_were_chosen() {
         let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| SimulationPoint {
             begin,
             instructions,

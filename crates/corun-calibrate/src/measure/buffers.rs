@@ -13,7 +13,7 @@ use crate::code::{copy, load, load_as, nop, store, two};
 use crate::curve::{Step, find_step};
 use crate::figure::Figure;
 use crate::memory::LINE;
-use crate::{Bench, CalibrateError, Memory, Routine, Spread};
+use crate::{CalibrateError, Memory, Routine, RoutineTimer, Spread};
 
 const ENTRIES: &str = "entries";
 /// The two loads themselves.
@@ -29,7 +29,7 @@ const PAIRS: usize = 2;
 /// The most instructions of a kind between two loads that still overlap; none if any number does. `first`
 /// follows each load, and `one` makes an instruction of its number and the register that is loaded.
 fn most(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     kind: &str,
     expected: u32,
     first: impl Fn(Register) -> Vec<u8>,
@@ -59,7 +59,7 @@ fn most(
 /// The buffers of the core; `base` gives what sizes to expect, and between which schedulers what was found
 /// is divided.
 pub(crate) fn buffers(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &CoreModel,
     timings: &TimingTable,
 ) -> Result<Vec<Figure>, CalibrateError> {

@@ -8,7 +8,7 @@ use super::sample::Sample;
 /// The least number of pieces of windows per regressor.
 const PIECES_PER_COEFFICIENT: usize = 10;
 /// The number of regressors.
-const FIGURES: usize = 5;
+const REGRESSORS: usize = 5;
 /// Standard errors by which the event rates of windows and warm-ups may differ.
 const DEVIATIONS: f64 = 3.0;
 /// Singular values below this share of the largest one are taken as zero.
@@ -21,17 +21,17 @@ pub(super) struct Coefficients {
     /// The degrees of freedom that the regression uses up.
     pub(super) freedom_lost: usize,
     /// The regressors that were fitted; none for a ratio estimate.
-    is_used: Option<[bool; FIGURES]>,
+    is_used: Option<[bool; REGRESSORS]>,
 }
 
 impl Coefficients {
-    /// Fits the coefficients by least squares, with each window's weight, and drops regressors until none is negative. None if
-    /// there are too few pieces, or nothing was recorded besides the windows.
+    /// Fits the coefficients by least squares, with each window's weight, and drops regressors until none is negative.
+    /// None if there are too few pieces, or nothing was recorded besides the windows.
     ///
     /// A negative coefficient shows a correlation with another event in these windows that need not hold in the run.
     pub(super) fn fit(run: &Sample<'_>) -> Option<Self> {
         let pieces = pieces(&run.windows);
-        if pieces.len() < PIECES_PER_COEFFICIENT * FIGURES || run.recorded <= run.instructions {
+        if pieces.len() < PIECES_PER_COEFFICIENT * REGRESSORS || run.recorded <= run.instructions {
             return None;
         }
         let mut is_used = comparable(run);
@@ -40,7 +40,7 @@ impl Coefficients {
             let is_negative = |at: &usize| is_used[*at] && each[*at] < 0.0;
             // The cycles that it subtracts over all pieces.
             let cycles_saved = |at: &usize| each[*at] * sum(&pieces, *at);
-            let least = (1..FIGURES)
+            let least = (1..REGRESSORS)
                 .filter(is_negative)
                 .min_by(|one, other| cycles_saved(one).total_cmp(&cycles_saved(other)));
             let Some(least) = least else {
@@ -54,7 +54,7 @@ impl Coefficients {
 
     /// A ratio estimate: the same cycles for every instruction.
     pub(super) fn of_instructions(rate: f64, windows: &[SimulatedWindow]) -> Self {
-        let mut each = DVector::zeros(FIGURES);
+        let mut each = DVector::zeros(REGRESSORS);
         each[0] = rate;
         Self { each, freedom_lost: windows.len().min(1), is_used: None }
     }
@@ -88,8 +88,8 @@ impl Coefficients {
     pub(super) fn of(&self, noticed: &EventCounts) -> f64 {
         self.each
             .iter()
-            .zip(figures(noticed))
-            .map(|(coefficient, figure)| coefficient * figure)
+            .zip(regressors(noticed))
+            .map(|(coefficient, value)| coefficient * value)
             .sum()
     }
 }
@@ -103,15 +103,15 @@ fn pieces<'a>(windows: &[(&'a SimulatedWindow, f64)]) -> Vec<(&'a Piece, f64)> {
 }
 
 /// The least-squares coefficients of the used regressors over weighted pieces, and their rank.
-fn fitting(pieces: &[(&Piece, f64)], is_used: [bool; FIGURES]) -> Option<(DVector<f64>, usize)> {
+fn fitting(pieces: &[(&Piece, f64)], is_used: [bool; REGRESSORS]) -> Option<(DVector<f64>, usize)> {
     if pieces.is_empty() {
         return None;
     }
     let rows = pieces.iter().flat_map(|(piece, times)| {
-        let regressors = figures(&piece.noticed).into_iter().zip(is_used);
-        regressors.map(|(figure, is_used)| if is_used { figure * times.sqrt() } else { 0.0 })
+        let values = regressors(&piece.noticed).into_iter().zip(is_used);
+        values.map(|(value, is_used)| if is_used { value * times.sqrt() } else { 0.0 })
     });
-    let mut noticed = DMatrix::from_row_iterator(pieces.len(), FIGURES, rows);
+    let mut noticed = DMatrix::from_row_iterator(pieces.len(), REGRESSORS, rows);
     let cycles = pieces.iter().map(|(piece, times)| piece.cycles as f64 * times.sqrt());
     let cycles = DVector::from_iterator(pieces.len(), cycles);
     // Normalised, so that rare events are not neglected.
@@ -130,14 +130,14 @@ fn fitting(pieces: &[(&Piece, f64)], is_used: [bool; FIGURES]) -> Option<(DVecto
 
 /// The weighted sum of a regressor over all pieces.
 fn sum(pieces: &[(&Piece, f64)], at: usize) -> f64 {
-    pieces.iter().map(|(piece, times)| times * figures(&piece.noticed)[at]).sum()
+    pieces.iter().map(|(piece, times)| times * regressors(&piece.noticed)[at]).sum()
 }
 
 /// Whether each regressor occurs as often in windows as in their warm-ups, on average. One that does not, such as misses
 /// whose prefetches are timely only while nothing is timed, depends on the pipeline and not on the program.
-fn comparable(run: &Sample<'_>) -> [bool; FIGURES] {
+fn comparable(run: &Sample<'_>) -> [bool; REGRESSORS] {
     let difference = |it: &SimulatedWindow, at: usize| {
-        let (own, both) = (figures(&it.noticed), figures(&it.with_warm_up));
+        let (own, both) = (regressors(&it.noticed), regressors(&it.with_warm_up));
         let warm_up = both[0] - own[0];
         // For as many instructions as the window has.
         if warm_up > 0.0 { own[at] - (both[at] - own[at]) * own[0] / warm_up } else { 0.0 }
@@ -150,7 +150,7 @@ fn comparable(run: &Sample<'_>) -> [bool; FIGURES] {
 
 /// The regressors, instructions first. Code-line fetches and page walks are left out: the pipeline fetches more lines,
 /// since prediction runs ahead, and starts some walks twice.
-fn figures(noticed: &EventCounts) -> [f64; FIGURES] {
+fn regressors(noticed: &EventCounts) -> [f64; REGRESSORS] {
     let requests = &noticed.requests;
     [
         noticed.instructions,

@@ -70,8 +70,8 @@ pub struct Subject<'a> {
 
 /// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none
 /// begins after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
-/// nearly. None if `stop` was set. `progress` is called for each run. With a probe of memory `interference`, samples are taken before, between and after the
-/// runs, and all uncontended runs count.
+/// nearly. None if `stop` was set. `progress` is called for each run. With a probe of memory `interference`, samples
+/// are taken before, between and after the runs, and all uncontended runs count.
 ///
 /// # Errors
 /// If the program cannot be watched, or does not end as it is to.

@@ -454,7 +454,7 @@ on_end(qemu_plugin_id_t id, void *data)
 
 /* What corun left for us: the number of intervals, then each. */
 static bool
-read_stretches(void)
+read_intervals(void)
 {
     move_all(&channel.code, &channel.count, sizeof(channel.count), true);
     struct interval *intervals = calloc(channel.count + 1, sizeof(*intervals));
@@ -484,7 +484,7 @@ qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int arg
         !read_files(argv[0] + strlen(channel_is)))
         return -1;
     open_files();
-    if (!read_stretches())
+    if (!read_intervals())
         return -1;
     send_message(CHANNEL_IMAGE, (uint32_t)getpid(), 0, 0);
     pthread_atfork(NULL, NULL, after_fork);

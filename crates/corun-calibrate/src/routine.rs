@@ -1,4 +1,4 @@
-//! What can be timed, and who times it: a trait, so that what is made of the times is tested without a
+//! Routines that can be timed, and the trait that times them, so that the evaluation of times is tested without a
 //! core.
 
 use crate::{CalibrateError, Memory, Spread};
@@ -23,8 +23,8 @@ pub struct Routine {
     pub memory: Memory,
 }
 
-/// Times routines.
-pub trait Bench {
+/// The timing of routines on a core.
+pub trait RoutineTimer {
     /// Core cycles that one of what the routine counts takes.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A child that has nothing but a block: no memory of its parent's, no files, no system calls.
 //!
-//! Its parent traces it, so that it runs only while it is looked at: a fault is a stop, at which the
+//! Its parent traces it, so that it runs only while it is traced: a fault is a stop, at which the
 //! parent maps the page that is missing, or gives up. It is killed when the parent or its thread ends.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ const MOST_PAGES: usize = 4096;
 /// The most seconds of CPU time.
 const MOST_SECONDS: u64 = 20;
 
-/// Pages of the file behind the child's memory: harness, data, the block's page, then code.
+/// Pages of the file that backs the child's memory: harness, data, the block's page, then code.
 const PAGE_OF_BLOCK: u64 = 2;
 const FIRST_OF_CODE: u64 = 3;
 /// The file's number in the child, its only one.
@@ -189,7 +189,7 @@ impl Confined {
     fn stop(&mut self) -> Result<Stop, BlockError> {
         let signal = match self.wait()? {
             Waited::Stopped(signal) => signal,
-            // By the limit of CPU time: nobody else kills it.
+            // By the limit of CPU time: nothing else kills it.
             Waited::Killed => return Ok(Stop::Late),
         };
         Ok(match signal {
@@ -218,7 +218,7 @@ impl Confined {
             return Err(BlockError::TooManyPages { limit: MOST_PAGES });
         }
         let registers = self.registers()?;
-        // An instruction that is fetched from there would be in nobody's code.
+        // An instruction that is fetched from there would be in no code.
         let is_mapped = registers.rip & !(PAGE - 1) != page && self.map(page)?;
         self.set_registers(&registers)?;
         Ok(if is_mapped { Stop::Mapped } else { Stop::Faulted(Fault::Address(address)) })
@@ -281,7 +281,7 @@ impl Confined {
     }
 
     /// What is mapped besides the harness and the code; not the kernel's own pages, which hold nothing
-    /// but the time, and of which some kernels let nobody dispose.
+    /// but the time, and of which some kernels do not allow unmapping.
     fn foreign_memory(&self) -> io::Result<Vec<(u64, u64)>> {
         let maps = corun_files::kernel_text(format!("/proc/{}/maps", self.pid))?;
         let range = |line: &str| {

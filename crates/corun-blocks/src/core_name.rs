@@ -1,6 +1,6 @@
-//! Which core this is: marketing names of virtual machines do not tell one generation from the next.
+//! Which core this is: marketing names of virtual machines do not distinguish generations.
 
-/// Vendor, brand, family, model and stepping, as CPUID tells them.
+/// Vendor, brand, family, model and stepping, as CPUID reports them.
 #[cfg(target_arch = "x86_64")]
 pub fn core_name() -> String {
     use std::arch::x86_64::__cpuid;

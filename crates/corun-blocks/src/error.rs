@@ -19,7 +19,7 @@ pub enum BlockError {
         /// The most there may be.
         limit: usize,
     },
-    /// An instruction that is not executed, since it asks somebody else than the core's user part.
+    /// An instruction that is not executed, since it leaves user mode.
     #[error(
         "expected instructions that stay inside the program, found `{instruction}` at byte {at}, \
          which {what}"

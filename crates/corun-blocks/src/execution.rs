@@ -2,10 +2,10 @@
 
 use corun_trace::Block;
 
-/// A block that was executed so many times, one copy behind the other.
+/// A block that was executed so many times, one copy after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
-    /// The block at the address of its first copy; [`address_of`](crate::address_of) tells the others'.
+    /// The block at the address of its first copy; [`address_of`](crate::address_of) gives the others'.
     pub block: Block,
     pub(crate) values: Vec<u64>,
     /// Where each iteration's values end.
@@ -39,7 +39,7 @@ pub const COPIES: usize = 100;
 /// Instructions and bytes of twice the copies that every op cache holds, with what stands around them.
 const HELD_INSTRUCTIONS: usize = 1024;
 const HELD_BYTES: usize = 8192;
-/// The fewest copies from which a difference can be told.
+/// The fewest copies from which a difference can be measured.
 const FEWEST_COPIES: usize = 4;
 
 /// Where the instructions of the copies of a block come from.

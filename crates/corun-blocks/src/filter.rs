@@ -24,7 +24,7 @@ const PROTECTION_LOW: u32 = 32;
 /// Where `struct sock_fprog` lies, which names the filter.
 pub(crate) const PROGRAM: u64 = DATA + FILTER as u64;
 
-/// The program and, behind it, the filter, to lie at [`FILTER`] of the data.
+/// The program and, after it, the filter, to lie at [`FILTER`] of the data.
 pub(crate) fn filter() -> Vec<u8> {
     let required = [
         (ARCHITECTURE, X86_64),
@@ -37,7 +37,7 @@ pub(crate) fn filter() -> Vec<u8> {
     let mut filter = Vec::new();
     for (place, value) in required {
         filter.push(instruction(BPF_LD | BPF_W | BPF_ABS, 0, place));
-        // To the instruction behind the one that lets it pass.
+        // To the instruction after the one that lets it pass.
         let to_end = last - filter.len() as u8;
         filter.push(instruction(BPF_JMP | BPF_JEQ | BPF_K, to_end, value));
     }

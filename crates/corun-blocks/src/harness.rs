@@ -1,6 +1,6 @@
 //! The machine code around a block: it sets what a block finds, and takes the time of its copies.
 //!
-//! It is copied into the child's page for it, with its data in the page behind, and refers to both
+//! It is copied into the child's page for it, with its data in the page after it, and refers to both
 //! relative to itself. A block that spoils the data spoils its own figures and nothing else.
 
 use std::arch::global_asm;
@@ -153,9 +153,9 @@ const ZMM: u32 = 8;
 /// All exceptions masked, denormal operands and results taken as zero.
 const MXCSR_VALUE: u32 = 0x1f80 | 1 << 6 | 1 << 15;
 
-/// A system call, and the breakpoint behind it.
+/// A system call, and the breakpoint after it.
 pub(crate) const CALL: u64 = HARNESS;
-/// The address behind the system call, which the filter lets pass.
+/// The address after the system call, which the filter lets pass.
 pub(crate) const CALLED: u64 = HARNESS + 2;
 
 /// Sets what a block finds, then stops.
@@ -180,7 +180,7 @@ pub(crate) fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(begin, length) }
 }
 
-/// What stands behind the copies of a block: waits for them, then has the time taken.
+/// The code after the copies of a block: waits for them, then has the time taken.
 pub(crate) fn end() -> Vec<u8> {
     // lfence; mov rcx, taken; jmp rcx
     let taken = address(&raw const corun_blocks_harness_taken).to_le_bytes();

@@ -18,7 +18,7 @@ pub(crate) struct Uses {
     pub zmm: bool,
 }
 
-/// Refuses instructions that ask somebody else: the kernel, the hypervisor, another mode of the core.
+/// Refuses instructions that leave user mode: the kernel, the hypervisor, another mode of the core.
 pub(crate) fn inspect(code: &[u8]) -> Result<Uses, BlockError> {
     let mut uses = Uses::default();
     for instruction in Decoder::with_ip(64, code, CODE, DecoderOptions::NONE) {
@@ -111,8 +111,8 @@ mod tests {
             (&[0x0f, 0x01, 0xef], "wrpkru"),
         ];
         for (code, name) in cases {
-            let behind: Vec<u8> = [&[0x90], *code].concat();
-            assert_eq!(refused(&behind), Some(((*name).to_owned(), 1)), "{code:02x?}");
+            let prefixed: Vec<u8> = [&[0x90], *code].concat();
+            assert_eq!(refused(&prefixed), Some(((*name).to_owned(), 1)), "{code:02x?}");
         }
         for code in [&[0xc3][..], &[0x8e], &[0x8c, 0xd8], &[0xff, 0x10], &[0x90]] {
             assert_eq!(refused(code), None, "{code:02x?}");

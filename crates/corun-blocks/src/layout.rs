@@ -25,7 +25,7 @@ pub(crate) const CODE: u64 = 0x3f00_0000_0000;
 /// Where the code that sets registers and takes the time lies.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const HARNESS: u64 = 0x3e00_0000_0000;
-/// What it reads and writes, the page behind it.
+/// What it reads and writes, the page after it.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) const DATA: u64 = HARNESS + PAGE;
 /// The block's physical page, as the harness sees it.

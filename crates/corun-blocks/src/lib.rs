@@ -1,6 +1,6 @@
 //! Blocks of machine code on this host: what they touch in memory, and how long they take.
 //!
-//! A block is nobody's program: its bytes may be anything. It runs unrolled in a child that has no memory
+//! The bytes of a block may be anything. It runs unrolled in a child that has no memory
 //! but the block's, no files and no system calls, under the convention of BHive (Chen et al. 2019): all
 //! registers and all words of memory are [`PATTERN`], all pages are one physical page.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]

@@ -16,8 +16,8 @@ pub struct Listed {
     pub cycles: Option<f64>,
 }
 
-/// Whether a block, in hexadecimal, is one that is not looked at while a core model is tuned: a third of
-/// all, by a hash of their code, so that what the model knows of the others can be told apart from what
+/// Whether a block, in hexadecimal, is one that is held out while a core model is tuned: a third of
+/// all, by a hash of their code, so that what the model knows of the others can be distinguished from what
 /// it knows of cores.
 pub fn is_held_out(hexadecimal: &str) -> bool {
     let hash = |hash: u32, digit: u8| hash.wrapping_mul(31).wrapping_add(digit.into());

@@ -231,7 +231,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
-        /// Whatever the bytes are, it is the block that is told to be wrong, not the host.
+        /// Whatever the bytes are, the error names the block, not the host.
         #[test]
         fn any_bytes_are_run_or_refused(code in prop::collection::vec(any::<u8>(), 0..24)) {
             match execute(&code, 3) {

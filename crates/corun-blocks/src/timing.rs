@@ -3,8 +3,8 @@
 //! A block's copies take a fixed time longer than its own when they are started and waited for; the
 //! difference between twice as many copies and as many leaves that out (Chen et al. 2019, section 3).
 //! The time stamp counter does not count core cycles: a chain of dependent multiplications, timed in the
-//! same way before and behind each group of samples, says how long a cycle was just then, and copies of a
-//! register whether the core was shared with somebody.
+//! same way before and after each group of samples, says how long a cycle was just then, and copies of a
+//! register whether the core was shared.
 
 use corun_machine::Affinity;
 
@@ -120,7 +120,7 @@ fn measure<E>(
     copies: usize,
     mut samples: impl FnMut(Part, Amount) -> Result<Vec<u64>, E>,
 ) -> Result<Option<Cycles>, E> {
-    // The first time is for caches and predictors, and tells how the counter goes.
+    // The first time is for caches and predictors, and shows the steps of the counter.
     let mut gaps = Vec::new();
     for part in Part::ALL {
         for amount in [Amount::Twice, Amount::Once] {

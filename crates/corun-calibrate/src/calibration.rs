@@ -6,7 +6,7 @@ use corun_model::CoreModel;
 use corun_model::timing::TimingTable;
 
 use crate::figure::{Figure, FormFigure};
-use crate::{Bench, CalibrateError, Routine, Spread, measure};
+use crate::{CalibrateError, Routine, RoutineTimer, Spread, measure};
 
 /// What was measured.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -18,7 +18,8 @@ pub struct Calibration {
 }
 
 /// A part of the core, measured on its own.
-type Part = fn(&mut dyn Bench, &CoreModel, &TimingTable) -> Result<Vec<Figure>, CalibrateError>;
+type Part =
+    fn(&mut dyn RoutineTimer, &CoreModel, &TimingTable) -> Result<Vec<Figure>, CalibrateError>;
 
 /// The parts, each with what it is called while it is measured.
 const PARTS: [(&str, Part); 5] = [
@@ -29,12 +30,12 @@ const PARTS: [(&str, Part); 5] = [
     ("buffers", |bench, base, timings| measure::buffers(bench, base, timings)),
 ];
 
-/// Measures the forms of instructions alone. What times do not tell is taken from `timings`.
+/// Measures the forms of instructions alone. What times do not show is taken from `timings`.
 ///
 /// # Errors
 /// As [`calibrate`].
 pub fn calibrate_forms(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     timings: &TimingTable,
     stop: &AtomicBool,
 ) -> Result<Calibration, CalibrateError> {
@@ -49,7 +50,7 @@ pub fn calibrate_forms(
 /// # Errors
 /// If the bench fails, or `stop` was set.
 pub fn calibrate(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &CoreModel,
     timings: &TimingTable,
     stop: &AtomicBool,
@@ -69,13 +70,13 @@ pub fn calibrate(
 #[cfg(test)]
 mod tests;
 
-/// A bench that goes no further once it is told to stop.
+/// A bench that goes no further once it is asked to stop.
 struct Stoppable<'b> {
-    bench: &'b mut dyn Bench,
+    bench: &'b mut dyn RoutineTimer,
     stop: &'b AtomicBool,
 }
 
-impl Bench for Stoppable<'_> {
+impl RoutineTimer for Stoppable<'_> {
     fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         if self.stop.load(Ordering::Acquire) {
             return Err(CalibrateError::Interrupted);

@@ -50,7 +50,7 @@ pub(crate) fn run_in_child(
     found
 }
 
-/// Faults and the end of time end the process at once, and leave no file behind.
+/// Faults and the end of time end the process at once, and leave no core file.
 fn die_alone() {
     // SAFETY: plain system calls with plain numbers.
     unsafe {

@@ -7,7 +7,7 @@ pub struct Disturbed {
     pub samples: usize,
     /// Left out since the clock changed.
     pub unsteady: usize,
-    /// Left out since the kernel gave the CPU to somebody else.
+    /// Left out since the kernel gave the CPU to another thread.
     pub switched: usize,
     /// Left out since a sibling took slots.
     pub shared: usize,

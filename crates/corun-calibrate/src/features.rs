@@ -60,7 +60,7 @@ pub(crate) fn has(feature: CpuidFeature) -> bool {
         CpuidFeature::SSE4A => std::is_x86_feature_detected!("sse4a"),
         CpuidFeature::CMPXCHG16B => std::is_x86_feature_detected!("cmpxchg16b"),
         CpuidFeature::F16C => std::is_x86_feature_detected!("f16c"),
-        // What the standard library does not tell: leaf, subleaf, register and bit of CPUID (AMD, Architecture
+        // What the standard library does not report: leaf, subleaf, register and bit of CPUID (AMD, Architecture
         // Programmer's Manual, volume 3, appendix E; Intel, Software Developer's Manual, CPUID).
         CpuidFeature::CX8 => bit(1, 0, EDX, 8),
         CpuidFeature::RDTSCP => bit(0x8000_0001, 0, EDX, 27),

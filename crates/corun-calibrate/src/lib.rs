@@ -1,12 +1,11 @@
-//! This host's core as a model: measured with timed code, without counters.
+//! Measurement of this host's core as a model, with timed code and without performance counters.
 //!
-//! Code of known shape runs in a loop; a chain of dependent multiplications beside it tells how long a
-//! cycle is. What cannot be measured stays that of the nearest model, and is said to.
+//! Code of known shape runs in a loop; a chain of dependent multiplications of known latency gives the length of a cycle.
+//! Fields that cannot be measured keep the value and the source of the nearest model.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 
 mod assembly;
-mod bench;
 mod calibration;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod child;
@@ -25,11 +24,11 @@ mod model;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
 pub mod overlay;
+mod routine;
 mod spread;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod unsupported;
 
-pub use bench::{Bench, Routine};
 pub use calibration::{Calibration, calibrate, calibrate_forms};
 pub use disturbed::Disturbed;
 pub use error::CalibrateError;
@@ -39,6 +38,7 @@ pub use memory::Memory;
 pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use native::Native;
+pub use routine::{Routine, RoutineTimer};
 pub use spread::Spread;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use unsupported::Native;

@@ -8,8 +8,8 @@ pub enum Memory {
     /// One page that holds the address of the byte in its middle everywhere, as `rax` does.
     #[default]
     Page,
-    /// Behind a page, a ring of addresses in random order, each that of the next; `rax` is in it. With a second
-    /// ring behind the first, `rcx` is in that one.
+    /// After a page, a pointer-chase ring: addresses in random order, each that of the next; `rax` points into it. With a
+    /// second ring after the first, `rcx` points into that one.
     Ring {
         /// Places.
         places: usize,

@@ -1,8 +1,8 @@
-//! Timing on this host: routines beside a chain of multiplications that tells how long a cycle is.
+//! Timing on this host: each routine between two chains of multiplications that give the length of a cycle.
 //!
-//! Samples last some 20 microseconds, so that a time stamp counter that goes up in leaps of 10 ns tells
-//! them within a thousandth. The chain, and copies of a register, are timed before and behind each: the
-//! first must agree, the second tell whether the core is shared with a sibling that nobody shows.
+//! Samples last some 20 microseconds, so that a time stamp counter in steps of 10 ns resolves them within a thousandth. The
+//! chain, and copies of a register, are timed before and after each sample: the chains must agree, and the copies show
+//! whether the core is shared with a hidden sibling.
 
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::io;
@@ -13,7 +13,7 @@ use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
 
 use crate::assembly::{State, encode_all, function};
 use crate::child;
-use crate::{Bench, CalibrateError, Disturbed, Memory, Routine, Spread, features};
+use crate::{CalibrateError, Disturbed, Memory, Routine, RoutineTimer, Spread, features};
 
 /// Cycles that a sample lasts.
 const CYCLES_OF_SAMPLE: f64 = 60_000.0;
@@ -48,7 +48,7 @@ pub struct Native {
     /// The fewest links that a copy of a register ever took.
     least: f64,
     has_avx: bool,
-    /// Samples left out, and those that were taken beside somebody for want of better ones.
+    /// Samples left out, and those that were taken on a shared core for want of better ones.
     disturbed: Disturbed,
 }
 
@@ -163,7 +163,7 @@ impl Native {
     }
 }
 
-impl Bench for Native {
+impl RoutineTimer for Native {
     fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         let registers = self.fill(routine.memory)?;
         let function = Function::new(&routine.setup, &routine.body, self.has_avx)?;
@@ -270,7 +270,7 @@ impl Function {
     }
 }
 
-/// Ticks of a link, if they were the same before and behind.
+/// Ticks of a link, if they were the same before and after.
 fn steady(before: f64, after: f64) -> Option<f64> {
     let link = f64::midpoint(before, after);
     ((after - before).abs() <= STEADY * link).then_some(link)
@@ -286,7 +286,7 @@ fn counter() -> u64 {
     }
 }
 
-/// How often the kernel has given the CPU to somebody else.
+/// The number of involuntary context switches.
 fn switches() -> i64 {
     // SAFETY: plain numbers, which the call fills.
     unsafe {

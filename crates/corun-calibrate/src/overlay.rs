@@ -1,6 +1,6 @@
 //! A timing table of what was measured, to be laid over that of the base.
 //!
-//! Times tell no ports. A row keeps the base's ports where they give the measured throughput, and is else
+//! Ports cannot be derived from times. A row keeps the base's ports where they give the measured throughput, and is else
 //! bent until they do: an operation keeps its port for longer, or has the next larger set of ports.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,7 +139,7 @@ fn row(
     {
         timing.slots = slots.round().clamp(1.0, 255.0) as u8;
     }
-    // What no register tells the latency of keeps back what comes behind it, if it takes long.
+    // What no register tells the latency of keeps back what comes after it, if it takes long.
     if let Some(cycles) = figure.cycles
         && figure.latency.is_none()
         && known.loads + known.stores == 0

@@ -1,6 +1,6 @@
 //! Machines on which no code is timed.
 
-use crate::{Bench, CalibrateError, Disturbed, Routine, Spread};
+use crate::{CalibrateError, Disturbed, Routine, RoutineTimer, Spread};
 
 /// A bench that there is not.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Native {
     }
 }
 
-impl Bench for Native {
+impl RoutineTimer for Native {
     fn time(&mut self, _routine: &Routine) -> Result<Spread, CalibrateError> {
         Err(Self::new(0, 0).map_or_else(|error| error, |_| CalibrateError::Interrupted))
     }

@@ -105,7 +105,7 @@ impl Actionable for PredictError {
             Self::Memory(_) => "Predict with the model's own memory: --memory model.".to_owned(),
             Self::TooShort { .. } => {
                 "Ask for longer windows with --sample, or for the whole run with --whole; with --from-call, \
-                 name one that the program's work is behind."
+                 name one that the program makes before its work."
                     .to_owned()
             }
             Self::Interrupted { during: "measured" } => {

@@ -42,7 +42,7 @@ const WARM_UP_OF_PART: u64 = 50_000_000;
 const FEW: u32 = 50;
 
 impl Sampling {
-    /// What to look for in a run before the recorded one. It decides for a short run as well.
+    /// The pre-run that the plan needs. It also decides whether a run is short.
     pub fn pre_run(self, from: Option<SystemCall>) -> PreRun {
         let from = from.map(|call| FromCall { call, warm_up: WARM_UP_OF_PART });
         PreRun { samples: self.samples(), from }
@@ -60,7 +60,7 @@ impl Sampling {
         }
     }
 
-    /// What a tracer is to record, as the run before tells, if there was one.
+    /// The plan of the recorded run, given the result of the pre-run if there was one.
     pub fn plan(self, found: Option<&PreRunResult>) -> Plan {
         let samples = found.and_then(|found| found.samples.clone());
         let plan = match (self, samples) {
@@ -70,7 +70,7 @@ impl Sampling {
             _ => Plan::Whole,
         };
         match found {
-            Some(found) => found.behind(plan),
+            Some(found) => found.after(plan),
             None => plan,
         }
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_may_begin_behind_a_system_call() {
+    fn the_counted_part_may_begin_after_a_system_call() {
         let from = Some(SystemCall(110));
         let pre_run = Sampling::Whole.pre_run(from);
         assert!(pre_run.is_needed() && pre_run.learns() && pre_run.samples.is_none());

@@ -18,7 +18,7 @@ impl Silence {
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        // There is nobody to tell; a second error follows when something is shown.
+        // Nothing can be shown; a later write to standard output fails, too.
         let _ = replace_standard_output(&self.0);
     }
 }

@@ -108,12 +108,12 @@ fn copy(recording: &Recording, sink: &mut impl Sink) {
     for (thread, id) in recording.threads.iter().zip(0..) {
         sink.thread(thread.tid).unwrap();
         for event in recording.events(ThreadId(id)) {
-            tell(event, ThreadId(id), sink);
+            emit(event, ThreadId(id), sink);
         }
     }
 }
 
-fn tell(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
+fn emit(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
     match event {
         Event::Block { block, executed, values } => sink.execute(thread, block, executed, values),
         Event::Marker(marker) => sink.mark(thread, marker),
@@ -133,7 +133,7 @@ fn recorded(file: &Path) -> Recording {
         let mut events = trace.events(thread.id).unwrap();
         let mut left = INSTRUCTIONS;
         while let Some(event) = events.next_event().unwrap() {
-            tell(event, id, &mut recording);
+            emit(event, id, &mut recording);
             if let Event::Block { executed, .. } = event {
                 left = left.saturating_sub(u64::from(executed));
             }

@@ -29,7 +29,7 @@ pub struct Block {
 pub enum Code {
     /// Their bytes, as long as all instructions together.
     Bytes(Vec<u8>),
-    /// What an imported trace tells of each instead of its bytes.
+    /// What an imported trace records of each instead of its bytes.
     ChampSim(Vec<ChampSimInstruction>),
 }
 
@@ -70,7 +70,7 @@ pub enum Direction {
 /// How many accesses an operand makes each time, and so which values a trace holds for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// One: its address, 0 where the tracer could not tell it.
+    /// One: its address, 0 where the tracer does not know it.
     Single,
     /// A lane of a vector each, where the mask lets it (gather, scatter): their number, then the
     /// addresses, lowest lane first.
@@ -92,7 +92,7 @@ impl Block {
         }
     }
 
-    /// The address behind it, as far as the lengths of its instructions are known.
+    /// The address after it, as far as the lengths of its instructions are known.
     pub fn end(&self) -> u64 {
         let lengths = self.instructions.iter().map(|instruction| u64::from(instruction.length));
         lengths.fold(self.address, u64::wrapping_add)

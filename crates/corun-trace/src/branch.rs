@@ -1,4 +1,4 @@
-//! The kinds of branch that predictors tell apart.
+//! The kinds of branch that predictors distinguish.
 
 use iced_x86::{FlowControl, Instruction as Decoded};
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::{BranchKind, Instruction};
 
-/// What a ChampSim trace tells of an instruction. Registers are its numbers, 0 is none.
+/// The fields of an instruction in a ChampSim trace. Registers are its numbers, 0 is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ChampSimInstruction {
     /// Registers written.
@@ -42,7 +42,7 @@ impl ChampSimInstruction {
         [first, second, a, b, c, d, flags, self.places]
     }
 
-    /// What the bytes tell, if they tell anything.
+    /// Decodes the bytes; none if they are invalid.
     pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
         let [first, second, a, b, c, d, flags, places] = bytes;
         let (branch, taken) = (flags & 1 == 1, flags & 2 == 2);
@@ -50,7 +50,7 @@ impl ChampSimInstruction {
         (flags < 4).then_some(champsim)
     }
 
-    /// Whether it can be told of this instruction: there is a place for each operand.
+    /// Whether it can belong to this instruction: there is a place for each operand.
     pub(crate) fn is_of(&self, instruction: &Instruction) -> bool {
         self.places < 1 << 6 && self.places.count_ones() == u32::from(instruction.operands)
     }

@@ -69,7 +69,7 @@ pub enum Phase {
 pub struct Access {
     /// Index of the instruction in its block.
     pub instruction: u32,
-    /// The first byte; 0 if the tracer could not tell.
+    /// The first byte; 0 if the tracer does not know it.
     pub address: u64,
     /// Bytes; 0 where the operand does not say.
     pub size: u16,

@@ -9,7 +9,7 @@ use crate::{Block, BranchKind, Code};
 pub(crate) struct Exit {
     /// The kind of its last instruction, if that is a branch.
     pub branch: Option<BranchKind>,
-    /// The address behind the block.
+    /// The address after the block.
     pub next: u64,
     leads: Leads,
 }

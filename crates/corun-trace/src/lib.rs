@@ -1,7 +1,7 @@
 //! What a program executes: every instruction's bytes, every branch, every memory address.
 //!
 //! A [`Tracer`] runs an unmodified program and hands what it does to a [`Sink`]: the code as [`Block`]s,
-//! each told once, and for each thread the blocks it executes with the addresses they touch. The words
+//! each defined once, and for each thread the blocks it executes with the addresses they touch. The words
 //! are the same whatever the tracer, so traces of different tracers compare access by access.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]

@@ -77,7 +77,7 @@ pub struct Interval {
     pub phase: Phase,
     /// Its first instruction, counted over all threads.
     pub begin: u64,
-    /// The first one behind it.
+    /// The first instruction after it.
     pub end: u64,
 }
 
@@ -105,14 +105,14 @@ impl Plan {
                     let begin = from + (to - from).saturating_sub(length) / 2;
                     begin..begin.saturating_add(length).min(to)
                 });
-                Box::new(behind_warm_ups(samples, warm_up))
+                Box::new(after_warm_ups(samples, warm_up))
             }
             Self::SimulationPoints { windows, length, warm_up, total } => {
                 let windows = windows.into_iter();
                 let range = move |window: SimulationPoint| {
                     window.begin..window.begin.saturating_add(length).min(total)
                 };
-                Box::new(behind_warm_ups(windows.map(range), warm_up))
+                Box::new(after_warm_ups(windows.map(range), warm_up))
             }
             Self::After { skip, warm_up, rest } => {
                 let begin = skip.saturating_sub(warm_up);
@@ -151,8 +151,8 @@ impl Plan {
     }
 }
 
-/// Counted intervals in the order of the run, each after as long a warm-up as there is room for behind the one before.
-fn behind_warm_ups(
+/// Counted intervals in the order of the run, each after as long a warm-up as there is room for after the one before.
+fn after_warm_ups(
     counted: impl Iterator<Item = Range<u64>>,
     length: u64,
 ) -> impl Iterator<Item = Interval> {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_lie_where_they_were_chosen() {
+    fn simulation_points_lie_where_they_were_chosen() {
         let windows = [(15, 60), (40, 30), (95, 10)].map(|(begin, instructions)| SimulationPoint {
             begin,
             instructions,
@@ -219,16 +219,16 @@ mod tests {
 
     #[test]
     fn a_part_that_begins_later_is_counted_from_there() {
-        let behind = |warm_up, rest| {
+        let after = |warm_up, rest| {
             let plan = Plan::After { skip: 50, warm_up, rest: Box::new(rest) };
             assert_eq!(plan.rest().1, 50);
             intervals(plan)
         };
-        assert_eq!(behind(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
-        assert_eq!(behind(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
+        assert_eq!(after(20, Plan::Whole), [(WarmUp, 30, 50), (Counted, 50, u64::MAX)]);
+        assert_eq!(after(0, Plan::Whole), [(Counted, 50, u64::MAX)]);
         let rest = Plan::Samples { count: 1, length: 10, warm_up: 20, total: 40 };
         let expected = [(WarmUp, 0, 50), (WarmUp, 50, 65), (Counted, 65, 75)];
-        assert_eq!(behind(70, rest), expected);
+        assert_eq!(after(70, rest), expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::{Ending, Plan, Profile, SystemCall, Target, TraceError, Traced, Tracer};
 
-/// Behind the first system call of a kind.
+/// The start of the part that counts: the first system call of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FromCall {
     /// Which.
@@ -26,7 +26,7 @@ pub struct Samples {
     pub are_chosen: bool,
 }
 
-/// What a run before the recorded one is to find.
+/// The request to a pre-run: what the run before the recorded one has to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreRun {
     /// Where intervals lie, if any are wanted.
@@ -35,14 +35,14 @@ pub struct PreRun {
     pub from: Option<FromCall>,
 }
 
-/// What a run before the recorded one has found.
+/// The result of a pre-run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreRunResult {
-    /// Instructions before what counts.
+    /// Instructions before the part that counts.
     pub before: u64,
     /// How many of them are to be recorded.
     pub warm_up: u64,
-    /// Instructions of what counts.
+    /// Instructions of the part that counts.
     pub total: u64,
     /// The intervals that were wanted, counted from where the run begins to count.
     pub samples: Option<Plan>,
@@ -79,7 +79,7 @@ impl PreRun {
         let was_interrupted = traced.ending == Ending::Interrupted;
         let (before, total) = match (profile.instructions(), call) {
             (Some(counted), _) if self.learns() => counted,
-            // One that was killed has not come as far.
+            // A program that was killed may not have reached the call.
             (None, Some(call)) if matches!(traced.ending, Ending::Exited(_)) => {
                 return Err(TraceError::NoCall { call, remarks: traced.remarks });
             }
@@ -88,7 +88,7 @@ impl PreRun {
         let samples = self.samples.map(|samples| {
             let Samples { count, length, warm_up, are_chosen } = samples;
             match are_chosen {
-                // Whoever has interrupted it does not wait for a choice.
+                // After an interruption no clustering is done.
                 true => profile.plan(if was_interrupted { 0 } else { count }, warm_up),
                 false => Plan::Samples { count, length, warm_up, total },
             }
@@ -99,8 +99,8 @@ impl PreRun {
 }
 
 impl PreRunResult {
-    /// This plan, of what counts.
-    pub fn behind(&self, plan: Plan) -> Plan {
+    /// This plan, applied to the part of the run that counts.
+    pub fn after(&self, plan: Plan) -> Plan {
         match self.before {
             0 => plan,
             skip => Plan::After { skip, warm_up: self.warm_up, rest: Box::new(plan) },

@@ -2,7 +2,7 @@
 
 use crate::{Access, Block, BlockId, Event, OrderedMarker, Sink, SinkError, ThreadId, accesses};
 
-/// Everything a tracer told.
+/// Everything a tracer recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recording {
     /// By identity.

@@ -1,4 +1,4 @@
-//! Tracing a command from start to end: what is counted before, what is written, what is run after.
+//! A traced run from start to end: the pre-run, the recorded run, and the native run for comparison.
 //!
 //! The traced run shows the program's output; runs that count, choose or time are silent. They come
 //! where they cannot spoil it: one that counts or chooses before, because samples lie by what it finds; the
@@ -17,14 +17,14 @@ use crate::{
     Chosen, Ending, FromCall, Native, Plan, PreRun, Samples, Target, TraceError, Traced, origin,
 };
 
-/// What to trace, and how.
+/// The request for a trace: the program, the part of its run, and the options.
 #[derive(Debug, Clone)]
 pub struct TraceRequest {
     /// The program.
     pub target: Target,
     /// The part of its run.
     pub part: Part,
-    /// Where the run begins to count; from its start on if it is not told.
+    /// Where the run begins to count; at its start if none is given.
     pub from: Option<FromCall>,
     /// The threads to record, counted from 0 in the order in which they begin; all of them if none is
     /// named.
@@ -49,7 +49,7 @@ pub enum Part {
     Samples(Samples),
 }
 
-/// What came of it.
+/// The outcome of a traced run.
 #[derive(Debug, Clone)]
 pub struct TraceOutcome {
     /// What the tracer counted, and how the program ended.
@@ -161,7 +161,7 @@ impl TraceRequest {
         let run = || pre_run.run(&self.target, chosen.tracer, stop);
         let found = self.slow_run.during(chosen.tracer, run)?;
         let plan = found.samples.as_ref().or(known).cloned().unwrap_or_default();
-        Ok(found.behind(plan))
+        Ok(found.after(plan))
     }
 
     /// Threads that were wanted and never began, a sentence each.

@@ -17,7 +17,7 @@ pub trait Sink {
     /// If it cannot be kept.
     fn thread(&mut self, tid: u32) -> Result<ThreadId, SinkError>;
 
-    /// A block that was not told before.
+    /// A block that was not defined before.
     ///
     /// # Errors
     /// If it cannot be kept.

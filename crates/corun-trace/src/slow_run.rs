@@ -1,7 +1,7 @@
-//! Saying, while a program is traced, that it takes long: it may hang as it does not alone.
+//! A notice while a traced run takes long: the program may hang under the tracer though it does not natively.
 //!
-//! How long it takes alone is not known yet, but how many times slower the tracer makes a program is: who knows the
-//! program can tell. Nothing is ended, since it may as well be long or wait for input.
+//! The native run time is not known yet, but the tracer's largest slowdown is, so the notice gives the native time that
+//! would explain the run. The run is not ended, since the program may be long or wait for input.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,27 +9,27 @@ use std::time::{Duration, Instant};
 
 use crate::{Tracer, others};
 
-/// Between one time that it is said and the next, the run takes this many times longer.
+/// The factor by which the run time grows between notices.
 const NEXT: u32 = 4;
 
-/// When it is said that a traced run takes long, and by what.
+/// The notice that a traced run takes long: when it is given, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct SlowRunNotice {
-    /// A run that takes less is not long, whatever it takes alone.
+    /// The run time below which there is no notice.
     pub first: Duration,
-    /// Says it, a sentence or more; called from another thread.
+    /// Shows the notice; called from another thread.
     pub say: fn(&str),
 }
 
 impl Default for SlowRunNotice {
-    /// After a minute, said to nobody.
+    /// After a minute, and shown nowhere.
     fn default() -> Self {
         Self { first: Duration::from_secs(60), say: |_| {} }
     }
 }
 
 impl SlowRunNotice {
-    /// Does this, which is a run under the tracer, and says as often as it takes long that it does.
+    /// Runs the program under the tracer, with a notice each time that the run takes long.
     pub(crate) fn during<Result>(
         &self,
         tracer: &dyn Tracer,

@@ -1,4 +1,4 @@
-//! What every tracer does, whatever is behind it.
+//! What every tracer does, whatever is after it.
 
 mod channel;
 mod choice;
@@ -67,7 +67,7 @@ pub trait Tracer {
     /// end. Once `stop` is set, or the sink fails, the program is ended.
     ///
     /// # Errors
-    /// If the program cannot be started or the tracer fails; what it told up to then is good.
+    /// If the program cannot be started or the tracer fails; what it recorded up to then is valid.
     fn trace(
         &self,
         target: &Target,
@@ -166,7 +166,7 @@ pub enum TraceError {
     /// The run was to count from a system call that it does not make.
     #[error(
         "expected a program that makes the system call {call}, found none in its run{}",
-        behind(remarks)
+        with_remarks(remarks)
     )]
     NoCall {
         /// The call.
@@ -199,7 +199,7 @@ pub enum TraceError {
 }
 
 /// Remarks as more sentences of an error.
-fn behind(remarks: &[String]) -> String {
+fn with_remarks(remarks: &[String]) -> String {
     remarks.iter().map(|remark| format!(". {}", remark.trim_end_matches('.'))).collect()
 }
 

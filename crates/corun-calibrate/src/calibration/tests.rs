@@ -93,7 +93,7 @@ impl Made {
     }
 }
 
-impl Bench for Made {
+impl RoutineTimer for Made {
     fn time(&mut self, routine: &Routine) -> Result<Spread, CalibrateError> {
         self.times += 1;
         let off = (self.times * 7919 % 100) as f64 / 5_000.0;

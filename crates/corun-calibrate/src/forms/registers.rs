@@ -23,7 +23,7 @@ pub(super) const APART: i64 = 128;
 pub(super) enum Choice {
     /// This number.
     Number(u32),
-    /// A register that nobody writes.
+    /// A register that no instruction writes.
     Source,
 }
 

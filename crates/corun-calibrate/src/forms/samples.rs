@@ -85,7 +85,7 @@ fn may_run(instruction: &Instruction) -> bool {
     };
     let asks_somebody = matches!(
         instruction.mnemonic(),
-        // The kernel, the hypervisor (which CPUID, XGETBV and SGDT may ask), or nobody for a while.
+        // The kernel, the hypervisor (which CPUID, XGETBV and SGDT may ask), or waiting.
         Cpuid
             | Getsec
             | Invlpga

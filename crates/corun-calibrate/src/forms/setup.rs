@@ -62,7 +62,7 @@ impl Form {
         {
             DOUBLE
         } else {
-            crate::bench::ONES
+            crate::routine::ONES
         }
     }
 }

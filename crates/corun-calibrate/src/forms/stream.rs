@@ -65,7 +65,7 @@ impl Form {
             // A copy of st1 to work on, and away with it.
             (0, true) if self.works_on_top() => vec![0xd9, 0xc1],
             (0, false) if self.works_on_top() => vec![0xdd, 0xd8],
-            // fstp st0 behind what pushes; fld st0 before what pops.
+            // fstp st0 after what pushes; fld st0 before what pops.
             (..0, false) => [0xdd, 0xd8].repeat(change.unsigned_abs() as usize),
             (1.., true) => [0xd9, 0xc0].repeat(change as usize),
             _ => Vec::new(),

@@ -1,4 +1,4 @@
-//! From what rings take to the fields of a model with which they take as long.
+//! Fit of a model's memory parameters to readings, so that the rings take as long in the model.
 
 use corun_model::CoreModel;
 use corun_record::CalibratedField;
@@ -6,33 +6,33 @@ use corun_record::CalibratedField;
 use super::{InterferenceReading, ProbeRings};
 use crate::curve::median;
 
-/// Times that each field is set, since what one takes hangs on the others.
+/// Rounds of the fit: the parameters depend on each other.
 const ROUNDS: usize = 3;
-/// Steps in which what others bring is found between these GB a second.
+/// Bisection steps for the background fill bandwidth, between these bounds in GB/s.
 const STEPS: usize = 8;
 const OTHERS: [f64; 2] = [0.01, 40.0];
-/// Times as much around it, by which it is found more exactly.
+/// Factors around the bisected bandwidth, at which a line is fitted.
 const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
-/// GB a second that no memory is slower than.
+/// The least memory bandwidth, in GB/s.
 const SLOWEST: f64 = 0.1;
 
-/// The fields of the model with which rings take what was seen; none if nothing was. A virtual machine's pages have an
-/// entry in its hypervisor's tables, too.
+/// The model fields with which the rings take as long as in the readings; none without readings. A virtual machine's pages
+/// also have entries in the hypervisor's tables.
 pub fn fit_memory(
     model: &CoreModel,
     rings: ProbeRings,
-    seen: &[InterferenceReading],
+    readings: &[InterferenceReading],
     is_virtual: bool,
 ) -> Option<Vec<CalibratedField>> {
-    // Others come in bursts, which are to count in what was seen as they do in the runs that a prediction stands beside: on
-    // the log scale. What is the machine's own hangs on where pages lie and is the quickest of a look, as most looks have it.
+    // Interference comes in bursts, so readings are averaged on the log scale, as the measured runs are. The machine's own
+    // latencies are the median over the least times of each sample.
     let mean = |of: fn(&InterferenceReading) -> f64| {
-        let sum: f64 = seen.iter().map(|it| of(it).ln()).sum();
-        (sum / seen.len() as f64).exp()
+        let sum: f64 = readings.iter().map(|it| of(it).ln()).sum();
+        (sum / readings.len() as f64).exp()
     };
     let usual =
-        |of: fn(&InterferenceReading) -> f64| median(&seen.iter().map(of).collect::<Vec<_>>());
-    if seen.is_empty() {
+        |of: fn(&InterferenceReading) -> f64| median(&readings.iter().map(of).collect::<Vec<_>>());
+    if readings.is_empty() {
         return None;
     }
     let mut model = model.clone();
@@ -40,18 +40,19 @@ pub fn fit_memory(
     model.hierarchy.main.gigabytes_a_second = mean(|it| it.gigabytes_a_second);
     let (last_level, pages) = (usual(|it| it.last_level), usual(|it| it.pages));
     for _ in 0..ROUNDS {
-        // The quickest of a look found nobody else.
-        let more = pages - rings.pages.cycles(&with_others(&model, 0.0));
+        // The least time of a sample has no interference in it.
+        let more = pages - rings.pages.cycles(&with_background_fills(&model, 0.0));
         add(&mut model.hierarchy.walk.cycles, more);
-        let more = last_level - rings.last_level.cycles(&with_others(&model, 0.0));
+        let more = last_level - rings.last_level.cycles(&with_background_fills(&model, 0.0));
         add(&mut model.hierarchy.l2.miss, more);
         let more = mean(|it| it.main) - rings.main.cycles(&model);
         let nanoseconds = model.hierarchy.main.nanoseconds + more / model.gigahertz;
         model.hierarchy.main.nanoseconds = nanoseconds.max(1.0);
         let contended = mean(|it| it.contended);
-        let others =
-            brought(|others| rings.contended.cycles(&with_others(&model, others)) / contended);
-        model = with_others(&model, others);
+        let others = background_bandwidth(|others| {
+            rings.contended.cycles(&with_background_fills(&model, others)) / contended
+        });
+        model = with_background_fills(&model, others);
     }
     let hierarchy = &model.hierarchy;
     let field = |path: &str, value: f64, digits: i32| {
@@ -69,13 +70,13 @@ pub fn fit_memory(
     Some(found)
 }
 
-/// Adds to whole cycles, of which there are none below 0.
+/// Adds to whole cycles, with 0 as the least.
 fn add(cycles: &mut u32, more: f64) {
     *cycles = (f64::from(*cycles) + more).round().max(0.0) as u32;
 }
 
-/// The same with others that bring so many GB a second.
-fn with_others(model: &CoreModel, others: f64) -> CoreModel {
+/// The model with this background fill bandwidth, in GB/s.
+fn with_background_fills(model: &CoreModel, others: f64) -> CoreModel {
     let mut model = model.clone();
     if let Some(l3) = &mut model.hierarchy.l3 {
         l3.background_fills = others;
@@ -83,10 +84,10 @@ fn with_others(model: &CoreModel, others: f64) -> CoreModel {
     model
 }
 
-/// How much others bring, in GB a second, where they make rings take as long: `taken` tells how many times as long.
+/// The background fill bandwidth, in GB/s, at which `taken`, the ratio of simulated to measured time, is 1.
 ///
-/// What a ring takes hangs on chance a little, so that a straight line through what it takes around the place decides.
-fn brought(mut taken: impl FnMut(f64) -> f64) -> f64 {
+/// The simulated time is slightly noisy, so a line is fitted to it around the bisected bandwidth.
+fn background_bandwidth(mut taken: impl FnMut(f64) -> f64) -> f64 {
     let [mut low, mut high] = OTHERS;
     if taken(low) >= 1.0 {
         return 0.0;
@@ -103,7 +104,7 @@ fn brought(mut taken: impl FnMut(f64) -> f64) -> f64 {
     };
     let slope = sum(|others, excess| others * excess) / sum(|others, _| others * others);
     let found = (others - excess / slope).exp();
-    // A line that is nearly level leads nowhere.
+    // A nearly level line would extrapolate too far.
     let [least, most] = [AROUND[0] * low, AROUND[AROUND.len() - 1] * low];
     if slope > 0.0 { found.clamp(least, most) } else { low }
 }
@@ -115,15 +116,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_bring_is_found_beside_chance() {
+    fn the_background_bandwidth_is_found_despite_noise() {
         for others in [0.05, 0.9, 3.0, 20.0] {
             let taken = |with: f64| (with / others).sqrt();
-            assert!((brought(taken) / others - 1.0).abs() < 1e-3, "{others}");
-            let by_chance = |with: f64| taken(with) * (1.0 + 0.02 * (1e4 * with).sin());
-            assert!((brought(by_chance) / others - 1.0).abs() < 0.05, "{others}");
+            assert!((background_bandwidth(taken) / others - 1.0).abs() < 1e-3, "{others}");
+            let noisy = |with: f64| taken(with) * (1.0 + 0.02 * (1e4 * with).sin());
+            assert!((background_bandwidth(noisy) / others - 1.0).abs() < 0.05, "{others}");
         }
-        assert_eq!(brought(|_| 1.5), 0.0, "slower without any");
-        assert!(brought(|_| 0.5) > 30.0, "no more than is looked for");
+        assert_eq!(background_bandwidth(|_| 1.5), 0.0, "slower without any");
+        assert!(background_bandwidth(|_| 0.5) > 30.0, "at most the upper bound");
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
         let base = find("zen4").unwrap();
         let rings = ProbeRings::of(&base).unwrap();
         let seen = |others: f64| {
-            let machine = with_others(&machine, others);
+            let machine = with_background_fills(&machine, others);
             InterferenceReading {
                 last_level: rings.last_level.cycles(&machine),
                 contended: rings.contended.cycles(&machine),
@@ -144,7 +145,7 @@ mod tests {
                 gigabytes_a_second: 21.0,
             }
         };
-        // Twice nobody else was there; rings take what they do with 1 GB a second on average, of factors.
+        // Two quiet readings and a busy one, whose geometric mean is that of 1 GB/s.
         let [calm, some] = [seen(0.0), seen(1.0)];
         let third = |some: f64, calm: f64| some.powi(3) / calm.powi(2);
         let busy = InterferenceReading {

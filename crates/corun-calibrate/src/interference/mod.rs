@@ -1,8 +1,8 @@
-//! What a core finds behind its second level at a moment, on a machine that others use, too.
+//! Probe of the last-level cache and memory of a machine that other programs use at the same time.
 //!
-//! Last level and memory are no part of a core: a server's are slower than a desktop's, a virtual machine's page tables
-//! have two levels of levels, and neighbours take their share, more in one minute than in the next. So rings of loads
-//! are timed beside whatever is measured, and the model's memory is set so that it takes as long.
+//! Their latencies differ between machines of one core, a virtual machine walks nested page tables, and interference varies
+//! from minute to minute. Pointer-chase rings are therefore timed between the runs of a measured program, and the model's
+//! memory parameters are fitted to the readings.
 
 mod fit;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -21,22 +21,22 @@ pub use probe::InterferenceProbe;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use unsupported::InterferenceProbe;
 
-/// Cycles of a load that waits for the one before, in each of the rings; and what one core reads.
+/// A reading: cycles of a dependent load in each ring, and the read bandwidth of one core.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InterferenceReading {
-    /// In a ring that the last level holds even if others use it.
+    /// In a ring that fits into the last level even under contention.
     pub last_level: f64,
-    /// In one that it holds as long as others use little of it.
+    /// In the contended working set, which fits only while others use little of the last level.
     pub contended: f64,
-    /// In one that it does not hold.
+    /// In a ring that does not fit.
     pub main: f64,
-    /// Of a line of each of more pages than translations are remembered; the second level holds the lines.
+    /// In a ring of one line in each of more pages than the TLBs hold; the L2 holds the lines.
     pub pages: f64,
-    /// GB (10^9 bytes) a second that are read from memory along two streams.
+    /// Read bandwidth along two streams, in GB (10^9 bytes) per second.
     pub gigabytes_a_second: f64,
 }
 
-/// The rings that are timed for a core with these caches.
+/// The rings that are timed, sized for the caches of a core model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProbeRings {
     last_level: PointerChaseRing,
@@ -46,7 +46,7 @@ pub struct ProbeRings {
 }
 
 impl ProbeRings {
-    /// Of a model; none without a last level that cores share.
+    /// Sizes the rings for a model; none without a shared last level.
     pub fn of(model: &CoreModel) -> Option<Self> {
         let last = u64::from(model.hierarchy.l3.as_ref()?.kib) << 10;
         let second = u64::from(model.hierarchy.l2.kib) << 10;
@@ -63,5 +63,5 @@ impl ProbeRings {
     }
 }
 
-/// Bytes of the largest ring.
+/// The largest ring, in bytes.
 const MOST_MEMORY: u64 = 64 << 20;

@@ -1,4 +1,4 @@
-//! Looks at this machine's memory: some hundred milliseconds each, on the CPU of the thread that looks.
+//! The interference probe: a sample takes some hundred milliseconds, on the CPU of the calling thread.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,14 +11,14 @@ use super::{InterferenceReading, MOST_MEMORY, ProbeRings};
 use crate::memory::PAGE;
 use crate::{CalibrateError, Memory};
 
-/// Loads of a ring that are timed together.
+/// Loads that are timed together.
 const LOADS: usize = 200_000;
-/// Times that a ring is timed which others hardly disturb, and one whose time is theirs: they come in bursts of
-/// milliseconds.
+/// Repetitions for a ring that is hardly affected by interference, and for the contended one: interference comes in bursts
+/// of milliseconds.
 const TIMES: usize = 8;
 const CONTENDED: usize = 12;
 
-/// Memory that rings are laid into.
+/// The probe, with the memory that its rings lie in.
 #[derive(Debug)]
 pub struct InterferenceProbe {
     rings: ProbeRings,
@@ -26,10 +26,10 @@ pub struct InterferenceProbe {
 }
 
 impl InterferenceProbe {
-    /// Room for rings.
+    /// Allocates the memory.
     ///
     /// # Errors
-    /// If the kernel gives none.
+    /// If the kernel refuses it.
     pub fn new(rings: ProbeRings) -> Result<Self, CalibrateError> {
         let length = MOST_MEMORY as usize + 2 * PAGE;
         let system = |source| CalibrateError::System { what: "mmap", source };
@@ -44,10 +44,10 @@ impl InterferenceProbe {
         self.rings
     }
 
-    /// What it takes here and now.
+    /// Times all rings and the bandwidth.
     pub fn sample(&mut self) -> InterferenceReading {
         let ProbeRings { last_level, contended, main, pages } = self.rings;
-        // Whoever interrupts what is the core's own only makes it longer.
+        // Interference only adds to the core's own latency, so the least time is taken.
         let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
         let settling =
             |ring: PointerChaseRing| PointerChaseRing::ROUNDS_TO_SETTLE * ring.places as usize;
@@ -56,13 +56,13 @@ impl InterferenceProbe {
             pages: least(self.follow(pages, settling(pages), TIMES)),
             last_level: least(self.follow(last_level, settling(last_level), TIMES)),
             contended: mean(self.follow(contended, settling(contended), CONTENDED)),
-            // Of which caches keep little; its lines come from memory afterwards.
+            // Caches keep little of it, so one pass is enough.
             main: mean(self.follow(main, 2 * LOADS, 1)),
             gigabytes_a_second: self.read(),
         }
     }
 
-    /// Cycles of a load in a ring, behind so many loads, so many times one after the other.
+    /// Follows a ring: cycles per load, `times` times, after a warm-up of so many loads.
     fn follow(&mut self, ring: PointerChaseRing, warm_up: usize, times: usize) -> Vec<f64> {
         let start = self.lay(ring);
         let loads = (ring.places as usize).min(LOADS);
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_farther_takes_longer() {
+    fn farther_levels_take_longer() {
         let rings = ProbeRings::of(&find("zen4").unwrap()).unwrap();
         let seen = InterferenceProbe::new(rings).unwrap().sample();
         assert!(seen.last_level > 10.0 && seen.main > seen.last_level, "{seen:?}");
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn a_circle_leads_through_all_its_places() {
         let ring = PointerChaseRing { places: 100, apart: 64 };
-        let mut interference =
+        let mut probe =
             InterferenceProbe::new(ProbeRings::of(&find("zen4").unwrap()).unwrap()).unwrap();
-        let start = interference.lay(ring);
+        let start = probe.lay(ring);
         let mut seen = std::collections::HashSet::new();
         let mut at = start;
         while seen.insert(at) {

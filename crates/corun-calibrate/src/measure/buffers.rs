@@ -13,7 +13,7 @@ use crate::code::{copy, load, load_as, nop, store, two};
 use crate::curve::{Step, find_step};
 use crate::figure::Figure;
 use crate::memory::LINE;
-use crate::{Bench, CalibrateError, Memory, Routine, Spread};
+use crate::{CalibrateError, Memory, Routine, RoutineTimer, Spread};
 
 const ENTRIES: &str = "entries";
 /// The two loads themselves.
@@ -27,9 +27,9 @@ const BYTES: usize = 1 << 26;
 const PAIRS: usize = 2;
 
 /// The most instructions of a kind between two loads that still overlap; none if any number does. `first`
-/// stands behind each load, and `one` makes an instruction of its number and the register that is loaded.
+/// follows each load, and `one` makes an instruction of its number and the register that is loaded.
 fn most(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     kind: &str,
     expected: u32,
     first: impl Fn(Register) -> Vec<u8>,
@@ -56,10 +56,10 @@ fn most(
     Ok(found.map(Step::place))
 }
 
-/// The buffers of the core; `base` tells what sizes to expect, and between which schedulers what was found
+/// The buffers of the core; `base` gives what sizes to expect, and between which schedulers what was found
 /// is divided.
 pub(crate) fn buffers(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &CoreModel,
     timings: &TimingTable,
 ) -> Result<Vec<Figure>, CalibrateError> {
@@ -106,7 +106,7 @@ pub(crate) fn buffers(
     let found = most(bench, "stores", base.memory.stores.entries, nothing, stored)?;
     push("memory.stores.entries", found, 0.0);
 
-    // What waits for the first load keeps the second from being looked at.
+    // Instructions that wait for the first load keep the second from being issued.
     let waiting =
         |index: u32, loaded: Register| encode(&load_as(Lea_r64_m, target(index), loaded, 8));
     let schedulers = schedulers_of(base, timings, "add r64 r64");

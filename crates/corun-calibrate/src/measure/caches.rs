@@ -9,7 +9,7 @@ use crate::code::load;
 use crate::curve::find_step;
 use crate::figure::Figure;
 use crate::memory::{LINE, PAGE};
-use crate::{Bench, CalibrateError, Memory, Routine, Spread};
+use crate::{CalibrateError, Memory, Routine, RoutineTimer, Spread};
 
 /// Loads in a body.
 const LOADS: usize = 32;
@@ -18,7 +18,7 @@ const CYCLES: &str = "cycles";
 
 /// Latencies and sizes of what lies between the core and memory.
 pub(crate) fn caches(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &CoreModel,
 ) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = levels(bench, base)?;
@@ -28,7 +28,7 @@ pub(crate) fn caches(
 
 /// Cycles of a load in a ring through this memory.
 fn walk(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     places: usize,
     apart: usize,
     small: bool,
@@ -39,7 +39,7 @@ fn walk(
     bench.time(&Routine::new(name, body, LOADS).with_memory(memory))
 }
 
-fn levels(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
+fn levels(bench: &mut dyn RoutineTimer, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     let mut of_kib = |kib: usize| walk(bench, kib * KIB / LINE, LINE, false);
     let first = of_kib(8)?;
     let second = of_kib(160)?;
@@ -73,7 +73,10 @@ fn levels(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Calibr
     Ok(figures)
 }
 
-fn translations(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
+fn translations(
+    bench: &mut dyn RoutineTimer,
+    base: &CoreModel,
+) -> Result<Vec<Figure>, CalibrateError> {
     // A line of each page against as many lines of few pages: what the caches take is in both.
     let mut more = |pages: usize| {
         let apart = walk(bench, pages, PAGE, true)?;

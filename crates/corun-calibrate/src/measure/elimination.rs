@@ -11,13 +11,13 @@ use iced_x86::{Instruction, Register};
 use crate::assembly::encode_all;
 use crate::code::{copy, one, two};
 use crate::figure::Figure;
-use crate::{Bench, CalibrateError, Routine, Spread};
+use crate::{CalibrateError, Routine, RoutineTimer, Spread};
 
 const COPIES: usize = 40;
 
 /// Which copies and zeroes take no time, and how many a cycle.
 pub(crate) fn elimination(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &CoreModel,
 ) -> Result<Vec<Figure>, CalibrateError> {
     let mut chain = |name: &str, link: &[Instruction]| {

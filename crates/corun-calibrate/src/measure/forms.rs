@@ -11,7 +11,7 @@ use crate::assembly::{encode, encode_all};
 use crate::code::nop;
 use crate::figure::FormFigure;
 use crate::forms::{Form, all};
-use crate::{Bench, CalibrateError, Routine, Spread};
+use crate::{CalibrateError, Routine, RoutineTimer, Spread};
 
 /// Instructions of a chain, and of a stream (a multiple of the registers that it writes in turn).
 const LINKS: usize = 60;
@@ -33,14 +33,14 @@ struct References {
     nop: f64,
     /// Cycles of an x87 stack operation.
     stack: f64,
-    /// Cycles of an addition to one place in memory of so many bits, which takes one cycle behind its load.
+    /// Cycles of an addition to one place in memory of so many bits, which takes one cycle after its load.
     updates: BTreeMap<u32, f64>,
 }
 
-/// Every form that the core has. `base` tells how long moves between registers of different kinds take
+/// Every form that the core has. `base` gives how long moves between registers of different kinds take
 /// one way: only there and back can be measured.
 pub(crate) fn forms(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &TimingTable,
 ) -> Result<Vec<FormFigure>, CalibrateError> {
     let known = all().filter(|form| bench.knows(&form.sample())).collect::<Vec<_>>();
@@ -72,7 +72,7 @@ fn agreed(one: &FormFigure, other: &FormFigure) -> Option<FormFigure> {
 }
 
 impl References {
-    fn of(bench: &mut dyn Bench, known: &[Form]) -> Result<Self, CalibrateError> {
+    fn of(bench: &mut dyn RoutineTimer, known: &[Form]) -> Result<Self, CalibrateError> {
         let nops = Routine::new("cycles nop", nop(1).repeat(NOPS), NOPS);
         let nop = bench.time(&nops)?.median;
         // fld st0, fstp st0
@@ -96,7 +96,7 @@ impl References {
 }
 
 fn measure(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     form: &Form,
     base: &TimingTable,
     references: &References,
@@ -136,7 +136,7 @@ fn routine(name: String, form: &Form, body: Vec<u8>, count: usize) -> Routine {
 }
 
 fn latency(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     form: &Form,
     base: &TimingTable,
     references: &References,
@@ -163,7 +163,7 @@ fn latency(
     Ok(latency.map(|latency| latency.map(|cycles| (cycles - partner).max(0.0))))
 }
 
-fn update(bench: &mut dyn Bench, form: &Form) -> Result<Option<Spread>, CalibrateError> {
+fn update(bench: &mut dyn RoutineTimer, form: &Form) -> Result<Option<Spread>, CalibrateError> {
     let Some(one) = form.update() else { return Ok(None) };
     bench.time_apart(&routine(format!("update {}", form.name), form, one.repeat(LINKS), LINKS))
 }
@@ -171,7 +171,7 @@ fn update(bench: &mut dyn Bench, form: &Form) -> Result<Option<Spread>, Calibrat
 /// Slots of renaming: so many no-operations stand beside each instruction that these alone decide how long
 /// it takes.
 fn slots(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     form: &Form,
     cycles: f64,
     breakers: usize,

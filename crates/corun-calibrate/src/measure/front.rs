@@ -9,14 +9,14 @@ use crate::assembly::{encode, encode_all};
 use crate::code::{constant, copy, nop, two};
 use crate::curve::{Step, edge, find_step, median};
 use crate::figure::Figure;
-use crate::{Bench, CalibrateError, Routine, Spread};
+use crate::{CalibrateError, Routine, RoutineTimer, Spread};
 
 const RATE: &str = "a cycle";
 const CYCLES: &str = "cycles";
 
 /// Rates from fetch to renaming, and what branches cost.
 pub(crate) fn front(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &CoreModel,
 ) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = widths(bench, base)?;
@@ -27,13 +27,17 @@ pub(crate) fn front(
 }
 
 /// No-operations of so many bytes each, so many of them: how many a cycle.
-fn nops(bench: &mut dyn Bench, count: usize, bytes: usize) -> Result<Spread, CalibrateError> {
+fn nops(
+    bench: &mut dyn RoutineTimer,
+    count: usize,
+    bytes: usize,
+) -> Result<Spread, CalibrateError> {
     let name = format!("{count} no-operations of {bytes} bytes");
     let spread = bench.time(&Routine::new(name, nop(bytes).repeat(count), count))?;
     Ok(spread.map(|cycles| 1.0 / cycles))
 }
 
-fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
+fn widths(bench: &mut dyn RoutineTimer, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     let near = nops(bench, 480, 4)?;
     let mut figures = vec![Figure::field("back.dispatch.entries", RATE, near)];
     let Some(cache) = &base.front.op_cache else { return Ok(figures) };
@@ -53,7 +57,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Calibr
         let sets = f64::from(found.last) / f64::from(line);
         let sets = 2f64.powf(sets.log2().round());
         figures.push(Figure::field("front.op_cache.sets", "entries", Spread::exact(sets)));
-        // Beyond it the decoder tells, as long as the code is in the first-level cache.
+        // Beyond it the decoder decides, as long as the code is in the first-level cache.
         let bytes = base.front.l1i.kib as usize * 1024;
         let far = nops(bench, bytes * 7 / 8 / 4, 4)?;
         if far.median < 0.9 * near.median {
@@ -78,7 +82,7 @@ fn widths(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Calibr
 
 /// Branches on random bits against branches on none: half of the first are mispredicted. The bits come from registers
 /// alone (xorshift, Marsaglia 2003), since loads would wait for memory where a misprediction keeps them late.
-fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
+fn mispredict(bench: &mut dyn RoutineTimer) -> Result<Vec<Figure>, CalibrateError> {
     const BRANCHES: usize = 32;
     /// Behind fetch, to be renamed, to start and to be executed: a cycle each.
     const AROUND: f64 = 4.0;
@@ -104,7 +108,7 @@ fn mispredict(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
 }
 
 /// A ring of jumps, each to the next, so many bytes apart: cycles of one.
-fn jumps(bench: &mut dyn Bench, count: u32, apart: usize) -> Result<Spread, CalibrateError> {
+fn jumps(bench: &mut dyn RoutineTimer, count: u32, apart: usize) -> Result<Spread, CalibrateError> {
     // jmp over what is left up to the next one
     let mut jump = vec![0xeb, (apart - 2) as u8];
     jump.resize(apart, 0x90);
@@ -112,7 +116,7 @@ fn jumps(bench: &mut dyn Bench, count: u32, apart: usize) -> Result<Spread, Cali
     bench.time(&Routine::new(name, jump.repeat(count as usize), count as usize))
 }
 
-fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
+fn targets(bench: &mut dyn RoutineTimer, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
     const APART: usize = 16;
     let near = jumps(bench, 64, APART)?;
     let mut figures =
@@ -139,8 +143,8 @@ fn targets(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, Calib
 
 /// Calls so many deep, and back: cycles of one. Each function is called from one place, so that what
 /// goes beyond the stack of return addresses is predicted as any other indirect jump, or not at all.
-fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, CalibrateError> {
-    // call the first function; jmp behind them; functions: call the next; ret
+fn calls(bench: &mut dyn RoutineTimer, depth: usize) -> Result<Spread, CalibrateError> {
+    // call the first function; jmp past them; functions: call the next; ret
     let mut body = vec![0xe8];
     body.extend(5i32.to_le_bytes());
     let functions = 6 * (depth - 1) + 1;
@@ -155,7 +159,10 @@ fn calls(bench: &mut dyn Bench, depth: usize) -> Result<Spread, CalibrateError> 
     bench.time(&Routine::new(format!("calls {depth} deep"), body, depth))
 }
 
-fn return_stack(bench: &mut dyn Bench, base: &CoreModel) -> Result<Vec<Figure>, CalibrateError> {
+fn return_stack(
+    bench: &mut dyn RoutineTimer,
+    base: &CoreModel,
+) -> Result<Vec<Figure>, CalibrateError> {
     let expected = base.front.prediction.return_stack.max(8);
     let mut points = Vec::new();
     for depth in (2..=2 * expected).step_by(2) {

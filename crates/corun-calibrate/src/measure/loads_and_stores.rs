@@ -12,7 +12,7 @@ use crate::assembly::{encode, encode_all};
 use crate::code::{load, load_as, load_indexed, store, store_as, two};
 use crate::figure::Figure;
 use crate::memory::LINE;
-use crate::{Bench, CalibrateError, Routine, Spread};
+use crate::{CalibrateError, Routine, RoutineTimer, Spread};
 
 /// Copies of what is measured in a body.
 const COPIES: usize = 48;
@@ -23,7 +23,7 @@ const RATE: &str = "a cycle";
 
 /// Latencies and rates of loads and stores that the first-level cache serves, and forwarding.
 pub(crate) fn loads_and_stores(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     base: &TimingTable,
 ) -> Result<Vec<Figure>, CalibrateError> {
     let mut figures = loads(bench, base)?;
@@ -32,21 +32,21 @@ pub(crate) fn loads_and_stores(
     Ok(figures)
 }
 
-/// Cycles of one of many copies of these instructions, each behind the other.
+/// Cycles of one of many copies of these instructions, one after the other.
 fn chain(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RoutineTimer,
     name: &str,
     link: &[Instruction],
 ) -> Result<Spread, CalibrateError> {
     bench.time(&Routine::new(name, encode_all(link).repeat(COPIES), COPIES))
 }
 
-fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, CalibrateError> {
+fn loads(bench: &mut dyn RoutineTimer, base: &TimingTable) -> Result<Vec<Figure>, CalibrateError> {
     let plain = chain(bench, "load", &[load(RAX, RAX, 0)])?;
     // r8 is 0, and stays so.
     let indexed = chain(bench, "load, index", &[load_indexed(RAX, RAX, R8, 1)])?;
     let scaled = chain(bench, "load, scaled index", &[load_indexed(RAX, RAX, R8, 8)])?;
-    // Only the way there and back can be measured; the base tells how long the way back is.
+    // Only the way there and back can be measured; the base gives how long the way back is.
     let back = base.row("movq r64 x").map_or(0.0, |row| f64::from(row.latency));
     let to_vector = [load_as(Movaps_xmm_xmmm128, XMM0, RAX, 0), two(Movq_rm64_xmm, RAX, XMM0)];
     let vector = chain(bench, "load, vector", &to_vector)?;
@@ -66,7 +66,7 @@ fn loads(bench: &mut dyn Bench, base: &TimingTable) -> Result<Vec<Figure>, Calib
     ])
 }
 
-fn rates(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
+fn rates(bench: &mut dyn RoutineTimer) -> Result<Vec<Figure>, CalibrateError> {
     let mut rate = |name: &str, one: &dyn Fn(usize) -> Instruction| {
         let body: Vec<Instruction> = (0..2 * COPIES).map(one).collect();
         let spread = bench.time(&Routine::new(name, encode_all(&body), 2 * COPIES))?;
@@ -96,7 +96,7 @@ fn rates(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
     ])
 }
 
-fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
+fn forwarding(bench: &mut dyn RoutineTimer) -> Result<Vec<Figure>, CalibrateError> {
     // rbx holds the address that the store computes in another way.
     let begin = encode(&load_as(Lea_r64_m, RBX, R14, 64));
     let mut through = |name: &str, link: &[Instruction]| {
@@ -105,7 +105,7 @@ fn forwarding(bench: &mut dyn Bench) -> Result<Vec<Figure>, CalibrateError> {
     };
     let other = through("forwarding", &[store(R14, 64, RAX), load(RAX, RBX, 0)])?;
     let same = through("forwarding, same base", &[store(R14, 64, RAX), load(RAX, R14, 64)])?;
-    // Below the stack pointer is nobody's.
+    // Memory below the stack pointer is unused.
     let stack = through("forwarding, stack", &[store(RSP, -8, RAX), load(RAX, RSP, -8)])?;
     let vector = through(
         "forwarding, vector",

@@ -1,4 +1,4 @@
-//! What is measured, by part of the core; each asks a [`Bench`](crate::Bench) for times and makes figures
+//! What is measured, by part of the core; each asks a [`RoutineTimer`](crate::RoutineTimer) for times and makes figures
 //! of them.
 
 mod buffers;

@@ -1,12 +1,11 @@
-//! From windows to the whole run, with the help of what was noticed between them.
+//! Extrapolation of cycles from the simulated windows to the whole run.
 //!
-//! Warming tells of everything that is recorded how often branches were mispredicted and caches missed, but
-//! not how long it took. So windows teach what each of these costs, and all that is recorded is priced:
-//! a regression estimate in two phases (Cochran 1977, Sampling Techniques, 7.6 and 12.6). A burst of misses
-//! that no window lies in is counted all the same. Windows teach as often as they stand for others (Särndal, Swensson
-//! and Wretman 1992, Model Assisted Survey Sampling, 6.4). A long window teaches in pieces; but how far prices are off is
-//! known of whole windows only, since pieces of one are alike. Few pieces teach nothing; then their mean rate
-//! stands for the run, a ratio estimate (Cochran, 6.4).
+//! Functional warming counts mispredictions and cache misses over everything that is recorded, but not their cost. A
+//! regression over the windows gives the cost of each event, and is applied to all that is recorded: a regression estimate
+//! in two phases (Cochran 1977, Sampling Techniques, 7.6 and 12.6). A burst of misses outside every window is therefore
+//! counted. Windows enter with their weights (Särndal, Swensson and Wretman 1992, Model Assisted Survey Sampling, 6.4).
+//! Long windows enter in pieces, but the variance comes from whole windows, since the pieces of one are alike. With too few
+//! pieces a ratio estimate is used (Cochran, 6.4).
 
 mod coefficients;
 mod sample;
@@ -25,33 +24,39 @@ use sample::{Sample, instructions, variance};
 ///
 /// A run that was simulated whole, or in a single window, has an interval without width: nothing is known
 /// then of what another window would give. Windows that lie evenly, or were chosen by what is executed, are mostly
-/// better than those by chance that the interval is made for.
+/// better than random ones, for which the interval is made.
 pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate> {
     let run = Sample::of(windows, total)?;
-    let prices = Coefficients::learned(&run)
-        .filter(|prices| windows.iter().all(|window| prices.of(&window.events_with_warm_up) > 0.0))
+    let coefficients = Coefficients::fit(&run)
+        .filter(|coefficients| {
+            windows.iter().all(|window| coefficients.of(&window.events_with_warm_up) > 0.0)
+        })
         .unwrap_or_else(|| Coefficients::of_instructions(run.mean(|it| it.cycles as f64), windows));
-    let expected = |it: &SimulatedWindow| prices.of(&it.events);
+    let expected = |it: &SimulatedWindow| coefficients.of(&it.events);
     let unexplained = |it: &SimulatedWindow| it.cycles as f64 - expected(it);
-    let priced: f64 = windows.iter().map(|window| prices.of(&window.events_with_warm_up)).sum();
-    // What is not recorded is as the windows that stand for it, or, of windows that lie evenly, as what is.
-    let explained = (priced + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
+    let explained_cycles: f64 =
+        windows.iter().map(|window| coefficients.of(&window.events_with_warm_up)).sum();
+    // Unrecorded parts are like their simulation point or, for evenly spaced windows, like the recorded parts.
+    let explained =
+        (explained_cycles + run.left_out(expected)) / (run.recorded + run.left_out(instructions));
     let rate = explained + run.mean(unexplained);
-    let half =
-        student_t(LEVEL, (windows.len() - prices.freedom_lost + 1) as u32).map_or(0.0, |reach| {
-            // What prices leave unexplained is known of windows alone, ...
-            let of_windows = prices.variance_left(&run) * share_left(run.instructions, run.total);
-            // ... what they explain, of all that is recorded.
+    let half = student_t(LEVEL, (windows.len() - coefficients.freedom_lost + 1) as u32).map_or(
+        0.0,
+        |reach| {
+            // The residuals are known for windows only, ...
+            let of_windows =
+                coefficients.variance_left(&run) * share_left(run.instructions, run.total);
+            // ... the explained part for all that is recorded.
             let of_records = match run.is_chosen {
                 true => {
                     run.variance(&run.each(expected), 1)
                         * share_left(run.recorded, run.total).powi(2)
                 }
                 false => {
-                    let mean = priced / run.recorded;
+                    let mean = explained_cycles / run.recorded;
                     let deviations = windows.iter().map(|it| {
                         let instructions = it.events_with_warm_up.instructions as f64;
-                        prices.of(&it.events_with_warm_up) - mean * instructions
+                        coefficients.of(&it.events_with_warm_up) - mean * instructions
                     });
                     let count = windows.len() as f64;
                     variance(deviations, 1) / (run.recorded / count).powi(2) / count
@@ -59,7 +64,8 @@ pub fn extrapolated(windows: &[SimulatedWindow], total: u64) -> Option<Estimate>
                 }
             };
             reach * (of_windows + of_records).sqrt()
-        });
+        },
+    );
     let scaled = |rate: f64| rate * run.total;
     Some(Estimate {
         value: scaled(rate),
@@ -76,7 +82,7 @@ pub(crate) fn represented_instructions(windows: &[SimulatedWindow]) -> Option<f6
     Sample::of(windows, 0).filter(|run| run.is_chosen).map(|run| run.stand_for())
 }
 
-/// What is not looked at, as a share.
+/// The share of the whole that is not simulated.
 fn share_left(part: f64, whole: f64) -> f64 {
     (1.0 - part / whole.max(1.0)).max(0.0)
 }

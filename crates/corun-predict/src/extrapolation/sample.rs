@@ -61,9 +61,9 @@ impl<'a> Sample<'a> {
         self.windows.iter().map(|(it, _)| of(it)).collect()
     }
 
-    /// Of the mean of these, one a window, for each instruction of the run, if the windows lay by chance: by how much it
+    /// Of the mean of these, one a window, for each instruction of the run, if the windows were random: by how much it
     /// would be another one without each of them in turn (jackknife), so that a window which stands for most of the run
-    /// does not vouch for itself.
+    /// does not confirm itself.
     pub(super) fn variance(&self, values: &[f64], freedom_lost: usize) -> f64 {
         let all = self.stand_for();
         let windows = || self.windows.iter().zip(values);

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 
-/// Windows behind warm-ups in which the same was noticed, so many times.
+/// Windows after warm-ups in which the same was noticed, so many times.
 fn windows(cycles: &[u64], instructions: u64, warm_ups: u64) -> Vec<SimulatedWindow> {
     let noticed = EventCounts { instructions, ..Default::default() };
     let events_with_warm_up =
@@ -85,10 +85,10 @@ fn what_is_recorded_counts_for_itself_and_windows_for_the_rest() {
     assert!((found.value / 500.0 / expected - 1.0).abs() < 1e-6, "{found:?}");
 }
 
-/// Runs of kinds of work, each with a rate and a spread of its own; a window of each kind, by chance. How often the
+/// Runs of kinds of work, each with a rate and a spread of its own; a random window of each cluster. How often the
 /// interval holds the truth.
 #[test]
-fn windows_of_kinds_hold_the_truth() {
+fn windows_of_clusters_hold_the_truth() {
     let mut chance = StdRng::seed_from_u64(2026);
     let mut held = 0;
     const TRIES: u32 = 300;
@@ -115,7 +115,7 @@ fn windows_of_kinds_hold_the_truth() {
 }
 
 #[test]
-fn a_window_that_stands_for_most_does_not_vouch_for_itself() {
+fn a_window_that_stands_for_most_does_not_confirm_itself() {
     let mut ten = windows(&[100, 200, 200, 200, 200, 200, 200, 200, 200, 200], 100, 0);
     for (at, window) in ten.iter_mut().enumerate() {
         let all = if at == 0 { 99_100 } else { 100 };
@@ -168,7 +168,7 @@ impl Population {
         1000 * self.intervals.len() as u64
     }
 
-    /// One interval of every `part`, by chance, behind up to so many that are recorded.
+    /// One interval of every `part`, at random, after up to so many that are recorded.
     fn windows(&self, chance: &mut StdRng, part: usize, recorded: usize) -> Vec<SimulatedWindow> {
         let window = |intervals: &[(EventCounts, f64)]| {
             let at = chance.random_range(recorded - 1..part);
@@ -213,10 +213,10 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
     }
 }
 
-/// Ten windows of forty intervals each, behind warm-ups of two hundred; how often the interval holds the truth, and
+/// Ten windows of forty intervals each, after warm-ups of two hundred; how often the interval holds the truth, and
 /// how far the estimate and the mean rate of the windows are off, as shares.
 #[test]
-fn long_windows_teach_in_pieces() {
+fn long_windows_enter_the_regression_in_pieces() {
     let mut chance = StdRng::seed_from_u64(2026);
     let (mut held, mut off, mut off_by_mean) = (0, 0.0, 0.0);
     const TRIES: u32 = 200;
@@ -256,9 +256,9 @@ fn long_windows_teach_in_pieces() {
 }
 
 /// Kinds of work of unequal shares, in each of which something else costs cycles besides; of each a window of forty
-/// intervals by chance, and all is recorded. How often the interval holds the truth.
+/// random intervals, and all is recorded. How often the interval holds the truth.
 #[test]
-fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
+fn windows_of_clusters_with_pieces_hold_the_truth() {
     const TRIES: u32 = 200;
     for shares in [[1, 2, 3, 5, 8, 13, 21, 34], [1, 1, 1, 2, 2, 3, 5, 85]] {
         let mut chance = StdRng::seed_from_u64(2026);
@@ -302,13 +302,13 @@ fn windows_of_kinds_that_teach_in_pieces_hold_the_truth() {
 }
 
 #[test]
-fn what_is_noticed_narrows_the_interval() {
+fn events_narrow_the_interval() {
     let [(_, alone), (_, some), (_, all)] = [1, 6, 20].map(|recorded| coverage(20, recorded));
     assert!(some < 0.8 * alone && all < 0.4 * alone, "{alone} {some} {all}");
 }
 
 #[test]
-fn what_warming_notices_otherwise_has_no_price() {
+fn events_at_another_rate_in_warm_ups_have_no_coefficient() {
     let stream = |index: u64| {
         let noticed = |instructions, l1d_misses| EventCounts {
             instructions,
@@ -333,7 +333,7 @@ fn what_warming_notices_otherwise_has_no_price() {
 
 /// In each window misses come along with three mispredictions and with something quick; in the rest of the run alone.
 #[test]
-fn nothing_saves_time() {
+fn no_coefficient_is_negative() {
     let noticed = |mispredicts, l1d_misses| EventCounts {
         instructions: 1000,
         mispredicts,
@@ -354,20 +354,20 @@ fn nothing_saves_time() {
         }
     };
     let windows: Vec<SimulatedWindow> = (0..105).map(window).collect();
-    let prices = Coefficients::learned(&Sample::of(&windows, 1_000_000).unwrap()).unwrap();
-    assert!(prices.each.iter().all(|price| *price >= 0.0), "{prices:?}");
-    assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
+    let coefficients = Coefficients::fit(&Sample::of(&windows, 1_000_000).unwrap()).unwrap();
+    assert!(coefficients.each.iter().all(|cycles| *cycles >= 0.0), "{coefficients:?}");
+    assert!((coefficients.each[1] - 20.0).abs() < 2.0, "{coefficients:?}");
 }
 
 /// A start in which mispredictions cost more than in the long rest, most of which five windows stand for.
 #[test]
-fn prices_are_those_of_what_windows_stand_for() {
+fn coefficients_follow_the_weights_of_windows() {
     let window = |index: u64| {
-        let (price, all) = if index < 5 { (60, 1000) } else { (20, 200_000) };
+        let (cost, all) = if index < 5 { (60, 1000) } else { (20, 200_000) };
         let piece = |at: u64| {
             let mispredicts = at + 3 * index;
             let noticed = EventCounts { instructions: 1000, mispredicts, ..Default::default() };
-            Piece { cycles: 300 + price * mispredicts, events: noticed }
+            Piece { cycles: 300 + cost * mispredicts, events: noticed }
         };
         let pieces: Vec<Piece> = (0..10).map(piece).collect();
         let own = pieces.iter().fold(EventCounts::default(), |sum, it| sum.plus(&it.events));
@@ -382,8 +382,8 @@ fn prices_are_those_of_what_windows_stand_for() {
     };
     let windows: Vec<SimulatedWindow> = (0..10).map(window).collect();
     let total = represented_instructions(&windows).unwrap() as u64;
-    let prices = Coefficients::learned(&Sample::of(&windows, total).unwrap()).unwrap();
-    assert!((prices.each[1] - 20.0).abs() < 2.0, "{prices:?}");
+    let coefficients = Coefficients::fit(&Sample::of(&windows, total).unwrap()).unwrap();
+    assert!((coefficients.each[1] - 20.0).abs() < 2.0, "{coefficients:?}");
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! One run of a program, its own time and the kernel's told apart where it asks the kernel.
+//! One native run of a program, with user and kernel time separated at its system calls.
 //!
 //! The thread that traces has to be pinned to the program's CPU: it runs only when the program has left it,
 //! and the scheduler has then counted all of the program's time (`ptrace(2)`, `proc_pid_schedstat`).
@@ -164,13 +164,13 @@ impl Watched {
 
 /// What is known of a program while it is followed.
 struct Watch {
-    /// What counts begins behind the first of these, which was not there yet.
+    /// The system call after which the run counts, until it is seen.
     awaited: Option<SystemCall>,
     /// When it began.
     begin: Instant,
     times: Vec<ThreadTime>,
     threads: HashMap<Pid, Watched>,
-    /// Whether the program became another one, whose times are not told.
+    /// Whether the program became another one, whose times are not measured.
     was_replaced: bool,
 }
 
@@ -320,7 +320,7 @@ fn go_on(thread: Pid, signal: Option<Signal>) -> io::Result<()> {
 /// Page faults of a thread that needed no disk, which are in its time.
 fn faults(leader: Pid, thread: Pid) -> io::Result<u64> {
     let text = corun_files::kernel_text(format!("/proc/{leader}/task/{thread}/stat"))?;
-    // Behind the name, which may hold anything: state, ppid, pgrp, session, tty, tpgid, flags, minflt.
+    // After the name, which may hold anything: state, ppid, pgrp, session, tty, tpgid, flags, minflt.
     let fields = text.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
     let field = fields.split_ascii_whitespace().nth(7).and_then(|field| field.parse().ok());
     field.ok_or_else(|| io::Error::other("expected a count of page faults in stat, found none"))

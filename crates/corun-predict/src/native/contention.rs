@@ -1,7 +1,7 @@
 //! Which runs had the core to themselves, although a virtual machine hides who shares it.
 //!
-//! A probe is crowded if it got clearly fewer slots of renaming than the best one did; the runs with the smallest
-//! share of crowded probes count.
+//! A probe shows contention if it got clearly fewer allocation slots than the best one did; the runs with the smallest
+//! contention share count.
 
 use corun_record::MeasuredRun;
 
@@ -18,7 +18,7 @@ pub(super) fn best_slot_rate<'a>(probes: impl Iterator<Item = &'a Probe>) -> Opt
     Some(slots[place - place / 50])
 }
 
-/// The share of probes that got clearly less than `best`, from 0 to 1; none without probes that tell.
+/// The share of probes that got clearly less than `best`, from 0 to 1; none without probes of slots.
 pub(super) fn share(probes: &[Probe], best: f64) -> Option<f64> {
     let slots = probes.iter().filter_map(|probe| probe.slots);
     let (all, fewer) = slots.fold((0_u32, 0_u32), |(all, fewer), slots| {
@@ -27,7 +27,7 @@ pub(super) fn share(probes: &[Probe], best: f64) -> Option<f64> {
     (all > 0).then(|| f64::from(fewer) / f64::from(all))
 }
 
-/// The places of the runs that count, in the order in which they were: all that were alone, and the least crowded ones
+/// The places of the runs that count, in the order in which they were: all that were alone, and the least contended ones
 /// besides until there are `least`; `most` at most.
 pub(super) fn least_contended(shares: &[Option<f64>], least: usize, most: usize) -> Vec<usize> {
     let share = |place: usize| shares[place].unwrap_or(0.0);

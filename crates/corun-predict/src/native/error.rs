@@ -13,7 +13,7 @@ pub enum MeasureError {
     /// The program cannot be started.
     #[error("it could not be started: {0}")]
     Program(io::Error),
-    /// The kernel refuses to stop it at system calls, or to tell its run time.
+    /// The kernel refuses to stop it at system calls, or to report its run time.
     #[error("the kernel does not let it be watched: {0}")]
     Watching(io::Error),
     /// It did something else than under the tracer.

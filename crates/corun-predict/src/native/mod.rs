@@ -2,7 +2,7 @@
 //!
 //! The program is pinned to one CPU and stopped at its system calls alone; between them it runs as
 //! it would by itself. The scheduler's count of its run time, in nanoseconds, is read at each stop, so that
-//! the kernel's time is told apart by brackets and not by the tick that happens to hit it.
+//! the kernel's time is separated exactly at the stops, not by timer ticks.
 
 mod bracketed;
 mod contention;
@@ -33,14 +33,13 @@ const LEAST_RUNS: usize = 3;
 const MOST_TRIED: usize = 200;
 /// Runs before them.
 const WARM_UP: usize = 1;
-/// Runs between two looks at the memory around the core, and how often there are so many: neighbours come and go within
-/// seconds.
-const RUNS_A_LOOK: usize = 3;
-const LOOKS_BETWEEN: usize = 16;
-/// CPUs of which the one with the quietest core is taken, and how often each is looked at.
+/// Runs between two memory-interference samples, and the number of such intervals: interference changes within seconds.
+const RUNS_PER_SAMPLE: usize = 3;
+const SAMPLE_INTERVALS: usize = 16;
+/// CPUs among which the one with the least contended core is chosen, and the probes of each.
 const CPUS: usize = 16;
-const LOOKS: usize = 40;
-/// Time between two looks.
+const PROBES: usize = 40;
+/// Time between two probes.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// How it was done, for people.
@@ -52,7 +51,7 @@ const METHOD: &str = "run time of the thread between its system calls, read wher
 pub struct Measured {
     /// The runs.
     pub runs: MeasuredRuns,
-    /// What the core found behind its second level before, between and after them; nothing unless that was asked.
+    /// The memory-interference readings before, between and after the runs; empty without a probe.
     pub readings: Vec<InterferenceReading>,
 }
 
@@ -61,7 +60,7 @@ pub struct Measured {
 pub struct Subject<'a> {
     /// The program.
     pub target: &'a Target,
-    /// The system call behind whose first one it begins to count.
+    /// The system call after which the run counts.
     pub from: Option<SystemCall>,
     /// The thread, counted from 0 as they begin.
     pub thread: usize,
@@ -71,8 +70,8 @@ pub struct Subject<'a> {
 
 /// Measures a thread of a program: runs of the whole program, pinned to one CPU, after one that warms caches; none
 /// begins after `budget`, but one counts in any case. Of all runs those count that had the core to themselves, or most
-/// nearly. None if `stop` was set. `progress` is told of each run. The `interference` are looked at before, behind and
-/// now and then between the runs, of which all that were alone count then.
+/// nearly. None if `stop` was set. `progress` is called for each run. With a probe of memory `interference`, samples
+/// are taken before, between and after the runs, and all uncontended runs count.
 ///
 /// # Errors
 /// If the program cannot be watched, or does not end as it is to.
@@ -88,26 +87,27 @@ pub fn measure(
     // A thread of its own is pinned, and traces what it started.
     std::thread::scope(|scope| {
         let pinned = scope.spawn(|| {
-            let cpu = quietest(&allowed)?;
+            let cpu = least_contended_cpu(&allowed)?;
             pin(cpu)?;
             let overhead = Overhead::measure().map_err(MeasureError::Watching)?;
             let mut readings: Vec<InterferenceReading> = Vec::new();
             let mut tried: Vec<(MeasuredRun, Vec<Probe>)> = Vec::new();
-            let mut since_look = 0;
-            let wanted = if interference.is_some() { RUNS_A_LOOK * LOOKS_BETWEEN } else { RUNS };
+            let mut since_sample = 0;
+            let wanted =
+                if interference.is_some() { RUNS_PER_SAMPLE * SAMPLE_INTERVALS } else { RUNS };
             while tried.len() < MOST_TRIED {
                 let is_late = !tried.is_empty() && begun.elapsed() > budget;
-                // Each look has runs on both sides.
-                let is_between = interference.is_none() || since_look == 0;
+                // Each sample has runs on both sides.
+                let is_between = interference.is_none() || since_sample == 0;
                 if is_late || alone(&tried) >= wanted && is_between {
                     break;
                 }
                 progress(alone(&tried), wanted);
-                if since_look == 0 {
+                if since_sample == 0 {
                     readings.extend(interference.as_mut().map(InterferenceProbe::sample));
                 }
-                let is_counted = since_look >= WARM_UP;
-                since_look += 1;
+                let is_counted = since_sample >= WARM_UP;
+                since_sample += 1;
                 let steal = steal_s(cpu);
                 let run = Bracketed::run(subject.target, subject.from, stop)?;
                 if stop.load(Ordering::Relaxed) {
@@ -126,9 +126,9 @@ pub fn measure(
                     tried.push((measured, run.probes));
                     set_contention_shares(&mut tried);
                 }
-                // A look leaves nothing of the program in the caches, which are warmed anew behind it.
-                if interference.is_some() && since_look == WARM_UP + RUNS_A_LOOK {
-                    since_look = 0;
+                // A sample evicts the program from the caches, so a warm-up run follows it.
+                if interference.is_some() && since_sample == WARM_UP + RUNS_PER_SAMPLE {
+                    since_sample = 0;
                 }
             }
             readings.extend(interference.as_mut().map(InterferenceProbe::sample));
@@ -149,20 +149,20 @@ pub fn measure(
 }
 
 /// The CPU whose core is shared least at the moment; of equals the last, since the first takes most interrupts.
-fn quietest(allowed: &CpuSet) -> Result<u32, MeasureError> {
+fn least_contended_cpu(allowed: &CpuSet) -> Result<u32, MeasureError> {
     let cpus: Vec<u32> = allowed.iter().rev().take(CPUS).collect();
-    let mut seen = Vec::new();
+    let mut probed = Vec::new();
     for &cpu in &cpus {
         pin(cpu)?;
-        let look = || {
+        let probe = || {
             std::thread::sleep(PAUSE);
             Probe::take()
         };
-        seen.push(std::iter::repeat_with(look).take(LOOKS).collect::<Vec<_>>());
+        probed.push(std::iter::repeat_with(probe).take(PROBES).collect::<Vec<_>>());
     }
-    let best = contention::best_slot_rate(seen.iter().flatten()).unwrap_or_default();
+    let best = contention::best_slot_rate(probed.iter().flatten()).unwrap_or_default();
     let share_of = |probes: &[Probe]| contention::share(probes, best).unwrap_or_default();
-    let shares = seen.iter().map(|probes| share_of(probes));
+    let shares = probed.iter().map(|probes| share_of(probes));
     let quietest = shares.enumerate().min_by(|one, other| one.1.total_cmp(&other.1));
     Ok(quietest.map_or(0, |(place, _)| cpus[place]))
 }
@@ -171,7 +171,7 @@ fn pin(cpu: u32) -> Result<(), MeasureError> {
     Affinity::new(&CpuSet::from_iter([cpu])).apply(0).map_err(MeasureError::Pinning)
 }
 
-/// What is best is known from all runs together, so each run's share is told anew.
+/// Sets each run's contention share anew, since the best slot rate is that of all runs so far.
 fn set_contention_shares(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
     let Some(best) = contention::best_slot_rate(tried.iter().flat_map(|(_, probes)| probes)) else {
         return;

@@ -8,7 +8,7 @@ use corun_machine::evidence::{gigahertz, slot_rate};
 use rustix::fd::OwnedFd;
 use rustix::process::{Signal, pidfd_send_signal};
 
-/// Time between two probes; a probe takes 25 microseconds, and is in nobody's run time.
+/// Time between two probes; a probe takes 25 microseconds, and is not part of any run time.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// What a CPU was like at a moment.
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub(super) struct Probe {
     /// The clock.
     pub(super) ghz: f64,
-    /// Slots of renaming that were to be had in a cycle; less where a sibling takes some.
+    /// Allocation slots per cycle; fewer where a sibling takes some.
     pub(super) slots: Option<f64>,
 }
 
@@ -28,8 +28,8 @@ impl Probe {
     }
 }
 
-/// Does this while this thread's CPU is probed, and ends the process when `stop` is set. Tells the probes:
-/// before, in between, and after.
+/// Runs a closure while a co-running thread probes this thread's CPU, and kills the process when `stop` is set. Returns
+/// the probes before, during and after.
 pub(super) fn beside<Result>(
     process: &OwnedFd,
     stop: &AtomicBool,
@@ -39,8 +39,8 @@ pub(super) fn beside<Result>(
     let mut probes = vec![Probe::take()];
     let result = thread::scope(|scope| {
         // It inherits the mask of CPUs.
-        let companion = scope.spawn(|| {
-            let mut seen = Vec::new();
+        let corunning = scope.spawn(|| {
+            let mut during = Vec::new();
             while !over.load(Ordering::Acquire) {
                 if stop.load(Ordering::Acquire) {
                     // It fails for one that has ended already.
@@ -48,14 +48,14 @@ pub(super) fn beside<Result>(
                     break;
                 }
                 thread::park_timeout(PAUSE);
-                seen.push(Probe::take());
+                during.push(Probe::take());
             }
-            seen
+            during
         });
         let result = run();
         over.store(true, Ordering::Release);
-        companion.thread().unpark();
-        probes.extend(companion.join().expect("probing does not panic"));
+        corunning.thread().unpark();
+        probes.extend(corunning.join().expect("probing does not panic"));
         result
     });
     probes.push(Probe::take());

@@ -118,7 +118,7 @@ impl Program {
         Self { functions, blocks, random, reported: 0, limit: 0, values: Vec::new() }
     }
 
-    /// Walks through the program until so many instructions were told.
+    /// Walks through the program until so many instructions were emitted.
     pub fn walk(&mut self, instructions: u64, sink: &mut dyn Sink) {
         let thread = sink.thread(1).unwrap();
         let mut identities = vec![None; self.blocks.len()];

@@ -79,16 +79,16 @@ add_record(struct layout *layout, instr_t *instruction, opnd_t operand, enum for
 static void
 add_operand(struct layout *layout, instr_t *instruction, opnd_t operand, enum form form)
 {
-    struct channel_operand *told = &layout->operands[layout->operand_count++];
-    *told = (struct channel_operand){ 0 };
+    struct channel_operand *description = &layout->operands[layout->operand_count++];
+    *description = (struct channel_operand){ 0 };
     if (form == FORM_REPEATED) {
-        told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 2);
+        description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 2);
     } else if (form == FORM_LANES) {
-        told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1 + MOST_LANES);
+        description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1 + MOST_LANES);
     } else if (form == FORM_BIT) {
-        told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1);
+        description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1);
     } else if (opnd_is_near_rel_addr(operand) || opnd_is_near_abs_addr(operand)) {
-        told->addend = (uint64_t)opnd_get_addr(operand);
+        description->addend = (uint64_t)opnd_get_addr(operand);
     } else if (opnd_is_near_base_disp(operand) && is_general(opnd_get_base(operand)) &&
                opnd_get_index(operand) == DR_REG_NULL) {
         struct held *held = held_of(layout, opnd_get_base(operand));
@@ -97,10 +97,10 @@ add_operand(struct layout *layout, instr_t *instruction, opnd_t operand, enum fo
                 add_record(layout, instruction, operand, form, opnd_get_base(operand), 1);
             held->grown = 0;
         }
-        told->word = held->word;
-        told->addend = held->grown + opnd_get_disp(operand);
+        description->word = held->word;
+        description->addend = held->grown + opnd_get_disp(operand);
     } else {
-        told->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1);
+        description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1);
     }
 }
 
@@ -210,7 +210,7 @@ fingerprint(const byte *code, uint32_t size)
 }
 
 static void
-tell(const struct layout *layout, const struct known_block *block)
+announce(const struct layout *layout, const struct known_block *block)
 {
     struct channel_block head = { (uint64_t)block->start, block->bytes, block->words,
                                   block->instructions, layout->operand_count };
@@ -242,7 +242,7 @@ remember(const struct layout *layout, const struct known_block *block)
     (*chunk)[number % CHUNK] = *block;
     (*chunk)[number % CHUNK].older = newest;
     hashtable_add_replace(&blocks.newest, block->start, (void *)(ptr_uint_t)number);
-    tell(layout, block);
+    announce(layout, block);
     dr_mutex_unlock(blocks.lock);
     return number;
 }

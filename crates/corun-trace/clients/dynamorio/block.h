@@ -53,7 +53,7 @@ struct known_block {
 
 void blocks_begin(void);
 
-/* The plan of the instructions; the block is told to corun if it is new. NULL if its code cannot be
+/* The plan of the instructions; the block is announced to corun if it is new. NULL if its code cannot be
  * read. Freed with `plan_free`. */
 struct plan *plan_create(void *drcontext, instrlist_t *instructions);
 

@@ -1,7 +1,7 @@
 /* The DynamoRIO client: stores a block's number and its addresses as the block runs.
  *
  * The usual path has no call and no check: an entry is written through a register that points to it, and
- * the page behind the buffer faults when the buffer is full. */
+ * the page after the buffer faults when the buffer is full. */
 #include "address.h"
 #include "block.h"
 #include "computed.h"
@@ -266,7 +266,7 @@ counts_down(instr_t *instruction)
         opnd_get_index(to) == DR_REG_NULL && opnd_get_disp(to) == (int)left_of_quota();
 }
 
-/* Code that is recorded subtracts, code that is only counted adds: so it can be told later what it was. */
+/* Code that is recorded subtracts, code that is only counted adds: so the two can be distinguished later. */
 static void
 count_down(const struct site *site)
 {

@@ -69,7 +69,7 @@ schedule_instruments(void)
 }
 
 static void
-tell(struct stream *stream, uint64_t part)
+announce(struct stream *stream, uint64_t part)
 {
     stream->part = part;
     stream_mark(stream, CHANNEL_EXECUTED | part << CHANNEL_STRETCH, stream->taken - stream->slots->left);
@@ -83,7 +83,7 @@ turn(struct stream *stream)
         stream_divert(stream);
     } else if (stream_is_diverted(stream) || stream->part != schedule.part) {
         stream_return(stream);
-        tell(stream, schedule.part);
+        announce(stream, schedule.part);
     }
 }
 
@@ -113,7 +113,7 @@ schedule_ask(struct stream *stream, bool is_recorded)
     if (schedule.keeps_code) {
         if (begun != UINT64_MAX) { /* In this block, which may be all of it. */
             stream_return(stream);
-            tell(stream, begun);
+            announce(stream, begun);
         } else if (!has_changed) {
             turn(stream);
         }
@@ -128,5 +128,5 @@ schedule_ask(struct stream *stream, bool is_recorded)
 void
 schedule_tell(struct stream *stream)
 {
-    tell(stream, schedule.part);
+    announce(stream, schedule.part);
 }

@@ -5,7 +5,7 @@
 
 #include "stream.h"
 
-/* Reads the parts of the run to record, before the first block is told: whether code keeps its stores in
+/* Reads the parts of the run to record, before the first block is announced: whether code keeps its stores in
  * between, their number, then the begin and the end of each. */
 void schedule_begin(void);
 

@@ -25,8 +25,8 @@ struct stream {
     struct {
         uint64_t *start, *next; /* of the buffer, while entries go elsewhere */
     } kept;
-    uint64_t *elsewhere; /* where entries go that nobody wants */
-    uint64_t part;      /* of the schedule, that corun was told of last */
+    uint64_t *elsewhere; /* where discarded entries go */
+    uint64_t part;      /* of the schedule, that corun was last notified of */
     uint64_t taken;     /* quotas of instructions, together */
     bool makes_process; /* the system call that it is in */
     bool discarded;     /* belongs to a process that is not traced */
@@ -44,7 +44,7 @@ void channel_define(const void *head, size_t head_bytes, const void *code, size_
 
 void channel_send(enum channel_kind kind, uint32_t thread, uint32_t buffer, uint32_t bytes);
 
-/* Begins the stream of a thread, or one whose entries nobody reads. */
+/* Begins the stream of a thread, or one whose entries are discarded. */
 void stream_begin(struct stream *stream, struct stream_slots *slots, uint32_t thread, bool discarded);
 
 /* Hands over what is complete. An entry of so many words that is not, 0 if there is none, moves to the new
@@ -68,7 +68,7 @@ void stream_return(struct stream *stream);
 
 bool stream_is_diverted(const struct stream *stream);
 
-/* Makes sure that so many words fit behind `slots->next`. */
+/* Makes sure that so many words fit after `slots->next`. */
 void stream_reserve(struct stream *stream, size_t words);
 
 bool stream_is_guard(const struct stream *stream, const void *address);

@@ -400,8 +400,8 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         size_t from = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i)) - block->address;
         block->is_atomic = from < size && is_atomic(code + from, size - from);
     }
-    struct channel_block told = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };
-    move_all(&channel.code, &told, sizeof(told), false);
+    struct channel_block description = { block->address, (uint32_t)size, 1, (uint32_t)count, 0 };
+    move_all(&channel.code, &description, sizeof(description), false);
     move_all(&channel.code, code, size, false);
     pthread_mutex_unlock(&channel.lock);
 
@@ -454,7 +454,7 @@ on_end(qemu_plugin_id_t id, void *data)
 
 /* What corun left for us: the number of intervals, then each. */
 static bool
-read_stretches(void)
+read_intervals(void)
 {
     move_all(&channel.code, &channel.count, sizeof(channel.count), true);
     struct interval *intervals = calloc(channel.count + 1, sizeof(*intervals));
@@ -484,7 +484,7 @@ qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int arg
         !read_files(argv[0] + strlen(channel_is)))
         return -1;
     open_files();
-    if (!read_stretches())
+    if (!read_intervals())
         return -1;
     send_message(CHANNEL_IMAGE, (uint32_t)getpid(), 0, 0);
     pthread_atfork(NULL, NULL, after_fork);

@@ -2,7 +2,7 @@
 //! for them runs here.
 //!
 //! A thread's events stream through an [`Exporter`] and never lie in memory together; what a format
-//! cannot hold is counted and told.
+//! cannot hold is counted and reported.
 
 pub mod champsim;
 pub mod sift;

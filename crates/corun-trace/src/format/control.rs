@@ -1,4 +1,4 @@
-//! The column of blocks: which block follows, told only where a prediction fails.
+//! The column of blocks: which block follows, written only where a prediction fails.
 //!
 //! Two tables remember what came next the last time, one by the last few blocks, one by the last block
 //! alone: the finite-context prediction of Burtscher's VPC (2004), with the history folded into a hash.

@@ -1,4 +1,4 @@
-//! The dictionary of blocks: what each one is, told once, and what the columns need to know of it.
+//! The dictionary of blocks: what each one is, defined once, and what the columns need to know of it.
 
 use super::error::{Defect, Found};
 use super::varint::{Cursor, fold, put, unfold};

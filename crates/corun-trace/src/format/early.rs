@@ -10,7 +10,7 @@ use super::scan::by_scan;
 use super::source::Source;
 use super::writer::{Frames, Options};
 
-/// Ends a trace after its last whole frame, or, where there is no room behind that, after an earlier one.
+/// Ends a trace after its last whole frame, or, where there is no room after that, after an earlier one.
 /// A trace that has its end stays as it is. Tells how many instructions can be read.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! The column of markers: what else than whole blocks a thread does, and before which block.
 //!
-//! Blocks that were executed in part are told here, too, since they are as rare.
+//! Blocks that were executed in part are written here, too, since they are as rare.
 
 use super::error::{Defect, Found};
 use super::varint::{Cursor, fold, put, unfold};

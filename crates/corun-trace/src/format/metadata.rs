@@ -47,7 +47,7 @@ pub struct NativeRun {
     pub user_s: f64,
     /// Processor time in the kernel, in seconds.
     pub system_s: f64,
-    /// The frequency of the CPU just before and just after, in hertz, if it could be told.
+    /// The frequency of the CPU just before and just after, in hertz, if it could be measured.
     pub hertz: Option<[f64; 2]>,
 }
 

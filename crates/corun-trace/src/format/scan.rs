@@ -61,7 +61,7 @@ pub(super) struct Map {
     pub has_end: bool,
     /// Up to where whole and sound frames lie.
     pub until: u64,
-    /// Bytes behind these that make no whole frame: of one that was cut off, or of nothing at all.
+    /// Bytes after these that make no whole frame: of one that was cut off, or of nothing at all.
     pub left: u64,
 }
 
@@ -176,7 +176,7 @@ pub(super) fn by_scan(source: &Source) -> Result<Map, FormatError> {
     }))
 }
 
-/// Takes in the frame behind those of the map and says how long it is.
+/// Takes in the frame after those of the map and says how long it is.
 fn next_frame(
     source: &Source,
     payload: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! The column of values: addresses and counts, told only where a prediction fails.
+//! The column of values: addresses and counts, written only where a prediction fails.
 //!
 //! Each operand of a block remembers how its values step from one execution to the next, and how far
 //! they lie from the value before them (the stride and the differential context of Burtscher's VPC,

@@ -94,7 +94,7 @@ impl<const N: usize> Division<N> {
     }
 }
 
-/// At most so many points, none of which equals another: each by chance, the more likely the farther it is from those
+/// At most so many points, none of which equals another: each at random, the more likely the farther it is from those
 /// before.
 fn chosen<const N: usize>(
     points: &[[f64; N]],

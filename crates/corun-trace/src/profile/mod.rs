@@ -1,7 +1,7 @@
-//! What a program executes in each part of its run, so that a few windows can stand for all of it.
+//! Basic-block vectors of the intervals of a run, from which simulation points are chosen.
 //!
 //! After Sherwood, Perelman, Hamerly and Calder (Automatically characterizing large scale program behavior, 2002):
-//! parts that execute the same blocks equally often are of one kind, and one part of each kind is looked at.
+//! intervals that execute the same blocks equally often form a cluster, and one interval of each cluster is simulated.
 
 mod clusters;
 
@@ -24,7 +24,7 @@ pub struct Profile {
     /// The part that is not at its end.
     open: Mix,
     executed: u64,
-    /// The system call behind whose first one all this begins, while it is waited for.
+    /// The system call after which the profile begins, while it is waited for.
     awaited: Option<SystemCall>,
     /// Instructions before.
     before: u64,
@@ -39,11 +39,11 @@ type Mix = [f64; DIRECTIONS];
 
 /// As many as SimPoint takes.
 const DIRECTIONS: usize = 16;
-/// Parts that are told apart, at most; of a longer run they are longer than windows.
+/// Intervals that are distinguished, at most; of a longer run they are longer than windows.
 const MOST_PARTS: usize = 1 << 13;
 
 impl Profile {
-    /// For windows of so many instructions, of what lies behind the first system call of a kind, if one is given.
+    /// For windows of so many instructions, of what follows the first system call of a kind, if one is given.
     pub fn new(length: u64, from_call: Option<SystemCall>) -> Self {
         let length = length.max(1);
         Self {
@@ -64,17 +64,20 @@ impl Profile {
         self.awaited.is_none().then_some((self.before, self.executed))
     }
 
-    /// At most so many windows that together stand for all that was executed, behind warm-ups of so many instructions
+    /// At most so many windows that together stand for all that was executed, after warm-ups of so many instructions
     /// on average: one with room for less leaves the rest to others.
     pub fn plan(self, count: u32, warm_up: u64) -> Plan {
-        let mut kinds = match self.parts.is_empty() {
+        let mut clustered = match self.parts.is_empty() {
             true => clusters(&[self.open][..usize::from(self.executed > 0)], count as usize),
             false => clusters(&self.parts, count as usize),
         };
-        kinds.sort_unstable_by_key(|kind| kind.nearest);
-        let warm_up = longest(self.gaps(&kinds), warm_up.saturating_mul(count.into()));
+        clustered.sort_unstable_by_key(|cluster| cluster.nearest);
+        let warm_up = longest(self.gaps(&clustered), warm_up.saturating_mul(count.into()));
         let plan = |left_out: &dyn Fn(&[usize]) -> u64| Plan::SimulationPoints {
-            windows: kinds.iter().map(|kind| self.simulation_point(kind, left_out)).collect(),
+            windows: clustered
+                .iter()
+                .map(|cluster| self.simulation_point(cluster, left_out))
+                .collect(),
             length: self.length,
             warm_up,
             total: self.executed,
@@ -84,34 +87,34 @@ impl Profile {
         plan(&|parts| parts.iter().map(|&at| not_in(&recorded, self.range(at))).sum())
     }
 
-    /// Instructions before the window of each kind, to the one before.
-    fn gaps(&self, kinds: &[Cluster]) -> Vec<u64> {
-        let gap = |end: &mut u64, kind: &Cluster| {
-            let begin = self.window_of(kind);
+    /// Instructions between the window of each cluster and the preceding one.
+    fn gaps(&self, clustered: &[Cluster]) -> Vec<u64> {
+        let gap = |end: &mut u64, cluster: &Cluster| {
+            let begin = self.window_of(cluster);
             Some(begin.saturating_sub(std::mem::replace(end, begin + self.length)))
         };
-        kinds.iter().scan(0, gap).collect()
+        clustered.iter().scan(0, gap).collect()
     }
 
-    /// The first instruction of the window that stands for a kind.
-    fn window_of(&self, kind: &Cluster) -> u64 {
-        kind.nearest as u64 * self.part + (self.part - self.length) / 2
+    /// The first instruction of the window that represents a cluster.
+    fn window_of(&self, cluster: &Cluster) -> u64 {
+        cluster.nearest as u64 * self.part + (self.part - self.length) / 2
     }
 
     fn simulation_point(
         &self,
-        kind: &Cluster,
+        cluster: &Cluster,
         left_out: &dyn Fn(&[usize]) -> u64,
     ) -> SimulationPoint {
         SimulationPoint {
-            begin: self.window_of(kind),
-            instructions: kind
+            begin: self.window_of(cluster),
+            instructions: cluster
                 .members
                 .iter()
                 .map(|&at| self.range(at))
                 .map(|it| it.end - it.start)
                 .sum(),
-            left_out: left_out(&kind.members),
+            left_out: left_out(&cluster.members),
         }
     }
 
@@ -198,7 +201,7 @@ fn not_in(intervals: &[Interval], range: Range<u64>) -> u64 {
     range.end - range.start - inside.map(common).sum::<u64>()
 }
 
-/// A number from -1 to 1 by chance, always the same one: splitmix64 (Steele, Lea and Flood 2014).
+/// A number from -1 to 1, pseudo-random, always the same one: splitmix64 (Steele, Lea and Flood 2014).
 fn direction_of(number: u64) -> f64 {
     let mut it = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     it = (it ^ it >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -233,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_each_kind_stands_for_all_of_it() {
-        // 100 instructions a window; block 1 has 300, block 0 has 1000 before and 500 behind it, block 2 has 50.
+    fn a_window_of_each_cluster_represents_all_of_it() {
+        // 100 instructions a window; block 1 has 300, block 0 has 1000 before and 500 after it, block 2 has 50.
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
         let found = windows(profiled(100, &phases).plan(3, 0));
         let total: u64 = found.iter().map(|(_, instructions)| instructions).sum();
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_recorded_is_told_of_each_kind() {
+    fn unrecorded_instructions_are_counted_for_each_cluster() {
         let phases = [(0, 500), (1, 150), (0, 250), (2, 25)];
         let Plan::SimulationPoints { windows, .. } = profiled(100, &phases).plan(3, 250) else {
             panic!()
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_fewer_parts_than_windows_is_looked_at_whole() {
+    fn a_run_with_fewer_parts_than_windows_is_simulated_whole() {
         let found = windows(profiled(100, &[(0, 50), (1, 50), (2, 50)]).plan(10, 0));
         assert_eq!(found, [(0, 100), (100, 100), (200, 100)]);
         assert_eq!(windows(profiled(100, &[(0, 10)]).plan(10, 0)), [(0, 20)]);

@@ -6,7 +6,7 @@ use crate::{Block, Code};
 
 /// The instructions of a block in Intel's syntax, each with its address.
 ///
-/// Bytes that are no instruction of x86-64 are listed as `(bad)`; where there are none, what is told
+/// Bytes that are no instruction of x86-64 are listed as `(bad)`; where there are none, what is known
 /// instead.
 pub fn disassemble(block: &Block) -> Vec<(u64, String)> {
     let texts: Vec<String> = match &block.code {

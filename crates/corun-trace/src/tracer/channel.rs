@@ -74,7 +74,7 @@ impl Channel {
         })
     }
 
-    /// What a client must be told to open it.
+    /// What a client needs to open it.
     ///
     /// # Errors
     /// If there is no `/proc` through which it can.

@@ -38,7 +38,7 @@ pub(super) trait Interpreter {
 
     /// Tells the sink what the first entry of a thread's words holds, and how many of them it has;
     /// there is one at least. `code` has the blocks not described before.
-    fn tell(
+    fn emit(
         &mut self,
         thread: &mut Self::Thread,
         words: &[u64],
@@ -108,7 +108,7 @@ pub(super) fn trace<I: Interpreter>(
     let status = session.process.0.wait().map_err(failed::<I>)?;
     let ending = match ending(status) {
         _ if was_stopped => Ending::Interrupted,
-        // Its client is told when a program exits, but not when the tracer gives up.
+        // Its client is notified when a program exits, but not when the tracer gives up.
         Ending::Exited(code) if session.has_told && is_left_open => {
             return Err(failed::<I>(io::Error::other(format!(
                 "it gave up in the middle of the program, with exit code {code}"
@@ -208,7 +208,7 @@ impl<I: Interpreter> Session<'_, I> {
                 };
                 let thread = self.threads.get_mut(&thread).ok_or(unknown(thread));
                 thread
-                    .and_then(|thread| tell(&mut self.interpreter, thread, words, code, self.sink))
+                    .and_then(|thread| emit(&mut self.interpreter, thread, words, code, self.sink))
                     .map_err(broken::<I>)?;
                 self.channel.release(buffer).map_err(failed::<I>)?;
             }
@@ -237,7 +237,7 @@ impl<I: Interpreter> Session<'_, I> {
             let Some(thread) = self.threads.get_mut(&thread) else { continue };
             let Some((words, code)) = self.channel.open_unfinished(buffer) else { continue };
             self.has_told = true;
-            match tell(&mut self.interpreter, thread, words, code, self.sink) {
+            match emit(&mut self.interpreter, thread, words, code, self.sink) {
                 // The last entry may not be whole, or its block not described.
                 Ok(()) | Err(EntryError::Unexpected { .. } | EntryError::Description(_)) => {}
                 Err(error) => return Err(broken::<I>(error)),
@@ -247,7 +247,7 @@ impl<I: Interpreter> Session<'_, I> {
     }
 }
 
-fn tell<I: Interpreter>(
+fn emit<I: Interpreter>(
     interpreter: &mut I,
     thread: &mut I::Thread,
     mut words: &[u64],
@@ -255,7 +255,7 @@ fn tell<I: Interpreter>(
     sink: &mut dyn Sink,
 ) -> Result<(), EntryError> {
     while !words.is_empty() {
-        let length = interpreter.tell(thread, words, code, sink)?;
+        let length = interpreter.emit(thread, words, code, sink)?;
         words = &words[length..];
     }
     Ok(())

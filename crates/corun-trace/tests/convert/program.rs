@@ -1,4 +1,4 @@
-//! A small program and what a tracer would tell of a run of it.
+//! A small program and what a tracer would record of a run of it.
 
 use std::collections::HashMap;
 

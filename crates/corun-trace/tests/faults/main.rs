@@ -81,8 +81,8 @@ fn plans(total: u64) -> Vec<Plan> {
     ];
     plans.extend((2..8).step_by(2).map(|part| window(part, 40 * part)));
     plans.extend((3..8).step_by(2).map(|part| window(part, total / 5)));
-    let behind = |skip| Plan::After { skip, warm_up: 50, rest: Box::new(window(2, 500)) };
-    plans.extend([total / 3, total / 2].map(behind));
+    let after = |skip| Plan::After { skip, warm_up: 50, rest: Box::new(window(2, 500)) };
+    plans.extend([total / 3, total / 2].map(after));
     plans
 }
 

@@ -44,11 +44,11 @@ pub fn copy(recording: &Recording, sink: &mut impl Sink) {
         sink.thread(thread.tid).unwrap();
     }
     for id in (0..recording.threads.len() as u32).map(ThreadId) {
-        recording.events(id).for_each(|event| tell(event, id, sink));
+        recording.events(id).for_each(|event| emit(event, id, sink));
     }
 }
 
-pub fn tell(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
+pub fn emit(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
     match event {
         Event::Block { block, executed, values } => sink.execute(thread, block, executed, values),
         Event::Marker(marker) => sink.mark(thread, marker),
@@ -75,7 +75,7 @@ pub fn read(bytes: Vec<u8>) -> (Recording, Option<FormatError>) {
         let mut events = trace.events(thread.id).unwrap();
         loop {
             match events.next_event() {
-                Ok(Some(event)) => tell(event, thread.id, &mut recording),
+                Ok(Some(event)) => emit(event, thread.id, &mut recording),
                 Ok(None) => break,
                 Err(error) => {
                     damage = Some(error);
@@ -100,7 +100,7 @@ pub fn stream(bytes: &[u8]) -> (Recording, Option<FormatError>) {
                 while recording.threads.len() <= thread.0 as usize {
                     recording.thread(0).unwrap();
                 }
-                tell(event, thread, &mut recording);
+                emit(event, thread, &mut recording);
             }
             Ok(None) => break None,
             Err(error) => break Some(error),

@@ -3,7 +3,7 @@
 use corun_trace::{Access, Direction, Event, Recording, ThreadId, accesses};
 use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction, Mnemonic};
 
-/// What a tracer is known not to tell.
+/// What a tracer is known not to record.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Blind {
     /// The addresses of prefetches.

@@ -97,7 +97,7 @@ fn places_of_atomics(recording: &Recording, thread: ThreadId) -> Vec<u64> {
             Event::Block { block, executed, .. } => {
                 let are_atomic = atomics(&recording.blocks[block.0 as usize]);
                 let is_atomic = are_atomic.iter().take(executed as usize).any(Option::is_some);
-                assert!(is_atomic || !is_announced, "nothing atomic behind {:?}", places.last());
+                assert!(is_atomic || !is_announced, "nothing atomic after {:?}", places.last());
                 is_announced = false;
             }
         }

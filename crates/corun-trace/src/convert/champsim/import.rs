@@ -89,7 +89,7 @@ impl Actionable for ImportError {
     }
 }
 
-/// Converts a whole trace to corun's format; `file` is told as its origin.
+/// Converts a whole trace to corun's format; `file` is recorded as its origin.
 ///
 /// # Errors
 /// As [`import`].
@@ -106,7 +106,7 @@ pub fn import_file<W: Write + Send + 'static>(
     Ok(imported)
 }
 
-/// Tells a sink the thread of a ChampSim trace; what it told before an error is good.
+/// Writes the thread of a ChampSim trace to a sink; what was written before an error is valid.
 ///
 /// # Errors
 /// If the trace cannot be read, is none, or cannot be kept.

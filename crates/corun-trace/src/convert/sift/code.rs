@@ -1,16 +1,16 @@
-//! Which code the reader of a file has seen, so that it is told once, and told apart when it changes.
+//! Which code the reader of a file has seen, so that it is written once, and distinguished when it changes.
 //!
-//! Sniper decodes an address once. Code that changes is therefore told at another address, which
+//! Sniper decodes an address once. Code that changes is therefore written at another address, which
 //! differs in its high bits only: Sniper looks up its caches without them.
 
 use std::collections::HashMap;
 
 const PAGE: u64 = 4096;
 
-/// How many versions of the code at one address can be told apart.
+/// How many versions of the code at one address can be distinguished.
 pub(super) const VERSIONS: u32 = 1 << 16;
 
-/// The code told so far, page by page.
+/// The code written so far, page by page.
 #[derive(Default)]
 pub(super) struct EmittedCode {
     pages: HashMap<u64, Page>,
@@ -22,7 +22,7 @@ struct Page {
 }
 
 impl EmittedCode {
-    /// The address at which code is to be told: its own, or another where other code has been.
+    /// The address at which code is to be written: its own, or another where other code has been.
     pub(super) fn place(&mut self, address: u64, bytes: &[u8]) -> Option<u64> {
         let mut places = (0..VERSIONS).map(|version| address ^ (u64::from(version) << 48));
         let place = places.find(|place| self.fits(*place, bytes))?;

@@ -64,7 +64,7 @@ impl<W: Write> Stream<W> {
         })
     }
 
-    /// The block as the reader knows it, told to it if this is its first execution.
+    /// The block as the reader knows it, defined first if this is its first execution.
     fn placed(&mut self, execution: &Execution<'_>) -> Result<Placed, ExportError> {
         let id = execution.id.0 as usize;
         if self.blocks.len() <= id {

@@ -39,7 +39,7 @@ pub(crate) struct Thread {
     id: ThreadId,
     /// Up to where it is known.
     position: u64,
-    /// Up to where it was told.
+    /// The position up to which it was emitted.
     reported: u64,
     /// The client says that it has come so far, with the block that follows.
     ahead: Option<u64>,
@@ -203,7 +203,7 @@ impl Interpreter for Entries {
         })
     }
 
-    fn tell(
+    fn emit(
         &mut self,
         thread: &mut Thread,
         words: &[u64],
@@ -251,7 +251,7 @@ impl Thread {
         OrderedMarker { order: self.order + 1, marker }
     }
 
-    /// What follows is of this interval, which lasts up to so many of its part; to 0 if it is not to be told.
+    /// What follows is of this interval, which lasts up to so many of its part; to 0 if it is not to be emitted.
     fn enter(
         &mut self,
         interval: Option<(Phase, u64)>,

@@ -110,7 +110,7 @@ mod tests {
         assert!(!intervals.is_whole());
         assert!(Intervals::from(Plan::Whole).is_whole());
         // All of it is recorded, for two purposes.
-        let behind = Plan::After { skip: 50, warm_up: 70, rest: Box::new(Plan::Whole) };
-        assert!(!Intervals::from(behind).is_whole());
+        let after = Plan::After { skip: 50, warm_up: 70, rest: Box::new(Plan::Whole) };
+        assert!(!Intervals::from(after).is_whole());
     }
 }

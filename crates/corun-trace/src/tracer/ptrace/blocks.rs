@@ -1,4 +1,4 @@
-//! From single instructions to what a sink takes: blocks, each told once, and markers.
+//! From single instructions to what a sink takes: blocks, each defined once, and markers.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -18,7 +18,7 @@ pub(super) struct BlockBuilder<'a> {
     known: HashMap<(u64, Vec<u8>), BlockId>,
     order: u64,
     intervals: Peekable<Box<dyn Iterator<Item = Interval>>>,
-    /// Instructions of all threads, told or not.
+    /// Instructions of all threads, recorded or not.
     pub instructions: u64,
     /// Those of them that no block can hold.
     pub left_out: u64,
@@ -124,7 +124,7 @@ impl<'a> BlockBuilder<'a> {
         self.mark(pending, Marker::Signal(signal))
     }
 
-    /// Something else happened; it is told if the thread is being recorded.
+    /// Something else happened; it is recorded if the thread is being recorded.
     pub(super) fn mark(
         &mut self,
         pending: &mut PendingBlock,

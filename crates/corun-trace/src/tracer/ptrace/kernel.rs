@@ -119,7 +119,7 @@ pub(super) fn step(tid: Pid, signal: c_int) -> nix::Result<()> {
 }
 
 /// Lets a stopped thread do the system call that it is at, up to its begin, and then up to its end. No trap is forced
-/// on it there, as it is behind a call that is stepped.
+/// on it there, as it is after a call that is stepped.
 pub(super) fn to_call(tid: Pid) -> nix::Result<()> {
     // SAFETY: no memory is touched.
     unsafe { request(libc::PTRACE_SYSCALL, tid, 0, std::ptr::null_mut()) }

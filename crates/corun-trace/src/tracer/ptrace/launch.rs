@@ -41,32 +41,34 @@ pub(super) fn launch(target: &Target, plan: &Plan) -> Result<Launched, TraceErro
         silence(&mut command);
     }
     seize(command, Then::Execute).map_err(|error| match error {
-        Trouble::Program(source) => TraceError::Program { program: target.program.clone(), source },
-        Trouble::Ptrace(error) => failed("the program cannot be traced", error),
+        LaunchError::Program(source) => {
+            TraceError::Program { program: target.program.clone(), source }
+        }
+        LaunchError::Ptrace(error) => failed("the program cannot be traced", error),
     })
 }
 
 /// Traces a child that does nothing.
 pub(super) fn attempt() -> io::Result<()> {
     match seize(Command::new("/"), Then::GiveUp) {
-        // The child gave up, as it was told to.
-        Ok(_) | Err(Trouble::Program(_)) => Ok(()),
-        Err(Trouble::Ptrace(error)) => Err(error),
+        // The child gave up, as it was instructed to.
+        Ok(_) | Err(LaunchError::Program(_)) => Ok(()),
+        Err(LaunchError::Ptrace(error)) => Err(error),
     }
 }
 
-enum Trouble {
+enum LaunchError {
     Program(io::Error),
     Ptrace(io::Error),
 }
 
-fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
-    let (mut identity, tell_identity) = pipe().map_err(Trouble::Ptrace)?;
-    let (go, mut tell_go) = pipe().map_err(Trouble::Ptrace)?;
+fn seize(mut command: Command, then: Then) -> Result<Launched, LaunchError> {
+    let (mut identity, send_identity) = pipe().map_err(LaunchError::Ptrace)?;
+    let (go, mut send_go) = pipe().map_err(LaunchError::Ptrace)?;
     let mark = Mark::prepare(Orphans::Left);
     let wait_to_be_seized = move || {
         mark.apply();
-        (&tell_identity).write_all(&std::process::id().to_ne_bytes())?;
+        (&send_identity).write_all(&std::process::id().to_ne_bytes())?;
         let mut then = [0];
         (&go).read_exact(&mut then)?;
         if then == [Then::Execute as u8] { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
@@ -92,13 +94,13 @@ fn seize(mut command: Command, then: Then) -> Result<Launched, Trouble> {
     });
     let then = if seized.is_ok() { then } else { Then::GiveUp };
     // If nobody reads it, nothing was started, and the starter knows why.
-    let _ = tell_go.write_all(&[then as u8]);
+    let _ = send_go.write_all(&[then as u8]);
     let started = starter.join().expect("starting a program does not panic");
     match (seized, started) {
         (Err(error), Err(_)) if error.kind() != io::ErrorKind::UnexpectedEof => {
-            Err(Trouble::Ptrace(error))
+            Err(LaunchError::Ptrace(error))
         }
-        (_, Err(error)) => Err(Trouble::Program(error)),
-        (seized, Ok(_)) => seized.map_err(Trouble::Ptrace),
+        (_, Err(error)) => Err(LaunchError::Program(error)),
+        (seized, Ok(_)) => seized.map_err(LaunchError::Ptrace),
     }
 }

@@ -1,6 +1,6 @@
 //! Stepping with ptrace(2): slow, and dependent on nothing but the kernel.
 //!
-//! Every instruction is a stop whose registers are read, so that what is told does not depend on any
+//! Every instruction is a stop whose registers are read, so that what is recorded does not depend on any
 //! translation of code: the other tracers are checked against this one.
 
 mod addresses;

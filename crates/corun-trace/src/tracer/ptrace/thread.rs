@@ -81,13 +81,13 @@ impl Thread {
         let kind = self.kind();
         // Before it happens: it may be the thread's last, or take long.
         if kind == Kind::SystemCall && self.signal == 0 {
-            self.tell(blocks)?;
+            self.emit(blocks)?;
             if self.traps.begin_call(self.tid, self.registers.rax)? {
                 return Ok(kind);
             }
         }
-        let behind = self.behind_long_repetition().filter(|_| self.signal == 0);
-        self.runs_to = behind.is_some_and(|behind| kernel::run_to(self.tid, behind).is_ok());
+        let after = self.after_long_repetition().filter(|_| self.signal == 0);
+        self.runs_to = after.is_some_and(|after| kernel::run_to(self.tid, after).is_ok());
         if !self.runs_to {
             kernel::step(self.tid, std::mem::take(&mut self.signal))?;
         }
@@ -99,8 +99,8 @@ impl Thread {
         self.traps.enter_call()
     }
 
-    /// The address behind a repeated instruction whose every iteration would take too long to step.
-    fn behind_long_repetition(&self) -> Option<u64> {
+    /// The address after a repeated instruction whose every iteration would take too long to step.
+    fn after_long_repetition(&self) -> Option<u64> {
         let code = self.next.as_ref()?.code.as_ref()?;
         let is_long = code.kind == Kind::Repeated && self.registers.rcx > FEW;
         is_long.then(|| code.address + code.bytes.len() as u64)
@@ -189,12 +189,12 @@ impl Thread {
         {
             code.put_iterations(&mut next.values, iterations);
         }
-        self.tell(blocks)?;
+        self.emit(blocks)?;
         self.next = None;
         Ok(())
     }
 
-    fn tell(&mut self, blocks: &mut BlockBuilder<'_>) -> Result<(), SinkError> {
+    fn emit(&mut self, blocks: &mut BlockBuilder<'_>) -> Result<(), SinkError> {
         let Some(next) = self.next.as_mut().filter(|next| !next.reported) else { return Ok(()) };
         next.reported = true;
         let Some(code) = &next.code else { return blocks.leave_out(&mut self.pending) };

@@ -24,8 +24,8 @@ const MASKING: [i64; 7] = [
 ];
 /// What a call returns that a signal interrupts: EINTR, and what the kernel does not show (include/linux/errno.h).
 const INTERRUPTED: [i64; 5] = [-4, -512, -513, -514, -516];
-/// Where a handler's frame has the mask that its end restores: behind the return address, and in `struct ucontext`
-/// behind flags, link, stack and registers (arch/x86/include/asm/sigframe.h, include/uapi/asm-generic/ucontext.h).
+/// Where a handler's frame has the mask that its end restores: after the return address, and in `struct ucontext`
+/// after flags, link, stack and registers (arch/x86/include/asm/sigframe.h, include/uapi/asm-generic/ucontext.h).
 const MASK_IN_FRAME: u64 = 8 + 8 + 8 + 24 + 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

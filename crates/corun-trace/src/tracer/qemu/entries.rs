@@ -1,6 +1,6 @@
 //! From the words that the QEMU client leaves in a buffer to what a sink takes.
 //!
-//! A block's accesses follow it, so it is told when the next one begins. The layout is that of
+//! A block's accesses follow it, so it is emitted when the next one begins. The layout is that of
 //! `clients/qemu/client.c`; nothing in a buffer is trusted.
 
 use super::accesses::{Piece, Pieces};
@@ -68,7 +68,7 @@ impl Interpreter for Entries {
         Ok(Thread::new(sink.thread(tid)?))
     }
 
-    fn tell(
+    fn emit(
         &mut self,
         thread: &mut Thread,
         words: &[u64],
@@ -213,7 +213,7 @@ impl Thread {
         }
     }
 
-    /// QEMU does not say that an instruction faulted; but it and those behind it accessed nothing,
+    /// QEMU does not say that an instruction faulted; but it and those after it accessed nothing,
     /// though it should have.
     fn executed(&self, block: &Known) -> usize {
         let accessed = self.sorted.iter().rposition(|pieces| !pieces.is_empty());

@@ -1,4 +1,4 @@
-//! What can be timed, and who times it: a trait, so that what is made of the times is tested without a
+//! Routines that can be timed, and the trait that times them, so that the evaluation of times is tested without a
 //! core.
 
 use crate::{CalibrateError, Memory, Spread};
@@ -15,7 +15,7 @@ pub struct Routine {
     pub setup: Vec<u8>,
     /// One iteration, machine code that may stand anywhere.
     pub body: Vec<u8>,
-    /// How many of what is measured an iteration has; cycles are told for one.
+    /// How many of what is measured an iteration has; cycles are given for one.
     pub count: f64,
     /// What every 8 bytes of a vector register hold at the start.
     pub vector: u64,
@@ -23,8 +23,8 @@ pub struct Routine {
     pub memory: Memory,
 }
 
-/// Times routines.
-pub trait Bench {
+/// The timing of routines on a core.
+pub trait RoutineTimer {
     /// Core cycles that one of what the routine counts takes.
     ///
     /// # Errors

@@ -111,7 +111,7 @@ pub enum RequestError {
     /// A switched experiment needs cycles enough for an interval.
     #[error("expected at least {FEWEST_CYCLES} blocks where SMT is switched, found {0}")]
     TooFewCycles(u32),
-    /// A workload is not known, not told right, or cannot run here.
+    /// A workload is unknown, has invalid parameters, or cannot run here.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// corun cannot find itself.

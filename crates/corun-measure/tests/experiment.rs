@@ -13,16 +13,16 @@ use corun_record::{Arm, EndReason, Evidence, Placement, Sample, SmtState};
 #[derive(Default)]
 struct Fake {
     ran: Vec<String>,
-    /// The CPUs that each run was told to pin its workers to.
+    /// The CPUs that each run had to pin its workers to.
     pinned: Vec<Vec<u32>>,
     /// What to answer instead of success, by the number of the run.
-    trouble: BTreeMap<usize, fn() -> ExecutionError>,
+    failure: BTreeMap<usize, fn() -> ExecutionError>,
 }
 
 impl Executor for Fake {
     fn run(&mut self, arm: &Arm) -> Result<ArmOutcome, ExecutionError> {
-        if let Some(trouble) = self.trouble.get(&self.ran.len()) {
-            return Err(trouble());
+        if let Some(failure) = self.failure.get(&self.ran.len()) {
+            return Err(failure());
         }
         self.ran.push(arm.id.clone());
         self.pinned.push(arm.cpus.clone());
@@ -45,7 +45,7 @@ impl Executor for Fake {
 struct After {
     enough: Option<u32>,
     maximum: u32,
-    looks: Vec<u32>,
+    analyses: Vec<u32>,
 }
 
 impl Stopping for After {
@@ -55,7 +55,7 @@ impl Stopping for After {
 
     fn analyse(&mut self, blocks: u32, samples: &[Sample]) -> Option<String> {
         assert_eq!(samples.len() as u32, blocks * ARMS.len() as u32);
-        self.looks.push(blocks);
+        self.analyses.push(blocks);
         (Some(blocks) == self.enough).then(|| "enough".to_owned())
     }
 }
@@ -95,7 +95,7 @@ fn schedule(seed: u64) -> BlockSchedule {
 }
 
 fn until(enough: Option<u32>, maximum: u32) -> After {
-    After { enough, maximum, looks: Vec::new() }
+    After { enough, maximum, analyses: Vec::new() }
 }
 
 #[test]
@@ -175,12 +175,12 @@ fn warming_up_runs_each_arm_and_counts_nothing() {
 }
 
 #[test]
-fn it_looks_after_every_block_and_stops_when_told() {
+fn it_analyses_after_every_block_and_stops_when_the_rule_says_so() {
     let mut stopping = until(Some(3), 100);
     let mut fake = Fake::default();
     let done =
         run_experiment(&arms(), &schedule(1), &mut stopping, &mut fake, &mut Unobserved).unwrap();
-    assert_eq!(stopping.looks, [1, 2, 3]);
+    assert_eq!(stopping.analyses, [1, 2, 3]);
     assert_eq!((done.blocks, done.ending.reason), (3, EndReason::TargetReached));
     assert_eq!(done.ending.sentence, "enough");
 }
@@ -208,7 +208,7 @@ fn two_blocks_are_run_however_long_they_take() {
 #[test]
 fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
     let mut fake = Fake::default();
-    fake.trouble.insert(10, || ExecutionError::Interrupted);
+    fake.failure.insert(10, || ExecutionError::Interrupted);
     let done =
         run_experiment(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
             .unwrap();
@@ -220,7 +220,7 @@ fn an_interruption_keeps_finished_blocks_and_drops_the_unfinished_one() {
 #[test]
 fn a_failure_keeps_finished_blocks_and_is_reported() {
     let mut fake = Fake::default();
-    fake.trouble.insert(5, || ExecutionError::NotFound("gone".into()));
+    fake.failure.insert(5, || ExecutionError::NotFound("gone".into()));
     let done =
         run_experiment(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
             .unwrap();
@@ -231,7 +231,7 @@ fn a_failure_keeps_finished_blocks_and_is_reported() {
 #[test]
 fn trouble_in_the_first_block_leaves_nothing_to_report() {
     let mut fake = Fake::default();
-    fake.trouble.insert(1, || ExecutionError::Interrupted);
+    fake.failure.insert(1, || ExecutionError::Interrupted);
     let error =
         run_experiment(&arms(), &schedule(1), &mut until(None, 100), &mut fake, &mut Unobserved)
             .unwrap_err();
@@ -293,7 +293,7 @@ fn what_runs_first_after_a_switch_is_not_counted() {
     assert_eq!(fake.ran[0], fake.ran[1], "the arm that comes first warms up");
 }
 
-/// Runs so many blocks and never looks.
+/// Runs so many blocks and never analyses.
 struct Counted(u32);
 
 impl Stopping for Counted {

@@ -1,6 +1,6 @@
 //! Errors a user can act on.
 //!
-//! A room's error type implements [`Actionable`], so that the command line can print every error in
+//! A crate's error type implements [`Actionable`], so that the command line can print every error in
 //! the same form (what was expected and found, then what to do) and end with the right exit code.
 
 /// How a corun command ended, as its exit code.

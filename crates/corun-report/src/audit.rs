@@ -7,7 +7,7 @@ use crate::prose::{machine, plural};
 use crate::tables::Table;
 use crate::terminal::{NO_BREAK, grid, section, wrap};
 
-/// The observations that are told for each number of tasks.
+/// The observations that are shown for each number of tasks.
 const FREE: &str = "free@";
 
 /// The audit as text for a terminal of this many columns.

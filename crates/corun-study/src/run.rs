@@ -1,4 +1,4 @@
-//! Running a study: one experiment after another within a budget of time, the machine narrowed or
+//! Running a study: one experiment after another within the time allowed, the machine narrowed or
 //! SMT switched where the publication had it so, and everything back afterwards.
 
 use std::path::Path;
@@ -225,7 +225,7 @@ impl StudyRunner<'_> {
         }
     }
 
-    /// Keeps the first failure that is not the machine's lack of something, or the budget's of time.
+    /// Keeps the first failure that is not the machine's lack of something, or a lack of time.
     fn keep(&mut self, error: RunError) {
         if self.failure.is_none() && error.exit() != Exit::NotPossible && !error.is_timeout() {
             self.failure = Some(error);

@@ -1,4 +1,4 @@
-//! How much of each experiment fits into a budget of time.
+//! How much of each experiment fits into the time allowed.
 
 use std::time::Duration;
 

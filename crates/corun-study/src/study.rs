@@ -68,7 +68,7 @@ pub struct PublishedMachine {
     pub logical_cpus: u32,
     /// Logical CPUs a core with SMT on.
     pub smt_width: u32,
-    /// The kernel, if it was told.
+    /// The kernel, if it was published.
     pub kernel: Option<String>,
     /// What else is known of it.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Study files that are wrong, each told with file, line, field and what is allowed.
+//! Study files that are wrong, each reported with file, line, field and what is allowed.
 
 use corun_study::{Study, StudyError, Value};
 use proptest::prelude::*;

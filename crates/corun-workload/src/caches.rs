@@ -1,4 +1,4 @@
-//! Sizes told in caches, `4xL3`: a workload that is to miss a cache, or to fit it, must do so on
+//! Sizes as multiples of caches, `4xL3`: a workload that is to miss a cache, or to fit it, must do so on
 //! every machine. What is recorded is the number of bytes that it came to here.
 
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::{Job, Kernel, WorkloadError};
 const TOGETHER: usize = 8;
 
 /// With pages as slots and lines as skew, 2048 pointers lie in as many sets of a cache, since sets are
-/// told apart by the line within a page and by the low bits of the page.
+/// distinguished by the line within a page and by the low bits of the page.
 const BEFORE_SKEW: u64 = 32;
 
 /// Where the pointers lie and how they are followed.

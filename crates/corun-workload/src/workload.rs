@@ -13,7 +13,7 @@ pub const MOST_OPERATIONS: u64 = 1 << 60;
 
 /// A built-in workload: it describes itself, and it prepares work.
 pub trait Workload: Sync {
-    /// What it is, what it exercises and what it can be told.
+    /// What it is, what it exercises and what can be set.
     fn descriptor(&self) -> &'static Descriptor;
 
     /// Why it cannot run on this machine, as one sentence; `None` where it can.
@@ -81,7 +81,7 @@ pub trait Kernel: Send {
     fn overhead(&mut self, _operations: u64) {}
 
     /// Why the last reset or run ended before its time; what the run counted is then worth nothing.
-    /// Told once.
+    /// Set once.
     fn failure(&mut self) -> Option<WorkloadError> {
         None
     }
@@ -113,11 +113,11 @@ pub struct Program {
     pub argv: Vec<OsString>,
     /// The operations that one run of the program does.
     pub operations: u64,
-    /// How it is told to do another number of them, where it can be.
+    /// How the number of operations is set, where it can be.
     pub size: Option<ProgramSize>,
 }
 
-/// Where a program is told its number of operations.
+/// Where a program gets its number of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramSize {
     /// The workload's parameter that is this number.

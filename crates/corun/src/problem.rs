@@ -45,7 +45,7 @@ impl Problem {
     }
 
     /// The same problem, of this file.
-    pub fn about(self, file: &Path) -> Self {
+    pub fn in_file(self, file: &Path) -> Self {
         Self { sentence: format!("{}: {}", shown(file), self.sentence), ..self }
     }
 
@@ -70,8 +70,8 @@ impl<E: Actionable> From<E> for Problem {
 /// The most characters of a line of an error.
 const MOST: usize = 2000;
 
-/// Says something on standard error if anybody listens; the exit code is told in any case. Nothing in it
-/// steers a terminal, whoever wrote it.
+/// Says something on standard error if possible; the exit code is returned in any case. Nothing in it
+/// controls a terminal, whatever its origin.
 #[expect(clippy::disallowed_methods, reason = "this is the writer")]
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", on_lines(text));

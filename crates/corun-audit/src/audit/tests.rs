@@ -16,14 +16,14 @@ struct Simulated {
     elapsed: Duration,
     observed: usize,
     /// What happens instead of this load, counted from 0.
-    trouble: Option<(usize, ObserveError)>,
+    failure: Option<(usize, ObserveError)>,
     cpus: Vec<u32>,
 }
 
 impl Simulated {
     fn new(is_good: bool) -> Self {
         let cpus = vec![0, 2, 1, 3];
-        Self { is_good, elapsed: Duration::ZERO, observed: 0, trouble: None, cpus }
+        Self { is_good, elapsed: Duration::ZERO, observed: 0, failure: None, cpus }
     }
 
     /// Where a task of this place may run, by its last mask.
@@ -81,9 +81,9 @@ impl Simulated {
 impl System for Simulated {
     fn observe(&mut self, load: &Load) -> Result<Timeline, ObserveError> {
         self.observed += 1;
-        if let Some((_, trouble)) = self.trouble.as_ref().filter(|(at, _)| *at == self.observed - 1)
+        if let Some((_, failure)) = self.failure.as_ref().filter(|(at, _)| *at == self.observed - 1)
         {
-            return Err(trouble.clone());
+            return Err(failure.clone());
         }
         self.elapsed += Duration::from_nanos(load.length_ns());
         Ok(self.timeline(load))
@@ -155,7 +155,7 @@ fn two_rounds_are_run_however_short_the_time_is_and_settle_nothing() {
 #[test]
 fn an_interrupted_round_does_not_count() {
     let mut system = Simulated::new(true);
-    system.trouble = Some((5, ObserveError::Interrupted));
+    system.failure = Some((5, ObserveError::Interrupted));
     let (outcome, _) = audit(&["repair", "nice"], &mut system, SETTINGS);
     assert_eq!((outcome.rounds, outcome.interrupted), (2, true));
     for row in &outcome.rows {
@@ -167,7 +167,7 @@ fn an_interrupted_round_does_not_count() {
 #[test]
 fn what_the_system_refuses_is_not_possible_and_the_rest_goes_on() {
     let mut system = Simulated::new(true);
-    system.trouble = Some((0, ObserveError::Refused("no more threads".to_owned())));
+    system.failure = Some((0, ObserveError::Refused("no more threads".to_owned())));
     let (outcome, reported) = audit(&["repair", "nice"], &mut system, SETTINGS);
     let refused: Vec<_> =
         outcome.rows.iter().filter(|row| row.verdict == AuditVerdict::NotPossible).collect();
@@ -180,7 +180,7 @@ fn what_the_system_refuses_is_not_possible_and_the_rest_goes_on() {
 #[test]
 fn rounds_before_a_refusal_count() {
     let mut system = Simulated::new(true);
-    system.trouble = Some((24, ObserveError::Refused("no more threads".to_owned())));
+    system.failure = Some((24, ObserveError::Refused("no more threads".to_owned())));
     let (outcome, _) = audit(&["repair"], &mut system, SETTINGS);
     let row = &outcome.rows[0];
     let rounds: BTreeSet<u32> = row.readings.iter().map(|reading| reading.round).collect();

@@ -1,4 +1,4 @@
-//! The machine itself: loads run in processes of their own, and the work of others is told by the
+//! The machine itself: loads run in processes of their own, and the work of other tasks is known from the
 //! kernel's context switches where they may be seen, else by its accounts.
 
 mod accounts;
@@ -51,7 +51,7 @@ impl Native {
         Self { begun: Instant::now(), interrupt, cpus, switches, others_s: 0.0, all_s: 0.0 }
     }
 
-    /// How the work of others is told.
+    /// The source of the times of other tasks.
     pub fn evidence_source(&self) -> EvidenceSource {
         match self.switches {
             Ok(_) => EvidenceSource::ContextSwitches,

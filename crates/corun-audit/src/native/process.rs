@@ -15,9 +15,9 @@ use crate::audit::ObserveError;
 use crate::load::Process;
 use crate::timeline::TaskLog;
 
-/// How much longer than its load a process may take: on a crowded or emulated machine it waits.
+/// How much longer than its load a process may take: on a busy or emulated machine it waits.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long it may take to end when it is told to.
+/// How long it may take to end on request.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running process; dropped, it ends and leaves nothing behind.

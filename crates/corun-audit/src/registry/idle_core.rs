@@ -123,7 +123,7 @@ mod tests {
 
     const END_NS: u64 = 110 * MS;
 
-    /// The first task on CPU 0, the second from 10 ms on as told.
+    /// The first task on CPU 0, the second from 10 ms on as given.
     fn readings(second: &[(u32, u64)], others: Others) -> Vec<Reading> {
         let facts = machine(&[&[0, 1], &[2, 3]]);
         let mut from_ns = 10 * MS;

@@ -156,7 +156,7 @@ impl EvidenceReader {
     }
 }
 
-/// A share of a sample's time is told only if the account that it comes from advances by less than
+/// A share of a sample's time is reported only if the account that it comes from advances by less than
 /// half of this share: a tick says nothing about a run of a few.
 const RESOLVED: f64 = 0.005;
 

@@ -1,6 +1,6 @@
 //! What in a command is known to set the affinity of its processes, named with the way to turn it off.
 //!
-//! This is said beside what was read back: a child that binds itself and ends between two looks is not
+//! This is said beside what was read back: a child that binds itself and ends between two samples is not
 //! seen.
 
 use std::collections::BTreeSet;

@@ -19,7 +19,7 @@ use super::overhead_timer::OverheadTimer;
 use super::start_barrier::{Stage, StartBarrier};
 use super::{latency_report, threads};
 
-/// What a kernel's process is told on its command line.
+/// What a kernel's process gets on its command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWorkerOrder {
     /// The descriptor of the barrier; without one the workers begin at once, and print what they check.
@@ -67,7 +67,7 @@ impl Refusal {
         eprintln!("{REFUSED}{}\n{}", self.reason, self.next_step);
     }
 
-    /// What a process told that ended with this code; `None` if that was no refusal.
+    /// The refusal of a process that ended with this code; `None` if it was none.
     pub(super) fn read(code: i32, output: &str) -> Option<Self> {
         let exit = Exit::ALL.into_iter().find(|exit| *exit as i32 == code)?;
         let (reason, next_step) = output.rsplit_once(REFUSED)?.1.trim_end().split_once('\n')?;

@@ -23,7 +23,7 @@ pub(super) fn write(latencies: &Latencies) {
     let _ = std::io::stdout().lock().write_all(format!("{MARK}{text}\n").as_bytes());
 }
 
-/// What all workers told, added up.
+/// The histograms of all workers, added up.
 pub(super) fn read(captures: &[Capture]) -> BTreeMap<String, Latency> {
     let mut sums = Latencies::new();
     for capture in captures {

@@ -83,7 +83,7 @@ impl LocalExecutor {
         self.work.operations
     }
 
-    /// Sets the operations one worker does in one run, where it can be told.
+    /// Sets the operations one worker does in one run, where that can be set.
     pub(super) fn set_operations(&mut self, operations: u64) {
         if self.work.task.set_operations(operations) {
             self.work.operations = operations as f64;

@@ -116,7 +116,7 @@ impl<'a> SampleProcesses<'a> {
                 return Err(ExecutionError::Interrupted);
             }
             if let Some(ended) = watch.ended_early()? {
-                return Err(self.trouble(&ended));
+                return Err(self.failure(&ended));
             }
         }
         self.verify_places(watch)
@@ -132,7 +132,7 @@ impl<'a> SampleProcesses<'a> {
                 slot.failed_stage.store(Stage::Affinity as u32, Ordering::Release);
             }
         }
-        let trouble = (0..self.arm.workers as usize).find_map(|worker| {
+        let failure = (0..self.arm.workers as usize).find_map(|worker| {
             worker_failure::of_start(
                 self.work,
                 self.arm,
@@ -140,7 +140,7 @@ impl<'a> SampleProcesses<'a> {
                 self.barrier.slot(worker),
             )
         });
-        trouble.map_or(Ok(()), Err)
+        failure.map_or(Ok(()), Err)
     }
 
     /// Waits until all have done their work, starting copies again where that is asked for.
@@ -160,7 +160,7 @@ impl<'a> SampleProcesses<'a> {
                 }
                 Event::Ended(ended) => {
                     if !worker_failure::succeeded(self.work, ended.status) {
-                        return Err(self.trouble(&ended));
+                        return Err(self.failure(&ended));
                     }
                     usage.add(&ended.usage, ended.migrations);
                     match progress.finish(ended.process, ended.at_ns - start_ns) {
@@ -187,7 +187,7 @@ impl<'a> SampleProcesses<'a> {
     }
 
     /// Why a process ended otherwise than expected.
-    fn trouble(&self, ended: &Ended) -> ExecutionError {
+    fn failure(&self, ended: &Ended) -> ExecutionError {
         let slot = self.barrier.slot(self.slot(ended.process));
         worker_failure::of_start(self.work, self.arm, ended.process, slot).unwrap_or_else(|| {
             let capture = &self.captures[ended.process];

@@ -1,6 +1,6 @@
 //! The threads of a `{workers}` process: which of them are workers, and pinning them one by one.
 //!
-//! A program told to use N threads shows N threads (its first one works too, as under OpenMP) or
+//! A program that was asked for N threads shows N threads (its first one works too, as under OpenMP) or
 //! N + 1 (the first one only starts and joins the others). Both are recognised; with any other
 //! number, or where the first of N + 1 works, the threads stay on the arm's set of CPUs and the arm
 //! says so.
@@ -107,7 +107,7 @@ fn first_works(before: &[u64], after: &[u64]) -> bool {
 }
 
 /// Looks between the two accounts of the threads' CPU time.
-const LOOKS: u32 = 20;
+const SAMPLES: u32 = 20;
 
 /// Pins the worker threads of one process as they appear.
 pub(crate) struct ThreadPinner<'a> {
@@ -116,7 +116,7 @@ pub(crate) struct ThreadPinner<'a> {
     seen: BTreeSet<libc::pid_t>,
     pinned: bool,
     /// Looks since a first thread was found that should only wait.
-    looks: u32,
+    samples: u32,
     /// The CPU time of every thread at the first of these, in nanoseconds.
     on_cpu_ns: Vec<u64>,
     /// The place that each thread was given last.
@@ -134,7 +134,7 @@ impl<'a> ThreadPinner<'a> {
             cpus,
             seen: BTreeSet::new(),
             pinned: false,
-            looks: 0,
+            samples: 0,
             on_cpu_ns: Vec::new(),
             given: BTreeMap::new(),
             changed: BTreeMap::new(),
@@ -228,14 +228,14 @@ impl<'a> ThreadPinner<'a> {
     /// With a thread too many, the first one ought to wait. If it works, nobody knows which of the
     /// others does not: all go back to the set.
     fn look_at_the_first(&mut self) {
-        if !self.pinned || self.seen.len() != self.cpus.len() + 1 || self.looks > LOOKS {
+        if !self.pinned || self.seen.len() != self.cpus.len() + 1 || self.samples > SAMPLES {
             return;
         }
-        if self.looks == 0 {
+        if self.samples == 0 {
             self.on_cpu_ns = self.on_cpu_now();
         }
-        self.looks += 1;
-        if self.looks > LOOKS && first_works(&self.on_cpu_ns, &self.on_cpu_now()) {
+        self.samples += 1;
+        if self.samples > SAMPLES && first_works(&self.on_cpu_ns, &self.on_cpu_now()) {
             let whole_set: CpuSet = self.cpus.iter().copied().collect();
             for thread in self.seen.clone() {
                 self.give(thread, &whole_set);

@@ -43,7 +43,7 @@ pub(crate) type Sightings = Vec<BTreeMap<u32, u32>>;
 /// The processes of one sample that still run.
 pub(crate) struct Watch<'a> {
     live: Vec<(usize, Process)>,
-    /// What ended at the same moment as something already told.
+    /// What ended at the same moment as something already reported.
     ended: VecDeque<Ended>,
     interrupt: &'a Interrupt,
     /// Whose watchdog ends the processes' groups should corun die.
@@ -266,7 +266,7 @@ impl<'a> Watch<'a> {
             .collect()
     }
 
-    /// Frequent looks while a process is young and its threads appear, rare ones later.
+    /// Frequent samples while a process is young and its threads appear, rare ones later.
     fn timeout_ms(&self) -> i32 {
         let age_ms = (monotonic_ns() - self.started_ns) / 1_000_000;
         // A change of place can only be seen while the child or thread that made it lives.

@@ -71,7 +71,7 @@ pub struct KernelTask {
 }
 
 impl Task {
-    /// Makes one run of one worker do so many operations; tells whether it can be told to.
+    /// Makes one run of one worker do so many operations; returns whether that can be set.
     pub(crate) fn set_operations(&mut self, operations: u64) -> bool {
         match self {
             Self::Kernel(kernel) => kernel.operations = operations,
@@ -180,7 +180,7 @@ impl KernelTask {
     }
 }
 
-/// Whether a command is told its number of workers, in an argument.
+/// Whether an argument of a command holds its number of workers.
 pub fn names_workers(argv: &[OsString]) -> bool {
     argv.iter().skip(1).any(|text| find(text.as_bytes(), WORKERS.as_bytes()).is_some())
 }

@@ -87,7 +87,7 @@ fn a_part_and_a_mask_are_reported() {
         ..audit()
     };
     let text = audit_to_terminal(&audit, 100);
-    assert!(text.contains("PARTIAL RESULT: ") && text.contains("held on CPUs 0,1"), "{text}");
+    assert!(text.contains("PARTIAL RESULT: ") && text.contains("pinned to CPUs 0,1"), "{text}");
     assert!(text.contains("5 on 2 ") && text.contains(" 40.0 %"), "{text}");
 }
 

@@ -105,24 +105,24 @@ fn predicted_stands_beside_measured_and_the_cycles_are_explained() {
     gzip -kc FILE
     alone on a core (zen3): this host's own
 
-                            predicted        measured          predicted / measured
-    ════════════════════════════════════════════════════════════════════════════════
-     cycles                 1.00 G ± 5.0 %   1.40 G ± 0.71 %   0.71 (0.68 to 0.75)
-     time in its own code   286 ms ± 4.9 %   400 ms ± 0.75 %   0.71
-     instructions a cycle   2.00             1.43              1.40
+                 predicted        measured          predicted / measured
+    ═════════════════════════════════════════════════════════════════════
+     cycles      1.00 G ± 5.0 %   1.40 G ± 0.71 %   0.71 (0.68 to 0.75)
+     user time   286 ms ± 4.9 %   400 ms ± 0.75 %   0.71
+     IPC         2.00             1.43              1.40
 
     Simulated: 10,000,000 of 2,000,000,000 instructions in 2 windows, recorded by dynamorio,
-    at 4.0 million instructions a second; times at the 3.50 GHz measured here; 4.9
-    mispredicted branches in 1000 instructions.
-    Measured: the 5 of 9 runs that were disturbed least on CPU 1; 2.4 % of its time in the
-    kernel; brackets.
-    Memory behind the second level is this machine's, as it was around the measured runs:
+    at 4.0 million instructions per second; times at the 3.50 GHz measured here; 4.9 branch
+    MPKI.
+    Measured: the 5 of 9 runs with the least contention on CPU 1; 2.4 % of its time in kernel
+    mode; brackets.
+    The last-level cache and memory are those of this machine, measured between the runs:
     hierarchy.l2.miss=45.
 
-    Where the predicted cycles go, in slots of renaming:
-    - 40 % do work: an operation is renamed in them.
-    - 35 % are lost while the oldest operation waits for its operands or is being executed.
-    - 25 % are lost behind branches that were predicted wrongly.
+    Predicted cycle stack, in issue slots:
+    - 40 % retiring: the slot issued a micro-op.
+    - 35 % back-end bound, core: the oldest micro-op waited for its operands or executed.
+    - 25 % bad speculation: the core recovered from a mispredicted branch.
 
     What limits trust:
     - Nothing else is simulated.
@@ -144,20 +144,19 @@ fn without_a_measurement_the_clock_is_the_models() {
     gzip -kc FILE
     alone on a core (zen3): this host's own
 
-                            predicted        measured   predicted / measured
-    ═════════════════════════════════════════════════════════════════════════
-     cycles                 1.00 G ± 5.0 %   -          -
-     time in its own code   286 ms ± 4.9 %   -          -
-     instructions a cycle   2.00             -          -
+                 predicted        measured   predicted / measured
+    ══════════════════════════════════════════════════════════════
+     cycles      1.00 G ± 5.0 %   -          -
+     user time   286 ms ± 4.9 %   -          -
+     IPC         2.00             -          -
 
     Simulated: all 2,000,000,000 instructions, recorded by dynamorio, at 4.0 million
-    instructions a second; times at the model's 3.50 GHz; 4.9 mispredicted branches in 1000
-    instructions.
+    instructions per second; times at the model's 3.50 GHz; 4.9 branch MPKI.
 
-    Where the predicted cycles go, in slots of renaming:
-    - 40 % do work: an operation is renamed in them.
-    - 35 % are lost while the oldest operation waits for its operands or is being executed.
-    - 25 % are lost behind branches that were predicted wrongly.
+    Predicted cycle stack, in issue slots:
+    - 40 % retiring: the slot issued a micro-op.
+    - 35 % back-end bound, core: the oldest micro-op waited for its operands or executed.
+    - 25 % bad speculation: the core recovered from a mispredicted branch.
 
     What limits trust:
     - Nothing else is simulated.
@@ -175,24 +174,24 @@ fn what_is_not_predicted_says_why() {
 
     NOT PREDICTED: The program is in the kernel for 40 % of its time.
 
-                            predicted   measured          predicted / measured
-    ═══════════════════════════════════════════════════════════════════════════
-     cycles                 -           1.40 G ± 0.71 %   -
-     time in its own code   -           400 ms ± 0.75 %   -
-     instructions a cycle   -           1.43              -
+                 predicted   measured          predicted / measured
+    ════════════════════════════════════════════════════════════════
+     cycles      -           1.40 G ± 0.71 %   -
+     user time   -           400 ms ± 0.75 %   -
+     IPC         -           1.43              -
 
     Simulated: 10,000,000 of 2,000,000,000 instructions in 2 windows, recorded by dynamorio,
-    at 4.0 million instructions a second; times at the 3.50 GHz measured here; 4.9
-    mispredicted branches in 1000 instructions.
-    Measured: the 5 of 9 runs that were disturbed least on CPU 1; 2.4 % of its time in the
-    kernel; brackets.
-    Memory behind the second level is this machine's, as it was around the measured runs:
+    at 4.0 million instructions per second; times at the 3.50 GHz measured here; 4.9 branch
+    MPKI.
+    Measured: the 5 of 9 runs with the least contention on CPU 1; 2.4 % of its time in kernel
+    mode; brackets.
+    The last-level cache and memory are those of this machine, measured between the runs:
     hierarchy.l2.miss=45.
 
-    Where the cycles of its own code would go, in slots of renaming:
-    - 40 % do work: an operation is renamed in them.
-    - 35 % are lost while the oldest operation waits for its operands or is being executed.
-    - 25 % are lost behind branches that were predicted wrongly.
+    Predicted cycle stack of user-mode code, in issue slots:
+    - 40 % retiring: the slot issued a micro-op.
+    - 35 % back-end bound, core: the oldest micro-op waited for its operands or executed.
+    - 25 % bad speculation: the core recovered from a mispredicted branch.
 
     What limits trust:
     - Nothing else is simulated.

@@ -77,11 +77,11 @@ mod tests {
             part("serializing", 0.0031),
         ];
         insta::assert_snapshot!(sentences(&stack).join("\n"), @"
-        54 % are lost while the oldest operation waits for its operands or is being executed.
-        31 % do work: an operation is renamed in them.
-        9.7 % are lost while the oldest operation is a load on its way from the first-level cache.
-        3.9 % are lost while the oldest operation has its operands and waits for a port (integer).
-        0.71 % are lost to the rest: registers, serializing.
+        54 % back-end bound, core: the oldest micro-op waited for its operands or executed.
+        31 % retiring: the slot issued a micro-op.
+        9.7 % back-end bound, memory: the oldest micro-op was a load served by the L1D.
+        3.9 % back-end bound, core: the oldest micro-op was ready and waited for a port (integer).
+        0.71 % other: registers, serializing.
         ");
     }
 
@@ -105,20 +105,20 @@ mod tests {
         ];
         let reported: Vec<String> = all.iter().map(|component| reason(component)).collect();
         insta::assert_snapshot!(reported.join("\n"), @"
-        do work: an operation is renamed in them.
-        are lost because nothing has been fetched and decoded.
-        are lost behind branches that were predicted wrongly.
-        are lost while the oldest operation waits for its operands or is being executed.
-        are lost while the oldest operation is a load on its way from the first-level cache.
-        are lost while the oldest operation waits for the bytes of a store before it.
-        are lost to instructions that let nothing pass them.
-        are lost because the reorder buffer is full.
-        are lost because the load queue is full.
-        are lost because the store queue is full.
-        are lost because no register is free.
-        are lost because a scheduler is full.
-        are lost while the oldest operation has its operands and waits for a port (vector).
-        are lost to something new.
+        retiring: the slot issued a micro-op.
+        front-end bound: no micro-op was fetched and decoded.
+        bad speculation: the core recovered from a mispredicted branch.
+        back-end bound, core: the oldest micro-op waited for its operands or executed.
+        back-end bound, memory: the oldest micro-op was a load served by the L1D.
+        back-end bound, memory: the oldest micro-op waited for data forwarded from a store.
+        back-end bound, core: a serializing instruction drained the pipeline.
+        back-end bound, core: the reorder buffer was full.
+        back-end bound, memory: the load queue was full.
+        back-end bound, memory: the store queue was full.
+        back-end bound, core: no physical register was free.
+        back-end bound, core: a scheduler was full.
+        back-end bound, core: the oldest micro-op was ready and waited for a port (vector).
+        back-end bound, core: something new.
         ");
     }
 }

@@ -37,9 +37,9 @@ pub struct Arguments {
     output: OutputArguments,
 }
 
-/// What is run.
+/// The work to run.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is run")]
+#[command(next_help_heading = "Workload")]
 struct WorkArguments {
     /// The command; `{workers}` in its arguments becomes the number of threads to use
     #[arg(last = true, value_name = "COMMAND")]
@@ -73,9 +73,9 @@ enum Share {
     PerWorker,
 }
 
-/// Where it runs.
+/// The placements and cores.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Where it runs")]
+#[command(next_help_heading = "Placement")]
 struct ArmArguments {
     /// Measure these placements only: single, spread, spread@N, full, full@K, packed, stacked,
     /// free, free@N
@@ -101,9 +101,9 @@ struct SmtArguments {
     switch: SwitchArguments,
 }
 
-/// What is around it.
+/// The environment of a command.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is around it")]
+#[command(next_help_heading = "Environment")]
 struct SurroundingArguments {
     /// Set an environment variable (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::assignment)]
@@ -127,9 +127,9 @@ struct SurroundingArguments {
     expect_exit: i32,
 }
 
-/// How long and how exactly.
+/// Duration and precision.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How long and how exactly")]
+#[command(next_help_heading = "Duration and precision")]
 struct DesignArguments {
     /// Stop at an interim analysis when the headline's interval is no wider than ± this
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = values::percentage)]
@@ -156,9 +156,9 @@ struct DesignArguments {
     sample_time: Duration,
 }
 
-/// What comes out.
+/// The outputs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What comes out")]
+#[command(next_help_heading = "Output")]
 struct OutputArguments {
     /// Write the whole run as JSON (`-` is standard output)
     #[arg(long, value_name = "FILE")]

@@ -31,27 +31,27 @@ pub enum Command {
     Measure(Box<measure::Arguments>),
     /// List, describe and run the built-in workloads, and measure the memory hierarchy
     Bench(bench::Arguments),
-    /// List, describe and rerun published experiments, and check what was concluded from them
+    /// List, describe and rerun published experiments, and check their conclusions
     Study(study::Arguments),
     /// List, describe, check and compare the core models that predictions are made with
     Models(models::Arguments),
     /// Simulate a recorded program, or a block of code, on another core
     Simulate(simulate::Arguments),
-    /// Predict what a program takes alone on a core, beside what it takes here, and say where cycles go
+    /// Predict a program's cycles on a core model, beside a measurement here, with a cycle stack
     Predict(Box<predict::Arguments>),
-    /// Say how loads do under scheduling policies, where siblings slow each other down
+    /// Simulate loads under scheduling policies on a machine with SMT
     Schedule(Box<schedule::Arguments>),
     /// Show the machine: cores side by side with their siblings, caches, what may be used
     Topo(topo::Arguments),
-    /// Record what a program executes, and look into what was recorded
+    /// Record the executed instructions of a program, and inspect recordings
     Trace(Box<trace::Arguments>),
-    /// Measure what this host's core does, with timed code
+    /// Build a core model of this host from timed code
     Calibrate(calibrate::Arguments),
-    /// Show what the kernel's scheduler does with controlled loads, property by property
+    /// Test what the kernel's scheduler does with controlled loads, property by property
     Audit(audit::Arguments),
-    /// Say what would spoil a measurement here, with evidence and what to do
+    /// Check this machine for what distorts measurements, with evidence and advice
     Doctor(doctor::Arguments),
-    /// Show and switch SMT, and bring everything back
+    /// Show and switch SMT, and restore it
     Smt(smt::Arguments),
     /// Run a load for the corun that audits the scheduler (not for people)
     #[command(hide = true)]
@@ -65,7 +65,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
     /// What is reported to the user.

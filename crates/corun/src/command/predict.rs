@@ -28,10 +28,10 @@ pub struct Arguments {
     /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
-    /// Whose last-level cache and memory: the model's, or this host's, which are probed around the measured
+    /// MemorySource last-level cache and memory: the model's, or this host's, which are probed around the measured
     /// runs, with the interference of other programs at the time [default: this host's for its own core, if it is measured]
-    #[arg(long, value_name = "WHOSE", value_enum)]
-    memory: Option<Whose>,
+    #[arg(long, value_name = "SOURCE", value_enum)]
+    memory: Option<MemorySource>,
     /// Simulate K windows of N instructions (5M, 300k, ...): fewer than 50 are simulation points that
     /// represent the whole run, more are spread evenly over it [default: the whole of a short
     /// run, 400 windows of a long one]
@@ -79,9 +79,9 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Whose memory.
+/// MemorySource memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Whose {
+enum MemorySource {
     /// The model's
     Model,
     /// This host's
@@ -172,16 +172,16 @@ struct Core {
 }
 
 impl Arguments {
-    /// Whose memory to predict with.
+    /// MemorySource memory to predict with.
     fn memory_of(&self, is_own: bool) -> Result<MemoryOf, Problem> {
         match self.memory {
-            Some(Whose::Host) if self.no_measure => Err(Problem::usage(
+            Some(MemorySource::Host) if self.no_measure => Err(Problem::usage(
                 "expected to measure where memory is to be this host's, found --no-measure",
                 "Leave one of the two out.",
             )),
-            Some(Whose::Host) => Ok(MemoryOf::Host),
+            Some(MemorySource::Host) => Ok(MemoryOf::Host),
             None if is_own && !self.no_measure => Ok(MemoryOf::Host),
-            None | Some(Whose::Model) => Ok(MemoryOf::Model),
+            None | Some(MemorySource::Model) => Ok(MemoryOf::Model),
         }
     }
 

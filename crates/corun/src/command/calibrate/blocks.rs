@@ -53,7 +53,7 @@ pub(in crate::command) fn read_blocks(path: &Path) -> Result<Vec<Listed>, Proble
             "Name a CSV file with a column `block`.",
         )
     })?;
-    read_list(list.as_slice()).map_err(|error| Problem::from(error).about(path))
+    read_list(list.as_slice()).map_err(|error| Problem::from(error).in_file(path))
 }
 
 #[derive(Default)]

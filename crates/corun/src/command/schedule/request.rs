@@ -61,7 +61,7 @@ impl Request {
                     Problem::usage(format!("{}: {error}", shown(path)), "Name a file of pairs.")
                 })?;
                 let read = Slowdowns::from_json(&text, default.unwrap_or(Ratio::ONE));
-                read.map_err(|error| Problem::from(error).about(path))
+                read.map_err(|error| Problem::from(error).in_file(path))
             }
             (None, Some(slowdown)) => Ok(Slowdowns::uniform(slowdown)),
             (None, None) if width == 1 => Ok(Slowdowns::none()),
@@ -150,7 +150,7 @@ fn learn(costs: &mut Costs, path: &Path) -> Result<(), Problem> {
                      --placement single --json costs.json.";
     let text = corun_files::text(path, InputKind::DOCUMENT)
         .map_err(|error| Problem::usage(format!("{}: {error}", shown(path)), next_step))?;
-    let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).about(path))?;
+    let bench = Bench::from_json(&text).map_err(|error| Problem::from(error).in_file(path))?;
     match costs.learn(&bench) {
         true => Ok(()),
         false => Err(Problem::usage(

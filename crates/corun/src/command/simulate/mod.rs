@@ -123,8 +123,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 
 /// Opens a trace, and says on standard error if it is of windows: they are taken for one interval here.
 fn opened(file: &Path) -> Result<Trace, Problem> {
-    let trace = Trace::open(file).map_err(|error| Problem::from(error).about(file))?;
-    trace.require_code().map_err(|error| Problem::from(error).about(file))?;
+    let trace = Trace::open(file).map_err(|error| Problem::from(error).in_file(file))?;
+    trace.require_code().map_err(|error| Problem::from(error).in_file(file))?;
     if let Some(windows) = trace.opening().plan.windows() {
         say(&format!(
             "corun: {}: its {windows} windows and what leads to each are simulated as one interval, and count alike: \

@@ -31,8 +31,8 @@ pub(super) fn run(
         length: arguments.length,
         pages: arguments.pages.into(),
     };
-    let simulated =
-        simulate(model, timings, &trace, part).map_err(|error| Problem::from(error).about(file))?;
+    let simulated = simulate(model, timings, &trace, part)
+        .map_err(|error| Problem::from(error).in_file(file))?;
     if simulated.instructions == 0 {
         return Err(Problem::failed(
             format!(

@@ -8,7 +8,7 @@ use corun_sim::plausible::of_yield;
 use corun_sim::{Outcome, Setup};
 
 use super::Arguments;
-use super::together::{Plan, each};
+use super::together::{SimulationJob, each};
 use crate::problem::Problem;
 
 /// Whether the placements are there that a yield is told from.
@@ -28,7 +28,7 @@ pub(super) fn check(arguments: &Arguments) -> Result<(), Problem> {
 /// The SMT yield with each resource shared otherwise; of no resource without both placements.
 pub(super) fn varied(
     setup: Setup<'_, '_>,
-    plans: &[Plan],
+    plans: &[SimulationJob],
     outcomes: &[Outcome],
     arguments: &Arguments,
     caveats: &mut Vec<String>,
@@ -45,8 +45,9 @@ pub(super) fn varied(
             variants.map(|(policy, model)| (resource.clone(), policy, model)).collect::<Vec<_>>()
         })
         .collect();
-    let own: Vec<&Plan> = plans.iter().filter(|plan| plan.placement == full.placement).collect();
-    let all: Vec<(&CoreModel, &Plan)> = variants
+    let own: Vec<&SimulationJob> =
+        plans.iter().filter(|plan| plan.placement == full.placement).collect();
+    let all: Vec<(&CoreModel, &SimulationJob)> = variants
         .iter()
         .flat_map(|(_, _, model)| own.iter().map(move |plan| (model, *plan)))
         .collect();

@@ -90,11 +90,11 @@ pub(super) fn run(
 /// that each figure compares the same instructions after the same warm-up.
 fn match_starts(
     setup: Setup<'_, '_>,
-    plans: &[Plan],
+    plans: &[SimulationJob],
     outcomes: &mut [Outcome],
     arguments: &Arguments,
 ) -> Result<(), Problem> {
-    let mut all: Vec<(usize, Plan)> = Vec::new();
+    let mut all: Vec<(usize, SimulationJob)> = Vec::new();
     for (at, reference) in outcomes.iter().enumerate() {
         let is_compared = |other: &&Outcome| match (other.placement, reference.placement) {
             (Placement::Full(_) | Placement::Packed, Placement::Spread(_)) => true,
@@ -110,7 +110,7 @@ fn match_starts(
             known.sort_by(f64::total_cmp);
             known.dedup();
         }
-        let own: Vec<&Plan> = plans
+        let own: Vec<&SimulationJob> = plans
             .iter()
             .filter(|plan| plan.placement == reference.placement && plan.phase == 0)
             .collect();
@@ -124,11 +124,11 @@ fn match_starts(
                     known.get(round).or(known.last()).copied().unwrap_or(0.0)
                 };
                 let offsets = seated.iter().map(offset).collect();
-                all.push((at, Plan { offsets, mapping: plan.mapping.clone(), ..*plan }));
+                all.push((at, SimulationJob { offsets, mapping: plan.mapping.clone(), ..*plan }));
             }
         }
     }
-    let each_plan: Vec<(&CoreModel, &Plan)> =
+    let each_plan: Vec<(&CoreModel, &SimulationJob)> =
         all.iter().map(|(_, plan)| (setup.model, plan)).collect();
     for ((at, _), phase) in all.iter().zip(each(setup, &each_plan, arguments)?) {
         outcomes[*at].matched.push(phase);
@@ -219,7 +219,7 @@ fn names(files: &[PathBuf], processes: &[Process<'_>]) -> Vec<String> {
 }
 
 /// One simulation.
-pub(super) struct Plan {
+pub(super) struct SimulationJob {
     pub(super) placement: Placement,
     pub(super) mapping: ThreadMapping,
     pub(super) phase: usize,
@@ -233,7 +233,7 @@ fn plans(
     model: &CoreModel,
     processes: &[Process<'_>],
     workers: usize,
-) -> Result<Vec<Plan>, Problem> {
+) -> Result<Vec<SimulationJob>, Problem> {
     let is_ordered = processes.iter().any(Process::is_ordered);
     let is_cut = arguments.warmup > 0 || arguments.length.is_some();
     if is_ordered && is_cut {
@@ -266,7 +266,7 @@ fn plans(
             }
             let alone = |worker| {
                 let (mapping, offsets) = (vec![vec![vec![worker]]], Vec::new());
-                Plan { placement, mapping: mapping.into(), phase: 0, phases: 1, offsets }
+                SimulationJob { placement, mapping: mapping.into(), phase: 0, phases: 1, offsets }
             };
             plans.extend((0..workers).map(alone));
             continue;
@@ -287,7 +287,7 @@ fn plans(
         let phases = if is_alone || all_take_turns { 1 } else { arguments.phases as usize };
         for phase in 0..phases {
             let (mapping, offsets) = (mapping.clone(), Vec::new());
-            plans.push(Plan { placement, mapping, phase, phases, offsets });
+            plans.push(SimulationJob { placement, mapping, phase, phases, offsets });
         }
     }
     Ok(plans)
@@ -316,17 +316,18 @@ fn fits(mapping: &ThreadMapping, processes: &[Process<'_>], workers: usize) -> R
 
 fn simulated(
     setup: Setup<'_, '_>,
-    plans: &[Plan],
+    plans: &[SimulationJob],
     arguments: &Arguments,
 ) -> Result<Vec<Phase>, Problem> {
-    let all: Vec<(&CoreModel, &Plan)> = plans.iter().map(|plan| (setup.model, plan)).collect();
+    let all: Vec<(&CoreModel, &SimulationJob)> =
+        plans.iter().map(|plan| (setup.model, plan)).collect();
     each(setup, &all, arguments)
 }
 
 /// Simulates each plan on its own model.
 pub(super) fn each(
     setup: Setup<'_, '_>,
-    plans: &[(&CoreModel, &Plan)],
+    plans: &[(&CoreModel, &SimulationJob)],
     arguments: &Arguments,
 ) -> Result<Vec<Phase>, Problem> {
     let line = StepProgress::new(arguments.quiet);

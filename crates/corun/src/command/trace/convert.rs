@@ -11,7 +11,7 @@ use corun_report::grouped;
 use corun_trace::ThreadId;
 use corun_trace::convert::{Exported, Foreign, champsim};
 
-use super::Place;
+use super::Writable;
 use crate::problem::{Problem, code, say};
 
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ impl Arguments {
             trace.require_code().map_err(of_file)?;
         }
         let mut events = trace.events(ThreadId(self.thread)).map_err(of_file)?;
-        let place = Place::open(&self.output)?;
+        let place = Writable::open(&self.output)?;
         let output = BufWriter::new(place.writer()?);
         let mut exporter = foreign.exporter(output).map_err(|error| self.unwritable(&error))?;
         while let Some(event) = events.next_event().map_err(of_file)? {
@@ -99,7 +99,7 @@ impl Arguments {
                 "Name a trace of ChampSim, not compressed.",
             )
         })?;
-        let place = Place::open(&self.output)?;
+        let place = Writable::open(&self.output)?;
         let imported = champsim::import_file(&self.file, BufReader::new(file), place.writer()?)?;
         place.finish()?;
         say(&format!(

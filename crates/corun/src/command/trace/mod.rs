@@ -3,10 +3,10 @@
 mod check;
 mod convert;
 mod info;
-mod place;
 mod record;
+mod writable;
 
-use place::Place;
+use writable::Writable;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,13 +22,13 @@ use crate::problem::Problem;
                             corun trace info|check|convert ...")]
 pub struct Arguments {
     #[command(subcommand)]
-    look: Option<Look>,
+    action: Option<Action>,
     #[command(flatten)]
     record: Option<record::Arguments>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Look {
+enum Action {
     /// Show what a trace holds: mix of instructions, footprint, hottest blocks
     Info(info::Arguments),
     /// Convert a trace to or from that of another simulator
@@ -38,10 +38,10 @@ enum Look {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match (&arguments.look, &arguments.record) {
-        (Some(Look::Info(arguments)), _) => info::run(arguments),
-        (Some(Look::Convert(arguments)), _) => convert::run(arguments),
-        (Some(Look::Check(arguments)), _) => check::run(arguments),
+    match (&arguments.action, &arguments.record) {
+        (Some(Action::Info(arguments)), _) => info::run(arguments),
+        (Some(Action::Convert(arguments)), _) => convert::run(arguments),
+        (Some(Action::Check(arguments)), _) => check::run(arguments),
         (None, Some(arguments)) => record::run(arguments),
         (None, None) => Err(Problem::usage(
             "expected a command to trace, found none",
@@ -56,5 +56,5 @@ fn open(path: &Path) -> Result<Trace, Problem> {
 }
 
 fn of_file(path: &Path, error: FormatError) -> Problem {
-    Problem::from(error).about(path)
+    Problem::from(error).in_file(path)
 }

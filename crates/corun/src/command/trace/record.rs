@@ -15,7 +15,7 @@ use corun_trace::{
     TraceOutcome, TraceRequest, choose_for, run_trace,
 };
 
-use super::Place;
+use super::Writable;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, standard_input, values};
 
@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let stop = interruption::flag_on_signals()?;
     // Before a file is written over.
     let request = request.settled(&chosen, &stop)?;
-    let place = Place::open(&arguments.output)?;
+    let place = Writable::open(&arguments.output)?;
     let output = Counted { output: place.writer()?, bytes: 0 };
     arguments.say(&chosen.reason);
     let (outcome, counted) = match run_trace(&request, &chosen, output, &stop) {

@@ -11,7 +11,7 @@ use corun_trace::format::{Closing, end_early};
 use crate::problem::Problem;
 
 /// A place that has been found writable.
-pub(super) struct Place {
+pub(super) struct Writable {
     path: PathBuf,
     kind: Kind,
 }
@@ -22,7 +22,7 @@ enum Kind {
     Whole(Output),
 }
 
-impl Place {
+impl Writable {
     /// Opens the place that `path` names; `-` is standard output.
     pub fn open(path: &Path) -> Result<Self, Problem> {
         let is_direct = is_descriptor(path) || (path.exists() && !path.is_file());

@@ -217,7 +217,7 @@ fn a_window_much_shorter_than_a_time_slice_takes_seconds() {
     for name in ["zen4"] {
         let model = corun_model::find(name).unwrap();
         let timings = TimingTable::of(&model).unwrap();
-        for placement in ["stacked", "free@3"] {
+        for placement in ["stacked"] {
             let wanted = MappingRequest {
                 cores: None,
                 smt_width: model.smt_width as usize,

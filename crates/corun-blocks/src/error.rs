@@ -1,11 +1,11 @@
-//! Why a block cannot be run: its own fault, or this host's.
+//! The errors of running a block: faults of the block, or of this host.
 
 use std::{fmt, io};
 
 use corun_record::{Actionable, Exit};
 use corun_trace::NotCode;
 
-/// Why a block was not executed to its end.
+/// The error that ends the execution of a block.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
     /// Its bytes are no code.

@@ -44,7 +44,7 @@ pub fn calibrate_forms(
     Ok(Calibration { figures: Vec::new(), forms })
 }
 
-/// Measures everything; `tell` is called before each part with its name. What is not measured is the
+/// Measures everything; `on_part` is called before each part with its name. What is not measured is the
 /// base's: `base` and its timing table.
 ///
 /// # Errors
@@ -54,14 +54,14 @@ pub fn calibrate(
     base: &CoreModel,
     timings: &TimingTable,
     stop: &AtomicBool,
-    mut tell: impl FnMut(&str),
+    mut on_part: impl FnMut(&str),
 ) -> Result<Calibration, CalibrateError> {
     let mut bench = Stoppable { bench, stop };
     let mut calibration = Calibration::default();
-    tell("instructions");
+    on_part("instructions");
     calibration.forms = measure::forms(&mut bench, timings)?;
     for (name, part) in PARTS {
-        tell(name);
+        on_part(name);
         calibration.figures.extend(part(&mut bench, base, timings)?);
     }
     Ok(calibration)

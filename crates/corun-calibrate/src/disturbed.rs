@@ -1,6 +1,6 @@
-//! How often something else ran while the core was measured.
+//! The samples that were left out because something else ran.
 
-/// What was disturbed while measuring.
+/// The counts of samples that were left out, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Disturbed {
     /// Samples taken.

@@ -1,10 +1,10 @@
-//! Why a core cannot be measured, and what the user can do about it.
+//! The errors of calibration, with what the user can do about each.
 
 use std::io;
 
 use corun_record::{Actionable, Exit};
 
-/// Why a measurement was not made.
+/// The error that ends a calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     /// Timed code is machine code of x86-64 that is run on Linux.

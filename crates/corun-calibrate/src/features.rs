@@ -1,4 +1,4 @@
-//! What instructions this host's core has.
+//! The instruction-set extensions of this host's core.
 
 use iced_x86::CpuidFeature;
 

@@ -1,4 +1,4 @@
-//! A figure and how sure it is.
+//! A figure with its spread.
 
 use serde::Serialize;
 

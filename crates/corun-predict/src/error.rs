@@ -1,4 +1,4 @@
-//! Why there is no prediction, and what the user can do about it.
+//! The errors of a prediction, with what the user can do about each.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use corun_sim::SimulationError;
 use corun_trace::format::FormatError;
 use corun_trace::{Ending, TraceError};
 
-/// Why there is no prediction.
+/// The error that ends a prediction.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
     /// The program could not be traced.
     #[error(transparent)]
     Trace(TraceError),
-    /// The trace has no place to lie.
+    /// The trace could not be written.
     #[error("could not write the trace to {}: {source}", corun_record::shown(path))]
     Trail {
         /// The file or folder.
@@ -44,7 +44,7 @@ pub enum PredictError {
     /// The user stopped it.
     #[error("interrupted while the program was {during}; nothing was kept")]
     Interrupted {
-        /// What was going on.
+        /// The stage that was interrupted.
         during: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Figures of several runs as one, and one over another, each with how far it can be off.
+//! Estimates from several runs, and ratios of estimates, with their intervals.
 
 use corun_record::Estimate;
 

@@ -1,4 +1,4 @@
-//! Which part of a run is simulated: all of a short one, windows spread over a long one.
+//! The choice of what is simulated: all of a short run, windows of a long one.
 
 use corun_trace::{FromCall, Plan, PreRun, PreRunResult, Samples, SystemCall};
 

@@ -1,4 +1,4 @@
-//! Windows as a sample of a run: how often each counts, the means over them, and how sure those are.
+//! Windows as a weighted sample of a run: weights, means and their variances.
 
 use corun_sim::SimulatedWindow;
 

@@ -1,4 +1,4 @@
-//! Why there is no measured figure beside the predicted one.
+//! The errors of native measurement.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What a program takes on this machine without a tracer: cycles in its own code.
+//! Native measurement: the cycles that a program spends in user mode on this machine, without a tracer.
 //!
 //! The program is pinned to one CPU and stopped at its system calls alone; between them it runs as
 //! it would by itself. The scheduler's count of its run time, in nanoseconds, is read at each stop, so that
@@ -42,11 +42,11 @@ const PROBES: usize = 40;
 /// Time between two probes.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How it was done, for people.
+/// The method, as a sentence for people.
 const METHOD: &str = "run time of the thread between its system calls, read where it stops at them, \
                       without what the stops themselves and its page faults cost here";
 
-/// What a program takes here, and what memory was like meanwhile.
+/// The measured runs, and the memory-interference readings between them.
 #[derive(Debug)]
 pub struct Measured {
     /// The runs.
@@ -55,7 +55,7 @@ pub struct Measured {
     pub readings: Vec<InterferenceReading>,
 }
 
-/// What is measured.
+/// The program and thread to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The program.
@@ -64,7 +64,7 @@ pub struct Subject<'a> {
     pub from: Option<SystemCall>,
     /// The thread, counted from 0 as they begin.
     pub thread: usize,
-    /// How the program is to end.
+    /// The expected ending of the program.
     pub ending: Ending,
 }
 
@@ -181,7 +181,7 @@ fn set_contention_shares(tried: &mut [(MeasuredRun, Vec<Probe>)]) {
     }
 }
 
-/// Runs that had the core to themselves.
+/// The number of runs that had the core to themselves.
 fn alone(tried: &[(MeasuredRun, Vec<Probe>)]) -> usize {
     tried.iter().filter(|(run, _)| run.had_core_to_itself()).count()
 }

@@ -1,4 +1,4 @@
-//! What watching costs: a stop at a system call, and a page fault.
+//! The overhead of measurement: a ptrace stop at a system call, and a page fault.
 //!
 //! A child that does nothing but ask for its parent's number is watched as a program is; its intervals
 //! are nothing but stops.

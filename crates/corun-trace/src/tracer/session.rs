@@ -102,7 +102,7 @@ pub(super) fn trace<I: Interpreter>(
         is_replaced: false,
     };
     let was_stopped = session.serve(stop)?;
-    session.tell_unfinished()?;
+    session.emit_unfinished()?;
     let is_left_open = !session.is_replaced && session.threads.values().any(I::is_open);
     session.end_threads().map_err(broken::<I>)?;
     let status = session.process.0.wait().map_err(failed::<I>)?;
@@ -232,7 +232,7 @@ impl<I: Interpreter> Session<'_, I> {
     }
 
     /// Tells what is in the buffers of threads that were killed before they handed them over.
-    fn tell_unfinished(&mut self) -> Result<(), TraceError> {
+    fn emit_unfinished(&mut self) -> Result<(), TraceError> {
         for (thread, buffer) in std::mem::take(&mut self.taken) {
             let Some(thread) = self.threads.get_mut(&thread) else { continue };
             let Some((words, code)) = self.channel.open_unfinished(buffer) else { continue };

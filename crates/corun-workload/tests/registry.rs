@@ -75,7 +75,7 @@ fn every_workload_can_be_prepared_as_it_comes() {
         for workers in [1, 2] {
             match workload.prepare(&parameters, NonZeroUsize::new(workers).unwrap()) {
                 Ok(Job::Kernels(kernels)) => {
-                    assert_eq!(kernels.len(), workers, "{}", descriptor.name)
+                    assert_eq!(kernels.len(), workers, "{}", descriptor.name);
                 }
                 Ok(Job::Program(program)) => assert!(program.operations > 0, "{}", descriptor.name),
                 // The defaults follow the caches; a small share of a large machine may not hold them.

@@ -72,7 +72,8 @@ fn are_in_place(first_worker: usize, cpus: &[u32], one_by_one: bool) -> bool {
         let masks: Vec<CpuSet> = threads[first_worker..].iter().flat_map(mask).collect();
         let mut found: Vec<u32> = masks.iter().flat_map(CpuSet::iter).collect();
         let mut wanted = cpus.to_vec();
-        (found.sort_unstable(), wanted.sort_unstable());
+        found.sort_unstable();
+        wanted.sort_unstable();
         masks.len() == wanted.len() && found == wanted
     } else {
         let all: CpuSet = cpus.iter().copied().collect();

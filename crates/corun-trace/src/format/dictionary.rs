@@ -128,7 +128,7 @@ impl BlockWriter {
         match &block.code {
             Code::Bytes(bytes) => out.extend_from_slice(bytes),
             Code::ChampSim(champsim) => {
-                out.extend(champsim.iter().flat_map(|champsim| champsim.to_bytes()))
+                out.extend(champsim.iter().flat_map(|champsim| champsim.to_bytes()));
             }
         }
         self.next_address = block.end();

@@ -142,6 +142,11 @@ pub(crate) mod tests {
         assert_eq!(with(&[]).two_cpus_of_a_cache(), Ok([0, 1]));
         assert_eq!(with(&[&[0, 4], &[1, 2, 3, 5]]).two_cpus_of_a_cache(), Ok([1, 2]));
         assert_eq!(with(&[&[0, 4], &[1], &[2]]).two_cpus_of_a_cache(), Ok([0, 4]));
-        assert!(with(&[&[0], &[1], &[2]]).two_cpus_of_a_cache().unwrap_err().contains("share one"));
+        assert!(
+            with(&[&[0], &[1], &[2]])
+                .two_cpus_of_a_cache()
+                .unwrap_err()
+                .contains("share a last-level")
+        );
     }
 }

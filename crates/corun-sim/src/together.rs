@@ -203,8 +203,14 @@ pub fn simulate_together(
         }
     }
     let seated = seated(setup, &cpus, &machine);
+    let processes = setup.processes.iter();
+    let are_ordered: Vec<bool> =
+        processes.flat_map(|it| it.workers.iter().map(|_| it.is_ordered())).collect();
     for one in &seated {
-        plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
+        // A thread of an ordered process polls as often as it has to here, not as often as it was recorded.
+        if !are_ordered[one.worker] {
+            plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
+        }
         plausible::of_thread(&one.simulated, setup.model)?;
     }
     for source in machine.into_sources().into_iter().flatten() {

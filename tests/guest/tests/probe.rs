@@ -110,7 +110,8 @@ impl Findings {
 }
 
 fn cpus(pair: &Value) -> Cpus {
-    let numbers = pair["cpus"].as_array().map(|cpus| cpus.iter().filter_map(Value::as_u64).collect());
+    let numbers =
+        pair["cpus"].as_array().map(|cpus| cpus.iter().filter_map(Value::as_u64).collect());
     let numbers: Vec<u64> = numbers.unwrap_or_default();
     numbers.try_into().unwrap_or_else(|_| panic!("no two CPUs in {pair}"))
 }

@@ -19,25 +19,29 @@ const SLICE: Duration = Duration::from_millis(40);
 
 impl Host {
     /// The work of two threads with a CPU each over the work of one: 2 on cores of their own, down
-    /// to 1, which it is on a host with one core. The median of rounds that take about a second together.
+    /// to 1. The median of rounds that take about a second together.
     ///
     /// # Panics
-    /// If the host refuses to pin a thread.
+    /// If the host has one core only or refuses to pin a thread.
     pub fn gain_of_two_cpus(&self) -> f64 {
-        let &[first, second, ..] = self.cores.as_slice() else { return 1.0 };
-        let gain = |_| {
-            let two = work_on(&[first, second]).expect("pinned threads");
-            two / work_on(&[first]).expect("a pinned thread")
-        };
-        let mut gains: Vec<f64> = (0..ROUNDS).map(gain).collect();
-        gains.sort_by(f64::total_cmp);
-        gains[ROUNDS / 2]
+        self.gain()
     }
 
     /// Whether this machine runs below a hypervisor, which may move its CPUs about.
     pub fn is_virtual_machine(&self) -> bool {
         let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         told.split_whitespace().any(|flag| flag == "hypervisor")
+    }
+
+    fn gain(&self) -> f64 {
+        let cpus = [self.cores[0], self.cores[1]];
+        let gain = |_| {
+            let two = work_on(&cpus).expect("pinned threads");
+            two / work_on(&cpus[..1]).expect("a pinned thread")
+        };
+        let mut gains: Vec<f64> = (0..ROUNDS).map(gain).collect();
+        gains.sort_by(f64::total_cmp);
+        gains[ROUNDS / 2]
     }
 }
 

@@ -59,7 +59,7 @@ const FOLDER: libc::c_int = libc::O_RDONLY | libc::O_DIRECTORY;
 impl Group {
     /// Makes a group for the command with this mark; `None` where that is not possible.
     pub(super) fn make(number: u64) -> Option<Self> {
-        // Whoever may not make one once is not asked again.
+        // After one refusal no further group is attempted.
         static REFUSED: AtomicBool = AtomicBool::new(false);
         let root = root().filter(|_| !REFUSED.load(Ordering::Relaxed))?;
         let name = name(number);
@@ -209,7 +209,7 @@ fn is_missing() -> bool {
     unsafe { *libc::__errno_location() == libc::ENOENT }
 }
 
-/// Tells every process in a group and in those below it, some of them perhaps twice.
+/// Calls back with every process of a group and of the groups below it; a process may occur twice.
 fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
     let list = open(folder, c"cgroup.procs", libc::O_RDONLY);
     if list >= 0 {

@@ -51,12 +51,12 @@ fn signals_reach_the_command() {
         mkfifo /tmp/runs
         before
         for signal in INT TERM HUP; do
-            corun smt run --yes --state off -- sh -c 'echo >/tmp/runs; exec usleep 1000000000' &
-            corun=$!
-            read line </tmp/runs
-            kill -$signal $corun
+            # In the foreground: a shell starts what is in the background with SIGINT ignored.
+            (read corun </tmp/runs; kill -$signal $corun) &
             code=0
-            wait $corun || code=$?
+            sh -c 'echo $$ >/tmp/corun
+                exec corun smt run --yes --state off -- \
+                    sh -c "cat /tmp/corun >/tmp/runs; exec usleep 1000000000"' || code=$?
             echo $code >/results/$signal
             restored $signal
             ! pidof usleep

@@ -33,7 +33,9 @@ pub use calibration::{Calibration, calibrate, calibrate_forms};
 pub use disturbed::Disturbed;
 pub use error::CalibrateError;
 pub use figure::{Figure, FormFigure};
-pub use interference::{InterferenceProbe, InterferenceReading, ProbeRings, fit_memory};
+pub use interference::{
+    ImplausibleFit, InterferenceProbe, InterferenceReading, ProbeRings, fit_memory,
+};
 pub use memory::Memory;
 pub use model::{Change, MeasuredModel, measured_model, overlay_name};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -17,9 +17,20 @@ pub enum PredictError {
     Trace(TraceError),
     /// The trace could not be written.
     #[error("could not write the trace to {}: {source}", corun_record::shown(path))]
-    Trail {
+    TraceFile {
         /// The file or folder.
         path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The trace could not be written where temporary files go.
+    #[error(
+        "could not write the trace to {}, where temporary files go: {source}",
+        corun_record::shown(folder)
+    )]
+    Temporary {
+        /// The folder.
+        folder: PathBuf,
         /// What the system said.
         source: io::Error,
     },
@@ -64,7 +75,9 @@ impl Actionable for PredictError {
     fn exit(&self) -> Exit {
         match self {
             Self::Trace(error) => error.exit(),
-            Self::Trail { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            Self::TraceFile { source, .. } | Self::Temporary { source, .. }
+                if source.kind() == io::ErrorKind::PermissionDenied =>
+            {
                 Exit::NotPermitted
             }
             Self::Interrupted { .. } => Exit::Interrupted,
@@ -76,7 +89,12 @@ impl Actionable for PredictError {
     fn next_step(&self) -> String {
         match self {
             Self::Trace(TraceError::Sink(_)) => no_room(),
-            Self::Trail { source, .. } => match source.kind() {
+            Self::Temporary { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => no_room(),
+                _ => "Set TMPDIR to a folder that you may write to, or name a file for the trace with --keep."
+                    .to_owned(),
+            },
+            Self::TraceFile { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => no_room(),
                 io::ErrorKind::NotFound => {
                     "Make the folder first, or name another place.".to_owned()

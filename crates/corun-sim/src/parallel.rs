@@ -21,7 +21,10 @@ pub fn in_parallel<T: Send>(jobs: usize, count: usize, task: impl Fn(usize) -> T
     };
     std::thread::scope(|scope| {
         for _ in 1..jobs.min(count) {
-            scope.spawn(work);
+            // Fewer do it, too.
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

@@ -75,10 +75,10 @@ fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::
     let mut command = Command::new(&target.program);
     command.args(&target.arguments);
     silence(&mut command);
-    let reader = if is_watched {
+    let reading = if is_watched {
         let (reader, writer) = io::pipe()?;
         command.stdout(writer);
-        Some(reader)
+        Some(Reading::begin(OwnedFd::from(reader).into(), None)?)
     } else {
         None
     };
@@ -86,10 +86,9 @@ fn run(target: &Target, stop: &AtomicBool, is_watched: bool, mark: Mark) -> io::
     let child = mark.spawn(&mut command)?;
     // It holds an end of the pipe.
     drop(command);
-    let reading = reader.map(|reader| Reading::begin(OwnedFd::from(reader).into(), None));
     let id = Pid::from_child(&child);
     let process = Process::of(id)?;
-    let (ended, interrupted) = process.until(stop, || collect(id));
+    let (ended, interrupted) = process.until(stop, || collect(id))?;
     let wall_s = begin.elapsed().as_secs_f64();
     // What it left running may hold the other end of the pipe.
     mark.end_all();

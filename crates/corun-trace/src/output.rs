@@ -63,8 +63,8 @@ impl Watch {
             return None;
         }
         let (reader, writer) = io::pipe().ok()?;
+        let reading = Reading::begin(OwnedFd::from(reader).into(), Some(file)).ok()?;
         become_standard_output(&writer).ok()?;
-        let reading = Reading::begin(OwnedFd::from(reader).into(), Some(file));
         Some(Self::Pipe { real, reading })
     }
 
@@ -85,12 +85,15 @@ impl Watch {
 }
 
 impl Reading {
-    /// What is read is written to another file, if there is one.
-    pub(crate) fn begin(reader: File, to: Option<File>) -> Self {
+    /// Reads in a thread of its own. What is read is written to another file, if there is one.
+    ///
+    /// # Errors
+    /// If the system refuses the thread.
+    pub(crate) fn begin(reader: File, to: Option<File>) -> io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&over);
-        let thread = thread::spawn(move || read(reader, to, &is_over));
-        Self { over, thread }
+        let thread = thread::Builder::new().spawn(move || read(reader, to, &is_over))?;
+        Ok(Self { over, thread })
     }
 
     /// The program has ended. Where its children may still write, the pipe is given back.

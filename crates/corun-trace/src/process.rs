@@ -42,26 +42,37 @@ impl Process {
 
     /// Does this, which lasts until the process has ended, and kills the process when `stop` is set;
     /// says whether `stop` was set.
+    ///
+    /// # Errors
+    /// If the system refuses the thread that waits for `stop`; the process is killed then.
     pub(crate) fn until<Result>(
         &self,
         stop: &AtomicBool,
         run: impl FnOnce() -> Result,
-    ) -> (Result, bool) {
+    ) -> io::Result<(Result, bool)> {
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
-            let watch = scope.spawn(|| {
+            let wait = || {
                 while !over.load(Ordering::Acquire) {
                     if stop.load(Ordering::Acquire) {
                         return self.kill();
                     }
                     thread::park_timeout(PATIENCE);
                 }
-            });
+            };
+            let watch = match thread::Builder::new().spawn_scoped(scope, wait) {
+                Ok(watch) => watch,
+                Err(error) => {
+                    self.kill();
+                    run();
+                    return Err(error);
+                }
+            };
             let result = run();
             over.store(true, Ordering::Release);
             watch.thread().unpark();
             watch.join().expect("watching does not panic");
-            (result, stop.load(Ordering::Acquire))
+            Ok((result, stop.load(Ordering::Acquire)))
         })
     }
 }

@@ -38,9 +38,10 @@ impl SlowRunNotice {
         let (name, slowdown) = (tracer.name(), tracer.slowdown());
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
-            let watch = scope.spawn(|| self.watch(&over, name, slowdown));
-            // The run may panic, and then the watch is to end, too.
-            let end = End(&over, watch.thread().clone());
+            let watch = || self.watch(&over, name, slowdown);
+            // Without a thread there are no notices. The run may panic, and then the watch is to end, too.
+            let watch = thread::Builder::new().spawn_scoped(scope, watch).ok();
+            let end = watch.map(|watch| End(&over, watch.thread().clone()));
             let result = run();
             drop(end);
             result

@@ -1,5 +1,7 @@
 //! Fit of a model's memory parameters to readings, so that the rings take as long in the model.
 
+use std::ops::RangeInclusive;
+
 use corun_model::CoreModel;
 use corun_record::CalibratedField;
 
@@ -16,14 +18,35 @@ const AROUND: [f64; 7] = [0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15];
 /// The least memory bandwidth, in GB/s.
 const SLOWEST: f64 = 0.1;
 
+/// How many times the model's own latency a fitted one may be, and the cycles by which it may be longer in any case.
+const MOST_TIMES: f64 = 4.0;
+const MOST_MORE: f64 = 150.0;
+/// Latencies of main memory, in nanoseconds, that machines have: from beside the core to behind a busy fabric.
+const MAIN: RangeInclusive<f64> = 20.0..=1000.0;
+/// How far a ring may be from its reading once all is fitted, as a factor.
+const RESIDUAL: f64 = 1.3;
+
+/// A fit that no machine has: other programs used its caches and its memory while the rings were timed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{what} comes out at {found:.0} {unit}, expected {} to {}", .expected.start(), .expected.end())]
+pub struct ImplausibleFit {
+    what: &'static str,
+    found: f64,
+    unit: &'static str,
+    expected: RangeInclusive<f64>,
+}
+
 /// The model fields with which the rings take as long as in the readings; none without readings. A virtual machine's pages
 /// also have entries in the hypervisor's tables.
+///
+/// # Errors
+/// If a latency comes out as no machine has it, or no latency makes a ring take as long as it did.
 pub fn fit_memory(
     model: &CoreModel,
     rings: ProbeRings,
     readings: &[InterferenceReading],
     is_virtual: bool,
-) -> Option<Vec<CalibratedField>> {
+) -> Result<Vec<CalibratedField>, ImplausibleFit> {
     // Interference comes in bursts, so readings are averaged on the log scale, as the measured runs are. The machine's own
     // latencies are the median over the least times of each sample.
     let mean = |of: fn(&InterferenceReading) -> f64| {
@@ -33,8 +56,9 @@ pub fn fit_memory(
     let usual =
         |of: fn(&InterferenceReading) -> f64| median(&readings.iter().map(of).collect::<Vec<_>>());
     if readings.is_empty() {
-        return None;
+        return Ok(Vec::new());
     }
+    let base = &model.hierarchy;
     let mut model = model.clone();
     model.hierarchy.walk.nested = is_virtual.into();
     model.hierarchy.main.gigabytes_a_second = mean(|it| it.gigabytes_a_second);
@@ -55,19 +79,44 @@ pub fn fit_memory(
         model = with_background_fills(&model, others);
     }
     let hierarchy = &model.hierarchy;
+    let most = |cycles: u32| (MOST_TIMES * f64::from(cycles)).max(f64::from(cycles) + MOST_MORE);
+    let check = |what, found, unit, expected: RangeInclusive<f64>| match expected.contains(&found) {
+        true => Ok(()),
+        false => Err(ImplausibleFit { what, found, unit, expected }),
+    };
+    check(
+        "the miss of the second level",
+        hierarchy.l2.miss.into(),
+        "cycles",
+        1.0..=most(base.l2.miss),
+    )?;
+    check("a page walk", hierarchy.walk.cycles.into(), "cycles", 0.0..=most(base.walk.cycles))?;
+    check("the latency of main memory", hierarchy.main.nanoseconds, "ns", MAIN)?;
+    let quiet = with_background_fills(&model, 0.0);
+    for (what, read, simulated) in [
+        ("a load from the last level", last_level, rings.last_level.cycles(&quiet)),
+        ("a load with a page walk", pages, rings.pages.cycles(&quiet)),
+        ("a load from main memory", mean(|it| it.main), rings.main.cycles(&model)),
+    ] {
+        check(what, read, "cycles", simulated / RESIDUAL..=simulated * RESIDUAL)?;
+    }
     let field = |path: &str, value: f64, digits: i32| {
         let unit = 10_f64.powi(digits);
         CalibratedField { field: format!("hierarchy.{path}"), value: (value * unit).round() / unit }
     };
     let mut found = vec![
         field("l2.miss", hierarchy.l2.miss.into(), 0),
-        field("l3.background_fills", hierarchy.l3.as_ref()?.background_fills, 2),
+        field(
+            "l3.background_fills",
+            hierarchy.l3.as_ref().map_or(0.0, |l3| l3.background_fills),
+            2,
+        ),
         field("main.nanoseconds", hierarchy.main.nanoseconds, 0),
         field("main.gigabytes_a_second", hierarchy.main.gigabytes_a_second.max(SLOWEST), 1),
         field("walk.cycles", hierarchy.walk.cycles.into(), 0),
     ];
     found.extend(is_virtual.then(|| field("walk.nested", hierarchy.walk.nested.into(), 0)));
-    Some(found)
+    Ok(found)
 }
 
 /// Adds to whole cycles, with 0 as the least.
@@ -162,6 +211,29 @@ mod tests {
         assert!((hierarchy.l3.unwrap().background_fills - 1.0).abs() < 0.1, "{found:?}");
         assert_eq!(hierarchy.main.gigabytes_a_second, 21.0);
         assert_eq!(hierarchy.walk.nested, 1);
-        assert_eq!(fit_memory(&base, rings, &[], true), None);
+        assert_eq!(fit_memory(&base, rings, &[], true), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_no_machine_has_is_refused() {
+        let base = find("zen5").unwrap();
+        let rings = ProbeRings::of(&base).unwrap();
+        let quiet = InterferenceReading {
+            last_level: rings.last_level.cycles(&base),
+            contended: rings.contended.cycles(&base),
+            main: rings.main.cycles(&base),
+            pages: rings.pages.cycles(&base),
+            gigabytes_a_second: 21.0,
+        };
+        let fit = |reading| fit_memory(&base, rings, &[reading], false);
+        assert!(fit(quiet).is_ok(), "{:?}", fit(quiet));
+        // Other programs had the last level: its ring took as long as one in memory.
+        let busy = fit(InterferenceReading { last_level: quiet.main, ..quiet });
+        assert!(busy.unwrap_err().to_string().contains("the miss of the second level"));
+        // No walk is short enough for a ring that takes less than the second level.
+        let short = fit(InterferenceReading { pages: 0.5 * quiet.pages, ..quiet });
+        assert!(short.unwrap_err().to_string().contains("a load with a page walk"));
+        let far = fit(InterferenceReading { main: 20.0 * quiet.main, ..quiet });
+        assert!(far.unwrap_err().to_string().contains("the latency of main memory"));
     }
 }

@@ -15,7 +15,7 @@ use corun_sim::PointerChaseRing;
 
 use crate::memory::PAGE;
 
-pub use fit::fit_memory;
+pub use fit::{ImplausibleFit, fit_memory};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use probe::InterferenceProbe;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

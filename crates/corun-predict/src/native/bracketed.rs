@@ -90,8 +90,9 @@ impl Bracketed {
         let (watched, probes) = rustix::process::Pid::from_raw(leader.as_raw())
             .map(|id| pidfd_open(id, PidfdFlags::empty()))
             .expect("a child has a number")
-            .map(|process| beside(&process, stop, || Watch::new(from).follow(leader)))
-            .unwrap_or_else(|error| (Err(error.into()), Vec::new()));
+            .map_err(io::Error::from)
+            .and_then(|process| beside(&process, stop, || Watch::new(from).follow(leader)))
+            .unwrap_or_else(|error| (Err(error), Vec::new()));
         let watched = watched
             .map(|(ending, watch)| {
                 let wall_s = watch.begin.elapsed().as_secs_f64();

@@ -86,7 +86,7 @@ pub fn measure(
     let begun = Instant::now();
     // A thread of its own is pinned, and traces what it started.
     std::thread::scope(|scope| {
-        let pinned = scope.spawn(|| {
+        let measure = || {
             let cpu = least_contended_cpu(&allowed)?;
             pin(cpu)?;
             let overhead = Overhead::measure().map_err(MeasureError::Watching)?;
@@ -143,8 +143,9 @@ pub fn measure(
                 runs: counted.into_iter().map(|place| tried[place].0).collect(),
             };
             Ok(Some(Measured { runs, readings }))
-        });
-        pinned.join().expect("measuring does not panic")
+        };
+        let pinned = std::thread::Builder::new().spawn_scoped(scope, measure);
+        pinned.map_err(MeasureError::Watching)?.join().expect("measuring does not panic")
     })
 }
 

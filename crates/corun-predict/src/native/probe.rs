@@ -1,5 +1,6 @@
 //! The clock of a CPU while a program runs on it, and whether its core was its own: a short probe now and then.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -30,16 +31,19 @@ impl Probe {
 
 /// Runs a closure while a co-running thread probes this thread's CPU, and kills the process when `stop` is set. Returns
 /// the probes before, during and after.
+///
+/// # Errors
+/// If the system refuses the thread; the process is killed then.
 pub(super) fn beside<Result>(
     process: &OwnedFd,
     stop: &AtomicBool,
     run: impl FnOnce() -> Result,
-) -> (Result, Vec<Probe>) {
+) -> io::Result<(Result, Vec<Probe>)> {
     let over = AtomicBool::new(false);
     let mut probes = vec![Probe::take()];
     let result = thread::scope(|scope| {
         // It inherits the mask of CPUs.
-        let corunning = scope.spawn(|| {
+        let corun = || {
             let mut during = Vec::new();
             while !over.load(Ordering::Acquire) {
                 if stop.load(Ordering::Acquire) {
@@ -51,13 +55,21 @@ pub(super) fn beside<Result>(
                 during.push(Probe::take());
             }
             during
-        });
+        };
+        let corunning = match thread::Builder::new().spawn_scoped(scope, corun) {
+            Ok(corunning) => corunning,
+            Err(error) => {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+                run();
+                return Err(error);
+            }
+        };
         let result = run();
         over.store(true, Ordering::Release);
         corunning.thread().unpark();
         probes.extend(corunning.join().expect("probing does not panic"));
-        result
-    });
+        Ok(result)
+    })?;
     probes.push(Probe::take());
-    (result, probes)
+    Ok((result, probes))
 }

@@ -15,6 +15,7 @@ pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
     let instructions = report.extrapolated.instructions;
     let mut caveats = report.job.caveats.clone();
     caveats.extend(report.measured.caveats.iter().cloned());
+    caveats.extend(report.fitted.caveat.iter().cloned());
     caveats.extend([
         Caveat::new(
             "alone",

@@ -1,8 +1,8 @@
 //! Fit: the model's memory parameters are set so that the probe rings take as long as on this host.
 
-use corun_calibrate::fit_memory;
+use corun_calibrate::{ImplausibleFit, fit_memory};
 use corun_model::{CoreModel, is_setting_of};
-use corun_record::CalibratedField;
+use corun_record::{CalibratedField, Caveat};
 
 use super::MeasuredProgram;
 use crate::{Job, PredictError};
@@ -12,6 +12,8 @@ pub(crate) struct FittedModel {
     pub(super) model: CoreModel,
     /// The fields that were fitted; empty without readings.
     pub(super) memory: Vec<CalibratedField>,
+    /// The reason why the readings were not used.
+    pub(super) caveat: Option<Caveat>,
 }
 
 impl FittedModel {
@@ -20,10 +22,24 @@ impl FittedModel {
         let is_virtual = job.machine.hypervisor.is_some();
         let fit =
             |(rings, readings): &(_, Vec<_>)| fit_memory(job.model, *rings, readings, is_virtual);
-        let mut memory = measured.readings.as_ref().and_then(fit).unwrap_or_default();
+        let (mut memory, caveat) = match measured.readings.as_ref().map(fit) {
+            None => (Vec::new(), None),
+            Some(Ok(memory)) => (memory, None),
+            Some(Err(implausible)) => (Vec::new(), Some(not_used(&implausible))),
+        };
         memory.retain(|found| !job.set.iter().any(|(name, _)| is_setting_of(name, &found.field)));
         let settings: Vec<_> = memory.iter().map(CalibratedField::setting).collect();
         let model = job.model.clone().with(&settings).map_err(PredictError::Memory)?;
-        Ok(Self { model, memory })
+        Ok(Self { model, memory, caveat })
     }
+}
+
+fn not_used(implausible: &ImplausibleFit) -> Caveat {
+    Caveat::new(
+        "memory-of-model",
+        format!(
+            "Memory is that of the model, since other programs used this machine's while it was probed: \
+             {implausible}. Run it again when the machine is quiet."
+        ),
+    )
 }

@@ -44,12 +44,12 @@ impl RecordedRun {
     ) -> Result<Self, PredictError> {
         let ProfiledRun { plan, before, instructions } = profiled;
         let file = output_file(job.keep.as_deref())?;
-        let output = file.file().try_clone().map_err(|source| trail(file.target(), source))?;
+        let output = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
         progress(Progress::Tracing(instructions));
         let (outcome, _) = record(job, plan.clone(), output, stop).map_err(PredictError::Trace)?;
         PredictError::check_ending(outcome.traced.ending)?;
         let instructions = outcome.traced.instructions.saturating_sub(before);
-        let input = file.file().try_clone().map_err(|source| trail(file.target(), source))?;
+        let input = file.file().try_clone().map_err(|source| trace_file(file.target(), source))?;
         let trace = Trace::from_file(input).map_err(PredictError::Format)?;
         let (thread, thread_instructions) = busiest(&trace, &plan, instructions)
             .ok_or(PredictError::TooShort { total: instructions })?;
@@ -69,7 +69,7 @@ impl RecordedRun {
     /// Keeps the trace, if a file was named for it.
     pub(crate) fn keep(self, path: Option<&Path>) -> Result<(), PredictError> {
         match path {
-            Some(path) => self.file.finish().map_err(|source| trail(path, source)),
+            Some(path) => self.file.finish().map_err(|source| trace_file(path, source)),
             None => Ok(()),
         }
     }
@@ -101,12 +101,16 @@ fn record(
 fn output_file(keep: Option<&Path>) -> Result<Output, PredictError> {
     let folder = std::env::temp_dir();
     let unnamed = folder.join(format!("corun-{}.trace", std::process::id()));
-    let file = Output::create(keep.unwrap_or(&unnamed));
-    file.map_err(|source| trail(keep.unwrap_or(&folder), source))
+    match keep {
+        Some(path) => Output::create(path).map_err(|source| trace_file(path, source)),
+        None => {
+            Output::create(&unnamed).map_err(|source| PredictError::Temporary { folder, source })
+        }
+    }
 }
 
-fn trail(path: &Path, source: io::Error) -> PredictError {
-    PredictError::Trail { path: path.to_owned(), source }
+fn trace_file(path: &Path, source: io::Error) -> PredictError {
+    PredictError::TraceFile { path: path.to_owned(), source }
 }
 
 /// The thread with most recorded instructions, and how many it has in the whole run.

@@ -296,6 +296,12 @@ fn places_that_cannot_be_written_are_errors() {
     let folder = reported(&["--keep=."]);
     assert!(folder.starts_with("exit 1\ncorun: could not write the trace to .: "), "{folder}");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+    let mut nowhere = predict(&["--no-measure"]);
+    nowhere.env("TMPDIR", "/nonexistent").args(["--", "true"]);
+    let nowhere = Outcome::of(&mut nowhere).reported(scratch.path());
+    let expected =
+        "exit 1\ncorun: could not write the trace to /nonexistent, where temporary files go: ";
+    assert!(nowhere.starts_with(expected) && nowhere.contains("Set TMPDIR"), "{nowhere}");
     let full = reported(&["--json=/dev/full"]);
     let kept = full.lines().nth(1).expect("what is kept");
     let kept = kept.strip_prefix("corun: the whole result is kept in FOLDER/").expect(kept);

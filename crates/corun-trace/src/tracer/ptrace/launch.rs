@@ -77,7 +77,8 @@ fn seize(mut command: Command, then: Then) -> Result<Launched, LaunchError> {
     unsafe { command.pre_exec(wait_to_be_seized) };
     // Another thread starts it, since that returns with the exec only; the one that seizes is the one
     // that traces.
-    let starter = thread::spawn(move || command.spawn());
+    let starter =
+        thread::Builder::new().spawn(move || command.spawn()).map_err(LaunchError::Ptrace)?;
     let mut id = [0; 4];
     let seized = identity.read_exact(&mut id).and_then(|()| {
         let leader = Pid::from_raw(i32::from_ne_bytes(id));

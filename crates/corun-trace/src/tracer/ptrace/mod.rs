@@ -68,8 +68,10 @@ impl Tracer for Ptrace {
     ) -> Result<Traced, TraceError> {
         let program = launch::launch(target, &plan)?;
         let run = || Run::new(&program, plan.clone(), sink).until_end();
-        let (traced, interrupted) = program.process.until(stop, run);
+        let ended = program.process.until(stop, run);
         program.mark.end_all();
+        let (traced, interrupted) =
+            ended.map_err(|error| failed("expected to be given a thread", error))?;
         let ending = |ending| if interrupted { Ending::Interrupted } else { ending };
         traced.map(|traced| Traced { ending: ending(traced.ending), ..traced })
     }

@@ -96,8 +96,8 @@ impl Measured<'_> {
             self.rows.iter().filter(|(_, cycles)| cycles.front_end == FrontEnd::Decoders).count();
         if decoded > 0 {
             text += &format!(
-                "{decoded} of them are too long for an op cache to hold several copies: decoders may have \
-                 a part in their cycles.\n"
+                "{decoded} of them are too long, or too dense, for an op cache to hold copies of them one \
+                 after the other: decoders may have a part in their cycles. A loop may take less.\n"
             );
         }
         let known = |(block, cycles): &(&Listed, Cycles)| Some((cycles.median, block.cycles?));

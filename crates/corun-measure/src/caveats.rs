@@ -49,6 +49,7 @@ pub(crate) fn of(
     ));
     caveats.extend(stolen(&by_arm));
     caveats.extend(waited_for_cpu(arms, samples));
+    caveats.extend(unknown_foreign_load(samples));
     caveats.extend(share(
         &by_arm,
         "foreign-work",
@@ -306,6 +307,22 @@ fn waited_for_cpu(arms: &[Arm], samples: &[Sample]) -> Option<Caveat> {
     })
 }
 
+/// Nothing says whether other work ran on the used CPUs, as without `/proc`.
+fn unknown_foreign_load(samples: &[Sample]) -> Option<Caveat> {
+    let is_unknown = |Evidence { steal_s, cpu_wait, foreign_busy, .. }: &Evidence| {
+        steal_s.is_none() && cpu_wait.is_none() && foreign_busy.is_none()
+    };
+    let is_unknown =
+        !samples.is_empty() && samples.iter().all(|sample| is_unknown(&sample.evidence));
+    is_unknown.then(|| {
+        Caveat::new(
+            "unknown-foreign-load",
+            "Other work on the workers' CPUs would not have been noticed: neither /proc/stat nor \
+             /proc/PID/schedstat could be read.",
+        )
+    })
+}
+
 fn cpu_seconds(sample: &Sample) -> f64 {
     sample.makespan_s * sample.evidence.clocks.len().max(1) as f64
 }
@@ -411,7 +428,18 @@ mod tests {
         }
     }
 
+    /// What the kernel counts where nothing disturbs.
+    fn quiet() -> Evidence {
+        Evidence { steal_s: Some(0.0), ..Evidence::default() }
+    }
+
     fn kinds(spread: Evidence, full: Evidence) -> Vec<Caveat> {
+        let known =
+            |evidence: Evidence| Evidence { steal_s: evidence.steal_s.or(Some(0.0)), ..evidence };
+        kinds_of_known(known(spread), known(full))
+    }
+
+    fn kinds_of_known(spread: Evidence, full: Evidence) -> Vec<Caveat> {
         let arms = [arm("spread", &[0]), arm("full", &[0, 1])];
         let mut samples = vec![sample("spread", spread), sample("full", full)];
         let again = samples.clone().into_iter().map(|sample| Sample { block: 1, ..sample });
@@ -433,6 +461,14 @@ mod tests {
     #[test]
     fn an_undisturbed_run_has_no_caveats() {
         assert_eq!(kinds(Evidence::default(), Evidence::default()), []);
+    }
+
+    #[test]
+    fn that_nothing_was_counted_is_a_caveat() {
+        let caveats = kinds_of_known(Evidence::default(), Evidence::default());
+        let kinds: Vec<_> = caveats.iter().map(|caveat| caveat.kind.as_str()).collect();
+        assert_eq!(kinds, ["unknown-foreign-load"]);
+        assert_eq!(kinds_of_known(quiet(), Evidence::default()), [], "one sample was counted");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -24,6 +24,28 @@ const ATTEMPTS: u32 = 3;
 /// A living guest sends something every two seconds, once it has booted.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Guests that are not timed may run side by side.
+static BOOTS: RwLock<()> = RwLock::new(());
+
+/// The right to boot, beside others that hold the same or alone.
+pub(crate) enum BootPermit {
+    /// Other guests of this process may run.
+    Shared { _guard: RwLockReadGuard<'static, ()> },
+    /// No other guest of this process runs.
+    Exclusive { _guard: RwLockWriteGuard<'static, ()> },
+}
+
+impl BootPermit {
+    fn shared() -> Self {
+        Self::Shared { _guard: BOOTS.read().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Waits until no other guest of this process runs, and keeps others from being booted.
+    pub(crate) fn exclusive() -> Self {
+        Self::Exclusive { _guard: BOOTS.write().unwrap_or_else(PoisonError::into_inner) }
+    }
+}
+
 impl Guest {
     /// Boots, runs the scenario and powers off; boots again if the whole guest freezes.
     ///
@@ -31,14 +53,18 @@ impl Guest {
     /// If QEMU does not work, or the guest hangs, panics or ends before it has sent everything. A
     /// scenario that ends with an exit code of its own is an outcome.
     pub fn boot(&self, host: &Host, scenario: &Scenario) -> Result<Outcome, BootError> {
-        /// Guests that are not timed may run side by side.
-        static BOOTS: RwLock<()> = RwLock::new(());
-        let (_shared, _alone);
-        if self.pins.is_empty() {
-            _shared = BOOTS.read().unwrap_or_else(PoisonError::into_inner);
-        } else {
-            _alone = BOOTS.write().unwrap_or_else(PoisonError::into_inner);
-        }
+        let is_timed = !self.pins.is_empty();
+        let permit = if is_timed { BootPermit::exclusive() } else { BootPermit::shared() };
+        self.boot_with(&permit, host, scenario)
+    }
+
+    /// Boots as [`boot`](Self::boot) does, where the permit is held already.
+    pub(crate) fn boot_with(
+        &self,
+        _permit: &BootPermit,
+        host: &Host,
+        scenario: &Scenario,
+    ) -> Result<Outcome, BootError> {
         self.check_pins(host)?;
         let mut attempts = 0;
         loop {

@@ -24,4 +24,4 @@ pub use host_load::ForeignLoad;
 pub use outcome::{BootError, Outcome};
 pub use results::{Results, ResultsError};
 pub use scenario::Scenario;
-pub use truth::Finding;
+pub use truth::{Control, Finding};

@@ -38,7 +38,7 @@ fn every_property_is_shown_and_a_bad_mask_is_found_out() {
     let Some(host) = Host::or_skip() else { return };
     let guest =
         Guest::new(Shape { sockets: 1, cores: 2, threads: 2 }).deadline(Duration::from_secs(240));
-    guest.assert_truth(host, &Scenario::new(SCRIPT), |outcome| {
+    guest.assert_truth(host, &Scenario::new(SCRIPT), |outcome, _| {
         let all = audit(outcome, "all");
         assert_everything_is_shown(&all);
         assert_eq!(outcome.text("left"), "", "a control group was left behind");

@@ -35,7 +35,7 @@ fn assert_truth(pins: &[usize], sharing: &[Cpus], lies: &[Cpus]) {
         return corun_testing::skip("guest", "telling two cores from one needs two host cores");
     }
     let guest = Guest::new(TWO_BY_TWO).pins(pins).deadline(PATIENCE);
-    guest.assert_truth(host, &scenario(), |outcome| {
+    guest.assert_truth(host, &scenario(), |outcome, _| {
         let probes = (1..=PROBES).map(|probe| Findings::of(outcome, probe, sharing, lies));
         let probes: Vec<Findings> = probes.collect();
         let siblings: usize = probes.iter().map(|probe| probe.siblings).sum();

@@ -304,7 +304,8 @@ fn every_form_is_shown_from_the_document_that_it_writes() {
     assert!(simulated.instructions.abs_diff(20_000) < 10, "{}", simulated.instructions);
     assert!((simulated.seconds * simulated.ghz * 1e9 / simulated.cycles as f64 - 1.0).abs() < 1e-9);
 
-    let placed = ["--placement=spread,full,stacked", "--resources", "--phases=2", "--pages=huge"];
+    let placed = ["--placement=spread,full,stacked", "--phases=2", "--slice=0.01", "--pages=huge"];
+    let window = ["--warmup=100k", "--length=5k", "--resources"];
     let all = [&["--model=zen4", "--quiet", &trace][..], &window, &placed].concat();
     let placed = is_one_document::<Placements>(&all, placements_to_terminal);
     let counted = |placement| {

@@ -8,9 +8,12 @@
 mod actionable;
 mod audit;
 mod bench;
+mod blocks;
 mod json;
 mod names;
 mod observation;
+mod ordered;
+mod page_size;
 mod placement;
 mod placements;
 mod plain;
@@ -18,6 +21,7 @@ mod prediction;
 mod run;
 mod sample;
 mod schedule;
+mod simulation;
 mod smt_state;
 mod study;
 mod upgrade;
@@ -25,9 +29,11 @@ mod upgrade;
 pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
 pub use bench::{Bench, WorkloadNotPossible};
+pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
 pub use json::{Document, ReadError, json_text};
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
+pub use page_size::PageSize;
 pub use placement::{Arm, Placement, PlacementNotPossible, UnknownPlacement, Variant};
 pub use placements::{
     PlacedWorker, PlacementComparison, Placements, RefusedComparison, SimulatedPlacement,
@@ -49,5 +55,6 @@ pub use schedule::{
     Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,
     ScheduledRun, ScheduledTimes,
 };
+pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};

@@ -38,6 +38,8 @@ pub use prediction::prediction_to_terminal;
 pub use schedule::{
     Chart, gantt, list_schedules, new_schedule, schedule_to_csv, schedule_to_terminal,
 };
-pub use simulation::{BlockPrediction, BlockPredictions, Simulation, Together, Varied};
+pub use simulation::{
+    blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
+};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;

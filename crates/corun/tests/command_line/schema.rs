@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use corun_record::{
-    Audit, Bench, Document, Placements, Prediction, ReadError, Run, Schedule, StudyResult,
+    Audit, Bench, Blocks, Document, Placements, Prediction, ReadError, Run, Schedule, Simulation,
+    StudyResult,
 };
 use serde_json::Value;
 
@@ -18,7 +19,9 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
         (Schedule::FORMAT, Schedule::schema()),
+        (Simulation::FORMAT, Simulation::schema()),
         (Placements::FORMAT, Placements::schema()),
+        (Blocks::FORMAT, Blocks::schema()),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

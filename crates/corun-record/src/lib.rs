@@ -8,24 +8,37 @@
 mod actionable;
 mod audit;
 mod bench;
+mod calibration;
 mod json;
+mod model;
 mod names;
 mod observation;
 mod placement;
 mod placements;
 mod plain;
 mod prediction;
+mod record;
 mod run;
 mod sample;
 mod schedule;
 mod smt_state;
 mod study;
+mod tree;
 mod upgrade;
 
 pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
 pub use bench::{Bench, WorkloadNotPossible};
+pub use calibration::{
+    BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
+    CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
+    TimingAgreement, UntimedBlock,
+};
 pub use json::{Document, ReadError, json_text};
+pub use model::{
+    CheckedModel, DifferingFigure, ListedModel, ModelChecks, ModelDescription, ModelDifference,
+    ModelDifferences, ModelList,
+};
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use placement::{Arm, Placement, PlacementNotPossible, UnknownPlacement, Variant};
@@ -38,6 +51,7 @@ pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
+pub use record::{Body, Record};
 pub use run::{
     Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,
     Workload,
@@ -51,3 +65,4 @@ pub use schedule::{
 };
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};
+pub use tree::Tree;

@@ -24,16 +24,15 @@ mod top_down;
 
 pub use audit::{audit_to_csv, audit_to_terminal};
 pub use bench::{HierarchySweep, bench_to_terminal, describe, list, memory_hierarchy};
-pub use calibration::MeasuredCore;
+pub use calibration::{
+    block_timings_to_csv, block_timings_to_terminal, calibration_to_terminal, forms_to_terminal,
+};
 pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{grouped, interval, ratio, seconds};
 pub use markdown::to_markdown;
-pub use model::{
-    ModelDifference, describe_model, list_models, model_differences, models_side_by_side,
-    validation,
-};
+pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::prediction_to_terminal;
 pub use schedule::{
     Chart, gantt, list_schedules, new_schedule, schedule_to_csv, schedule_to_terminal,

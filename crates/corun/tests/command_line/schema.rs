@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use corun_record::{
-    Audit, Bench, Document, Placements, Prediction, ReadError, Run, Schedule, StudyResult,
+    Audit, Bench, BlockTimings, Body, CoreCalibration, Document, FormCalibration, ModelChecks,
+    ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError, Record, Run,
+    Schedule, StudyResult,
 };
 use serde_json::Value;
 
@@ -19,6 +21,13 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (Prediction::FORMAT, Prediction::schema()),
         (Schedule::FORMAT, Schedule::schema()),
         (Placements::FORMAT, Placements::schema()),
+        schema_of::<ModelList>(),
+        schema_of::<ModelDescription>(),
+        schema_of::<ModelChecks>(),
+        schema_of::<ModelDifferences>(),
+        schema_of::<CoreCalibration>(),
+        schema_of::<FormCalibration>(),
+        schema_of::<BlockTimings>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
@@ -118,6 +127,22 @@ fn a_run_of_version_1_is_read_with_its_former_names() {
     design.insert("looks".to_owned(), looks);
     let read = |json: &Value| Run::from_json(&json.to_string()).expect("a run");
     assert_eq!(read(&old), read(&json));
+}
+
+/// The document that a command wrote, after it was held against its published schema.
+#[track_caller]
+pub fn fitting<B: Body>(text: &str) -> Record<B> {
+    let json: Value = serde_json::from_str(text).expect("nothing but JSON");
+    let faults: Vec<String> =
+        validator(B::FORMAT).iter_errors(&json).map(|fault| fault.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new(), "{text}");
+    let record = Record::<B>::from_json(text).expect("a document");
+    assert_eq!(record.to_json(), text);
+    record
+}
+
+fn schema_of<B: Body>() -> (&'static str, String) {
+    (B::FORMAT, Record::<B>::schema())
 }
 
 /// A validator by the published schema of a format.

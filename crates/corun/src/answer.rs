@@ -1,0 +1,79 @@
+//! A command's document: written as JSON to the file asked for, or shown.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use corun_record::{Body, Document, Record};
+use corun_report::Destination;
+
+use crate::problem::Problem;
+use crate::terminal;
+
+/// Where a document goes, found writable before anything is done, and when the command began.
+pub struct Answer {
+    head: Head,
+    json: Option<Destination>,
+}
+
+/// When a command began.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    started: SystemTime,
+    since: Instant,
+}
+
+impl Head {
+    /// Of a command that begins now.
+    pub fn now() -> Self {
+        Self { started: SystemTime::now(), since: Instant::now() }
+    }
+
+    /// The document of a command that ends now, and did all that it was asked for.
+    pub fn record<B: Body>(self, body: B) -> Record<B> {
+        let started = humantime::format_rfc3339_seconds(self.started).to_string();
+        Record::new(started, self.since.elapsed().as_secs_f64(), body)
+    }
+}
+
+impl Answer {
+    /// To this file as JSON, or for the terminal where none is given.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn open(json: Option<&Path>) -> Result<Self, Problem> {
+        Ok(Self { head: Head::now(), json: json.map(Destination::open).transpose()? })
+    }
+
+    /// Writes a document without caveats that depends on no machine.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub fn give<B: Body>(
+        self,
+        body: B,
+        shown: impl FnOnce(&B, u16) -> String,
+    ) -> Result<(), Problem> {
+        let record = self.record(body);
+        self.write(&record, |record, columns| shown(&record.body, columns))
+    }
+
+    /// The document, for who has more to say in its head.
+    pub fn record<B: Body>(&self, body: B) -> Record<B> {
+        self.head.record(body)
+    }
+
+    /// Writes a document.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub fn write<B: Body>(
+        self,
+        record: &Record<B>,
+        shown: impl FnOnce(&Record<B>, u16) -> String,
+    ) -> Result<(), Problem> {
+        match self.json {
+            Some(destination) => Ok(destination.write(&record.to_json())?),
+            None => Ok(terminal::show(&shown(record, terminal::width()))?),
+        }
+    }
+}

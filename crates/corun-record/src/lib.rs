@@ -21,10 +21,13 @@ mod record;
 mod run;
 mod sample;
 mod schedule;
+mod scheduling;
 mod smt_state;
 mod study;
+mod study_catalogue;
 mod tree;
 mod upgrade;
+mod workload;
 
 pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
@@ -63,6 +66,18 @@ pub use schedule::{
     Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,
     ScheduledRun, ScheduledTimes,
 };
+pub use scheduling::{
+    ListedCost, ListedLoad, ListedPolicy, LoadParameter, ScheduledInterval, ScheduledTimeline,
+    SchedulingList,
+};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};
+pub use study_catalogue::{
+    DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
+    StudyDescription, StudyExperiment, StudyList,
+};
 pub use tree::Tree;
+pub use workload::{
+    DefaultMode, DefaultPlacement, LineSharing, ParameterChoice, ParameterDomain, RowFigure,
+    SuiteRow, WorkloadDescription, WorkloadList, WorkloadParameter, WorkloadTally,
+};

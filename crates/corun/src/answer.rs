@@ -3,11 +3,21 @@
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use corun_record::{Body, Document, Record};
+use corun_machine::Machine;
+use corun_measure::machine_summary;
+use corun_record::{Body, Document, MachineSummary, Record};
 use corun_report::Destination;
 
 use crate::problem::Problem;
 use crate::terminal;
+
+/// The machine that this command runs on.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn this_machine() -> Result<MachineSummary, Problem> {
+    Ok(machine_summary(&Machine::read(Path::new("/"))?))
+}
 
 /// Where a document goes, found writable before anything is done, and when the command began.
 pub struct Answer {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use corun_record::{
     Audit, Bench, BlockTimings, Body, CoreCalibration, Document, FormCalibration, ModelChecks,
     ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError, Record, Run,
-    Schedule, StudyResult,
+    Schedule, SchedulingList, StudyDescription, StudyList, StudyResult, WorkloadDescription,
+    WorkloadList,
 };
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
-        (Schedule::FORMAT, Schedule::schema()),
+        schema_of::<Schedule>(),
         (Placements::FORMAT, Placements::schema()),
         schema_of::<ModelList>(),
         schema_of::<ModelDescription>(),
@@ -28,6 +29,11 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<CoreCalibration>(),
         schema_of::<FormCalibration>(),
         schema_of::<BlockTimings>(),
+        schema_of::<WorkloadList>(),
+        schema_of::<WorkloadDescription>(),
+        schema_of::<StudyList>(),
+        schema_of::<StudyDescription>(),
+        schema_of::<SchedulingList>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

@@ -12,8 +12,8 @@ use corun_record::{
     UntimedBlock, shown,
 };
 
-use super::{Arguments, this_machine};
-use crate::answer::Head;
+use super::Arguments;
+use crate::answer::{Head, this_machine};
 use crate::exports::{Exports, Form};
 use crate::interruption;
 use crate::problem::{Problem, code, say};

@@ -12,8 +12,8 @@ use corun_model::{CoreModel, host_core, suited};
 use corun_record::{Exit, Record};
 use corun_report::Destination;
 
-use super::{Arguments, this_machine};
-use crate::answer::Answer;
+use super::Arguments;
+use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code, say};
 use crate::{interruption, terminal};
 

@@ -3,13 +3,11 @@
 mod blocks;
 mod core;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_machine::{Affinity, Machine};
-use corun_measure::machine_summary;
-use corun_record::MachineSummary;
+use corun_machine::Affinity;
 
 use crate::problem::Problem;
 pub(super) use blocks::read_blocks;
@@ -67,11 +65,6 @@ impl Arguments {
     fn samples(&self) -> usize {
         if self.quick { QUICK_SAMPLES } else { SAMPLES }
     }
-}
-
-/// The machine that is calibrated.
-fn this_machine() -> Result<MachineSummary, Problem> {
-    Ok(machine_summary(&Machine::read(Path::new("/"))?))
 }
 
 /// The CPU asked for, or the last one allowed: the first ones serve most interrupts.

@@ -25,6 +25,7 @@ mod scheduling;
 mod smt_state;
 mod study;
 mod study_catalogue;
+mod trace_info;
 mod tree;
 mod upgrade;
 mod workload;
@@ -75,6 +76,11 @@ pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, St
 pub use study_catalogue::{
     DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
     StudyDescription, StudyExperiment, StudyList,
+};
+pub use trace_info::{
+    DisassembledInstruction, HotBlock, NativeRun, TraceClosing, TraceFootprint, TraceInfo,
+    TraceOpening, TracePlan, TracedBranches, TracedEnding, TracedMemory, TracedPoint, TracedThread,
+    UsedTracer,
 };
 pub use tree::Tree;
 pub use workload::{

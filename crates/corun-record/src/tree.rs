@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum Tree {
     /// Yes or no.
     Flag(bool),
     /// A whole number.
-    Count(i64),
+    Count(i128),
     /// Another number.
     Number(f64),
     /// A name or a sentence.
@@ -32,7 +32,7 @@ impl Tree {
     /// The fields of any value that can be written as JSON.
     ///
     /// # Panics
-    /// If the value cannot be written as JSON, or has whole numbers beyond 64 bits with a sign.
+    /// If the value cannot be written as JSON.
     pub fn of(value: &impl Serialize) -> Self {
         let json = crate::json_text(value);
         serde_json::from_str(&json).expect("JSON is a tree")
@@ -95,7 +95,10 @@ impl Serialize for Tree {
         match self {
             Self::Absent => serializer.serialize_unit(),
             Self::Flag(is_so) => serializer.serialize_bool(*is_so),
-            Self::Count(number) => serializer.serialize_i64(*number),
+            Self::Count(number) => match u64::try_from(*number) {
+                Ok(number) => serializer.serialize_u64(number),
+                Err(_) => serializer.serialize_i64(i64::try_from(*number).unwrap_or(i64::MIN)),
+            },
             Self::Number(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),
             Self::List(trees) => trees.serialize(serializer),
@@ -145,13 +148,12 @@ impl<'de> Visitor<'de> for TreeVisitor {
         Ok(Tree::Flag(is_so))
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Tree, E> {
-        let number = i64::try_from(number);
-        number.map(Tree::Count).map_err(|_| E::custom("expected a number below 2^63"))
+    fn visit_u64<E>(self, number: u64) -> Result<Tree, E> {
+        Ok(Tree::Count(number.into()))
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Tree, E> {
-        Ok(Tree::Count(number))
+        Ok(Tree::Count(number.into()))
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Tree, E> {
@@ -187,14 +189,13 @@ impl<'de> Visitor<'de> for TreeVisitor {
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"{"z":{"b":[1,2],"a":null},"y":[{"on":true},{"on":false}],"x":-1.5}"#;
+    const TEXT: &str = r#"{"z":{"b":[1,2],"a":null},"y":[{"on":true},{"on":false}],"x":-1.5,"w":[-3,18446744073709551615]}"#;
 
     #[test]
     fn order_and_values_stay_as_they_are() {
         let tree: Tree = serde_json::from_str(TEXT).unwrap();
         assert_eq!(serde_json::to_string(&tree).unwrap(), TEXT);
         assert_eq!(Tree::of(&tree), tree);
-        assert!(serde_json::from_str::<Tree>("18446744073709551615").is_err());
     }
 
     #[test]
@@ -203,7 +204,16 @@ mod tests {
         let leaves = tree.leaves();
         let leaves: Vec<(&str, &str)> =
             leaves.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        assert_eq!(leaves, [("z.b", "1 2"), ("y.0.on", "yes"), ("y.1.on", "no"), ("x", "-1.5")]);
+        assert_eq!(
+            leaves,
+            [
+                ("z.b", "1 2"),
+                ("y.0.on", "yes"),
+                ("y.1.on", "no"),
+                ("x", "-1.5"),
+                ("w", "-3 18446744073709551615")
+            ]
+        );
         assert_eq!(tree.get("x").and_then(Tree::text).as_deref(), Some("-1.5"));
     }
 }

@@ -21,6 +21,7 @@ mod study;
 mod tables;
 mod terminal;
 mod top_down;
+mod trace;
 
 pub use audit::{audit_to_csv, audit_to_terminal};
 pub use bench::{
@@ -40,3 +41,4 @@ pub use schedule::{gantt, list_scheduling, schedule_to_csv, schedule_to_terminal
 pub use simulation::{BlockPrediction, BlockPredictions, Simulation, Together, Varied};
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;
+pub use trace::trace_to_terminal;

@@ -19,6 +19,15 @@ pub fn this_machine() -> Result<MachineSummary, Problem> {
     Ok(machine_summary(&Machine::read(Path::new("/"))?))
 }
 
+/// A machine that was read below a root; of a captured one, what only the running kernel tells is not known.
+pub fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
+    let summary = machine_summary(machine);
+    match root == Path::new("/") {
+        true => summary,
+        false => MachineSummary { kernel: None, governors: Vec::new(), ..summary },
+    }
+}
+
 /// Where a document goes, found writable before anything is done, and when the command began.
 pub struct Answer {
     head: Head,
@@ -84,6 +93,21 @@ impl Answer {
         match self.json {
             Some(destination) => Ok(destination.write(&record.to_json())?),
             None => Ok(terminal::show(&shown(record, terminal::width()))?),
+        }
+    }
+
+    /// Writes a document that is shown in corun's own colours.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub fn write_coloured<B: Body>(
+        self,
+        record: &Record<B>,
+        shown: impl FnOnce(&B) -> String,
+    ) -> Result<(), Problem> {
+        match self.json {
+            Some(destination) => Ok(destination.write(&record.to_json())?),
+            None => Ok(terminal::show_coloured(&shown(&record.body))?),
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use corun_machine::doctor::Report;
+use corun_machine::probe::Topology;
 use corun_record::{
     Audit, Bench, BlockTimings, Body, CoreCalibration, Document, FormCalibration, ModelChecks,
     ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError, Record, Run,
-    Schedule, SchedulingList, StudyDescription, StudyList, StudyResult, WorkloadDescription,
-    WorkloadList,
+    Schedule, SchedulingList, StudyDescription, StudyList, StudyResult, TraceInfo,
+    WorkloadDescription, WorkloadList,
 };
 use serde_json::Value;
 
@@ -34,6 +36,9 @@ fn the_published_schemas_are_those_of_the_data_model() {
         schema_of::<StudyList>(),
         schema_of::<StudyDescription>(),
         schema_of::<SchedulingList>(),
+        schema_of::<Topology>(),
+        schema_of::<Report>(),
+        schema_of::<TraceInfo>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {

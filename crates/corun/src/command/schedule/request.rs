@@ -5,11 +5,11 @@ use std::path::Path;
 
 use corun_files::InputKind;
 use corun_machine::Machine;
-use corun_measure::machine_summary;
 use corun_record::{Bench, Document, MachineSummary, shown};
 use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
+use crate::answer::summary_of;
 use crate::problem::Problem;
 use crate::values;
 
@@ -31,9 +31,10 @@ impl Request {
         if let Some(text) = &self.topology {
             return Ok((None, text.clone(), Topology::parse(text)?));
         }
-        let machine = Machine::read(self.root.as_deref().unwrap_or(Path::new("/")))?;
+        let root = self.root.as_deref().unwrap_or(Path::new("/"));
+        let machine = Machine::read(root)?;
         let name = machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
-        Ok((Some(machine_summary(&machine)), name, Topology::of_machine(&machine)))
+        Ok((Some(summary_of(&machine, root)), name, Topology::of_machine(&machine)))
     }
 
     fn slowdowns(&self, topology: &Topology) -> Result<Slowdowns, Problem> {

@@ -9,7 +9,7 @@ use crate::figure::{Figure, FormFigure};
 use crate::{CalibrateError, Routine, RoutineTimer, Spread, measure};
 
 /// What was measured.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calibration {
     /// Fields of the model, and what it has no field for.
     pub figures: Vec<Figure>,

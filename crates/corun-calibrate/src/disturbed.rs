@@ -1,7 +1,7 @@
 //! The samples that were left out because something else ran.
 
 /// The counts of samples that were left out, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Disturbed {
     /// Samples taken.
     pub samples: usize,

@@ -1,11 +1,9 @@
 //! What was measured: a field of the model, or what the model has no field for.
 
-use serde::Serialize;
-
 use crate::Spread;
 
 /// A measured figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The path of the model's field (`back.rob.entries`), or what it is where the model has none.
     pub name: String,
@@ -30,7 +28,7 @@ impl Figure {
 }
 
 /// What was measured of a form of instruction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FormFigure {
     /// As timing tables name it.
     pub form: String,
@@ -41,6 +39,5 @@ pub struct FormFigure {
     /// Slots of renaming; none where other things than slots decide how long it takes.
     pub slots: Option<Spread>,
     /// An instruction of the form.
-    #[serde(skip)]
     pub sample: Option<iced_x86::Instruction>,
 }

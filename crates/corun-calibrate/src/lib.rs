@@ -12,6 +12,7 @@ mod child;
 mod code;
 pub mod curve;
 mod disturbed;
+mod document;
 mod error;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod features;
@@ -31,6 +32,7 @@ mod unsupported;
 
 pub use calibration::{Calibration, calibrate, calibrate_forms};
 pub use disturbed::Disturbed;
+pub use document::MeasuredCore;
 pub use error::CalibrateError;
 pub use figure::{Figure, FormFigure};
 pub use interference::{

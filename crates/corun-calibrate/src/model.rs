@@ -6,7 +6,7 @@ use crate::figure::Figure;
 use crate::{CalibrateError, Spread};
 
 /// A field of the base that was measured.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// Its path.
     pub field: String,

@@ -1,9 +1,7 @@
 //! A figure with its spread.
 
-use serde::Serialize;
-
 /// A figure of repeated measurements.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// The middle one.
     pub median: f64,

@@ -34,8 +34,8 @@ pub use error::MachineError;
 pub use files::{FileError, RootFiles, SystemFiles};
 pub use finding::{Finding, FindingKind};
 pub use machine::{
-    AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, FORMAT, LogicalCpu, Machine,
-    NumaNode, Package, VERSION,
+    AllowedBy, Cache, CacheType, Cluster, Core, CoreType, Cpuset, Die, LogicalCpu, Machine,
+    NumaNode, Package,
 };
 pub use memory_policy::MemoryPolicy;
 pub use out_of_memory::{count_memory_deaths, memory_death};

@@ -10,18 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, Finding, MachineError, RootFiles, Smt, SystemFiles, reading};
 
-/// The `format` of a machine's JSON.
-pub const FORMAT: &str = "corun-topology";
-/// The `version` that this program writes.
-pub const VERSION: u32 = 1;
-
 /// A machine: its CPUs, how they hang together, and what is odd about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
-    /// Always `corun-topology`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
     /// The CPU model's name.
     pub cpu_model: Option<String>,
     /// The hypervisor's name, `unknown` where only its presence shows; `null` where none shows (the
@@ -221,11 +212,6 @@ impl Machine {
     /// Reads the machine that `files` describe; `None` if they describe no CPU.
     pub fn from_files(files: &mut impl SystemFiles) -> Option<Self> {
         reading::machine(files)
-    }
-
-    /// The machine as JSON text, ended by a newline.
-    pub fn to_json(&self) -> String {
-        corun_record::json_text(self)
     }
 
     /// The logical CPU with this number.

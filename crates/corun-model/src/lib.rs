@@ -7,6 +7,7 @@
 
 mod back;
 mod check;
+mod document;
 pub mod encodings;
 mod error;
 mod front;
@@ -38,6 +39,7 @@ pub use back::{
     Repetition, Scheduler, Share,
 };
 pub use check::WIDEST;
+pub use document::{Validation, description, differences, listed};
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,

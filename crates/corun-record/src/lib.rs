@@ -9,7 +9,9 @@ mod actionable;
 mod audit;
 mod bench;
 mod blocks;
+mod calibration;
 mod json;
+mod model;
 mod names;
 mod observation;
 mod ordered;
@@ -18,19 +20,34 @@ mod placement;
 mod placements;
 mod plain;
 mod prediction;
+mod record;
 mod run;
 mod sample;
 mod schedule;
 mod simulation;
+mod scheduling;
 mod smt_state;
 mod study;
+mod study_catalogue;
+mod trace_info;
+mod tree;
 mod upgrade;
+mod workload;
 
 pub use actionable::{Actionable, Exit};
 pub use audit::{Audit, AuditBound, AuditReading, AuditRow, AuditVerdict, EvidenceSource};
 pub use bench::{Bench, WorkloadNotPossible};
 pub use blocks::{BlockAgreement, Blocks, SimulatedBlock};
+pub use calibration::{
+    BaseForm, BlockFrontEnd, BlockTimings, CalibratedCoreField, CalibratedFigure, CalibratedForm,
+    CoreCalibration, DisturbedSamples, FormCalibration, MeasuredSpread, TimedBlock,
+    TimingAgreement, UntimedBlock,
+};
 pub use json::{Document, ReadError, json_text};
+pub use model::{
+    CheckedModel, DifferingFigure, ListedModel, ModelChecks, ModelDescription, ModelDifference,
+    ModelDifferences, ModelList,
+};
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
 pub use page_size::PageSize;
@@ -44,6 +61,7 @@ pub use prediction::{
     CalibratedField, ClockSource, MeasuredRun, MeasuredRuns, PredictedCore, PredictedWindow,
     Prediction, SimulationCost, SkippedPart, StackShare, TracedPart,
 };
+pub use record::{Body, Record};
 pub use run::{
     Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,
     Workload,
@@ -56,5 +74,23 @@ pub use schedule::{
     ScheduledRun, ScheduledTimes,
 };
 pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
+pub use scheduling::{
+    ListedCost, ListedLoad, ListedPolicy, LoadParameter, ScheduledInterval, ScheduledTimeline,
+    SchedulingList,
+};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};
+pub use study_catalogue::{
+    DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
+    StudyDescription, StudyExperiment, StudyList,
+};
+pub use trace_info::{
+    DisassembledInstruction, HotBlock, NativeRun, TraceClosing, TraceFootprint, TraceInfo,
+    TraceOpening, TracePlan, TracedBranches, TracedEnding, TracedMemory, TracedPoint, TracedThread,
+    UsedTracer,
+};
+pub use tree::Tree;
+pub use workload::{
+    DefaultMode, DefaultPlacement, LineSharing, ParameterChoice, ParameterDomain, RowFigure,
+    SuiteRow, WorkloadDescription, WorkloadList, WorkloadParameter, WorkloadTally,
+};

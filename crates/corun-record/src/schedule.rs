@@ -3,20 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::Document;
+use crate::record::Body;
 use crate::upgrade::{each, rename, within};
 
 /// What `corun schedule --json` writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Always `corun-schedule`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
-    /// The version of corun that wrote it.
-    pub corun_version: String,
     /// The simulated machine.
-    pub machine: ScheduledMachine,
+    pub simulated_machine: ScheduledMachine,
     /// What siblings do to each other, as one sentence.
     pub siblings: String,
     /// What the kernel's work costs.
@@ -157,11 +151,12 @@ impl ScheduledMigrations {
     }
 }
 
-impl Document for Schedule {
+impl Body for Schedule {
     const FORMAT: &str = "corun-schedule";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
 
     fn upgrade(json: &mut serde_json::Value) {
+        rename(json, "machine", "simulated_machine");
         each(json, "runs", |run| {
             for times in ["wake_up", "latency"] {
                 within(run, times, |times| rename(times, "longest_s", "max_s"));

@@ -21,25 +21,26 @@ mod study;
 mod tables;
 mod terminal;
 mod top_down;
+mod trace;
 
 pub use audit::{audit_to_csv, audit_to_terminal};
-pub use bench::{HierarchySweep, bench_to_terminal, describe, list, memory_hierarchy};
-pub use calibration::MeasuredCore;
+pub use bench::{
+    HierarchySweep, bench_to_terminal, describe_workload, list_workloads, memory_hierarchy,
+};
+pub use calibration::{
+    block_timings_to_csv, block_timings_to_terminal, calibration_to_terminal, forms_to_terminal,
+};
 pub use corun_stats::percent;
 pub use csv::{bench_to_csv, to_csv};
 pub use destination::{Destination, ExportError, rescue};
 pub use figures::{grouped, interval, ratio, seconds};
 pub use markdown::to_markdown;
-pub use model::{
-    ModelDifference, describe_model, list_models, model_differences, models_side_by_side,
-    validation,
-};
+pub use model::{checked_models, describe_model, list_models, models_side_by_side};
 pub use prediction::prediction_to_terminal;
-pub use schedule::{
-    Chart, gantt, list_schedules, new_schedule, schedule_to_csv, schedule_to_terminal,
-};
+pub use schedule::{gantt, list_scheduling, schedule_to_csv, schedule_to_terminal};
 pub use simulation::{
     blocks_to_csv, blocks_to_terminal, placements_to_terminal, simulation_to_terminal,
 };
 pub use study::{describe_study, list_studies, study_to_csv, study_to_markdown, study_to_terminal};
 pub use terminal::to_terminal;
+pub use trace::trace_to_terminal;

@@ -6,6 +6,7 @@
 #![warn(unreachable_pub)]
 
 mod costs;
+mod document;
 mod engine;
 mod error;
 pub mod load;
@@ -17,6 +18,7 @@ mod slowdowns;
 mod topology;
 
 pub use costs::Costs;
+pub use document::catalogue;
 pub use engine::{Observer, Settings, State, Stretch, Task, TaskId, schedule};
 pub use error::ScheduleError;
 pub use outcome::{CoreUse, CpuUse, Migrations, Outcome, Percentiles, Scheduled};

@@ -10,6 +10,7 @@ mod arm;
 mod computation;
 mod confinement;
 mod counterpart;
+mod document;
 mod error;
 mod file;
 mod library;

@@ -10,6 +10,7 @@ mod block;
 mod branch;
 mod champsim_instruction;
 pub mod convert;
+mod document;
 mod doubts;
 mod event;
 mod flow;
@@ -34,6 +35,7 @@ mod tracer;
 pub use block::{Block, BlockId, Code, Direction, Form, Instruction, MemoryOperand};
 pub use branch::BranchKind;
 pub use champsim_instruction::ChampSimInstruction;
+pub use document::{caveats, info};
 pub use event::{
     Access, Event, Marker, OrderedMarker, Phase, access_count, accesses, first_accesses,
 };

@@ -4,12 +4,11 @@
 use std::fmt;
 
 use corun_record::nearest_first;
-use serde::Serialize;
 
 use crate::{WorkloadError, quantity};
 
 /// A workload's description of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Descriptor {
     /// The name a user types; unique in the registry.
     pub name: &'static str,
@@ -46,15 +45,14 @@ pub struct Descriptor {
 pub const MOST_TALLIES: usize = 4;
 
 /// Another count of the same work, for instance bytes beside requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
     /// What is counted: a short plural noun.
     pub counted: &'static str,
 }
 
 /// A published suite of small tests, of which corun has its own implementation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Suite {
     /// LMbench (McVoy and Staelin 1996): what the system's basic operations cost.
     Lmbench,
@@ -76,7 +74,7 @@ impl Suite {
 }
 
 /// A row of a suite's table.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
     /// The suite.
     pub suite: Suite,
@@ -89,8 +87,7 @@ pub struct Row {
 }
 
 /// How a table gives a workload's speed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
     /// Microseconds for one operation.
     Microseconds,
@@ -122,8 +119,7 @@ impl Figure {
 }
 
 /// The part of a machine that a workload keeps busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tag {
     /// A chain of integer operations, each waiting for the one before.
     IntegerLatency,
@@ -247,8 +243,7 @@ impl fmt::Display for Tag {
 }
 
 /// How workers come about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// N process copies, a worker each.
     Copies,
@@ -260,8 +255,7 @@ pub enum Mode {
 }
 
 /// The placement in which a workload shows what it is about, where the user names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultPlacement {
     /// One worker alone: how fast the machine does this.
     Alone,
@@ -275,7 +269,7 @@ pub enum DefaultPlacement {
 }
 
 /// One thing about a workload that can be set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// The name before the equals sign.
     pub name: &'static str,
@@ -299,8 +293,7 @@ impl Parameter {
 }
 
 /// The values that a parameter takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", content = "values", rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
     /// One of these.
     Choice(&'static [Choice]),
@@ -327,7 +320,7 @@ pub enum Domain {
 }
 
 /// One value of a [`Domain::Choice`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
     /// The value a user types.
     pub value: &'static str,
@@ -370,7 +363,7 @@ impl fmt::Display for Domain {
 
 /// A parameter that decides whether the data of two workers of one process lie in one cache line, as
 /// long as the other parameters have their defaults.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineSharing {
     /// The parameter's name.
     pub parameter: &'static str,

@@ -10,6 +10,7 @@ mod checksum;
 mod child;
 mod cycle;
 mod descriptor;
+mod document;
 mod ended;
 mod error;
 mod generated;
@@ -33,6 +34,7 @@ pub use descriptor::{
     Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MOST_TALLIES, Mode,
     Parameter, Row, Suite, Tag, Tally,
 };
+pub use document::description;
 pub use ended::unless_ended;
 pub use error::WorkloadError;
 pub use latency::{Histogram, Latencies};

@@ -1,7 +1,7 @@
 //! The timings and the validation of a core model, as several subcommands need them.
 
 use corun_model::timing::TimingTable;
-use corun_model::{Comparison, CoreModel};
+use corun_model::{Comparison, CoreModel, Validation};
 
 use crate::problem::Problem;
 
@@ -24,6 +24,6 @@ pub fn compared(model: &CoreModel) -> Result<Vec<Comparison>, Problem> {
 
 /// The warning that goes with every result of a model that was not compared with its machine.
 pub fn validation_warning(model: &CoreModel) -> Result<Option<String>, Problem> {
-    let validation = corun_report::validation(model, &compared(model)?);
-    Ok(validation.starts_with("unvalidated").then_some(validation))
+    let validation = Validation::of(model, &compared(model)?);
+    Ok((!validation.is_validated).then_some(validation.sentence))
 }

@@ -3,6 +3,7 @@
 //! The story: parse the command line, let one subcommand do its work, and end with its exit code.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 
+mod answer;
 mod command;
 mod consent;
 mod core_model;

@@ -16,6 +16,6 @@ mod watch;
 mod words;
 
 pub use drawing::draw;
-pub use report::{Advice, Diagnosis, Evidence, FORMAT, Report, Severity, VERSION};
+pub use report::{Advice, Diagnosis, Evidence, Report, Severity};
 pub use smt_vulnerabilities::{Exposure, SmtVulnerability};
 pub use watch::{Pause, Sleep};

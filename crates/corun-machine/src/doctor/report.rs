@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use corun_record::{Body, Caveat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,18 +16,9 @@ use super::system::System;
 use super::watch::{Pause, Sleep, Watch};
 use crate::{Machine, MachineError, RootFiles, SystemFiles};
 
-/// The `format` of a report's JSON.
-pub const FORMAT: &str = "corun-doctor";
-/// The `version` that this program writes.
-pub const VERSION: u32 = 2;
-
 /// What would spoil a measurement on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// Always `corun-doctor`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
     /// The CPU model's name.
     pub cpu_model: Option<String>,
     /// The number of logical CPUs.
@@ -121,8 +113,6 @@ impl Report {
         // Stable: among equals the order of the registry stays.
         diagnoses.sort_by_key(|diagnosis| diagnosis.severity);
         Some(Self {
-            format: FORMAT.to_owned(),
-            version: VERSION,
             smt_vulnerabilities: smt_vulnerabilities::read(&mut system),
             diagnoses,
             watched_s: watch.map(|watch| watch.seconds),
@@ -130,6 +120,11 @@ impl Report {
             cores: machine.cores.len(),
             cpu_model: machine.cpu_model,
         })
+    }
+
+    /// What would spoil a comparison made now, as the caveats of the report.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        self.spoiling().map(|found| Caveat::new(&found.check, &found.sentence)).collect()
     }
 
     /// What would spoil a comparison made now: this is also what every run says of itself.
@@ -141,11 +136,11 @@ impl Report {
     pub fn diagnosis(&self, check: &str) -> Option<&Diagnosis> {
         self.diagnoses.iter().find(|diagnosis| diagnosis.check == check)
     }
+}
 
-    /// The report as JSON text, ended by a newline.
-    pub fn to_json(&self) -> String {
-        corun_record::json_text(self)
-    }
+impl Body for Report {
+    const FORMAT: &str = "corun-doctor";
+    const VERSION: u32 = 3;
 }
 
 impl Severity {

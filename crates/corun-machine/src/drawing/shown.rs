@@ -13,8 +13,6 @@ pub(super) fn shown(machine: &Machine) -> Machine {
     let mut shown = machine.clone();
     // Each field by its name: what is added to a machine is looked at here, too.
     let Machine {
-        format,
-        version: _,
         cpu_model,
         hypervisor,
         smt,
@@ -35,9 +33,8 @@ pub(super) fn shown(machine: &Machine) -> Machine {
     };
     let of_findings =
         findings.iter_mut().flat_map(|Finding { file, sentence, .. }| [file, sentence]);
-    let texts = [format]
-        .into_iter()
-        .chain(cpu_model)
+    let texts = cpu_model
+        .iter_mut()
         .chain(hypervisor)
         .chain(control)
         .chain(allowed_by.cpuset.as_mut().map(|cpuset| &mut cpuset.file))

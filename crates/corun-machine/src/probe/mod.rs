@@ -25,9 +25,7 @@ use std::time::Duration;
 
 pub use error::ProbeError;
 pub use pairs::ProbeObserver;
-pub use record::{
-    Contention, Contradiction, Pair, Probe, ProbedMachine, Relation, Sharing, Sureness,
-};
+pub use record::{Contention, Contradiction, Pair, Probe, Relation, Sharing, Sureness, Topology};
 pub use show::describe;
 pub(crate) use show::{findings, head};
 

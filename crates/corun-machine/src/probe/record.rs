@@ -2,6 +2,7 @@
 //!
 //! Each pair tells the conclusion first, then what it rests on, so that a reader can judge it.
 
+use corun_record::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,21 +115,20 @@ pub struct Contradiction {
     pub sentence: String,
 }
 
-/// A machine with the result of its probe: the machine's own form and a field `probe`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ProbedMachine<'a> {
+/// What `corun topo` shows: a machine, and the result of its probe if it was probed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Topology {
     /// The machine.
     #[serde(flatten)]
-    pub machine: &'a Machine,
+    pub machine: Machine,
     /// The result of the probe.
-    pub probe: &'a Probe,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
 }
 
-impl ProbedMachine<'_> {
-    /// As JSON text, ended by a newline.
-    pub fn to_json(&self) -> String {
-        corun_record::json_text(self)
-    }
+impl Body for Topology {
+    const FORMAT: &str = "corun-topology";
+    const VERSION: u32 = 2;
 }
 
 impl Relation {

@@ -17,7 +17,6 @@ mod source;
 use std::collections::HashMap;
 
 use crate::hypervisor::{self, Hypervisor};
-use crate::machine::{FORMAT, VERSION};
 use crate::{CpuSet, LogicalCpu, Machine, SystemFiles};
 use source::Source;
 
@@ -68,8 +67,6 @@ pub(crate) fn machine(files: &mut impl SystemFiles) -> Option<Machine> {
     cores::report_unknown(&logical_cpus, &mut source.findings);
 
     Some(Machine {
-        format: FORMAT.to_owned(),
-        version: VERSION,
         cpu_model,
         hypervisor,
         smt,

@@ -88,7 +88,7 @@ proptest! {
         }
         let text = draw(&report, 80, false);
         prop_assert!(!text.contains(|letter: char| letter.is_control() && letter != '\n'));
-        let back: Report = serde_json::from_str(&report.to_json()).unwrap();
+        let back: Report = serde_json::from_str(&corun_record::json_text(&report)).unwrap();
         prop_assert_eq!(back, report);
     }
 }

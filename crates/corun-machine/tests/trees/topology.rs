@@ -194,7 +194,7 @@ fn numa_nodes_without_cpus_are_listed() {
 #[test]
 fn the_json_is_read_back_and_numbers_are_as_the_kernels() {
     let machine = Tree::of_cores(&[&[0, 2], &[1, 3]]).offline(3).smt("4", "1").machine();
-    let json = machine.to_json();
+    let json = corun_record::json_text(&machine);
     assert_eq!(serde_json::from_str::<Machine>(&json).unwrap(), machine);
     let cpu = &serde_json::from_str::<serde_json::Value>(&json).unwrap()["logical_cpus"][0];
     assert_eq!(cpu["siblings"], serde_json::json!([0, 2]));

@@ -1,24 +1,26 @@
 //! The built-in workloads in words: one line each, or one of them in full.
 
-use corun_workload::{DefaultPlacement, Descriptor, Domain, Figure, Mode, Parameter, Workload};
+use corun_record::{
+    DefaultMode, DefaultPlacement, ParameterDomain, RowFigure, WorkloadDescription, WorkloadList,
+    WorkloadParameter,
+};
 
 use super::memory_hierarchy::size_text;
 use crate::tables::Table;
 use crate::terminal::{grid, wrap};
 
 /// A line for each workload: its name, what it does and what it exercises.
-pub fn list<'a>(workloads: impl Iterator<Item = &'a dyn Workload>, columns: u16) -> String {
-    let mut missing = String::new();
-    let rows = workloads.map(|workload| {
-        let descriptor = workload.descriptor();
-        if let Some(reason) = workload.unavailable() {
-            missing.push_str(&wrap(&format!("- {}: {reason}", descriptor.name), "  ", columns));
-        }
-        vec![descriptor.name.to_owned(), descriptor.summary.to_owned(), tags(descriptor)]
-    });
+pub fn list_workloads(list: &WorkloadList, columns: u16) -> String {
+    let row =
+        |it: &WorkloadDescription| vec![it.name.clone(), it.summary.clone(), it.tags.join(", ")];
     let header = ["workload", "what it does", "what it exercises"].map(str::to_owned).to_vec();
-    let table = Table { header, rows: rows.collect() };
+    let table = Table { header, rows: list.workloads.iter().map(row).collect() };
     let mut text = format!("{}\n", grid(&table, columns));
+    let missing = |it: &WorkloadDescription| {
+        let reason = it.unavailable.as_ref()?;
+        Some(wrap(&format!("- {}: {reason}", it.name), "  ", columns))
+    };
+    let missing: String = list.workloads.iter().filter_map(missing).collect();
     if !missing.is_empty() {
         text.push_str(&format!("\nNot possible here:\n{missing}"));
     }
@@ -26,36 +28,32 @@ pub fn list<'a>(workloads: impl Iterator<Item = &'a dyn Workload>, columns: u16)
 }
 
 /// A workload in full: what it is and what can be set.
-pub fn describe(workload: &dyn Workload, columns: u16) -> String {
-    let descriptor = workload.descriptor();
-    let mut text = wrap(&format!("{}: {}", descriptor.name, descriptor.summary), "  ", columns);
+pub fn describe_workload(workload: &WorkloadDescription, columns: u16) -> String {
+    let mut text = wrap(&format!("{}: {}", workload.name, workload.summary), "  ", columns);
     text.push('\n');
     let facts = [
-        ("operation", descriptor.operation.to_owned()),
-        ("exercises", tags(descriptor)),
-        ("workers", workers(descriptor.default_mode).to_owned()),
-        ("shown by", shown_by(descriptor.default_placement).to_owned()),
+        ("operation", workload.operation.clone()),
+        ("exercises", workload.tags.join(", ")),
+        ("workers", workers(workload.default_mode).to_owned()),
+        ("shown by", shown_by(workload.default_placement).to_owned()),
     ];
-    for (name, fact) in facts {
+    for (name, fact) in facts.into_iter().chain(details(workload)) {
         text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
     }
-    for (name, fact) in details(descriptor) {
-        text.push_str(&wrap(&format!("{name:<11}{fact}"), "           ", columns));
-    }
-    if descriptor.disk_bytes > 0 {
-        let most = size_text(descriptor.disk_bytes);
+    if workload.disk_bytes > 0 {
+        let most = size_text(workload.disk_bytes);
         text.push_str(&format!("disk       at most {most} of temporary files for each worker\n"));
     }
-    if let Some(reason) = workload.unavailable() {
+    if let Some(reason) = &workload.unavailable {
         text.push_str(&wrap(&format!("not here   {reason}"), "           ", columns));
     }
-    if !descriptor.parameters.is_empty() {
+    if !workload.parameters.is_empty() {
         text.push_str("\nparameters (--param NAME=VALUE), with their defaults:\n");
     }
-    for parameter in descriptor.parameters {
-        text.push_str(&self::parameter(parameter, columns));
+    for it in &workload.parameters {
+        text.push_str(&parameter(it, columns));
     }
-    if let Some(sharing) = descriptor.line_sharing {
+    if let Some(sharing) = &workload.line_sharing {
         text.push('\n');
         text.push_str(&wrap(
             &format!(
@@ -70,48 +68,44 @@ pub fn describe(workload: &dyn Workload, columns: u16) -> String {
 }
 
 /// What a row of a suite says of itself, and what else is counted and subtracted.
-fn details(descriptor: &Descriptor) -> Vec<(&'static str, String)> {
-    let row = descriptor.row.iter().flat_map(|row| {
-        let figure = match row.figure {
-            Figure::Microseconds => "microseconds an operation",
-            Figure::Rate { unit, .. } => unit,
+fn details(workload: &WorkloadDescription) -> Vec<(&'static str, String)> {
+    let row = workload.row.iter().flat_map(|row| {
+        let figure = match &row.figure {
+            RowFigure::Microseconds => "microseconds an operation",
+            RowFigure::Rate { unit, .. } => unit,
         };
         let counts = (row.credit != 1.0)
             .then(|| ("original", format!("counts {:.4} operations for each one", row.credit)));
-        [Some(("row", format!("\"{}\" of {}, in {figure}", row.name, row.suite.name()))), counts]
+        [Some(("row", format!("\"{}\" of {}, in {figure}", row.name, row.suite))), counts]
     });
-    let tallies: Vec<&str> = descriptor.tallies.iter().map(|tally| tally.counted).collect();
+    let tallies: Vec<&str> = workload.tallies.iter().map(|it| it.counted.as_str()).collect();
     let tallies = (!tallies.is_empty()).then(|| ("counts too", tallies.join(", ")));
-    let least = descriptor.least_operations;
+    let least = workload.least_operations;
     let least = (least > 1).then(|| ("at least", format!("{least} operations a worker and run")));
-    let subtracts = descriptor.subtracts.map(|what| ("subtracts", what.to_owned()));
+    let subtracts = workload.subtracts.clone().map(|what| ("subtracts", what));
     row.flatten().chain(tallies).chain(least).chain(subtracts).collect()
 }
 
-fn parameter(parameter: &Parameter, columns: u16) -> String {
-    let (name, default) = (parameter.name, parameter.default);
-    let mut text = wrap(&format!("  {name}={default}  {}", parameter.summary), "    ", columns);
-    match parameter.domain {
-        Domain::Choice(choices) => {
+fn parameter(parameter: &WorkloadParameter, columns: u16) -> String {
+    let WorkloadParameter { name, summary, default, domain, expected } = parameter;
+    let mut text = wrap(&format!("  {name}={default}  {summary}"), "    ", columns);
+    match domain {
+        ParameterDomain::Choice(choices) => {
             for choice in choices {
                 let line = format!("    {}: {}", choice.value, choice.summary);
                 text.push_str(&wrap(&line, "      ", columns));
             }
         }
-        domain => text.push_str(&wrap(&format!("    {domain}"), "    ", columns)),
+        _ => text.push_str(&wrap(&format!("    {expected}"), "    ", columns)),
     }
     text
 }
 
-fn tags(descriptor: &Descriptor) -> String {
-    descriptor.tags.iter().map(|tag| tag.name()).collect::<Vec<_>>().join(", ")
-}
-
-fn workers(mode: Mode) -> &'static str {
+fn workers(mode: DefaultMode) -> &'static str {
     match mode {
-        Mode::Copies => "a process for each",
-        Mode::Workers => "threads of one process, with work for each",
-        Mode::WorkersTotal => "threads of one process, which do a fixed total together",
+        DefaultMode::Copies => "a process for each",
+        DefaultMode::Workers => "threads of one process, with work for each",
+        DefaultMode::WorkersTotal => "threads of one process, which do a fixed total together",
     }
 }
 

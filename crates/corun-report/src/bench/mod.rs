@@ -7,7 +7,7 @@ mod memory_hierarchy;
 mod plot;
 mod table;
 
-pub use catalogue::{describe, list};
+pub use catalogue::{describe_workload, list_workloads};
 pub use memory_hierarchy::{HierarchySweep, memory_hierarchy};
 pub use table::bench_to_terminal;
 

@@ -2,24 +2,9 @@
 //!
 //! Many short intervals are drawn by the pixel, each in the colour of the task that had most of it.
 
-use corun_sched::{Load, Stretch, Topology};
+use corun_record::{ScheduledInterval, ScheduledTimeline};
 use svg::Document;
 use svg::node::element::{Element, Group, Rectangle, Style, Title};
-
-/// A run to be drawn.
-#[derive(Debug, Clone)]
-pub struct Chart<'a> {
-    /// Policy and load.
-    pub title: String,
-    /// The machine as the policy saw it.
-    pub topology: &'a Topology,
-    /// The load.
-    pub load: &'a Load,
-    /// Who ran where.
-    pub intervals: &'a [Stretch],
-    /// The whole time in nanoseconds.
-    pub makespan: u64,
-}
 
 const MARGIN: f64 = 20.0;
 const LABEL: f64 = 70.0;
@@ -47,11 +32,11 @@ text { font: 12px sans-serif; fill: #222222; }
 ";
 
 /// The runs as an SVG document, one below the other, each over its own time.
-pub fn gantt(charts: &[Chart<'_>]) -> String {
+pub fn gantt(timelines: &[ScheduledTimeline]) -> String {
     let mut page = Group::new();
     let mut top = MARGIN;
-    for chart in charts {
-        let (group, height) = draw(chart);
+    for timeline in timelines {
+        let (group, height) = draw(timeline);
         page = page.add(group.set("transform", format!("translate({MARGIN} {top})")));
         top += height + MARGIN;
     }
@@ -68,16 +53,16 @@ pub fn gantt(charts: &[Chart<'_>]) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}\n")
 }
 
-fn draw(chart: &Chart<'_>) -> (Group, f64) {
-    let seconds = crate::figures::seconds(chart.makespan as f64 * 1e-9);
+fn draw(timeline: &ScheduledTimeline) -> (Group, f64) {
+    let seconds = crate::figures::seconds(timeline.makespan_ns as f64 * 1e-9);
     let mut group =
-        Group::new().add(text(&format!("{}: {seconds}", chart.title), 0.0, 12.0, "title"));
+        Group::new().add(text(&format!("{}: {seconds}", timeline.title), 0.0, 12.0, "title"));
     let mut top = TITLE;
-    let mut tops = vec![0.0; chart.topology.cpus.len()];
-    for core in &chart.topology.cores {
+    let mut tops = vec![0.0; timeline.cpus.len()];
+    for core in &timeline.cores {
         for &cpu in core {
             tops[cpu] = top;
-            let number = chart.topology.cpus[cpu].number;
+            let number = timeline.cpus[cpu];
             group = group
                 .add(text(&format!("CPU {number}"), 0.0, top + 12.0, ""))
                 .add(rectangle(LABEL, top, WIDTH, LINE - 2.0).set("class", "idle"));
@@ -85,20 +70,23 @@ fn draw(chart: &Chart<'_>) -> (Group, f64) {
         }
         top += GAP;
     }
-    let shown =
-        if chart.intervals.len() > MANY { by_pixel(chart) } else { chart.intervals.to_vec() };
-    let scale = WIDTH / chart.makespan.max(1) as f64;
+    let shown = if timeline.intervals.len() > MANY {
+        by_pixel(timeline)
+    } else {
+        timeline.intervals.to_vec()
+    };
+    let scale = WIDTH / timeline.makespan_ns.max(1) as f64;
     for interval in shown {
-        let [begin, end] = [interval.begin, interval.end].map(|time| time as f64 * scale);
-        let program = &chart.load.programs[interval.program].name;
+        let [begin, end] = [interval.begin_ns, interval.end_ns].map(|time| time as f64 * scale);
+        let program = &timeline.programs[interval.program];
         let hue = (interval.task as f64 * GOLDEN_ANGLE) % 360.0;
         let bar = rectangle(LABEL + begin, tops[interval.cpu], end - begin, LINE - 2.0)
             .set("fill", format!("hsl({hue:.0} 60% 55%)"));
         let words = format!(
             "task {}, {program}: {} to {}",
             interval.task,
-            crate::figures::seconds(interval.begin as f64 * 1e-9),
-            crate::figures::seconds(interval.end as f64 * 1e-9)
+            crate::figures::seconds(interval.begin_ns as f64 * 1e-9),
+            crate::figures::seconds(interval.end_ns as f64 * 1e-9)
         );
         group = group.add(bar.add(Title::new(words)));
     }
@@ -106,34 +94,43 @@ fn draw(chart: &Chart<'_>) -> (Group, f64) {
 }
 
 /// The intervals as a picture of this width can show them.
-fn by_pixel(chart: &Chart<'_>) -> Vec<Stretch> {
+fn by_pixel(timeline: &ScheduledTimeline) -> Vec<ScheduledInterval> {
     let pixels = WIDTH as u64;
-    let edge =
-        |pixel: u64| (u128::from(chart.makespan) * u128::from(pixel) / u128::from(pixels)) as u64;
-    let pixel_of = |time: u64| {
-        (u128::from(time) * u128::from(pixels) / u128::from(chart.makespan.max(1))) as u64
+    let edge = |pixel: u64| {
+        (u128::from(timeline.makespan_ns) * u128::from(pixel) / u128::from(pixels)) as u64
     };
-    let mut most: Vec<Option<(u64, Stretch)>> =
-        vec![None; chart.topology.cpus.len() * WIDTH as usize];
-    for interval in chart.intervals {
-        for pixel in pixel_of(interval.begin)..=pixel_of(interval.end).min(pixels - 1) {
-            let part =
-                interval.end.min(edge(pixel + 1)).saturating_sub(interval.begin.max(edge(pixel)));
+    let pixel_of = |time: u64| {
+        (u128::from(time) * u128::from(pixels) / u128::from(timeline.makespan_ns.max(1))) as u64
+    };
+    let mut most: Vec<Option<(u64, ScheduledInterval)>> =
+        vec![None; timeline.cpus.len() * WIDTH as usize];
+    for interval in &timeline.intervals {
+        for pixel in pixel_of(interval.begin_ns)..=pixel_of(interval.end_ns).min(pixels - 1) {
+            let part = interval
+                .end_ns
+                .min(edge(pixel + 1))
+                .saturating_sub(interval.begin_ns.max(edge(pixel)));
             let place = &mut most[interval.cpu * WIDTH as usize + pixel as usize];
             if part > place.map_or(0, |(part, _)| part) {
-                *place =
-                    Some((part, Stretch { begin: edge(pixel), end: edge(pixel + 1), ..*interval }));
+                *place = Some((
+                    part,
+                    ScheduledInterval {
+                        begin_ns: edge(pixel),
+                        end_ns: edge(pixel + 1),
+                        ..*interval
+                    },
+                ));
             }
         }
     }
-    let mut shown: Vec<Stretch> = Vec::new();
+    let mut shown: Vec<ScheduledInterval> = Vec::new();
     for (_, interval) in most.into_iter().flatten() {
         match shown.last_mut() {
             Some(last)
-                if (last.cpu, last.task, last.end)
-                    == (interval.cpu, interval.task, interval.begin) =>
+                if (last.cpu, last.task, last.end_ns)
+                    == (interval.cpu, interval.task, interval.begin_ns) =>
             {
-                last.end = interval.end;
+                last.end_ns = interval.end_ns;
             }
             _ => shown.push(interval),
         }

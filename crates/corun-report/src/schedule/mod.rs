@@ -5,41 +5,16 @@ mod gantt;
 mod tests;
 
 use corun_record::{
-    Document, Schedule, ScheduledCost, ScheduledMachine, ScheduledRun, ScheduledTimes, on_one_line,
+    ListedCost, ListedLoad, ListedPolicy, LoadParameter, Schedule, ScheduledRun, ScheduledTimes,
+    SchedulingList, on_one_line,
 };
-use corun_sched::Settings;
-use corun_sched::load::{ALL as LOADS, Make};
-use corun_sched::policy::ALL as POLICIES;
 use corun_stats::percent;
 
 use crate::figures::{seconds, three_digits};
 use crate::tables::Table;
 use crate::terminal::{NO_BREAK, grid, wrap};
 
-pub use gantt::{Chart, gantt};
-
-/// A schedule without runs: the machine by its name, and what it is scheduled with.
-pub fn new_schedule(machine: String, settings: &Settings) -> Schedule {
-    let topology = &settings.topology;
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let cost =
-        |(name, nanoseconds): (&str, u64)| ScheduledCost { name: name.to_owned(), nanoseconds };
-    Schedule {
-        format: Schedule::FORMAT.to_owned(),
-        version: Schedule::VERSION,
-        corun_version: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: ScheduledMachine {
-            title: format!("{machine}: {}", topology.line()),
-            packages: number(topology.packages.len()),
-            cores: number(topology.cores.len()),
-            logical_cpus: number(topology.cpus.len()),
-            smt_width: number(topology.smt_width()),
-        },
-        siblings: String::new(),
-        costs: settings.costs.list().into_iter().map(cost).collect(),
-        runs: Vec::new(),
-    }
-}
+pub use gantt::gantt;
 
 /// Runs that differ in the seed alone.
 struct Cell<'a> {
@@ -74,8 +49,11 @@ fn cells(schedule: &Schedule) -> Vec<Cell<'_>> {
 /// A schedule as text for a terminal of this many columns.
 pub fn schedule_to_terminal(schedule: &Schedule, columns: u16) -> String {
     let cells = cells(schedule);
-    let mut text =
-        wrap(&format!("{}; {}", schedule.machine.title, schedule.siblings), "  ", columns);
+    let mut text = wrap(
+        &format!("{}; {}", schedule.simulated_machine.title, schedule.siblings),
+        "  ",
+        columns,
+    );
     text += &wrap(&costs(schedule), "  ", columns);
     let mut loads: Vec<&str> = cells.iter().map(|cell| cell.load).collect();
     loads.dedup();
@@ -260,26 +238,25 @@ fn csv_row(run: &ScheduledRun) -> [String; 25] {
 }
 
 /// What can be scheduled, and how.
-pub fn list_schedules(columns: u16) -> String {
-    let policies = POLICIES.iter().map(|policy| {
-        vec![policy.name.to_owned(), policy.summary.to_owned(), policy.source.to_owned()]
-    });
-    let table = |header: [&str; 3], rows: Vec<Vec<String>>| {
-        grid(&Table { header: header.map(str::to_owned).to_vec(), rows }, columns)
+pub fn list_scheduling(list: &SchedulingList, columns: u16) -> String {
+    let table = |header: &[&str], rows: Vec<Vec<String>>| {
+        let header = header.iter().map(|&it| it.to_owned()).collect();
+        grid(&Table { header, rows }, columns)
     };
-    let loads = LOADS.iter().map(|load| {
-        let parameters = match load.make {
-            Make::File(_) => vec!["FILE".to_owned()],
-            Make::Parameters(parameters, _) => parameters
-                .iter()
-                .map(|it| format!("{}={} ({})", it.name, it.default, it.meaning))
-                .collect(),
+    let policy = |it: &ListedPolicy| vec![it.name.clone(), it.summary.clone(), it.source.clone()];
+    let load = |it: &ListedLoad| {
+        let parameter = |it: &LoadParameter| format!("{}={} ({})", it.name, it.default, it.meaning);
+        let parameters = match it.is_file {
+            true => "FILE".to_owned(),
+            false => it.parameters.iter().map(parameter).collect::<Vec<_>>().join("; "),
         };
-        vec![load.name.to_owned(), load.summary.to_owned(), parameters.join("; ")]
-    });
+        vec![it.name.clone(), it.summary.clone(), parameters]
+    };
+    let cost = |it: &ListedCost| vec![it.name.clone(), it.meaning.clone()];
     format!(
-        "{}\n\nA policy with the suffix /smt-off runs on a machine with SMT off.\n\n{}\n",
-        table(["policy", "what it does", "source"], policies.collect()),
-        table(["load", "what it is", "parameters"], loads.collect())
+        "{}\n\nA policy with the suffix /smt-off runs on a machine with SMT off.\n\n{}\n\n{}\n",
+        table(&["policy", "what it does", "source"], list.policies.iter().map(policy).collect()),
+        table(&["load", "what it is", "parameters"], list.loads.iter().map(load).collect()),
+        table(&["cost", "what takes so long"], list.costs.iter().map(cost).collect())
     )
 }

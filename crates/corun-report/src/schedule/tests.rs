@@ -1,49 +1,41 @@
-use corun_record::Schedule;
-use corun_sched::policy::PolicyEntry;
-use corun_sched::{Costs, Scheduled, Settings, Slowdowns, Stretch, Topology, load, schedule};
+use corun_record::{ScheduledCost, ScheduledInterval, ScheduledMachine, ScheduledTimeline};
+use serde_json::json;
 
 use super::*;
 
-fn settings() -> Settings {
-    Settings {
-        topology: Topology::parse("1x2x2").unwrap(),
-        slowdowns: Slowdowns::uniform("1.6".parse().unwrap()),
-        costs: Costs { switch: 1_500, ..Costs::default() },
-        seed: 1,
-        until: None,
-    }
+/// A run of one load under one policy, with a half of it left undone if it is not finished.
+fn run(load: &str, policy: &str, makespan_s: f64, throughput: f64) -> ScheduledRun {
+    serde_json::from_value(json!({
+        "policy": policy, "load": load, "seed": 1, "finished": throughput > 0.0,
+        "makespan_s": makespan_s, "operation": "", "operations": 3, "throughput": throughput,
+        "utilization": 0.75, "fairness": 1.0, "cpu_share": 0.5, "tasks": 3, "switches": 7,
+        "migrations": { "same_core": 1, "same_cache": 2, "elsewhere": 0 }, "longest_wait_s": 0.5,
+        "wake_up": null, "latency": null, "cpus": [], "cores": []
+    }))
+    .expect("a run")
 }
 
-fn of(loads: &[&str], policies: &[&str]) -> (Schedule, Vec<Stretch>) {
-    of_settings(loads, policies, settings())
-}
-
-fn of_settings(loads: &[&str], policies: &[&str], settings: Settings) -> (Schedule, Vec<Stretch>) {
-    let mut intervals = Vec::new();
-    let mut runs = Vec::new();
-    for text in loads {
-        let load = load::find(text, |path| std::fs::read_to_string(path)).unwrap();
-        for name in policies {
-            let policy = PolicyEntry::find(name).unwrap();
-            let outcome = schedule(&policy, &load, &settings, &mut intervals).unwrap();
-            let topology = policy.topology(&settings.topology);
-            let of =
-                Scheduled { policy: policy.title(), load: &load, topology: &topology, seed: 1 };
-            runs.push(outcome.record(&of));
-        }
-    }
-    let schedule = corun_record::Schedule {
+fn of(runs: Vec<ScheduledRun>) -> Schedule {
+    Schedule {
+        simulated_machine: ScheduledMachine {
+            title: "test: 1 package, 2 cores, 4 logical CPUs".to_owned(),
+            packages: 1,
+            cores: 2,
+            logical_cpus: 4,
+            smt_width: 2,
+        },
         siblings: "each takes 1.6 times as long beside a sibling".to_owned(),
+        costs: vec![ScheduledCost { name: "switch".to_owned(), nanoseconds: 1_500 }],
         runs,
-        ..super::new_schedule("test".to_owned(), &settings)
-    };
-    (schedule, intervals)
+    }
 }
 
 #[test]
 fn policies_stand_beside_each_other_for_each_load() {
+    let policies = ["cfs", "pinned", "smt-off"];
     let loads = ["batch:jobs=3,work=1s", "tbench:clients=2,requests=50"];
-    let (schedule, _) = of(&loads, &["cfs", "pinned", "smt-off"]);
+    let runs = loads.iter().flat_map(|load| policies.map(|policy| run(load, policy, 2.0, 1.5)));
+    let schedule = of(runs.collect());
     let text = schedule_to_terminal(&schedule, 120);
     assert!(text.starts_with("test: 1 package, 2 cores, 4 logical CPUs; each takes 1.6 times"));
     assert!(text.contains("Costs: switch 1.50 µs."), "{text}");
@@ -59,8 +51,8 @@ fn policies_stand_beside_each_other_for_each_load() {
 
 #[test]
 fn nothing_is_compared_with_nothing() {
-    let settings = Settings { until: Some(1_000_000), ..settings() };
-    let (schedule, _) = of_settings(&["batch:jobs=3,work=1s"], &["cfs", "pinned"], settings);
+    let load = "batch:jobs=3,work=1s";
+    let schedule = of(vec![run(load, "cfs", 0.001, 0.0), run(load, "pinned", 0.001, 0.0)]);
     let text = schedule_to_terminal(&schedule, 120);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     let pinned = text.lines().find(|line| line.trim_start().starts_with("pinned")).unwrap();
@@ -70,28 +62,27 @@ fn nothing_is_compared_with_nothing() {
 }
 
 #[test]
-fn a_picture_has_a_line_a_cpu_and_a_bar_a_stretch() {
-    let (_, intervals) = of(&["batch:jobs=3,work=1s"], &["cfs"]);
-    let settings = settings();
-    let load = load::find("batch:jobs=3,work=1s", |path| std::fs::read_to_string(path)).unwrap();
-    let mut chart = Chart {
-        title: "cfs".to_owned(),
-        topology: &settings.topology,
-        load: &load,
-        intervals: &intervals,
-        makespan: 1_600_000_000,
+fn a_picture_has_a_line_a_cpu_and_a_bar_an_interval() {
+    let interval =
+        |cpu, task, begin_ns, end_ns| ScheduledInterval { cpu, task, program: 0, begin_ns, end_ns };
+    let mut timeline = ScheduledTimeline {
+        title: "batch:jobs=3, cfs".to_owned(),
+        cpus: vec![0, 1, 8, 9],
+        cores: vec![vec![0, 2], vec![1, 3]],
+        programs: vec!["job".to_owned()],
+        intervals: vec![
+            interval(0, 0, 0, 1_600_000_000),
+            interval(1, 1, 0, 1_000_000_000),
+            interval(2, 2, 0, 1_600_000_000),
+        ],
+        makespan_ns: 1_600_000_000,
     };
-    let picture = gantt(&[chart.clone()]);
+    let picture = gantt(std::slice::from_ref(&timeline));
     assert_eq!(picture.matches("CPU ").count(), 4);
-    assert_eq!(picture.matches("hsl(").count(), intervals.len());
+    assert!(picture.contains("CPU 9") && picture.contains("task 1, job: 0.00 ps to 1.00 s"));
+    assert_eq!(picture.matches("hsl(").count(), timeline.intervals.len());
     // Ten thousand slices of a CPU are no more than its pixels.
-    let slice = |number: u64| Stretch {
-        begin: number * 100,
-        end: number * 100 + 100,
-        task: number % 2,
-        ..intervals[0]
-    };
-    let many: Vec<Stretch> = (0..10_000).map(slice).collect();
-    (chart.intervals, chart.makespan) = (&many, 1_000_000);
-    assert!(gantt(&[chart]).matches("hsl(").count() <= 1_000);
+    let slices = (0..10_000).map(|slice| interval(0, slice % 2, slice * 100, slice * 100 + 100));
+    (timeline.intervals, timeline.makespan_ns) = (slices.collect(), 1_000_000);
+    assert!(gantt(&[timeline]).matches("hsl(").count() <= 1_000);
 }

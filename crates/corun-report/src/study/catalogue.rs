@@ -1,9 +1,9 @@
 //! The studies in words: a line each, or one of them in full with how it would run here.
 
-use std::time::Duration;
-
-use corun_record::SmtState;
-use corun_study::{Experiment, Figure, Rerun, Setting, Study, StudyStep};
+use corun_record::{
+    DescribedFigure, ExperimentSmt, ExperimentWork, ListedStudy, StudyDescription, StudyExperiment,
+    StudyList,
+};
 
 use super::page::conclusions;
 use super::rows::{published, what};
@@ -13,46 +13,45 @@ use crate::tables::Table;
 use crate::terminal::{named_grid, section, wrap};
 
 /// A line for each study.
-pub fn list_studies(studies: &[Study], columns: u16) -> String {
+pub fn list_studies(list: &StudyList, columns: u16) -> String {
     let header = ["study", "what it is about", "year", "figures", "time"];
-    let row = |study: &Study| {
+    let row = |study: &ListedStudy| {
         vec![
             study.name.clone(),
             study.title.clone(),
-            study.citation.year.to_string(),
-            study.figures.len().to_string(),
-            max_time(study.max_time),
+            study.year.to_string(),
+            study.figures.to_string(),
+            seconds(study.max_time_s),
         ]
     };
     let header = header.map(str::to_owned).to_vec();
-    let table = Table { header, rows: studies.iter().map(row).collect() };
+    let table = Table { header, rows: list.studies.iter().map(row).collect() };
     format!("{}\n", named_grid(&table, columns))
 }
 
-/// A study in full; `plans` says for each experiment how it would run here, or why not.
-pub fn describe_study(study: &Study, plans: &[Result<StudyStep, String>], columns: u16) -> String {
+/// A study in full, with how each experiment would run here, or why not.
+pub fn describe_study(study: &StudyDescription, columns: u16) -> String {
     let mut text = String::new();
     for line in [
         format!("{}: {}", study.name, study.title),
-        study.citation.line(),
-        format!("Published on: {}", study.machine.line()),
+        study.citation.clone(),
+        format!("Published on: {}", study.published_on),
     ] {
         text.push_str(&wrap(&line, "  ", columns));
     }
-    let notes = study.machine.notes.iter().chain(&study.notes).cloned().collect();
-    section(&mut text, "Notes", notes, columns);
+    section(&mut text, "Notes", study.notes.clone(), columns);
     text.push_str("\nHow it is rerun here:\n");
-    for (experiment, plan) in study.experiments.iter().zip(plans) {
+    for experiment in &study.experiments {
         let line = format!("- {}: {}", experiment.id, experiment.summary);
         text.push_str(&wrap(&line, "  ", columns));
-        for line in how(experiment, plan) {
+        for line in how(experiment) {
             text.push_str(&wrap(&format!("    {line}"), "      ", columns));
         }
     }
     let header = ["figure", "what", "experiment", "published"];
     let table = Table {
         header: header.map(str::to_owned).to_vec(),
-        rows: study.figures.iter().map(|figure| row(study, figure)).collect(),
+        rows: study.figures.iter().map(row).collect(),
     };
     text.push_str(&format!("\n{}\n", named_grid(&table, columns)));
     let notes = study
@@ -67,85 +66,71 @@ pub fn describe_study(study: &Study, plans: &[Result<StudyStep, String>], column
             named_grid(&times, columns)
         ));
     }
-    text.push_str(&conclusions(&study.recorded_findings(), columns));
+    text.push_str(&conclusions(&study.findings, columns));
     text.push('\n');
-    let max_time = max_time(study.max_time);
+    let max_time = seconds(study.max_time_s);
     let last = format!("`corun study run {}` takes about {max_time} (--max-time).", study.name);
     text.push_str(&wrap(&last, "", columns));
     text
 }
 
 /// How an experiment is run: its workload, and what each arm becomes here.
-fn how(experiment: &Experiment, plan: &Result<StudyStep, String>) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Ok(rerun) = &experiment.rerun {
-        lines.push(work(rerun));
-    }
-    let step = match plan {
-        Ok(step) => step,
-        Err(reason) => {
-            lines.push(format!("not possible here: {reason}"));
-            return lines;
-        }
+fn how(experiment: &StudyExperiment) -> Vec<String> {
+    let mut lines: Vec<String> = experiment.work.iter().map(work).collect();
+    lines.extend(experiment.not_possible.iter().map(|it| format!("not possible here: {it}")));
+    let Some(plan) = &experiment.plan else { return lines };
+    let possible = plan.arms.iter().filter_map(|arm| {
+        let (name, id) = (&arm.arm, arm.id.as_ref()?);
+        Some(if name == id { name.clone() } else { format!("{name} as {id}") })
+    });
+    let possible: Vec<String> = possible.collect();
+    let smt = match plan.smt {
+        ExperimentSmt::AsFound => "",
+        ExperimentSmt::On => ", SMT switched on for it",
+        ExperimentSmt::Off => ", SMT switched off for it",
+        ExperimentSmt::Cycles => ", SMT switched off and on in cycles",
     };
-    let possible: Vec<String> = step
-        .arms
-        .iter()
-        .filter_map(|planned| {
-            let (name, id) = (planned.arm.to_string(), planned.id.as_ref().ok()?);
-            Some(if name == *id { name } else { format!("{name} as {id}") })
-        })
-        .collect();
-    let smt = match step.setting {
-        Setting::AsFound => "",
-        Setting::Whole(SmtState::On) => ", SMT switched on for it",
-        Setting::Whole(SmtState::Off) => ", SMT switched off for it",
-        Setting::Cycles => ", SMT switched off and on in cycles",
-    };
-    let confine =
-        step.confine.as_ref().map_or(String::new(), |cpus| format!(", on logical CPUs {cpus}"));
-    lines.push(format!("here: {}{confine}{smt}", possible.join(", ")));
-    for planned in &step.arms {
-        if let Err(reason) = &planned.id {
-            lines.push(format!("{} is not possible here: {reason}", planned.arm));
+    let cpus = plan.cpus.as_ref().map_or(String::new(), |it| format!(", on logical CPUs {it}"));
+    lines.push(format!("here: {}{cpus}{smt}", possible.join(", ")));
+    for arm in &plan.arms {
+        if let Some(reason) = &arm.not_possible {
+            lines.push(format!("{} is not possible here: {reason}", arm.arm));
         }
     }
     lines
 }
 
-fn work(rerun: &Rerun) -> String {
-    let mut text = format!("workload {}", rerun.workload);
-    for (name, value) in &rerun.parameters {
+fn work(work: &ExperimentWork) -> String {
+    let mut text = format!("workload {}", work.workload);
+    for (name, value) in &work.parameters {
         text.push_str(&format!(" {name}={value}"));
     }
-    if let Some(part) = rerun.confine {
+    if let Some(part) = &work.confine {
         text.push_str(&format!(", on {part} of the cores"));
     }
-    if let Some(cores) = rerun.cores {
+    if let Some(cores) = work.cores {
         text.push_str(&format!(", on {}", plural(cores as usize, "core")));
     }
-    if let Some(stand_in) = &rerun.stand_in {
+    if let Some(stand_in) = &work.stand_in {
         text.push_str(&format!("; {stand_in}"));
     }
     text
 }
 
-fn row(study: &Study, figure: &Figure) -> Vec<String> {
-    let [arm, against] = [figure.arm, figure.against].map(|arm| arm.map(|arm| arm.to_string()));
-    let experiment = figure.experiment.map(|index| study.experiments[index].id.clone());
+fn row(figure: &DescribedFigure) -> Vec<String> {
     vec![
         figure.id.clone(),
-        what(figure.metric, arm.as_deref(), against.as_deref()),
-        experiment.unwrap_or_default(),
-        published(study.published(figure).as_ref(), figure.quantity.unit()),
+        what(figure.metric, figure.arm.as_deref(), figure.against.as_deref()),
+        figure.experiment.clone().unwrap_or_default(),
+        published(figure.published.as_ref(), &figure.unit),
     ]
 }
 
 /// The seconds behind the figures, where they were published: as many as there were workers.
-fn times(study: &Study) -> Table {
+fn times(study: &StudyDescription) -> Table {
     let mut rows = Vec::new();
     for figure in &study.figures {
-        let Some(published) = study.published(figure) else { continue };
+        let Some(published) = &figure.published else { continue };
         let decimals = figure.decimals as usize;
         let list = |seconds: &[f64]| {
             seconds.iter().map(|it| format!("{it:.decimals$}")).collect::<Vec<_>>().join(" ")
@@ -158,8 +143,4 @@ fn times(study: &Study) -> Table {
     }
     let header = ["figure", "elapsed", "user", "system"].map(str::to_owned).to_vec();
     Table { header, rows }
-}
-
-fn max_time(max_time: Duration) -> String {
-    seconds(max_time.as_secs_f64())
 }

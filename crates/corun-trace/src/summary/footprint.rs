@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
 /// What is looked at of a trace, so that counts which are not true take neither all time nor all memory.
 const BOUNDS: Bounds = Bounds { longest: 1 << 18, long: 1 << 28, pages: 1 << 23 };
 
 /// Memory that was touched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Distinct lines of 64 bytes.
     pub lines: u64,

@@ -5,8 +5,6 @@ mod listing;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::flow::Exit;
 use crate::format::{FormatError, Trace};
 use crate::{Block, BlockId, BranchKind, Direction, Event, Form, Marker, MemoryOperand};
@@ -15,7 +13,7 @@ use footprint::Touched;
 pub use listing::disassemble;
 
 /// A trace in figures; warm-up intervals count like all others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
     /// Recorded instructions.
     pub instructions: u64,
@@ -36,7 +34,7 @@ pub struct Summary {
 }
 
 /// Branches by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Branches {
     /// Conditional ones.
     pub conditional: u64,
@@ -55,7 +53,7 @@ pub struct Branches {
 }
 
 /// Accesses by kind; one that loads and stores counts as both.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Loads.
     pub loads: u64,
@@ -68,10 +66,9 @@ pub struct Memory {
 }
 
 /// A block that is executed often.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotBlock {
     /// Its identity.
-    #[serde(skip)]
     pub block: BlockId,
     /// Its address.
     pub address: u64,

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use corun_machine::Machine;
 use corun_machine::doctor::{Report, draw};
-use corun_record::Exit;
-use corun_report::Destination;
+use corun_record::{Exit, Record};
 
+use crate::answer::{Answer, summary_of};
 use crate::problem::{Problem, code};
 use crate::{terminal, values};
 
@@ -26,13 +27,16 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let answer = Answer::open(arguments.json.as_deref())?;
     let report = Report::read(&arguments.root, arguments.watch)?;
-    match destination {
-        Some(destination) => destination.write(&report.to_json())?,
-        None => {
-            terminal::show_coloured(&draw(&report, terminal::columns(), terminal::has_colour()))?;
-        }
-    }
+    let machine = Machine::read(&arguments.root)?;
+    let record = Record {
+        machine: Some(summary_of(&machine, &arguments.root)),
+        caveats: report.caveats(),
+        ..answer.record(report)
+    };
+    answer.write_coloured(&record, |report| {
+        draw(report, terminal::columns(), terminal::has_colour())
+    })?;
     Ok(code(Exit::Done))
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use corun_machine::Machine;
-use corun_machine::probe::{self, Probe, ProbeObserver, ProbedMachine};
+use corun_machine::probe::{self, Probe, ProbeObserver, Topology};
 use corun_measure::execution::Interrupt;
-use corun_record::{Exit, on_lines};
+use corun_record::{Document, Ending, Exit, Record, on_lines};
 use corun_report::Destination;
 
+use crate::answer::{Head, summary_of};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
 use crate::{interruption, seed, terminal, values};
@@ -39,33 +40,41 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let head = Head::now();
     let exports = arguments.exports()?;
     let machine = Machine::read(&arguments.root)?;
     let probe = arguments.probe.then(|| arguments.probe(&machine)).transpose()?;
+    let is_partial = probe.as_ref().is_some_and(|probe| probe.interrupted);
+    let record = Record {
+        machine: Some(summary_of(&machine, &arguments.root)),
+        ending: Ending::of(is_partial),
+        ..head.record(Topology { machine, probe })
+    };
     if exports.is_empty() {
-        terminal::show_coloured(&drawing(&machine, probe.as_ref()))?;
+        terminal::show_coloured(&drawing(&record.body))?;
     }
     for (destination, form) in exports {
-        destination.write(&form(&machine, probe.as_ref()))?;
+        destination.write(&form(&record))?;
     }
-    let is_partial = probe.is_some_and(|probe| probe.interrupted);
     Ok(code(if is_partial { Exit::Interrupted } else { Exit::Done }))
 }
 
 /// A way to write a machine as text.
-type Form = fn(&Machine, Option<&Probe>) -> String;
+type Form = fn(&Record<Topology>) -> String;
 
-fn json(machine: &Machine, probe: Option<&Probe>) -> String {
-    match probe {
-        Some(probe) => ProbedMachine { machine, probe }.to_json(),
-        None => machine.to_json(),
-    }
+fn svg(record: &Record<Topology>) -> String {
+    corun_machine::draw_svg(&record.body.machine, record.body.probe.as_ref())
 }
 
-fn drawing(machine: &Machine, probe: Option<&Probe>) -> String {
+fn drawing(topology: &Topology) -> String {
     let columns = terminal::columns();
-    let mut text = corun_machine::draw(machine, columns, terminal::has_colour());
-    text.extend(probe.map(|probe| on_lines(&probe::describe(probe, columns)).into_owned()));
+    let mut text = corun_machine::draw(&topology.machine, columns, terminal::has_colour());
+    text.extend(
+        topology
+            .probe
+            .as_ref()
+            .map(|probe| on_lines(&probe::describe(probe, columns)).into_owned()),
+    );
     text
 }
 
@@ -79,7 +88,7 @@ impl Arguments {
             ));
         }
         let wanted: [(&Option<PathBuf>, Form); 2] =
-            [(&self.json, json), (&self.svg, corun_machine::draw_svg)];
+            [(&self.json, Document::to_json), (&self.svg, svg)];
         let wanted = wanted.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
         wanted.map(|(path, form)| Ok((Destination::open(path)?, form))).collect()
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use corun_record::{Bench, Document, Metric};
+use corun_record::{Bench, Document, Metric, WorkloadDescription, WorkloadList};
 use corun_workload::{Suite, of_suite};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::interruption::{ended_by, start};
-use crate::schema::validator;
+use crate::schema::{fitting, validator};
 
 /// `corun bench run` of as little as possible.
 fn run(arguments: &[&str]) -> std::process::Command {
@@ -25,14 +25,19 @@ fn bench(outcome: &Outcome) -> Bench {
         .unwrap_or_else(|error| panic!("{error}\n{}{}", outcome.output, outcome.errors))
 }
 
+/// What `corun bench list --json` writes with these arguments.
+fn list(arguments: &[&str]) -> Vec<WorkloadDescription> {
+    let list = Outcome::of(corun(["bench", "list", "--json"]).args(arguments));
+    fitting::<WorkloadList>(&list.output).body.workloads
+}
+
 #[test]
 fn every_workload_is_listed_and_described() {
     let listed = Outcome::of(&mut corun(["bench", "list"]));
     assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
-    let all: Value =
-        serde_json::from_str(&Outcome::of(&mut corun(["bench", "list", "--json"])).output).unwrap();
-    assert_eq!(all.as_array().map(Vec::len), Some(corun_workload::all().count()));
-    for (workload, entry) in corun_workload::all().zip(all.as_array().unwrap()) {
+    let all = list(&[]);
+    assert_eq!(all.len(), corun_workload::all().count());
+    for (workload, entry) in corun_workload::all().zip(all) {
         let about = workload.descriptor();
         assert!(listed.output.contains(&format!("\n {} ", about.name)), "{}", listed.output);
         let shown = Outcome::of(&mut corun(["bench", "show", about.name]));
@@ -42,15 +47,14 @@ fn every_workload_is_listed_and_described() {
             assert!(shown.output.contains(&line), "{line}{}", shown.output);
         }
         let json = Outcome::of(&mut corun(["bench", "show", about.name, "--json"])).output;
-        assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), *entry);
+        assert_eq!(fitting::<WorkloadDescription>(&json).body, entry);
     }
 }
 
 #[test]
 fn a_tag_chooses_those_that_have_it() {
-    let json = Outcome::of(&mut corun(["bench", "list", "--tag=store-forwarding", "--json"]));
-    let chosen: Vec<Value> = serde_json::from_str(&json.output).unwrap();
-    let names: BTreeSet<&str> = chosen.iter().filter_map(|it| it["name"].as_str()).collect();
+    let chosen = list(&["--tag=store-forwarding"]);
+    let names: BTreeSet<&str> = chosen.iter().map(|it| it.name.as_str()).collect();
     assert!(names.is_superset(&["fib", "ram"].into()) && !names.contains("regn"), "{names:?}");
     let bench = bench(&Outcome::of(&mut run(&["fib", "--tag=store-forwarding", "--json=-"])));
     let run: Vec<&str> = bench.runs.iter().map(|run| run.workload.name.as_str()).collect();
@@ -81,11 +85,8 @@ fn runs_are_kept_whole() {
 
 #[test]
 fn a_suite_is_run_in_the_order_of_its_table() {
-    let names = |arguments: &[&str]| {
-        let list = Outcome::of(corun(["bench", "list", "--json"]).args(arguments));
-        let entries: Vec<Value> = serde_json::from_str(&list.output).unwrap();
-        entries.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
+    let names =
+        |arguments: &[&str]| list(arguments).into_iter().map(|it| it.name).collect::<Vec<_>>();
     for suite in Suite::ALL {
         let expected: Vec<&str> = of_suite(suite).map(|it| it.descriptor().name).collect();
         assert_eq!(names(&["--suite", suite.name()]), expected);

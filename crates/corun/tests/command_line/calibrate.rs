@@ -1,6 +1,9 @@
 //! `corun calibrate --block-file`: blocks from a list, timed or told why not.
 
+use corun_record::CoreCalibration;
+
 use crate::common::{Outcome, Scratch, corun};
+use crate::schema::fitting;
 
 /// The end of `corun calibrate` with this list.
 fn calibrate(list: &str, more: &[&str]) -> (Outcome, Scratch) {
@@ -46,13 +49,16 @@ fn a_cpu_that_is_not_there_is_refused() {
 fn a_measured_core_is_a_model_that_everything_takes() {
     let scratch = Scratch::new();
     let mut command = corun(["calibrate", "--quick", "--output"]);
-    let outcome = Outcome::of(command.arg(scratch.path()));
+    command.arg(scratch.path()).arg("--json").arg(scratch.file("measured.json"));
+    let outcome = Outcome::of(&mut command);
     if outcome.errors.contains("expected a clock that keeps still") {
         assert_eq!(outcome.exit, Some(1), "{}", outcome.errors);
         return corun_testing::skip("steady clock", "other work changed the core's clock");
     }
     assert_eq!(outcome.exit, Some(0), "{}", outcome.errors);
-    assert!(outcome.output.contains("Not measured, of "), "{}", outcome.output);
+    let measured = fitting::<CoreCalibration>(&scratch.read("measured.json"));
+    assert_eq!(measured.caveats[0].kind, "disturbed-samples");
+    assert!(!measured.body.not_measured.is_empty() && measured.body.timing_rows > 0);
     let file = scratch.file("host.toml");
     let file = file.to_str().unwrap();
     let table = scratch.read("host-timing.csv");

@@ -1,15 +1,17 @@
 //! `corun doctor`: a report for people, JSON for programs, no failure because of what it finds.
 
 use corun_machine::doctor::{Report, Severity};
+use corun_record::Record;
 
 use crate::common::{Outcome, Scratch, corun};
+use crate::schema::fitting;
 
 /// The report on this machine, or on the one below a root, that `--json -` wrote.
 #[track_caller]
-fn report(arguments: &[&str]) -> Report {
+fn report(arguments: &[&str]) -> Record<Report> {
     let outcome = Outcome::of(corun(["doctor", "--watch=10ms", "--json=-"]).args(arguments));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""), "{}", outcome.output);
-    serde_json::from_str(&outcome.output).expect("nothing but a report")
+    fitting(&outcome.output)
 }
 
 /// A captured machine of two cores without siblings.
@@ -36,7 +38,7 @@ fn this_machine_gets_a_report_for_people_and_the_same_checks_in_json() {
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     assert!(!outcome.output.contains('\u{1b}'), "colour without a terminal");
     let text = outcome.unwrapped();
-    for diagnosis in report(&[]).diagnoses {
+    for diagnosis in report(&[]).body.diagnoses {
         assert!(text.contains(&format!(" {}: ", diagnosis.check)), "{}\n{text}", diagnosis.check);
     }
 }
@@ -45,7 +47,11 @@ fn this_machine_gets_a_report_for_people_and_the_same_checks_in_json() {
 fn another_machine_is_examined_below_its_root() {
     let scratch = captured();
     let root = scratch.path().display().to_string();
-    let report = report(&["--root", &root]);
+    let record = report(&["--root", &root]);
+    let machine = record.machine.expect("a captured machine");
+    assert_eq!((machine.cores, machine.kernel), (2, None));
+    assert!(record.caveats.iter().any(|it| it.kind == "smt"), "{:?}", record.caveats);
+    let report = record.body;
     assert_eq!(report.watched_s, None);
     assert_eq!(report.diagnosis("smt").map(|smt| smt.severity), Some(Severity::Spoils));
     assert_eq!(report.diagnosis("load").map(|load| load.severity), Some(Severity::Unknown));

@@ -8,6 +8,7 @@ mod common;
 mod counted_runs;
 mod disturbed;
 mod doctor;
+mod documents;
 mod exports;
 mod failing_commands;
 mod full_disk;

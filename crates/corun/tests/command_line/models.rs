@@ -1,5 +1,6 @@
 //! `corun models`: cores as data, listed, described, checked and compared.
 
+use corun_record::{Document, ModelList, Record};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
@@ -12,9 +13,8 @@ fn of(arguments: &[&str]) -> Outcome {
 fn every_model_is_listed_described_and_right() {
     let listed = of(&["list", "--json=-"]);
     assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
-    let entries: Vec<Value> = serde_json::from_str(&listed.output).unwrap();
-    let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
-    let names: Vec<&str> = names.collect();
+    let list = Record::<ModelList>::from_json(&listed.output).unwrap().body;
+    let names: Vec<&str> = list.models.iter().map(|model| model.name.as_str()).collect();
     let cores = ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4", "zen5"];
     for core in cores.into_iter().chain(["little-smt4"]) {
         assert!(names.contains(&core), "{core}");
@@ -35,7 +35,7 @@ fn every_model_is_listed_described_and_right() {
 fn a_model_is_written_as_json_with_its_version() {
     let shown = of(&["show", "zen4", "--json=-"]);
     let model: Value = serde_json::from_str(&shown.output).unwrap();
-    assert_eq!((&model["format"], &model["version"]), (&"corun-model".into(), &2.into()));
+    assert_eq!((&model["format"], &model["version"]), (&"corun-model".into(), &3.into()));
     assert_eq!(model["name"], "zen4");
     assert_eq!(model["back"]["rob"]["sharing"]["policy"], "partitioned");
 }

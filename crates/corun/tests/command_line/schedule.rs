@@ -1,9 +1,10 @@
 //! `corun schedule`: loads under policies, as a user asks for them.
 
-use corun_record::{Document, Schedule};
+use corun_record::{Document, Record, Schedule, SchedulingList};
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun};
+use crate::schema::fitting;
 
 fn of(arguments: &[&str]) -> Outcome {
     Outcome::of(corun(["schedule"]).args(arguments))
@@ -35,12 +36,9 @@ fn json_fits_its_schema_and_reads_back_the_same() {
         "--json=-",
     ]);
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
-    let json: Value = serde_json::from_str(&outcome.output).unwrap();
-    let validator = crate::schema::validator(Schedule::FORMAT);
-    let faults: Vec<String> = validator.iter_errors(&json).map(|it| it.to_string()).collect();
-    assert_eq!(faults, Vec::<String>::new());
-    let schedule = Schedule::from_json(&outcome.output).unwrap();
-    assert_eq!(schedule.to_json(), outcome.output);
+    let record = fitting::<Schedule>(&outcome.output);
+    assert_eq!(record.machine, None, "the machine was made up");
+    let schedule = record.body;
     assert_eq!(schedule.runs.len(), 2 * 2 * corun_sched::policy::ALL.len());
     assert!(schedule.runs.iter().all(|run| run.finished));
 }
@@ -75,7 +73,7 @@ fn costs_come_from_a_bench_of_this_machine() {
         corun(["schedule", "--topology=1x1x1", "--load=tbench", "--policy=cfs", "--json=-"]);
     let outcome = Outcome::of(command.arg("--costs").arg(&bench));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
-    let costs = Schedule::from_json(&outcome.output).unwrap().costs;
+    let costs = fitting::<Schedule>(&outcome.output).body.costs;
     assert!(costs.iter().any(|cost| cost.name == "switch" && cost.nanoseconds > 0), "{costs:?}");
     std::fs::write(&bench, "{}").unwrap();
     assert_eq!(Outcome::of(&mut command).exit, Some(2));
@@ -180,4 +178,32 @@ fn pairs_without_a_kind_of_any_load_are_refused() {
         assert_eq!(outcome.exit, Some(exit), "{kinds}: {}", outcome.errors);
         assert!(outcome.errors.contains(expected), "{kinds}: {}", outcome.errors);
     }
+}
+
+#[test]
+fn a_schedule_of_version_2_is_read_with_its_former_names() {
+    let output =
+        of(&["--topology=1x1x2", "--slowdown=1.5", "--load=batch:jobs=1,work=1s", "--json=-"]);
+    let today = fitting::<Schedule>(&output.output);
+    let mut old: Value = serde_json::from_str(&output.output).unwrap();
+    let fields = old.as_object_mut().unwrap();
+    for field in ["started", "elapsed_s", "ending", "caveats"] {
+        fields.remove(field).expect("a field of today");
+    }
+    let machine = fields.remove("simulated_machine").expect("a field of today");
+    fields.insert("machine".to_owned(), machine);
+    fields.insert("version".to_owned(), 2.into());
+    assert_eq!(Record::<Schedule>::from_json(&old.to_string()).unwrap().body, today.body);
+}
+
+#[test]
+fn the_list_has_what_the_command_line_takes() {
+    let list = fitting::<SchedulingList>(&of(&["list", "--json=-"]).output).body;
+    let shown = of(&["list"]).output;
+    let policies = list.policies.iter().map(|it| &it.name);
+    let loads = list.loads.iter().map(|it| &it.name);
+    for name in policies.chain(loads).chain(list.costs.iter().map(|it| &it.name)) {
+        assert!(shown.contains(&format!("\n {name} ")), "{name}: {shown}");
+    }
+    assert!(list.loads.iter().any(|it| it.is_file) && list.loads.iter().any(|it| !it.is_file));
 }

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use corun_machine::doctor::Report;
+use corun_machine::probe::Topology;
 use corun_record::{
-    Audit, Bench, Blocks, Document, Placements, Prediction, ReadError, Run, Schedule, Simulation,
-    StudyResult,
+    Audit, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document, FormCalibration, ModelChecks,
+     ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError, Record, Run,
+     Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult, TraceInfo,
+     WorkloadDescription, WorkloadList,
 };
 use serde_json::Value;
 
@@ -18,10 +22,25 @@ fn the_published_schemas_are_those_of_the_data_model() {
         (Bench::FORMAT, Bench::schema()),
         (StudyResult::FORMAT, StudyResult::schema()),
         (Prediction::FORMAT, Prediction::schema()),
-        (Schedule::FORMAT, Schedule::schema()),
+        schema_of::<Schedule>(),
         (Simulation::FORMAT, Simulation::schema()),
-        (Placements::FORMAT, Placements::schema()),
         (Blocks::FORMAT, Blocks::schema()),
+        (Placements::FORMAT, Placements::schema()),
+        schema_of::<ModelList>(),
+        schema_of::<ModelDescription>(),
+        schema_of::<ModelChecks>(),
+        schema_of::<ModelDifferences>(),
+        schema_of::<CoreCalibration>(),
+        schema_of::<FormCalibration>(),
+        schema_of::<BlockTimings>(),
+        schema_of::<WorkloadList>(),
+        schema_of::<WorkloadDescription>(),
+        schema_of::<StudyList>(),
+        schema_of::<StudyDescription>(),
+        schema_of::<SchedulingList>(),
+        schema_of::<Topology>(),
+        schema_of::<Report>(),
+        schema_of::<TraceInfo>(),
     ] {
         let path = published(format);
         if std::env::var_os("CORUN_BLESS").is_some_and(|it| it == "1") {
@@ -121,6 +140,22 @@ fn a_run_of_version_1_is_read_with_its_former_names() {
     design.insert("looks".to_owned(), looks);
     let read = |json: &Value| Run::from_json(&json.to_string()).expect("a run");
     assert_eq!(read(&old), read(&json));
+}
+
+/// The document that a command wrote, after it was held against its published schema.
+#[track_caller]
+pub fn fitting<B: Body>(text: &str) -> Record<B> {
+    let json: Value = serde_json::from_str(text).expect("nothing but JSON");
+    let faults: Vec<String> =
+        validator(B::FORMAT).iter_errors(&json).map(|fault| fault.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new(), "{text}");
+    let record = Record::<B>::from_json(text).expect("a document");
+    assert_eq!(record.to_json(), text);
+    record
+}
+
+fn schema_of<B: Body>() -> (&'static str, String) {
+    (B::FORMAT, Record::<B>::schema())
 }
 
 /// A validator by the published schema of a format.

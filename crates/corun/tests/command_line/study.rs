@@ -1,17 +1,19 @@
 //! `corun study`: published experiments listed, described and run.
 
-use corun_record::{Document, Metric, StudyResult};
+use corun_record::{Document, Metric, StudyDescription, StudyList, StudyResult};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::common::{Outcome, Scratch, corun, wait_until};
 use crate::interruption::{ended_by, start};
-use crate::schema::validator;
+use crate::schema::{fitting, validator};
 
 #[test]
 fn every_study_is_listed_and_described() {
     let listed = Outcome::of(&mut corun(["study", "list"]));
     assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
+    let json = Outcome::of(&mut corun(["study", "list", "--json=-"])).output;
+    let list = fitting::<StudyList>(&json).body;
     for study in corun_study::all().unwrap() {
         assert!(listed.output.contains(&format!("\n {} ", study.name)), "{}", listed.output);
         let shown = Outcome::of(&mut corun(["study", "show", &study.name]));
@@ -20,6 +22,10 @@ fn every_study_is_listed_and_described() {
         for figure in &study.figures {
             assert!(shown.output.contains(&figure.id), "{}", figure.id);
         }
+        let json = Outcome::of(&mut corun(["study", "show", &study.name, "--json=-"]));
+        let described = fitting::<StudyDescription>(&json.output).body;
+        let entry = list.studies.iter().find(|it| it.name == study.name).expect("a line");
+        assert_eq!((&described.title, described.figures.len()), (&entry.title, entry.figures));
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use corun_record::{Document, Schedule};
+use corun_record::{Document, Record, Schedule};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 
 use crate::common::{Outcome, Scratch, corun, wait_until};
@@ -112,7 +112,7 @@ fn four_writers_leave_a_whole_file_of_one_of_them() {
         for mut writer in writers {
             assert!(writer.wait().unwrap().success());
         }
-        Schedule::from_json(&scratch.read("run.json")).expect("a whole file");
+        Record::<Schedule>::from_json(&scratch.read("run.json")).expect("a whole file");
         assert_eq!(names(scratch.path()), ["run.csv", "run.json"]);
     }
 }

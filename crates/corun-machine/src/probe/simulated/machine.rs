@@ -1,6 +1,6 @@
 //! What sysfs says about a machine, made by hand.
 
-use crate::{AllowedBy, Cache, CacheType, Core, CpuSet, FORMAT, LogicalCpu, Machine, Smt, VERSION};
+use crate::{AllowedBy, Cache, CacheType, Core, CpuSet, LogicalCpu, Machine, Smt};
 
 /// A machine of these cores and L3 caches; all CPUs may be used. A package is an L3 cache.
 pub(super) fn machine(cores: &[&[u32]], caches: &[&[u32]]) -> Machine {
@@ -43,8 +43,6 @@ pub(super) fn machine(cores: &[&[u32]], caches: &[&[u32]]) -> Machine {
         cpus: set(cpus),
     };
     Machine {
-        format: FORMAT.to_owned(),
-        version: VERSION,
         cpu_model: None,
         hypervisor: None,
         smt: Smt { control: None, active: None, width: 2 },

@@ -4,12 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_record::Exit;
-use corun_report::Destination;
+use corun_record::{Exit, Record};
 
-use super::list::Entry;
+use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -22,11 +20,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let workload = corun_workload::find(&arguments.name)?;
-    let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
-    match destination {
-        Some(destination) => destination.write(&corun_record::json_text(&Entry::of(workload)))?,
-        None => terminal::show(&corun_report::describe(workload, terminal::width()))?,
-    }
+    let workload = corun_workload::description(corun_workload::find(&arguments.name)?);
+    let answer = Answer::open(arguments.json.as_deref())?;
+    let shown = Record { machine: Some(this_machine()?), ..answer.record(workload) };
+    answer.write(&shown, |shown, columns| corun_report::describe_workload(&shown.body, columns))?;
     Ok(code(Exit::Done))
 }

@@ -4,20 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use corun_calibrate::{
-    CalibrateError, Native, calibrate, calibrate_forms, measured_model, overlay, overlay_name,
+    CalibrateError, MeasuredCore, Native, calibrate, calibrate_forms, measured_model, overlay,
+    overlay_name,
 };
 use corun_model::timing::TimingTable;
 use corun_model::{CoreModel, host_core, suited};
-use corun_record::Exit;
-use corun_report::{Destination, MeasuredCore};
+use corun_record::{Exit, Record};
+use corun_report::Destination;
 
 use super::Arguments;
+use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code, say};
 use crate::{interruption, terminal};
-
-/// Samples of each figure.
-const SAMPLES: usize = 31;
-const QUICK_SAMPLES: usize = 5;
 
 pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> {
     let (base, reason) = base_of(arguments.base.as_deref())?;
@@ -28,53 +26,56 @@ pub(super) fn run(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> 
     let table = file.with_file_name(format!("{}.csv", overlay_name(&name)));
     let model_file = Destination::open(&file)?;
     let table_file = Destination::open(&table)?;
-    let json = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let answer = Answer::open(arguments.json.as_deref())?;
     let stop = interruption::flag_on_signals()?;
-    let mut bench = Native::new(cpu, if arguments.quick { QUICK_SAMPLES } else { SAMPLES })?;
+    let mut bench = Native::new(cpu, arguments.samples())?;
     let tell = |part: &str| say(&format!("measuring {part}"));
     let calibration = calibrate(&mut bench, &base, &timings, &stop, tell)?;
     let core = corun_blocks::core_name();
     let measured = measured_model(&base, &calibration.figures, &name, &core)?;
     let rows = overlay::rows(&calibration.forms, &timings, &base);
-    let head = head(&core, cpu, &base);
     model_file.write(&measured.toml)?;
-    table_file.write(&overlay::csv(&rows, &head))?;
-    let answer = MeasuredCore {
-        core,
-        cpu,
-        base: &base,
-        reason: &reason,
-        calibration: &calibration,
-        measured: &measured,
-        rows: &rows,
-        disturbed: bench.disturbed(),
+    table_file.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
+    let disturbed = bench.disturbed();
+    let found =
+        MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
+    let record = Record {
+        machine: Some(this_machine()?),
+        caveats: found.caveats(),
+        ..answer.record(found.document(&measured, &reason))
     };
-    match json {
-        Some(json) => json.write(&answer.to_json())?,
-        None => terminal::show(&answer.describe(terminal::width()))?,
-    }
+    answer.write(&record, corun_report::calibration_to_terminal)?;
     say(&format!("written: {} and {}", corun_record::shown(file), corun_record::shown(table)));
     Ok(code(Exit::Done))
 }
 
 /// Measures the forms of instructions alone, and writes their table.
-pub(super) fn forms(arguments: &Arguments, cpu: u32) -> Result<ExitCode, Problem> {
-    let Some(file) = &arguments.forms else { return run(arguments, cpu) };
+pub(super) fn forms(arguments: &Arguments, file: &Path, cpu: u32) -> Result<ExitCode, Problem> {
     let (base, _) = base_of(arguments.base.as_deref())?;
     let timings = TimingTable::of(&base)
         .map_err(|error| Problem::failed(error.to_string(), "Name another model with --base."))?;
     let table = Destination::open(file)?;
+    let is_output_taken = table.is_standard_output();
+    let answer = Answer::open(arguments.json.as_deref())?;
     let stop = interruption::flag_on_signals()?;
-    let mut bench = Native::new(cpu, if arguments.quick { QUICK_SAMPLES } else { SAMPLES })?;
+    let mut bench = Native::new(cpu, arguments.samples())?;
     let calibration = calibrate_forms(&mut bench, &timings, &stop)?;
+    let core = corun_blocks::core_name();
     let rows = overlay::rows(&calibration.forms, &timings, &base);
-    table.write(&overlay::csv(&rows, &head(&corun_blocks::core_name(), cpu, &base)))?;
-    let bent = rows.iter().filter(|row| !row.has_ports_of_base).count();
-    say(&format!(
-        "{} forms measured, {bent} of them with other ports than {} has",
-        rows.len(),
-        base.name
-    ));
+    table.write(&overlay::csv(&rows, &head(&core, cpu, &base)))?;
+    let disturbed = bench.disturbed();
+    let found =
+        MeasuredCore { core, cpu, base: &base, calibration: &calibration, rows: &rows, disturbed };
+    let record = Record {
+        machine: Some(this_machine()?),
+        caveats: found.caveats(),
+        ..answer.record(found.form_document())
+    };
+    if is_output_taken && arguments.json.is_none() {
+        say(corun_report::forms_to_terminal(&record, terminal::width()).trim_end());
+    } else {
+        answer.write(&record, corun_report::forms_to_terminal)?;
+    }
     Ok(code(Exit::Done))
 }
 

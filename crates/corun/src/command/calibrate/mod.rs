@@ -31,17 +31,17 @@ pub struct Arguments {
     )]
     output: PathBuf,
     /// Measure instruction forms alone and write their timing table (.csv) to this file, and no model
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["block_file", "output", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["block_file", "output"])]
     forms: Option<PathBuf>,
     /// Take fewer samples: quicker, and less sure
     #[arg(long, conflicts_with = "block_file")]
     quick: bool,
     /// Write what was measured as JSON to FILE instead of showing it (`-` is standard output)
-    #[arg(long, value_name = "FILE", conflicts_with = "block_file")]
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Measure no model but the cycles that an iteration of each block takes: a CSV file with machine
     /// code in hexadecimal in its column `block`, and cycles to compare with in `cycles` if it has them
-    #[arg(long, alias = "blocks", value_name = "FILE", requires = "csv")]
+    #[arg(long, alias = "blocks", value_name = "FILE")]
     block_file: Option<PathBuf>,
     /// With --block-file: write block,cycles,p10,p90,front_end to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE", requires = "block_file")]
@@ -49,10 +49,21 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match (&arguments.block_file, &arguments.csv) {
-        (Some(file), Some(csv)) => blocks::run(file, csv, choose(arguments.cpu)?),
-        _ if arguments.forms.is_some() => core::forms(arguments, choose(arguments.cpu)?),
-        _ => core::run(arguments, choose(arguments.cpu)?),
+    let cpu = choose(arguments.cpu)?;
+    match (&arguments.block_file, &arguments.forms) {
+        (Some(blocks), _) => blocks::run(arguments, blocks, cpu),
+        (None, Some(forms)) => core::forms(arguments, forms, cpu),
+        (None, None) => core::run(arguments, cpu),
+    }
+}
+
+/// Samples of each figure.
+const SAMPLES: usize = 31;
+const QUICK_SAMPLES: usize = 5;
+
+impl Arguments {
+    fn samples(&self) -> usize {
+        if self.quick { QUICK_SAMPLES } else { SAMPLES }
     }
 }
 

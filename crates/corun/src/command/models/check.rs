@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_model::ModelError;
 use corun_model::timing::TimingTable;
-use corun_record::{Exit, on_one_line, shortened};
-use serde::Serialize;
+use corun_model::{CoreModel, ModelError, Validation};
+use corun_record::{CheckedModel, Exit, ModelChecks, on_one_line, shortened};
 
+use crate::answer::Answer;
+use crate::core_model::compared;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
@@ -21,51 +22,40 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// What is said of a file, and the form of `--json`.
-#[derive(Serialize)]
-struct Checked<'a> {
-    file: &'a str,
-    is_right: bool,
-    sentences: Vec<String>,
-}
-
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let checked = arguments.files.iter().map(|file| check(file));
-    let checked = checked.collect::<Result<Vec<_>, Problem>>()?;
-    super::answer(arguments.json.as_deref(), &checked, |_| {
-        let lines = checked.iter().flat_map(|it| &it.sentences);
-        lines.map(|line| format!("{line}\n")).collect()
-    })?;
-    let all_are_right = checked.iter().all(|it| it.is_right);
+    let answer = Answer::open(arguments.json.as_deref())?;
+    let files = arguments.files.iter().map(|file| check(file));
+    let checks = ModelChecks { files: files.collect::<Result<_, Problem>>()? };
+    let all_are_right = checks.files.iter().all(|it| it.is_right);
+    answer.give(checks, |checks, _| corun_report::checked_models(checks))?;
     Ok(code(if all_are_right { Exit::Done } else { Exit::Failed }))
 }
 
-fn check(file: &str) -> Result<Checked<'_>, Problem> {
-    match corun_model::find(file) {
-        Ok(model) => {
-            let reported = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
-            let timings = match TimingTable::unchecked(&model) {
-                Ok(timings) => timings,
-                Err(error) => {
-                    let sentences = vec![reported(error.to_string())];
-                    return Ok(Checked { file, is_right: false, sentences });
-                }
-            };
-            let faults = timings.implausible();
-            if !faults.is_empty() {
-                let tell = |fault| reported(timings.refusal(fault).to_string());
-                let sentences = faults.iter().map(tell).collect();
-                return Ok(Checked { file, is_right: false, sentences });
+fn check(file: &str) -> Result<CheckedModel, Problem> {
+    let (is_right, sentences) = match corun_model::find(file) {
+        Ok(model) => match faults(&model) {
+            faults if faults.is_empty() => {
+                let validation = Validation::of(&model, &compared(&model)?);
+                (true, vec![format!("{}: right; {}", on_one_line(file), validation.sentence)])
             }
-            let validation =
-                corun_report::validation(&model, &crate::core_model::compared(&model)?);
-            let sentence = format!("{}: right; {validation}", on_one_line(file));
-            Ok(Checked { file, is_right: true, sentences: vec![sentence] })
-        }
+            faults => (false, faults),
+        },
         Err(ModelError::Wrong { file: name, faults }) => {
-            let sentences = faults.iter().map(|fault| format!("{name}, {fault}")).collect();
-            Ok(Checked { file, is_right: false, sentences })
+            (false, faults.iter().map(|fault| format!("{name}, {fault}")).collect())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(CheckedModel { file: file.to_owned(), is_right, sentences })
+}
+
+/// What is wrong with the model's timing tables.
+fn faults(model: &CoreModel) -> Vec<String> {
+    let reported = |text: String| shortened(&on_one_line(&text), 1000).into_owned();
+    match TimingTable::unchecked(model) {
+        Err(error) => vec![reported(error.to_string())],
+        Ok(timings) => {
+            let faults = timings.implausible();
+            faults.iter().map(|it| reported(timings.refusal(it).to_string())).collect()
+        }
     }
 }

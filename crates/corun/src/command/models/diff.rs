@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use corun_record::Exit;
-use corun_report::ModelDifference;
-use serde::Serialize;
 
+use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
@@ -23,23 +22,9 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-/// The form of `--json`.
-#[derive(Serialize)]
-struct Differences<'a> {
-    a: &'a str,
-    b: &'a str,
-    differences: Vec<ModelDifference>,
-}
-
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let answer = Answer::open(arguments.json.as_deref())?;
     let (a, b) = (corun_model::find(&arguments.a)?, corun_model::find(&arguments.b)?);
-    let differences = Differences {
-        a: &a.name,
-        b: &b.name,
-        differences: corun_report::model_differences(&a, &b),
-    };
-    super::answer(arguments.json.as_deref(), &differences, |columns| {
-        corun_report::models_side_by_side(&a, &b, columns)
-    })?;
+    answer.give(corun_model::differences(&a, &b), corun_report::models_side_by_side)?;
     Ok(code(Exit::Done))
 }

@@ -5,15 +5,11 @@ mod diff;
 mod list;
 mod show;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use corun_report::Destination;
-use serde::Serialize;
 
 use crate::problem::Problem;
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -39,17 +35,5 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Action::Show(arguments) => show::run(arguments),
         Action::Check(arguments) => check::run(arguments),
         Action::Diff(arguments) => diff::run(arguments),
-    }
-}
-
-/// Writes an answer as JSON to the file, or shows it.
-fn answer(
-    json: Option<&Path>,
-    answer: &impl Serialize,
-    shown: impl FnOnce(u16) -> String,
-) -> Result<(), Problem> {
-    match json {
-        Some(path) => Ok(Destination::open(path)?.write(&corun_record::json_text(answer))?),
-        None => Ok(terminal::show(&shown(terminal::width()))?),
     }
 }

@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use corun_files::InputKind;
-use corun_record::{Document, Exit, Schedule, ScheduledRun, on_one_line};
-use corun_report::{Chart, Destination};
+use corun_record::{
+    Document, Exit, Record, Schedule, ScheduledRun, ScheduledTimeline, on_one_line,
+};
+use corun_report::Destination;
 use corun_sched::policy::PolicyEntry;
-use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Stretch, Topology, load, schedule};
+use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Topology, load, schedule};
 
+use crate::answer::{Answer, Head};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
 use crate::{terminal, values};
@@ -29,7 +32,14 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the policies with their sources, and the loads with their parameters
-    List,
+    List(ListArguments),
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Write the list as JSON to FILE instead (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -83,58 +93,53 @@ struct Request {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    match arguments.action {
-        Some(Action::List) => {
-            terminal::show(&corun_report::list_schedules(terminal::width()))?;
+    match &arguments.action {
+        Some(Action::List(list)) => {
+            let answer = Answer::open(list.json.as_deref())?;
+            answer.give(corun_sched::catalogue(), corun_report::list_scheduling)?;
             Ok(code(Exit::Done))
         }
         None => arguments.request.run(),
     }
 }
 
-/// A run that is to be drawn.
-struct Drawn<'a> {
-    title: String,
-    topology: Topology,
-    load: &'a Load,
-    intervals: Vec<Stretch>,
-    makespan: u64,
-}
-
 impl Request {
     fn run(&self) -> Result<ExitCode, Problem> {
         let loads = self.loads()?;
         let policies = self.policies()?;
-        let (machine, settings) = self.settings()?;
+        let head = Head::now();
+        let (host, machine, settings) = self.settings()?;
         self.check_pairs(&settings.slowdowns, &loads)?;
         let policies = match self.policies.is_empty() {
             true => possible(policies, &loads, &settings.topology)?,
             false => policies,
         };
+        let to_json: Form<Record<Schedule>> = Document::to_json;
         let exports = Exports::open([
-            (self.json.as_deref(), Schedule::to_json as Form<Schedule>),
-            (self.csv.as_deref(), corun_report::schedule_to_csv),
+            (self.json.as_deref(), to_json),
+            (self.csv.as_deref(), |it| corun_report::schedule_to_csv(&it.body)),
         ])?;
         let picture = self.svg.as_deref().map(Destination::open).transpose()?;
-        let mut schedule = corun_report::new_schedule(machine, &settings);
-        schedule.siblings = self.siblings();
-        let mut drawn = Vec::new();
+        let mut schedule = settings.document(&machine, self.siblings());
+        let mut timelines = Vec::new();
         for load in &loads {
             for policy in &policies {
                 for seed in (0..self.runs).map(|run| self.seed.wrapping_add(run)) {
                     let is_drawn = picture.is_some() && seed == self.seed;
                     let settings = Settings { seed, ..settings.clone() };
-                    let drawn = is_drawn.then_some(&mut drawn);
-                    schedule.runs.push(one(policy, load, &settings, drawn)?);
+                    let timelines = is_drawn.then_some(&mut timelines);
+                    schedule.runs.push(one(policy, load, &settings, timelines)?);
                 }
             }
         }
         if let Some(picture) = picture {
-            picture.write(&corun_report::gantt(&charts(&drawn)))?;
+            picture.write(&corun_report::gantt(&timelines))?;
         }
-        let shown =
-            |schedule: &Schedule| corun_report::schedule_to_terminal(schedule, terminal::width());
-        exports.write(&schedule, shown, Schedule::to_json)?;
+        let record = Record { machine: host, ..head.record(schedule) };
+        let shown = |record: &Record<Schedule>| {
+            corun_report::schedule_to_terminal(&record.body, terminal::width())
+        };
+        exports.write(&record, shown, to_json)?;
         Ok(code(Exit::Done))
     }
 
@@ -190,32 +195,19 @@ fn possible(
 }
 
 /// What came of a run.
-fn one<'a>(
+fn one(
     policy: &PolicyEntry,
-    load: &'a Load,
+    load: &Load,
     settings: &Settings,
-    drawn: Option<&mut Vec<Drawn<'a>>>,
+    timelines: Option<&mut Vec<ScheduledTimeline>>,
 ) -> Result<ScheduledRun, Problem> {
     let mut intervals = Vec::new();
-    let observer: &mut dyn Observer = if drawn.is_some() { &mut intervals } else { &mut () };
+    let observer: &mut dyn Observer = if timelines.is_some() { &mut intervals } else { &mut () };
     let outcome = schedule(policy, load, settings, observer)?;
     let topology = policy.topology(&settings.topology);
     let of = Scheduled { policy: policy.title(), load, topology: &topology, seed: settings.seed };
-    let record = outcome.record(&of);
-    if let Some(drawn) = drawn {
-        let title = format!("{}, {}", load.name, policy.title());
-        drawn.push(Drawn { title, topology, load, intervals, makespan: outcome.makespan });
+    if let Some(timelines) = timelines {
+        timelines.push(of.timeline(&intervals, outcome.makespan));
     }
-    Ok(record)
-}
-
-fn charts<'a>(drawn: &'a [Drawn<'_>]) -> Vec<Chart<'a>> {
-    let chart = |it: &'a Drawn<'_>| Chart {
-        title: it.title.clone(),
-        topology: &it.topology,
-        load: it.load,
-        intervals: &it.intervals,
-        makespan: it.makespan,
-    };
-    drawn.iter().map(chart).collect()
+    Ok(outcome.record(&of))
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use corun_files::InputKind;
 use corun_machine::Machine;
-use corun_record::{Bench, Document, shown};
+use corun_record::{Bench, Document, MachineSummary, shown};
 use corun_sched::{Costs, Load, Ratio, Settings, Slowdowns, Topology};
 
 use super::Request;
+use crate::answer::summary_of;
 use crate::problem::Problem;
 use crate::values;
 
@@ -16,23 +17,24 @@ use crate::values;
 const MOST_COST: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Request {
-    /// The machine's name, and the settings of the first run.
-    pub(super) fn settings(&self) -> Result<(String, Settings), Problem> {
-        let (name, topology) = self.machine()?;
+    /// The machine that was read, if one was, the simulated one's name, and the settings of the first run.
+    pub(super) fn settings(&self) -> Result<(Option<MachineSummary>, String, Settings), Problem> {
+        let (host, name, topology) = self.machine()?;
         let slowdowns = self.slowdowns(&topology)?;
         let until = self.max_time.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
         let settings =
             Settings { topology, slowdowns, costs: self.costs()?, seed: self.seed, until };
-        Ok((name, settings))
+        Ok((host, name, settings))
     }
 
-    fn machine(&self) -> Result<(String, Topology), Problem> {
+    fn machine(&self) -> Result<(Option<MachineSummary>, String, Topology), Problem> {
         if let Some(text) = &self.topology {
-            return Ok((text.clone(), Topology::parse(text)?));
+            return Ok((None, text.clone(), Topology::parse(text)?));
         }
-        let machine = Machine::read(self.root.as_deref().unwrap_or(Path::new("/")))?;
+        let root = self.root.as_deref().unwrap_or(Path::new("/"));
+        let machine = Machine::read(root)?;
         let name = machine.cpu_model.clone().unwrap_or_else(|| "unknown CPU".to_owned());
-        Ok((name, Topology::of_machine(&machine)))
+        Ok((Some(summary_of(&machine, root)), name, Topology::of_machine(&machine)))
     }
 
     fn slowdowns(&self, topology: &Topology) -> Result<Slowdowns, Problem> {

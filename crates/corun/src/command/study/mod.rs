@@ -19,7 +19,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the studies: what each is about, how many figures it has, how long it takes
-    List,
+    List(list::Arguments),
     /// Say all about a study: its figures, how it is rerun here, what was wrongly concluded
     Show(show::Arguments),
     /// Rerun a study: published and measured here, side by side
@@ -28,7 +28,7 @@ enum Action {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
-        Action::List => list::run(),
+        Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),
         Action::Run(arguments) => run::run(arguments),
     }

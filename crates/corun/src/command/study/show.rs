@@ -1,27 +1,36 @@
 //! `corun study show`: one study in full, and how it would run on this machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use corun_machine::Machine;
-use corun_record::Exit;
+use corun_measure::machine_summary;
+use corun_record::{Exit, Record};
 use corun_study::Host;
 
+use crate::answer::Answer;
 use crate::problem::{Problem, code};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
+    /// Write it as JSON to FILE instead (`-` is standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let answer = Answer::open(arguments.json.as_deref())?;
     let study = corun_study::find(&arguments.name)?;
     let machine = Machine::read(Path::new("/"))?;
     let plans = study.plans(&Host { machine: &machine, with_smt_on: None });
-    terminal::show(&corun_report::describe_study(&study, &plans, terminal::width()))?;
+    let shown = Record {
+        machine: Some(machine_summary(&machine)),
+        ..answer.record(study.description(&plans))
+    };
+    answer.write(&shown, |shown, columns| corun_report::describe_study(&shown.body, columns))?;
     Ok(code(Exit::Done))
 }

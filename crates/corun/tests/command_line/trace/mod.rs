@@ -97,6 +97,7 @@ fn run_in(scratch: &Scratch, program: impl AsRef<OsStr>, arguments: &[&str]) {
 #[track_caller]
 fn info(file: &Path) -> Value {
     let outcome = Outcome::of(corun(["trace", "info", "--json=-"]).arg(file));
+    crate::schema::fitting::<corun_record::TraceInfo>(&outcome.output);
     serde_json::from_str(&outcome.output)
         .unwrap_or_else(|error| panic!("{error}: {}{}", outcome.output, outcome.errors))
 }

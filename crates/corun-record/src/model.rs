@@ -1,0 +1,160 @@
+//! Core models as documents: the list, one in full, what is wrong with a file, where two differ.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::record::Body;
+use crate::tree::Tree;
+
+/// What `corun models list` shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelList {
+    /// The models that come with corun.
+    pub models: Vec<ListedModel>,
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedModel {
+    /// Its name, as the command line takes it.
+    pub name: String,
+    /// The machine that its figures are of, one line.
+    pub title: String,
+    /// Hardware threads of a core.
+    pub smt_width: u32,
+    /// The clock that cycles are converted with where no machine is available.
+    pub gigahertz: f64,
+    /// Entries of the reorder buffer.
+    pub rob_entries: u32,
+    /// Whether enough published figures agree, and none differs.
+    pub is_validated: bool,
+    /// How it was checked, one line.
+    pub validation: String,
+}
+
+/// What `corun models show` shows: the fields of the model's file under their own names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelDescription {
+    /// Its name.
+    pub name: String,
+    /// Whether enough published figures agree, and none differs.
+    pub is_validated: bool,
+    /// How it was checked, one line.
+    pub validation: String,
+    /// Rows of its timing tables.
+    pub timing_rows: usize,
+    /// How many of them are kept from an older core.
+    pub inherited_rows: usize,
+    /// Published figures that differ from the model's.
+    pub differing: Vec<DifferingFigure>,
+    /// The machine that the figures are of, one line.
+    pub title: String,
+    /// Who designed it.
+    pub vendor: String,
+    /// Hardware threads of a core.
+    pub smt_width: u32,
+    /// The clock that cycles are converted with where no machine is available.
+    pub gigahertz: f64,
+    /// The table of instruction timings.
+    pub timing: String,
+    /// Tables laid over it; the last one wins.
+    pub overlays: Vec<String>,
+    /// What the model says of how it was checked.
+    pub validated: Option<String>,
+    /// Sources by their short names, each with its citation.
+    pub sources: BTreeMap<String, String>,
+    /// Figures that no source tells, by field, each with where it is from then.
+    pub estimates: BTreeMap<String, String>,
+    /// The front end.
+    pub front: Tree,
+    /// The back end.
+    pub back: Tree,
+    /// Loads, stores, and the first level of data.
+    pub memory: Tree,
+    /// What lies beyond the first level.
+    pub hierarchy: Tree,
+}
+
+/// A published figure that the model does not have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DifferingFigure {
+    /// The model's field, or what is timed.
+    pub figure: String,
+    /// What was published.
+    pub published: f64,
+    /// What the model says.
+    pub modelled: f64,
+    /// Where it was published.
+    pub source: String,
+}
+
+/// What `corun models check` found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelChecks {
+    /// The files, in the order asked for.
+    pub files: Vec<CheckedModel>,
+}
+
+/// A model's file that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedModel {
+    /// The file, or the name of a model that comes with corun.
+    pub file: String,
+    /// Whether it is a model.
+    pub is_right: bool,
+    /// How it was checked, or what is wrong with it.
+    pub sentences: Vec<String>,
+}
+
+/// What `corun models diff` found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelDifferences {
+    /// The first model.
+    pub a: String,
+    /// The second model.
+    pub b: String,
+    /// Fields in which they differ. Titles, sources and estimates are not compared.
+    pub differences: Vec<ModelDifference>,
+}
+
+/// A field in which two models differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelDifference {
+    /// Its path: `back.rob.entries`.
+    pub field: String,
+    /// What the first model has.
+    pub a: Option<String>,
+    /// What the second model has.
+    pub b: Option<String>,
+}
+
+impl Body for ModelList {
+    const FORMAT: &str = "corun-models";
+    const VERSION: u32 = 1;
+}
+
+impl Body for ModelDescription {
+    const FORMAT: &str = "corun-model";
+    // Versions 1 and 2 were those of the model's file.
+    const VERSION: u32 = 3;
+
+    fn upgrade(json: &mut Value) {
+        let is_validated =
+            json["validation"].as_str().is_some_and(|it| it.starts_with("validated"));
+        json["is_validated"] = is_validated.into();
+        json["differing"] = Value::Array(Vec::new());
+    }
+}
+
+impl Body for ModelChecks {
+    const FORMAT: &str = "corun-model-checks";
+    const VERSION: u32 = 1;
+}
+
+impl Body for ModelDifferences {
+    const FORMAT: &str = "corun-model-differences";
+    const VERSION: u32 = 1;
+}

@@ -1,0 +1,141 @@
+//! The head that documents have in common: what wrote them, when, on which machine, how it ended.
+//!
+//! A command's result is a [`Body`]. [`Record`] puts the head before it, so that a reader finds the same
+//! facts under the same names in all of them.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::json::Document;
+use crate::run::{Caveat, Ending, MachineSummary};
+
+/// A document: the common head, and the fields of its body beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record<B> {
+    /// The name of this form.
+    pub format: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The version of corun that wrote it.
+    pub corun_version: String,
+    /// Start, UTC, RFC 3339.
+    pub started: String,
+    /// How long the command took, in seconds.
+    pub elapsed_s: f64,
+    /// The machine that the body depends on; absent where it depends on none.
+    pub machine: Option<MachineSummary>,
+    /// Why the command ended.
+    pub ending: Ending,
+    /// What limits trust, a sentence each.
+    pub caveats: Vec<Caveat>,
+    /// What the command found.
+    #[serde(flatten)]
+    pub body: B,
+}
+
+/// What a command found, without the head. None of its fields may have the name of a field of [`Record`].
+pub trait Body: Serialize + DeserializeOwned + JsonSchema {
+    /// The `format` of its documents.
+    const FORMAT: &'static str;
+    /// The `version` that this program writes.
+    const VERSION: u32;
+
+    /// Renames what an older version called otherwise, as [`Document::upgrade`].
+    fn upgrade(_json: &mut Value) {}
+}
+
+impl<B: Body> Record<B> {
+    /// The record of a command that did all that it was asked for; `started` is RFC 3339.
+    pub fn new(started: String, elapsed_s: f64, body: B) -> Self {
+        Self {
+            format: B::FORMAT.to_owned(),
+            version: B::VERSION,
+            corun_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started,
+            elapsed_s,
+            machine: None,
+            ending: Ending::completed(),
+            caveats: Vec::new(),
+            body,
+        }
+    }
+}
+
+impl<B: Body> Document for Record<B> {
+    const FORMAT: &'static str = B::FORMAT;
+    const VERSION: u32 = B::VERSION;
+
+    fn upgrade(json: &mut Value) {
+        B::upgrade(json);
+        add_head(json);
+    }
+}
+
+/// Adds what documents lacked before they had a common head.
+fn add_head(json: &mut Value) {
+    let Some(fields) = json.as_object_mut() else { return };
+    for (name, unknown) in [
+        ("corun_version", json!("")),
+        ("started", json!("")),
+        ("elapsed_s", json!(0.0)),
+        ("machine", Value::Null),
+        ("ending", json!(Ending::completed())),
+        ("caveats", json!([])),
+    ] {
+        fields.entry(name).or_insert(unknown);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    struct Counted {
+        count: u64,
+    }
+
+    impl Body for Counted {
+        const FORMAT: &str = "corun-counted";
+        const VERSION: u32 = 2;
+
+        fn upgrade(json: &mut Value) {
+            crate::upgrade::rename(json, "number", "count");
+        }
+    }
+
+    #[test]
+    fn a_body_stands_beside_the_head_and_reads_back_the_same() {
+        let record =
+            Record::new("2026-01-01T00:00:00Z".to_owned(), 1.5, Counted { count: u64::MAX });
+        let text = record.to_json();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&json["format"], &json["count"]), (&json!("corun-counted"), &json!(u64::MAX)));
+        assert_eq!(Record::<Counted>::from_json(&text).unwrap(), record);
+    }
+
+    #[test]
+    fn a_document_without_the_head_is_read_if_it_is_older() {
+        let old = r#"{ "format": "corun-counted", "version": 1, "number": 3 }"#;
+        let record = Record::<Counted>::from_json(old).unwrap();
+        assert_eq!((record.body.count, record.machine, record.elapsed_s), (3, None, 0.0));
+        let new = old.replace("\"version\": 1", "\"version\": 2");
+        assert!(Record::<Counted>::from_json(&new).is_err());
+    }
+
+    #[test]
+    fn the_schema_asks_for_head_and_body() {
+        let schema: Value = serde_json::from_str(&Record::<Counted>::schema()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let whole = serde_json::to_value(Record::new(String::new(), 0.0, Counted { count: 1 }));
+        let whole = whole.unwrap();
+        assert!(validator.is_valid(&whole));
+        for field in ["count", "ending", "caveats", "corun_version"] {
+            let mut part = whole.clone();
+            part.as_object_mut().unwrap().remove(field);
+            assert!(!validator.is_valid(&part), "{field}");
+        }
+    }
+}

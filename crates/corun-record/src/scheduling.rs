@@ -1,0 +1,99 @@
+//! What can be scheduled as a document, and who ran where as a picture has it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Body;
+
+/// What `corun schedule list` shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulingList {
+    /// The policies.
+    pub policies: Vec<ListedPolicy>,
+    /// The loads.
+    pub loads: Vec<ListedLoad>,
+    /// The costs of the kernel's own work that can be set.
+    pub costs: Vec<ListedCost>,
+}
+
+/// A policy of the scheduler model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedPolicy {
+    /// Its name, as the command line takes it.
+    pub name: String,
+    /// What it does, one line.
+    pub summary: String,
+    /// What it is modelled on.
+    pub source: String,
+}
+
+/// A load of tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedLoad {
+    /// Its name, as the command line takes it.
+    pub name: String,
+    /// What it is, one line.
+    pub summary: String,
+    /// Whether it is read from a file.
+    pub is_file: bool,
+    /// What can be set; nothing of a file.
+    pub parameters: Vec<LoadParameter>,
+}
+
+/// A parameter of a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadParameter {
+    /// Its name.
+    pub name: String,
+    /// Its value where none is given.
+    pub default: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// A cost of the kernel's own work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedCost {
+    /// Its name, as the command line takes it.
+    pub name: String,
+    /// What takes so long.
+    pub meaning: String,
+}
+
+/// Who ran where in a run: what a Gantt chart shows. It is not written as JSON, since a run may have
+/// millions of intervals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduledTimeline {
+    /// The load and the policy.
+    pub title: String,
+    /// The kernel's numbers of the logical CPUs that the policy uses.
+    pub cpus: Vec<u32>,
+    /// The logical CPUs of each core, by their places in `cpus`.
+    pub cores: Vec<Vec<usize>>,
+    /// The names of the load's programs.
+    pub programs: Vec<String>,
+    /// When which task ran on which logical CPU.
+    pub intervals: Vec<ScheduledInterval>,
+    /// The whole time in nanoseconds.
+    pub makespan_ns: u64,
+}
+
+/// A time in which a task ran on a logical CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScheduledInterval {
+    /// The logical CPU, by its place in the timeline's `cpus`.
+    pub cpu: usize,
+    /// The task, by how many were created before it.
+    pub task: u64,
+    /// Its program, by its place in the timeline's `programs`.
+    pub program: usize,
+    /// When it began, in nanoseconds.
+    pub begin_ns: u64,
+    /// When it ended, in nanoseconds.
+    pub end_ns: u64,
+}
+
+impl Body for SchedulingList {
+    const FORMAT: &str = "corun-scheduling";
+    const VERSION: u32 = 1;
+}

@@ -1,0 +1,253 @@
+//! What a trace holds as a document: where it is from, how it ended, and its instructions in figures.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Body;
+
+/// What `corun trace info` shows. Warm-up intervals count like all others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceInfo {
+    /// What the trace says of itself at its start.
+    pub opening: TraceOpening,
+    /// What it says at its end; absent if the tracer did not finish.
+    pub closing: Option<TraceClosing>,
+    /// The threads, in the order in which they were met.
+    pub threads: Vec<TracedThread>,
+    /// Whether it holds the bytes of its instructions, without which it cannot be simulated.
+    pub has_code: bool,
+    /// What is wrong with the file; what follows is what could be read.
+    pub damage: Option<String>,
+    /// Recorded instructions.
+    pub instructions: u64,
+    /// Executed blocks.
+    pub executions: u64,
+    /// Blocks of the dictionary that were executed.
+    pub blocks: u64,
+    /// Branches by kind.
+    pub branches: TracedBranches,
+    /// Accesses to memory.
+    pub memory: TracedMemory,
+    /// The code that was executed.
+    pub code: TraceFootprint,
+    /// The memory that was accessed.
+    pub data: TraceFootprint,
+    /// The blocks that executed most instructions, hottest first.
+    pub hottest: Vec<HotBlock>,
+}
+
+/// What a trace says of itself at its start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceOpening {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// A hash of the environment: equal if the variables are.
+    pub environment: String,
+    /// What traced it.
+    pub tracer: UsedTracer,
+    /// The CPU's name.
+    pub cpu: String,
+    /// The CPU's features by their names in the kernel.
+    pub features: Vec<String>,
+    /// The kernel's name and release.
+    pub kernel: String,
+    /// When tracing began: RFC 3339, in UTC.
+    pub started: String,
+    /// What was to be recorded.
+    pub plan: TracePlan,
+    /// What a reader should know, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// A tracer and its version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UsedTracer {
+    /// As given to `--tracer`.
+    pub name: String,
+    /// As it gives it.
+    pub version: String,
+}
+
+/// What was to be recorded, counted in instructions of all threads together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TracePlan {
+    /// From start to end.
+    Whole,
+    /// One interval.
+    Window {
+        /// Left out before it.
+        skip: u64,
+        /// Its length; absent if it goes to the end of the run.
+        length: Option<u64>,
+    },
+    /// Intervals spread evenly over a run, each after a warm-up interval.
+    Samples {
+        /// How many intervals.
+        count: u32,
+        /// Instructions of a counted interval.
+        length: u64,
+        /// Instructions recorded before each.
+        warm_up: u64,
+        /// Instructions of the whole run.
+        total: u64,
+    },
+    /// Intervals each of which stands for a part of the run, each after a warm-up interval.
+    SimulationPoints {
+        /// In the order of the run.
+        windows: Vec<TracedPoint>,
+        /// Instructions of a counted interval.
+        length: u64,
+        /// Instructions recorded before each, at most.
+        warm_up: u64,
+        /// Instructions of the whole run.
+        total: u64,
+    },
+    /// A part of the run that begins later.
+    After {
+        /// Instructions before it.
+        skip: u64,
+        /// How many of the last of them are recorded.
+        warm_up: u64,
+        /// What is recorded of the part.
+        rest: Box<TracePlan>,
+    },
+    /// Nothing: instructions are counted.
+    Count,
+    /// From start to end, to learn what to record.
+    Learn,
+}
+
+/// An interval of a run that stands for others, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedPoint {
+    /// Its first instruction, counted over all threads.
+    pub begin: u64,
+    /// How many instructions it stands for, its own included.
+    pub instructions: u64,
+    /// How many of them are not recorded.
+    pub left_out: u64,
+}
+
+/// What a trace says of itself at its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceClosing {
+    /// How the program ended; absent if that was not seen.
+    pub ending: Option<TracedEnding>,
+    /// The same in words.
+    pub sentence: Option<String>,
+    /// Instructions of all threads, recorded or not, if the tracer counted them.
+    pub instructions: Option<u64>,
+    /// The same command without a tracer, if it was run and ended alike.
+    pub native: Option<NativeRun>,
+    /// What was recorded of each thread.
+    pub threads: Vec<TracedThread>,
+    /// What a reader should know, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// How a traced program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TracedEnding {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By a signal: its number.
+    Killed(i32),
+    /// The user stopped the tracing.
+    Interrupted,
+}
+
+/// The same command without a tracer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NativeRun {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Processor time in its own code, in seconds.
+    pub user_s: f64,
+    /// Processor time in the kernel, in seconds.
+    pub system_s: f64,
+    /// The frequency of the CPU just before and just after, in hertz, if it could be measured.
+    pub hertz: Option<[f64; 2]>,
+}
+
+/// What was recorded of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedThread {
+    /// Its number in the kernel.
+    pub tid: u32,
+    /// Recorded instructions.
+    pub instructions: u64,
+}
+
+/// Branches by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedBranches {
+    /// Conditional ones.
+    pub conditional: u64,
+    /// Conditional ones that were taken.
+    pub taken: u64,
+    /// Jumps to a fixed target.
+    pub jumps: u64,
+    /// Jumps to a target from a register or from memory.
+    pub indirect_jumps: u64,
+    /// Calls of a fixed target.
+    pub calls: u64,
+    /// Calls of a target from a register or from memory.
+    pub indirect_calls: u64,
+    /// Returns.
+    pub returns: u64,
+}
+
+/// Accesses by kind; one that loads and stores counts as both.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracedMemory {
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Prefetches.
+    pub prefetches: u64,
+    /// Loads and stores by their bytes; 0 where the state of the core decides.
+    pub sizes: BTreeMap<String, u64>,
+}
+
+/// Memory that was touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceFootprint {
+    /// Distinct lines of 64 bytes.
+    pub lines: u64,
+    /// Distinct pages of 4 KiB.
+    pub pages: u64,
+    /// Whether there may be more.
+    pub at_least: bool,
+}
+
+/// A block that was executed often.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HotBlock {
+    /// Its address.
+    pub address: u64,
+    /// How often it was executed.
+    pub executions: u64,
+    /// Its part of all instructions.
+    pub share: f64,
+    /// Its instructions.
+    pub instructions: Vec<DisassembledInstruction>,
+}
+
+/// An instruction in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DisassembledInstruction {
+    /// Its address.
+    pub address: u64,
+    /// As an assembler has it.
+    pub text: String,
+}
+
+impl Body for TraceInfo {
+    const FORMAT: &str = "corun-trace-info";
+    const VERSION: u32 = 1;
+}

@@ -1,0 +1,175 @@
+//! What a trace holds, in words.
+
+use std::collections::BTreeMap;
+
+use corun_record::{DisassembledInstruction, TraceFootprint, TraceInfo, TracePlan, on_one_line};
+
+use crate::figures::grouped;
+
+/// A trace in words: where it is from, how it ended, and what it holds.
+pub fn trace_to_terminal(trace: &TraceInfo) -> String {
+    let mut text = origin(trace);
+    let mut line = |name: &str, value: String| text += &format!("{name:<14}{value}\n");
+    line(
+        "instructions",
+        format!("{} in {} blocks", grouped(trace.instructions), grouped(trace.blocks)),
+    );
+    for thread in &trace.threads {
+        line("  thread", format!("{}, {} instructions", thread.tid, grouped(thread.instructions)));
+    }
+    line("branches", branches(trace));
+    line("memory", memory(trace));
+    line("code", footprint(trace.code));
+    if !trace.has_code {
+        line(
+            "",
+            "no bytes of instructions: `corun simulate` and the export to sift need them"
+                .to_owned(),
+        );
+    }
+    line("data", footprint(trace.data));
+    for hot in &trace.hottest {
+        text += &format!(
+            "\n{:.1} % of all instructions: block at {:#x}, executed {} times\n",
+            100.0 * hot.share,
+            hot.address,
+            grouped(hot.executions)
+        );
+        for DisassembledInstruction { address, text: instruction } in &hot.instructions {
+            text += &format!("    {address:#x}  {instruction}\n");
+        }
+    }
+    text
+}
+
+/// Where the trace comes from, and how it ended.
+fn origin(trace: &TraceInfo) -> String {
+    let opening = &trace.opening;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| text += &format!("{name:<14}{}\n", on_one_line(value));
+    line("command", &opening.command.join(" "));
+    line("tracer", &format!("{} ({})", opening.tracer.name, opening.tracer.version));
+    line("machine", &format!("{}, {}", opening.cpu, opening.kernel));
+    line("started", &opening.started);
+    if let Some(recorded) = recorded(&opening.plan) {
+        line("recorded", &recorded);
+    }
+    match &trace.closing {
+        None => line("end", "none: the tracer did not finish; what follows is what it wrote"),
+        Some(closing) => {
+            let ending = closing.sentence.as_deref();
+            line("end", ending.unwrap_or("not seen: the tracer could not go on"));
+            if let Some(native) = closing.native {
+                line("native run", &format!("{:.3} s without a tracer", native.seconds));
+            }
+            if let Some(all) = closing.instructions {
+                line("whole run", &format!("{} instructions", grouped(all)));
+            }
+            closing.remarks.iter().for_each(|remark| line("remark", remark));
+        }
+    }
+    opening.remarks.iter().for_each(|remark| line("remark", remark));
+    if let Some(damage) = &trace.damage {
+        line("damage", damage);
+    }
+    text
+}
+
+/// Which part of the run; none if that is all of it.
+fn recorded(plan: &TracePlan) -> Option<String> {
+    let (plan, before) = part_of(plan);
+    let part = match plan {
+        TracePlan::Samples { count, length, warm_up, total } => format!(
+            "{} windows of {}, spread over {} instructions, up to {} before each",
+            grouped((*count).into()),
+            grouped(*length),
+            grouped(*total),
+            grouped(*warm_up)
+        ),
+        TracePlan::SimulationPoints { windows, length, warm_up, total } => format!(
+            "{} windows of {} that stand for {} instructions, up to {} before each",
+            windows.len(),
+            grouped(*length),
+            grouped(*total),
+            grouped(*warm_up)
+        ),
+        TracePlan::Window { skip, length } => {
+            let length = length.map_or("what follows".to_owned(), grouped);
+            format!("{length} after the first {} instructions", grouped(*skip))
+        }
+        _ => "what follows".to_owned(),
+    };
+    match (plan, before) {
+        (TracePlan::Whole, 0) => None,
+        (_, 0) => Some(part),
+        (_, before) => Some(format!("{part}; counted after the first {}", grouped(before))),
+    }
+}
+
+/// A plan without what it leaves out before, and how many instructions that are.
+fn part_of(plan: &TracePlan) -> (&TracePlan, u64) {
+    match plan {
+        TracePlan::After { skip, rest, .. } => {
+            let (part, before) = part_of(rest);
+            (part, skip.saturating_add(before))
+        }
+        plan => (plan, 0),
+    }
+}
+
+fn branches(trace: &TraceInfo) -> String {
+    let branches = &trace.branches;
+    let calls = branches.calls + branches.indirect_calls;
+    let jumps = branches.jumps + branches.indirect_jumps;
+    let per_thousand = |count: u64| per_thousand(count, trace.instructions);
+    let taken = match branches.conditional {
+        0 => String::new(),
+        all => format!(", {:.1} % of them taken", 100.0 * branches.taken as f64 / all as f64),
+    };
+    format!(
+        "{} conditional{taken}, {} jumps ({} indirect), {} calls ({} indirect), {} returns, in 1000 \
+         instructions",
+        per_thousand(branches.conditional),
+        per_thousand(jumps),
+        per_thousand(branches.indirect_jumps),
+        per_thousand(calls),
+        per_thousand(branches.indirect_calls),
+        per_thousand(branches.returns)
+    )
+}
+
+fn memory(trace: &TraceInfo) -> String {
+    let memory = &trace.memory;
+    let per_thousand = |count: u64| per_thousand(count, trace.instructions);
+    let total: u64 = memory.sizes.values().sum();
+    let sizes = memory.sizes.iter().map(|(size, count)| (size.parse().unwrap_or(0), *count));
+    let sizes: BTreeMap<u64, u64> = sizes.collect();
+    let sizes = sizes.into_iter().map(|(size, count)| {
+        let share = 100.0 * count as f64 / total.max(1) as f64;
+        match size {
+            0 => format!("{share:.0} % of another size"),
+            size => format!("{share:.0} % of {size}"),
+        }
+    });
+    format!(
+        "{} loads, {} stores, {} prefetches, in 1000 instructions{}{}",
+        per_thousand(memory.loads),
+        per_thousand(memory.stores),
+        per_thousand(memory.prefetches),
+        if total == 0 { "" } else { "; bytes: " },
+        sizes.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn footprint(touched: TraceFootprint) -> String {
+    format!(
+        "{}{} lines of 64 bytes in {} pages of 4 KiB",
+        if touched.at_least { "at least " } else { "" },
+        grouped(touched.lines),
+        grouped(touched.pages)
+    )
+}
+
+fn per_thousand(count: u64, instructions: u64) -> String {
+    format!("{:.1}", 1000.0 * count as f64 / instructions.max(1) as f64)
+}

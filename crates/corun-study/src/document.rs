@@ -1,0 +1,88 @@
+//! A study as the documents of `corun study list` and `show`.
+
+use corun_record::{
+    DescribedFigure, ExperimentArm, ExperimentPlan, ExperimentSmt, ExperimentWork, ListedStudy,
+    SmtState, StudyDescription, StudyExperiment,
+};
+
+use crate::plan::{PlannedArm, Setting, StudyStep};
+use crate::study::{Experiment, Figure, Rerun, Study};
+
+impl Study {
+    /// The study as a line of the list.
+    pub fn listed(&self) -> ListedStudy {
+        ListedStudy {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            year: self.citation.year,
+            figures: self.figures.len(),
+            max_time_s: self.max_time.as_secs_f64(),
+        }
+    }
+
+    /// The study in full; `plans` says for each experiment how it would run here, or why not.
+    pub fn description(&self, plans: &[Result<StudyStep, String>]) -> StudyDescription {
+        let experiments = self.experiments.iter().zip(plans);
+        StudyDescription {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            citation: self.citation.line(),
+            published_on: self.machine.line(),
+            notes: self.machine.notes.iter().chain(&self.notes).cloned().collect(),
+            max_time_s: self.max_time.as_secs_f64(),
+            experiments: experiments.map(|(it, plan)| experiment(it, plan)).collect(),
+            figures: self.figures.iter().map(|it| self.described(it)).collect(),
+            findings: self.recorded_findings(),
+        }
+    }
+
+    fn described(&self, figure: &Figure) -> DescribedFigure {
+        let [arm, against] = [figure.arm, figure.against].map(|arm| arm.map(|arm| arm.to_string()));
+        DescribedFigure {
+            id: figure.id.clone(),
+            metric: figure.metric,
+            arm,
+            against,
+            experiment: figure.experiment.map(|index| self.experiments[index].id.clone()),
+            unit: figure.quantity.unit().to_owned(),
+            decimals: figure.decimals,
+            published: self.published(figure),
+            notes: figure.notes.clone(),
+        }
+    }
+}
+
+fn experiment(experiment: &Experiment, plan: &Result<StudyStep, String>) -> StudyExperiment {
+    let work = |rerun: &Rerun| ExperimentWork {
+        workload: rerun.workload.clone(),
+        parameters: rerun.parameters.clone(),
+        confine: rerun.confine.map(|part| part.to_string()),
+        cores: rerun.cores,
+        stand_in: rerun.stand_in.clone(),
+    };
+    StudyExperiment {
+        id: experiment.id.clone(),
+        summary: experiment.summary.clone(),
+        work: experiment.rerun.as_ref().ok().map(work),
+        plan: plan.as_ref().ok().map(planned),
+        not_possible: plan.as_ref().err().cloned(),
+    }
+}
+
+fn planned(step: &StudyStep) -> ExperimentPlan {
+    let arm = |planned: &PlannedArm| ExperimentArm {
+        arm: planned.arm.to_string(),
+        id: planned.id.as_ref().ok().cloned(),
+        not_possible: planned.id.as_ref().err().cloned(),
+    };
+    ExperimentPlan {
+        arms: step.arms.iter().map(arm).collect(),
+        cpus: step.confine.as_ref().map(ToString::to_string),
+        smt: match step.setting {
+            Setting::AsFound => ExperimentSmt::AsFound,
+            Setting::Whole(SmtState::On) => ExperimentSmt::On,
+            Setting::Whole(SmtState::Off) => ExperimentSmt::Off,
+            Setting::Cycles => ExperimentSmt::Cycles,
+        },
+    }
+}

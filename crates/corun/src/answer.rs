@@ -1,0 +1,113 @@
+//! A command's document: written as JSON to the file asked for, or shown.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use corun_machine::Machine;
+use corun_measure::machine_summary;
+use corun_record::{Body, Document, MachineSummary, Record};
+use corun_report::Destination;
+
+use crate::problem::Problem;
+use crate::terminal;
+
+/// The machine that this command runs on.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn this_machine() -> Result<MachineSummary, Problem> {
+    Ok(machine_summary(&Machine::read(Path::new("/"))?))
+}
+
+/// A machine that was read below a root; of a captured one, what only the running kernel tells is not known.
+pub fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
+    let summary = machine_summary(machine);
+    match root == Path::new("/") {
+        true => summary,
+        false => MachineSummary { kernel: None, governors: Vec::new(), ..summary },
+    }
+}
+
+/// Where a document goes, found writable before anything is done, and when the command began.
+pub struct Answer {
+    head: Head,
+    json: Option<Destination>,
+}
+
+/// When a command began.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    started: SystemTime,
+    since: Instant,
+}
+
+impl Head {
+    /// Of a command that begins now.
+    pub fn now() -> Self {
+        Self { started: SystemTime::now(), since: Instant::now() }
+    }
+
+    /// The document of a command that ends now, and did all that it was asked for.
+    pub fn record<B: Body>(self, body: B) -> Record<B> {
+        let started = humantime::format_rfc3339_seconds(self.started).to_string();
+        Record::new(started, self.since.elapsed().as_secs_f64(), body)
+    }
+}
+
+impl Answer {
+    /// To this file as JSON, or for the terminal where none is given.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn open(json: Option<&Path>) -> Result<Self, Problem> {
+        Ok(Self { head: Head::now(), json: json.map(Destination::open).transpose()? })
+    }
+
+    /// Writes a document without caveats that depends on no machine.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub fn give<B: Body>(
+        self,
+        body: B,
+        shown: impl FnOnce(&B, u16) -> String,
+    ) -> Result<(), Problem> {
+        let record = self.record(body);
+        self.write(&record, |record, columns| shown(&record.body, columns))
+    }
+
+    /// The document, for who has more to say in its head.
+    pub fn record<B: Body>(&self, body: B) -> Record<B> {
+        self.head.record(body)
+    }
+
+    /// Writes a document.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub fn write<B: Body>(
+        self,
+        record: &Record<B>,
+        shown: impl FnOnce(&Record<B>, u16) -> String,
+    ) -> Result<(), Problem> {
+        match self.json {
+            Some(destination) => Ok(destination.write(&record.to_json())?),
+            None => Ok(terminal::show(&shown(record, terminal::width()))?),
+        }
+    }
+
+    /// Writes a document that is shown in corun's own colours.
+    ///
+    /// # Errors
+    /// If the file or the terminal cannot be written.
+    pub fn write_coloured<B: Body>(
+        self,
+        record: &Record<B>,
+        shown: impl FnOnce(&B) -> String,
+    ) -> Result<(), Problem> {
+        match self.json {
+            Some(destination) => Ok(destination.write(&record.to_json())?),
+            None => Ok(terminal::show_coloured(&shown(&record.body))?),
+        }
+    }
+}

@@ -32,7 +32,6 @@ pub use figures::{grouped, interval, ratio, seconds};
 pub use markdown::to_markdown;
 pub use model::{
     ModelDifference, describe_model, list_models, model_differences, models_side_by_side,
-    validation,
 };
 pub use prediction::prediction_to_terminal;
 pub use schedule::{

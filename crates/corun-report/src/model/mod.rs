@@ -4,42 +4,38 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
-use corun_model::{Comparison, CoreModel, LEAST_PUBLISHED};
+use corun_model::{Comparison, CoreModel, Validation};
 
 use crate::prose::plural;
 use crate::tables::Table;
 use crate::terminal::{grid, section, wrap};
 use fields::Node;
 
-/// What every output says of how a model was checked: against how many of the published figures of its
-/// core, or that it is unvalidated.
-pub fn validation(model: &CoreModel, compared: &[Comparison]) -> String {
-    let agreed = compared.iter().filter(|it| it.agrees()).count();
-    let differing = compared.iter().filter(|it| it.differs()).count();
-    match &model.validated {
-        Some(how) if agreed >= LEAST_PUBLISHED && differing == 0 => {
-            format!("validated {how}: {agreed} of {} agree", compared.len())
-        }
-        _ if compared.is_empty() => {
-            "unvalidated: no published figures to check it against".to_owned()
-        }
-        _ => format!("unvalidated: {agreed} published figures agree, {differing} differ"),
-    }
-}
-
 /// A line for each model.
 pub fn list_models(models: &[(CoreModel, Vec<Comparison>)], columns: u16) -> String {
-    let header = ["model", "the machine", "threads", "GHz", "ROB", "checked"];
+    let header = [
+        "model",
+        "the machine",
+        "threads",
+        "GHz",
+        "ROB",
+        "status",
+        "figures",
+        "unchecked",
+        "differ",
+    ];
     let row = |(model, compared): &(CoreModel, Vec<Comparison>)| {
-        let validation = validation(model, compared);
-        let word = validation.split([' ', ':']).next().unwrap_or_default();
+        let validation = Validation::of(compared);
         vec![
             model.name.clone(),
             model.title.clone(),
             model.smt_width.to_string(),
             model.gigahertz.to_string(),
             model.back.rob.entries.to_string(),
-            word.to_owned(),
+            validation.status().to_owned(),
+            validation.published.to_string(),
+            validation.unchecked.to_string(),
+            validation.differ.to_string(),
         ]
     };
     let header = header.map(str::to_owned).to_vec();
@@ -62,7 +58,7 @@ pub fn describe_model(model: &CoreModel, compared: &[Comparison], columns: u16) 
             model.gigahertz,
             model.timing,
         ),
-        validation(model, compared),
+        Validation::of(compared).to_string(),
     ] {
         text.push_str(&wrap(&line, "  ", columns));
     }
@@ -79,9 +75,21 @@ pub fn describe_model(model: &CoreModel, compared: &[Comparison], columns: u16) 
     let differing = compared.iter().filter(|it| it.differs());
     let differing = differing.map(|it| {
         let modelled = it.modelled.unwrap_or_default();
-        format!("{}: published {} ({}), modelled {modelled}", it.figure, it.published, it.source)
+        let reason = it.difference.as_ref().map_or(String::new(), |it| format!("; {it}"));
+        format!(
+            "{}: published {} ({}), model {modelled}{reason}",
+            it.figure, it.published, it.source
+        )
     });
     section(&mut text, "Differing from what was published", differing.collect(), columns);
+    let unchecked = compared.iter().filter(|it| !it.is_checked());
+    let unchecked = unchecked.map(|it| format!("{}: {} ({})", it.figure, it.published, it.source));
+    section(
+        &mut text,
+        "Published figures not checked against their source",
+        unchecked.collect(),
+        columns,
+    );
     text
 }
 
@@ -136,7 +144,7 @@ pub fn models_side_by_side(a: &CoreModel, b: &CoreModel, columns: u16) -> String
 }
 
 fn is_compared(path: &str) -> bool {
-    const SHOWN_ELSEWHERE: [&str; 4] = ["title", "validated", "sources", "estimates"];
+    const SHOWN_ELSEWHERE: [&str; 3] = ["title", "sources", "estimates"];
     let first = path.split('.').next().unwrap_or_default();
     !SHOWN_ELSEWHERE.contains(&first) && !path.ends_with(".source")
 }

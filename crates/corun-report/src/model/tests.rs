@@ -44,14 +44,22 @@ fn only_what_differs_is_compared() {
 }
 
 #[test]
-fn a_model_is_validated_by_figures_that_agree_and_by_them_alone() {
-    let mut model = zen4();
+fn a_figure_that_differs_or_was_not_checked_is_shown_with_the_reason() {
+    let model = zen4();
     let mut compared = compare_published(&model).unwrap();
-    assert!(validation(&model, &compared).starts_with("validated"));
-    assert!(validation(&model, &compared[..5]).starts_with("unvalidated"));
-    assert!(validation(&model, &[]).starts_with("unvalidated"));
-    compared[0].modelled = Some(1.0);
-    assert!(validation(&model, &compared).starts_with("unvalidated"));
-    model.validated = None;
-    assert!(validation(&model, &compare_published(&model).unwrap()).starts_with("unvalidated"));
+    compared.truncate(2);
+    (compared[0].modelled, compared[0].difference) = (Some(1.0), Some("for a test".to_owned()));
+    compared[1].place = None;
+    let shown = describe_model(&model, &compared, 200);
+    let [rob, half] = [&compared[0], &compared[1]];
+    let differing = format!(
+        "{}: published {} ({}), model 1; for a test",
+        rob.figure, rob.published, rob.source
+    );
+    assert!(shown.contains(&differing), "{shown}");
+    let unchecked = format!("{}: {} ({})", half.figure, half.published, half.source);
+    assert!(shown.contains(&unchecked), "{shown}");
+    assert!(
+        shown.contains("unvalidated: it agrees with 1 of 2 published figures and differs from 1")
+    );
 }

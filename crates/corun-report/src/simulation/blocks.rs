@@ -26,7 +26,7 @@ pub struct BlockPredictions<'a> {
     /// The core.
     pub model: &'a CoreModel,
     /// What must be said of the model.
-    pub warning: Option<String>,
+    pub warning: Option<Caveat>,
     /// The blocks.
     pub rows: &'a [Listed],
     /// What came out, in their order.
@@ -98,7 +98,7 @@ impl BlockPredictions<'_> {
             format: "corun-blocks",
             version: 2,
             model: &self.model.name,
-            caveats: super::caveats(self.warning.as_deref(), &[]),
+            caveats: super::caveats(self.warning.as_ref(), &[]),
             score: self.agreement().map(|found| ScoreDocument {
                 blocks: found.count,
                 mean_error: found.mean,
@@ -122,7 +122,7 @@ impl BlockPredictions<'_> {
     pub fn describe(&self, columns: u16) -> String {
         let mut text = format!("{} blocks on {}\n", self.rows.len(), self.model.title);
         if let Some(warning) = &self.warning {
-            text += &wrapped(warning, columns);
+            text += &wrapped(&warning.sentence, columns);
             text.push('\n');
         }
         match self.agreement() {

@@ -10,15 +10,18 @@ pub use together::{Together, Varied};
 
 use std::collections::BTreeMap;
 
-use corun_model::timing::Usage;
+use corun_model::timing::{Provenance, Usage};
 use corun_record::Caveat;
 use corun_sim::PageSize;
 use corun_sim::uops::Unknown;
 
 /// The caveats of a document: that of the model, then those of the figures.
-fn caveats(model: Option<&str>, figures: &[String]) -> Vec<Caveat> {
-    let of_model = model.into_iter().map(|it| Caveat::new("unvalidated-model", it));
-    of_model.chain(figures.iter().map(|it| Caveat::new("simulation", it))).collect()
+fn caveats(model: Option<&Caveat>, figures: &[String]) -> Vec<Caveat> {
+    model
+        .into_iter()
+        .cloned()
+        .chain(figures.iter().map(|it| Caveat::new("simulation", it)))
+        .collect()
 }
 
 /// Executed instructions by how well their timing is known, as JSON has them.
@@ -27,12 +30,17 @@ struct TimingRows {
     executed: u64,
     by_class: u64,
     inherited: u64,
+    derived: u64,
 }
 
 impl TimingRows {
     fn of(usage: &Usage) -> Self {
-        let (executed, by_class) = (usage.executed(), usage.by_class());
-        Self { executed, by_class, inherited: usage.inherited() }
+        Self {
+            executed: usage.executed(),
+            by_class: usage.of(Provenance::Class),
+            inherited: usage.of(Provenance::Inherited),
+            derived: usage.of(Provenance::Derived),
+        }
     }
 }
 

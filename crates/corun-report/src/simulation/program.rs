@@ -16,7 +16,7 @@ pub struct Simulation<'a> {
     /// The core.
     pub model: &'a CoreModel,
     /// What must be said of the model.
-    pub warning: Option<String>,
+    pub warning: Option<Caveat>,
     /// What must be said of the figures.
     pub caveats: Vec<String>,
     /// The program and its arguments.
@@ -71,7 +71,7 @@ impl Simulation<'_> {
             format: "corun-simulation",
             version: 2,
             model: &self.model.name,
-            caveats: super::caveats(self.warning.as_deref(), &self.caveats),
+            caveats: super::caveats(self.warning.as_ref(), &self.caveats),
             command: &self.command,
             warmup: self.warmup,
             pages: self.pages.name(),
@@ -102,7 +102,7 @@ impl Simulation<'_> {
             format!("{} on {}\n", on_one_line(&self.command.join(" ")), self.model.title);
         text += super::of_pages(self.pages);
         if let Some(warning) = &self.warning {
-            text += &wrapped(warning, columns);
+            text += &wrapped(&warning.sentence, columns);
             text.push('\n');
         }
         text += &format!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use corun_model::Resource;
 use corun_model::{CoreModel, Policy};
 use corun_record::{
-    Document, PlacedWorker, Placement, PlacementComparison, Placements, RefusedComparison,
+    Caveat, Document, PlacedWorker, Placement, PlacementComparison, Placements, RefusedComparison,
     SimulatedPlacement, VariedResource,
 };
 use corun_sim::plausible::{Implausible, of_time, of_yield};
@@ -25,7 +25,7 @@ pub struct Together<'a> {
     /// What the workers' data lie in.
     pub pages: PageSize,
     /// What must be said of the model.
-    pub warning: Option<String>,
+    pub warning: Option<Caveat>,
     /// What must be said of all figures.
     pub caveats: &'a [String],
     /// The name of each worker.
@@ -69,7 +69,7 @@ impl Together<'_> {
             placements: self.outcomes.iter().map(placement).collect(),
             comparisons: self.comparisons().iter().filter_map(Comparison::document).collect(),
             refused: self.comparisons().iter().filter_map(Comparison::refused).collect(),
-            caveats: super::caveats(self.warning.as_deref(), self.caveats),
+            caveats: super::caveats(self.warning.as_ref(), self.caveats),
             resources: self.resources.iter().map(Varied::document).collect(),
         };
         document.to_json()
@@ -83,7 +83,7 @@ impl Together<'_> {
         }
         text += super::of_pages(self.pages);
         if let Some(warning) = &self.warning {
-            text += &wrapped(warning, columns);
+            text += &wrapped(&warning.sentence, columns);
             text.push('\n');
         }
         for outcome in self.outcomes {

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_model::ModelError;
+
 use corun_model::timing::TimingTable;
+use corun_model::{ModelError, Validation};
 use corun_record::{Exit, on_one_line, shortened};
 use serde::Serialize;
 
@@ -57,8 +58,7 @@ fn check(file: &str) -> Result<Checked<'_>, Problem> {
                 let sentences = faults.iter().map(tell).collect();
                 return Ok(Checked { file, is_right: false, sentences });
             }
-            let validation =
-                corun_report::validation(&model, &crate::core_model::compared(&model)?);
+            let validation = Validation::of(&crate::core_model::compared(&model)?);
             let sentence = format!("{}: right; {validation}", on_one_line(file));
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })
         }

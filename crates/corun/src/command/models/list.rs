@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use corun_model::{Comparison, CoreModel, Validation};
 use corun_record::Exit;
 use serde::Serialize;
 
@@ -23,6 +24,7 @@ struct Entry<'a> {
     title: &'a str,
     smt_width: u32,
     validation: String,
+    figures: Validation,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -40,12 +42,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
 }
 
 impl<'a> Entry<'a> {
-    fn of(model: &'a corun_model::CoreModel, compared: &[corun_model::Comparison]) -> Self {
+    fn of(model: &'a CoreModel, compared: &[Comparison]) -> Self {
+        let figures = Validation::of(compared);
         Self {
             name: &model.name,
             title: &model.title,
             smt_width: model.smt_width,
-            validation: corun_report::validation(model, compared),
+            validation: figures.to_string(),
+            figures,
         }
     }
 }

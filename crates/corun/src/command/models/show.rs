@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use corun_model::CoreModel;
+use corun_model::timing::Provenance;
+use corun_model::{CoreModel, Validation};
 use corun_record::Exit;
 use serde::Serialize;
 
@@ -27,9 +28,12 @@ struct Shown<'a> {
     version: u32,
     name: &'a str,
     validation: String,
-    /// Rows of its timing tables, and how many of them are kept from an older core.
+    figures: Validation,
+    /// Rows of its timing tables, how many of them are kept from an older core, and how many are derived from
+    /// other rows or assumed.
     timing_rows: usize,
     inherited_rows: usize,
+    derived_rows: usize,
     #[serde(flatten)]
     model: &'a CoreModel,
 }
@@ -38,20 +42,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let model = corun_model::find(&arguments.name)?;
     let compared = crate::core_model::compared(&model)?;
     let timings = crate::core_model::timings(&model)?;
-    let (rows, inherited) = (timings.rows().count(), timings.inherited());
+    let figures = Validation::of(&compared);
+    let rows = timings.rows().count();
+    let [inherited, derived] =
+        [Provenance::Inherited, Provenance::Derived].map(|it| timings.rows_of(it));
     let shown = Shown {
         format: corun_model::FORMAT,
         version: corun_model::VERSION,
         name: &model.name,
-        validation: corun_report::validation(&model, &compared),
+        validation: figures.to_string(),
+        figures,
         timing_rows: rows,
         inherited_rows: inherited,
+        derived_rows: derived,
         model: &model,
     };
     super::answer(arguments.json.as_deref(), &shown, |columns| {
         let mut text = corun_report::describe_model(&model, &compared, columns);
         text += &format!(
-            "\ntiming rows: {rows}, of which {inherited} are inherited from an older core\n"
+            "\ntiming rows: {rows}, of which {inherited} are inherited from an older core, and {derived} \
+             derived from other rows or assumed\n"
         );
         text
     })?;

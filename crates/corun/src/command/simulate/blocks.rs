@@ -38,7 +38,7 @@ pub(super) fn run(
     lowering.tell();
     let answer = BlockPredictions {
         model,
-        warning: crate::core_model::validation_warning(model)?,
+        warning: crate::core_model::validation_caveat(model)?,
         rows: &rows,
         predictions: &predictions,
         unknown: lowering.unknown(),

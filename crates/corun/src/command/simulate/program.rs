@@ -47,7 +47,7 @@ pub(super) fn run(
     let all = of_thread.map_or(simulated.instructions, |thread| thread.instructions);
     let simulation = Simulation {
         model,
-        warning: crate::core_model::validation_warning(model)?,
+        warning: crate::core_model::validation_caveat(model)?,
         caveats: cold_start(all, arguments.warmup, simulated.instructions).into_iter().collect(),
         command: trace.opening().command.clone(),
         warmup: arguments.warmup,

@@ -77,7 +77,7 @@ pub(super) fn run(
         model,
         settings: &arguments.set,
         pages: setup.pages,
-        warning: crate::core_model::validation_warning(model)?,
+        warning: crate::core_model::validation_caveat(model)?,
         caveats: &caveats,
         workers: &workers,
         outcomes: &outcomes,

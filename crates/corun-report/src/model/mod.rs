@@ -13,17 +13,8 @@ use fields::Node;
 
 /// A line for each model.
 pub fn list_models(models: &[(CoreModel, Vec<Comparison>)], columns: u16) -> String {
-    let header = [
-        "model",
-        "the machine",
-        "threads",
-        "GHz",
-        "ROB",
-        "status",
-        "figures",
-        "unchecked",
-        "differ",
-    ];
+    let header =
+        ["model", "the machine", "threads", "GHz", "ROB", "status", "unchecked", "differ"];
     let row = |(model, compared): &(CoreModel, Vec<Comparison>)| {
         let validation = Validation::of(compared);
         vec![
@@ -33,8 +24,10 @@ pub fn list_models(models: &[(CoreModel, Vec<Comparison>)], columns: u16) -> Str
             model.gigahertz.to_string(),
             model.back.rob.entries.to_string(),
             validation.status().to_owned(),
-            validation.published.to_string(),
-            validation.unchecked.to_string(),
+            match validation.published {
+                0 => "-".to_owned(),
+                published => format!("{} of {published}", validation.unchecked),
+            },
             validation.differ.to_string(),
         ]
     };

@@ -15,6 +15,14 @@ fn every_model_is_listed_described_and_right() {
     let entries: Vec<Value> = serde_json::from_str(&listed.output).unwrap();
     let names = entries.iter().map(|entry| entry["name"].as_str().unwrap());
     let names: Vec<&str> = names.collect();
+    for entry in &entries {
+        let number = |name: &str| entry["figures"][name].as_u64().unwrap();
+        assert_eq!(number("published"), number("checked") + number("unchecked"), "{entry}");
+        assert!(number("agree") + number("differ") <= number("published"), "{entry}");
+        let differs = number("differ") > 0;
+        let is_validated = entry["validation"].as_str().unwrap().starts_with("validated: ");
+        assert!(!(differs && is_validated), "{entry}");
+    }
     let cores = ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4", "zen5"];
     for core in cores.into_iter().chain(["little-smt4"]) {
         assert!(names.contains(&core), "{core}");

@@ -13,8 +13,7 @@ use fields::Node;
 
 /// A line for each model.
 pub fn list_models(models: &[(CoreModel, Vec<Comparison>)], columns: u16) -> String {
-    let header =
-        ["model", "the machine", "threads", "GHz", "ROB", "status", "unchecked", "differ"];
+    let header = ["model", "the machine", "threads", "GHz", "ROB", "status", "unchecked", "differ"];
     let row = |(model, compared): &(CoreModel, Vec<Comparison>)| {
         let validation = Validation::of(compared);
         vec![

@@ -59,7 +59,7 @@ fn one_core_of_four_siblings() {
     stacked x4 [0, 0, 0, 0] idle [1, 2, 3]
     free x4 []
     no single: one core is used, so it is the same arm as spread
-    no packed: it compares 4 workers on one core with 4 cores, and 1 core is chosen
+    no packed: expected at least 4 cores, since packed puts the workers of 4 cores on one, found 1
     ");
 }
 

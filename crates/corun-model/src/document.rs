@@ -2,55 +2,26 @@
 
 use corun_record::{
     DifferingFigure, ListedModel, ModelDescription, ModelDifference, ModelDifferences, Tree,
+    UncheckedFigure,
 };
 
-use crate::published::{Comparison, LEAST_PUBLISHED};
-use crate::timing::TimingTable;
+use crate::published::Comparison;
+use crate::timing::{Provenance, TimingTable};
+use crate::validation::Validation;
 use crate::{CoreModel, Vendor};
-
-/// How a model was checked against published figures of its core.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Validation {
-    /// Whether it says how it was validated, enough published figures agree, and none differs.
-    pub is_validated: bool,
-    /// The same with the counts of figures, one line.
-    pub sentence: String,
-}
-
-impl Validation {
-    /// Of a model and its [`compare_published`](crate::compare_published).
-    pub fn of(model: &CoreModel, compared: &[Comparison]) -> Self {
-        let agreed = compared.iter().filter(|it| it.agrees()).count();
-        let differing = compared.iter().filter(|it| it.differs()).count();
-        match &model.validated {
-            Some(how) if agreed >= LEAST_PUBLISHED && differing == 0 => Self {
-                is_validated: true,
-                sentence: format!("validated {how}: {agreed} of {} agree", compared.len()),
-            },
-            _ => Self {
-                is_validated: false,
-                sentence: match compared.is_empty() {
-                    true => "unvalidated: no published figures to check it against".to_owned(),
-                    false => {
-                        format!("unvalidated: {agreed} published figures agree, {differing} differ")
-                    }
-                },
-            },
-        }
-    }
-}
 
 /// A model as a line of the list.
 pub fn listed(model: &CoreModel, compared: &[Comparison]) -> ListedModel {
-    let Validation { is_validated, sentence } = Validation::of(model, compared);
+    let validation = Validation::of(compared);
     ListedModel {
         name: model.name.clone(),
         title: model.title.clone(),
         smt_width: model.smt_width,
         gigahertz: model.gigahertz,
         rob_entries: model.back.rob.entries,
-        is_validated,
-        validation: sentence,
+        is_validated: validation.is_validated(),
+        validation: validation.to_string(),
+        figures: validation.0,
     }
 }
 
@@ -60,8 +31,9 @@ pub fn description(
     compared: &[Comparison],
     timings: &TimingTable,
 ) -> ModelDescription {
-    let Validation { is_validated, sentence } = Validation::of(model, compared);
+    let validation = Validation::of(compared);
     let differing = compared.iter().filter(|it| it.differs());
+    let unchecked = compared.iter().filter(|it| !it.is_checked());
     let vendor = match model.vendor {
         Vendor::Amd => "amd",
         Vendor::Intel => "intel",
@@ -69,15 +41,25 @@ pub fn description(
     };
     ModelDescription {
         name: model.name.clone(),
-        is_validated,
-        validation: sentence,
+        is_validated: validation.is_validated(),
+        validation: validation.to_string(),
+        figures: validation.0,
         timing_rows: timings.rows().count(),
-        inherited_rows: timings.inherited(),
+        inherited_rows: timings.rows_of(Provenance::Inherited),
+        derived_rows: timings.rows_of(Provenance::Derived),
         differing: differing
             .map(|it| DifferingFigure {
                 figure: it.figure.clone(),
                 published: it.published,
                 modelled: it.modelled.unwrap_or_default(),
+                source: it.source.clone(),
+                reason: it.difference.clone(),
+            })
+            .collect(),
+        unchecked: unchecked
+            .map(|it| UncheckedFigure {
+                figure: it.figure.clone(),
+                published: it.published,
                 source: it.source.clone(),
             })
             .collect(),
@@ -87,7 +69,6 @@ pub fn description(
         gigahertz: model.gigahertz,
         timing: model.timing.clone(),
         overlays: model.overlays.clone(),
-        validated: model.validated.clone(),
         sources: model.sources.clone(),
         estimates: model.estimates.clone(),
         front: Tree::of(&model.front),
@@ -124,7 +105,7 @@ pub fn differences(a: &CoreModel, b: &CoreModel) -> ModelDifferences {
 }
 
 fn is_compared(path: &str) -> bool {
-    const SHOWN_ELSEWHERE: [&str; 4] = ["title", "validated", "sources", "estimates"];
+    const SHOWN_ELSEWHERE: [&str; 3] = ["title", "sources", "estimates"];
     let first = path.split('.').next().unwrap_or_default();
     !SHOWN_ELSEWHERE.contains(&first) && !path.ends_with(".source")
 }
@@ -156,21 +137,19 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_validated_by_figures_that_agree_and_by_them_alone() {
-        let mut model = zen4();
+    fn a_figure_that_differs_or_was_not_checked_is_described() {
+        let model = zen4();
         let mut compared = compare_published(&model).unwrap();
-        let is_validated = |model: &CoreModel, compared: &[Comparison]| {
-            let Validation { is_validated, sentence } = Validation::of(model, compared);
-            assert!(sentence.starts_with(if is_validated { "validated" } else { "unvalidated" }));
-            is_validated
-        };
-        assert!(is_validated(&model, &compared));
-        assert!(!is_validated(&model, &compared[..5]));
-        assert!(!is_validated(&model, &[]));
-        compared[0].modelled = Some(1.0);
-        assert!(!is_validated(&model, &compared));
-        model.validated = None;
-        assert!(!is_validated(&model, &compare_published(&model).unwrap()));
+        compared.truncate(2);
+        (compared[0].modelled, compared[0].difference) = (Some(1.0), Some("for a test".to_owned()));
+        compared[1].place = None;
+        let described = description(&model, &compared, &TimingTable::of(&model).unwrap());
+        let [differing] = &described.differing[..] else { panic!("{:?}", described.differing) };
+        assert_eq!((differing.modelled, differing.reason.as_deref()), (1.0, Some("for a test")));
+        let unchecked: Vec<&str> =
+            described.unchecked.iter().map(|it| it.figure.as_str()).collect();
+        assert!(unchecked.contains(&compared[1].figure.as_str()), "{unchecked:?}");
+        assert!((described.figures.differ, described.figures.published) == (1, 2));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod setting;
 mod sharing;
 mod sources;
 pub mod timing;
+mod validation;
 mod variants;
 
 /// Ports of a core at most: a set of them is one word.
@@ -39,7 +40,7 @@ pub use back::{
     Repetition, Scheduler, Share,
 };
 pub use check::WIDEST;
-pub use document::{Validation, description, differences, listed};
+pub use document::{description, differences, listed};
 pub use error::{Fault, ModelError};
 pub use front::{
     BranchPrediction, Choice, Constants, Decoder, Fetch, FrontEnd, Fusion, Indirect, LoopBuffer,
@@ -55,11 +56,11 @@ pub use memory::{
     Cache, Forwarding, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
 };
 pub use published::{
-    Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
-    published_figure,
+    Comparison, PublishedError, compare_published, cycles_of_many, published_figure,
 };
 pub use setting::is_setting_of;
 pub use sharing::{Policy, Sharing};
+pub use validation::{LEAST_CHECKED, Validation};
 pub use variants::Resource;
 
 /// A core, as its model file describes it.
@@ -87,8 +88,6 @@ pub struct CoreModel {
     /// Names of tables laid over it, measured values for instance; the last one wins.
     #[serde(default)]
     pub overlays: Vec<String>,
-    /// How it was checked; a model without is *unvalidated*, which every result says.
-    pub validated: Option<String>,
     /// Short names of sources, each with its citation.
     pub sources: BTreeMap<String, String>,
     /// Figures that no source tells, by field, each with where it is from then.

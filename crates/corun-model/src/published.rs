@@ -1,7 +1,8 @@
 //! Published figures of real cores, and what the models say to them.
 //!
 //! `models/published/NAME.csv` has them: `figure` is a field of the model (`back.rob.entries`, or sums
-//! and products of fields), or `latency` or `cycles` (of one among many) of an instruction form.
+//! and products of fields), or `latency` or `cycles` (of one among many) of an instruction form. `place` is
+//! where in the source the figure was read; a row without one is unchecked.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ use crate::timing::{Timing, TimingTable};
 /// Name and text of every file of published figures, by the model's name; the build lists the folder.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
 
-/// Figures that a model must agree with at least to count as validated.
-pub const LEAST_PUBLISHED: usize = 20;
+/// The widest tolerance of a row: it allows for the rounding of the published figure, and for nothing else.
+const MOST_TOLERANCE: f64 = 0.01;
 
 /// A published figure beside the model's.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,10 +26,14 @@ pub struct Comparison {
     pub published: f64,
     /// What the model has; none if it has no such field, or its timing table no such form.
     pub modelled: Option<f64>,
-    /// By how much they may differ, as a part of the published figure.
+    /// How much of the published figure may be its rounding.
     pub tolerance: f64,
-    /// Where it was published.
+    /// What it was published in.
     pub source: String,
+    /// Where in a source it was read; none: the row is unchecked.
+    pub place: Option<String>,
+    /// Why the model has another figure, where that is known.
+    pub difference: Option<String>,
 }
 
 /// A file of published figures that cannot be read.
@@ -49,9 +54,33 @@ struct Row {
     #[serde(default)]
     tolerance: Option<f64>,
     source: String,
+    #[serde(default)]
+    place: Option<String>,
+    #[serde(default)]
+    difference: Option<String>,
+}
+
+impl Row {
+    /// What is wrong with it.
+    fn fault(&self) -> Option<&'static str> {
+        if !self.value.is_finite() {
+            return Some("expected a finite number");
+        }
+        if !(0.0..=MOST_TOLERANCE).contains(&self.tolerance.unwrap_or(0.0)) {
+            return Some(
+                "expected a tolerance up to 0.01, which is for rounding of the published figure",
+            );
+        }
+        self.source.trim().is_empty().then_some("expected a source")
+    }
 }
 
 impl Comparison {
+    /// Whether the figure was read in its source.
+    pub fn is_checked(&self) -> bool {
+        self.place.is_some()
+    }
+
     /// Whether the model says what was published.
     pub fn agrees(&self) -> bool {
         self.modelled.is_some_and(|modelled| self.is_near(modelled))
@@ -75,9 +104,13 @@ impl Comparison {
 /// # Errors
 /// If the file that comes with corun is wrong.
 pub fn compare_published(model: &CoreModel) -> Result<Vec<Comparison>, PublishedError> {
-    let Some((_, text)) = FILES.iter().find(|(name, _)| *name == model.name) else {
-        return Ok(Vec::new());
-    };
+    match FILES.iter().find(|(name, _)| *name == model.name) {
+        Some((_, text)) => compare(model, text),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn compare(model: &CoreModel, text: &str) -> Result<Vec<Comparison>, PublishedError> {
     let wrong = |sentence: String| PublishedError { model: model.name.clone(), sentence };
     let fields = toml::Value::try_from(model).map_err(|error| wrong(error.to_string()))?;
     let table = timing_of(model);
@@ -85,12 +118,10 @@ pub fn compare_published(model: &CoreModel) -> Result<Vec<Comparison>, Published
     let rows = reader.deserialize::<Row>();
     rows.map(|row| {
         let row = row.map_err(|error| wrong(error.to_string()))?;
-        let tolerance = row.tolerance.unwrap_or(0.0);
-        let sane = row.value.is_finite() && (0.0..1.0).contains(&tolerance);
-        if !sane || row.source.trim().is_empty() {
-            return Err(wrong(format!("`{}`: expected a number and a source", row.figure)));
+        if let Some(fault) = row.fault() {
+            return Err(wrong(format!("`{}`: {fault}", row.figure)));
         }
-        Ok(Comparison {
+        let compared = Comparison {
             modelled: match row.figure.split_once(' ') {
                 Some(("latency", form)) => row_of(&table, form).map(|it| f64::from(it.latency)),
                 Some(("cycles", form)) => row_of(&table, form).map(|it| cycles_of_many(it, model)),
@@ -98,9 +129,16 @@ pub fn compare_published(model: &CoreModel) -> Result<Vec<Comparison>, Published
             },
             figure: row.figure,
             published: row.value,
-            tolerance,
+            tolerance: row.tolerance.unwrap_or(0.0),
             source: row.source,
-        })
+            place: row.place,
+            difference: row.difference,
+        };
+        if compared.difference.is_some() && !compared.differs() {
+            let figure = compared.figure;
+            return Err(wrong(format!("`{figure}`: expected no `difference` where none is")));
+        }
+        Ok(compared)
     })
     .collect()
 }
@@ -166,5 +204,45 @@ fn field(path: &str, fields: &toml::Value) -> Option<f64> {
         toml::Value::Float(number) => Some(*number),
         toml::Value::Boolean(is_so) => Some(f64::from(u8::from(*is_so))),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "figure,value,tolerance,source,place,difference\n";
+
+    fn compared(row: &str) -> Result<Comparison, String> {
+        let model = crate::find("zen4").unwrap();
+        let mut all = compare(&model, &format!("{HEAD}{row}\n")).map_err(|it| it.sentence)?;
+        Ok(all.remove(0))
+    }
+
+    #[test]
+    fn a_row_without_a_place_is_unchecked() {
+        assert!(compared("back.rob.entries,320,,guide,table 1,").unwrap().is_checked());
+        assert!(!compared("back.rob.entries,320,,guide,,").unwrap().is_checked());
+    }
+
+    #[test]
+    fn a_known_difference_is_one_all_the_same() {
+        let known = compared("back.rob.entries,256,,guide,,measured otherwise").unwrap();
+        assert!(known.differs() && !known.agrees());
+        assert_eq!(known.difference.as_deref(), Some("measured otherwise"));
+    }
+
+    #[test]
+    fn what_would_hide_a_difference_is_refused() {
+        for (row, expected) in [
+            ("back.rob.entries,256,0.34,guide,,", "expected a tolerance up to 0.01"),
+            ("back.rob.entries,320,-0.1,guide,,", "expected a tolerance up to 0.01"),
+            ("back.rob.entries,NaN,,guide,,", "expected a finite number"),
+            ("back.rob.entries,320,,,,", "expected a source"),
+            ("back.rob.entries,320,,guide,,none at all", "expected no `difference`"),
+        ] {
+            let found = compared(row).unwrap_err();
+            assert!(found.contains(expected), "{row}: {found}");
+        }
     }
 }

@@ -38,6 +38,8 @@ const RENAMED: &[(&str, &str)] = &[
 /// Gives the fields of a parsed file, and the fields that its estimates name, their present names. A field that is
 /// there by both names keeps the former one, which is then refused as unknown.
 pub(super) fn rename(file: &mut DeTable<'_>) {
+    // Models once said by hand that they were validated; that is counted now (validation.rs).
+    file.remove("validated");
     for (former, present) in RENAMED {
         let (Some((table, key)), Some((_, new))) =
             (former.rsplit_once('.'), present.rsplit_once('.'))

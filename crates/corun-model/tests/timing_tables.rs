@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use corun_model::timing::{Class, Lookup, Timing, TimingTable, form};
+use corun_model::timing::{Class, Lookup, Provenance, Timing, TimingTable, form};
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::{Object, ObjectSection};
 
@@ -166,12 +166,13 @@ fn microprograms_have_rows_of_their_own() {
 fn rows_of_an_older_core_are_marked() {
     let zen5 = corun_model::find("zen5").unwrap();
     let table = TimingTable::of(&zen5).unwrap();
-    assert!(TimingTable::named("zen5").unwrap().inherited() > 4000);
+    assert!(TimingTable::named("zen5").unwrap().rows_of(Provenance::Inherited) > 4000);
     let source = |form: &str| table.origin(form).unwrap().source.clone();
     assert!(source("cpuid").starts_with("inherited"), "{}", source("cpuid"));
-    assert!(!table.origin("vtestps y y").unwrap().is_inherited());
-    // cpuid, then add r64 r64
-    assert!(table.trace(&decode("0fa2")).1 && !table.trace(&decode("4801c8")).1);
+    assert_eq!(table.origin("vtestps y y").unwrap().provenance(), Provenance::Own);
+    // cpuid, then add r64 r64, then adc m16 r16
+    let known = ["0fa2", "4801c8", "661103"].map(|hex| table.trace(&decode(hex)).1);
+    assert_eq!(known, [Provenance::Inherited, Provenance::Own, Provenance::Derived]);
 }
 
 #[test]

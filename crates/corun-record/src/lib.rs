@@ -11,6 +11,7 @@ mod bench;
 mod blocks;
 mod calibration;
 mod json;
+mod mapping;
 mod model;
 mod names;
 mod observation;
@@ -24,8 +25,8 @@ mod record;
 mod run;
 mod sample;
 mod schedule;
-mod simulation;
 mod scheduling;
+mod simulation;
 mod smt_state;
 mod study;
 mod study_catalogue;
@@ -44,9 +45,10 @@ pub use calibration::{
     TimingAgreement, UntimedBlock,
 };
 pub use json::{Document, ReadError, json_text};
+pub use mapping::{MappingError, Slot};
 pub use model::{
     CheckedModel, DifferingFigure, ListedModel, ModelChecks, ModelDescription, ModelDifference,
-    ModelDifferences, ModelList,
+    ModelDifferences, ModelList, PublishedFigures, UncheckedFigure,
 };
 pub use names::{may_mean, nearest_first, nearest_first_by, nearest_listed};
 pub use observation::{Estimate, Metric, Observation, Source};
@@ -73,11 +75,11 @@ pub use schedule::{
     Schedule, ScheduledCore, ScheduledCost, ScheduledCpu, ScheduledMachine, ScheduledMigrations,
     ScheduledRun, ScheduledTimes,
 };
-pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
 pub use scheduling::{
     ListedCost, ListedLoad, ListedPolicy, LoadParameter, ScheduledInterval, ScheduledTimeline,
     SchedulingList,
 };
+pub use simulation::{MemoryRequests, SimulatedCore, Simulation, TimingRows};
 pub use smt_state::{SmtState, UnknownSmtState};
 pub use study::{FindingKind, ModelRole, Published, StudyFigure, StudyFinding, StudyResult};
 pub use study_catalogue::{

@@ -33,6 +33,24 @@ pub struct ListedModel {
     pub is_validated: bool,
     /// How it was checked, one line.
     pub validation: String,
+    /// The same as numbers.
+    #[serde(default)]
+    pub figures: PublishedFigures,
+}
+
+/// Published figures of a core by how its model stands to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PublishedFigures {
+    /// All that were collected.
+    pub published: usize,
+    /// Those that the model agrees with.
+    pub agree: usize,
+    /// Those that the model has otherwise.
+    pub differ: usize,
+    /// Those that were read in their source.
+    pub checked: usize,
+    /// The others.
+    pub unchecked: usize,
 }
 
 /// What `corun models show` shows: the fields of the model's file under their own names.
@@ -44,12 +62,21 @@ pub struct ModelDescription {
     pub is_validated: bool,
     /// How it was checked, one line.
     pub validation: String,
+    /// The same as numbers.
+    #[serde(default)]
+    pub figures: PublishedFigures,
     /// Rows of its timing tables.
     pub timing_rows: usize,
     /// How many of them are kept from an older core.
     pub inherited_rows: usize,
+    /// How many of them are derived from other rows or assumed.
+    #[serde(default)]
+    pub derived_rows: usize,
     /// Published figures that differ from the model's.
     pub differing: Vec<DifferingFigure>,
+    /// Published figures that were not read in their source.
+    #[serde(default)]
+    pub unchecked: Vec<UncheckedFigure>,
     /// The machine that the figures are of, one line.
     pub title: String,
     /// Who designed it.
@@ -62,8 +89,6 @@ pub struct ModelDescription {
     pub timing: String,
     /// Tables laid over it; the last one wins.
     pub overlays: Vec<String>,
-    /// What the model says of how it was checked.
-    pub validated: Option<String>,
     /// Sources by their short names, each with its citation.
     pub sources: BTreeMap<String, String>,
     /// Figures that no source tells, by field, each with where it is from then.
@@ -88,6 +113,20 @@ pub struct DifferingFigure {
     /// What the model says.
     pub modelled: f64,
     /// Where it was published.
+    pub source: String,
+    /// Why the model has another figure, where that is known.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// A published figure that was not read in its source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UncheckedFigure {
+    /// The model's field, or what is timed.
+    pub figure: String,
+    /// What is said to be published.
+    pub published: f64,
+    /// Where.
     pub source: String,
 }
 

@@ -116,6 +116,9 @@ pub struct TimingRows {
     pub by_class: u64,
     /// Those that took a row inherited from an older core.
     pub inherited: u64,
+    /// Those that took a row that is derived from another form's or assumed.
+    #[serde(default)]
+    pub derived: u64,
 }
 
 impl Document for Simulation {

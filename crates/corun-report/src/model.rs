@@ -10,7 +10,7 @@ use crate::terminal::{grid, section, wrap};
 
 /// A line for each model.
 pub fn list_models(list: &ModelList, columns: u16) -> String {
-    let header = ["model", "the machine", "threads", "GHz", "ROB", "checked"];
+    let header = ["model", "the machine", "threads", "GHz", "ROB", "status", "unchecked", "differ"];
     let row = |model: &ListedModel| {
         vec![
             model.name.clone(),
@@ -19,6 +19,11 @@ pub fn list_models(list: &ModelList, columns: u16) -> String {
             model.gigahertz.to_string(),
             model.rob_entries.to_string(),
             if model.is_validated { "validated" } else { "unvalidated" }.to_owned(),
+            match model.figures.published {
+                0 => "-".to_owned(),
+                published => format!("{} of {published}", model.figures.unchecked),
+            },
+            model.figures.differ.to_string(),
         ]
     };
     let header = header.map(str::to_owned).to_vec();
@@ -56,15 +61,21 @@ pub fn describe_model(model: &ModelDescription, columns: u16) -> String {
     section(&mut text, "Figures that no source tells", reported(&model.estimates), columns);
     section(&mut text, "Sources", reported(&model.sources), columns);
     let differing = model.differing.iter().map(|it| {
+        let reason = it.reason.as_ref().map_or(String::new(), |it| format!("; {it}"));
         format!(
-            "{}: published {} ({}), modelled {}",
+            "{}: published {} ({}), model {}{reason}",
             it.figure, it.published, it.source, it.modelled
         )
     });
     section(&mut text, "Differing from what was published", differing.collect(), columns);
+    let unchecked = model.unchecked.iter();
+    let unchecked = unchecked.map(|it| format!("{}: {} ({})", it.figure, it.published, it.source));
+    let title = "Published figures not checked against their source";
+    section(&mut text, title, unchecked.collect(), columns);
     text.push_str(&format!(
-        "\ntiming rows: {}, of which {} are inherited from an older core\n",
-        model.timing_rows, model.inherited_rows
+        "\ntiming rows: {}, of which {} are inherited from an older core, and {} derived from other rows or \
+         assumed\n",
+        model.timing_rows, model.inherited_rows, model.derived_rows
     ));
     text
 }
@@ -139,12 +150,14 @@ mod tests {
     fn description() -> ModelDescription {
         serde_json::from_value(serde_json::json!({
             "name": "made-up", "is_validated": false, "validation": "unvalidated: 1 differs",
-            "timing_rows": 12, "inherited_rows": 3,
+            "timing_rows": 12, "inherited_rows": 3, "derived_rows": 2,
             "differing": [{
-                "figure": "back.rob.entries", "published": 224.0, "modelled": 320.0, "source": "a guide"
+                "figure": "back.rob.entries", "published": 224.0, "modelled": 320.0, "source": "a guide",
+                "reason": "measured so"
             }],
+            "unchecked": [{ "figure": "smt_width", "published": 4.0, "source": "a talk" }],
             "title": "a core", "vendor": "generic", "smt_width": 2, "gigahertz": 3.5,
-            "timing": "made-up", "overlays": ["measured"], "validated": null,
+            "timing": "made-up", "overlays": ["measured"],
             "sources": { "guide": "A guide, page 3" },
             "estimates": { "front.fetch.bytes": "from a relative" },
             "front": { "fetch": { "bytes": 32, "source": "guide" }, "op_cache": null },
@@ -178,8 +191,9 @@ mod tests {
             "levels 1 2",
             "front.fetch.bytes: from a relative",
             "guide: A guide, page 3",
-            "back.rob.entries: published 224 (a guide), modelled 320",
-            "timing rows: 12, of which 3 are inherited",
+            "back.rob.entries: published 224 (a guide), model 320; measured so",
+            "smt_width: 4 (a talk)",
+            "timing rows: 12, of which 3 are inherited from an older core, and 2 derived",
         ] {
             assert!(shown.contains(text), "{text}\n{shown}");
         }

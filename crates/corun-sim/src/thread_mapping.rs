@@ -1,6 +1,9 @@
-//! Which workers run where: a placement on so many cores of a width.
+//! Which workers run on which hardware threads of the simulated cores.
+//!
+//! What a placement means is [`Placement::slots`], which measuring uses as well; here workers, and copies of
+//! them, are put into the slots, and `free` gets those that a kernel would choose.
 
-use corun_record::Placement;
+use corun_record::{MappingError, Placement, Slot};
 
 /// Which workers run on which logical CPUs of which cores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,29 +50,6 @@ pub struct MappingRequest {
     pub repeats: bool,
 }
 
-/// Why workers cannot be placed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MappingError {
-    /// More workers on a core than it has logical CPUs.
-    #[error("expected at most {width} workers a core, the SMT width of the model, found {found}")]
-    TooNarrow {
-        /// The SMT width.
-        width: usize,
-        /// What was asked for.
-        found: u32,
-    },
-    /// Fewer cores than workers for one of them.
-    #[error(
-        "expected at least {width} cores for packed, the SMT width of the model, found {found}"
-    )]
-    TooFew {
-        /// The SMT width.
-        width: usize,
-        /// What was asked for.
-        found: usize,
-    },
-}
-
 /// Places workers; the same one may be named several times, for a copy each.
 ///
 /// # Errors
@@ -78,70 +58,38 @@ pub fn map_threads(
     placement: Placement,
     wanted: MappingRequest,
 ) -> Result<ThreadMapping, MappingError> {
-    let MappingRequest { cores, smt_width: width, workers, .. } = wanted;
-    let mut next = 0;
-    let mut worker = || {
-        let one = next % workers.max(1);
-        next += 1;
-        one
+    let MappingRequest { cores, smt_width, workers, repeats } = wanted;
+    let cores = match placement {
+        // The number is one of workers, and there is always a core more to simulate.
+        Placement::Single | Placement::Spread(Some(_)) => placement.cores_for(workers, smt_width),
+        _ => cores.unwrap_or_else(|| placement.cores_for(workers, smt_width)),
     };
-    let mut full = |cores: usize, on_each: usize| -> Vec<CoreMapping> {
-        let core = |_| CoreMapping { cpus: (0..on_each).map(|_| vec![worker()]).collect() };
-        (0..cores).map(core).collect()
-    };
-    let mut cores = match placement {
-        Placement::Single => full(1, 1),
-        Placement::Spread(number) => {
-            full(number.map_or(cores.unwrap_or(workers).max(1), |it| it as usize), 1)
-        }
-        Placement::Full(number) => {
-            let on_each = number.map_or(width, |it| it as usize);
-            if on_each > width {
-                return Err(MappingError::TooNarrow { width, found: on_each as u32 });
-            }
-            full(cores.unwrap_or(workers.div_ceil(on_each)).max(1), on_each)
-        }
-        Placement::Packed => {
-            let cores = cores.unwrap_or(workers.max(1).next_multiple_of(width));
-            if cores < width {
-                return Err(MappingError::TooFew { width, found: cores });
-            }
-            full(cores / width, width)
-        }
-        Placement::Stacked => {
-            let on_each = width.max(2);
-            let cores = cores.unwrap_or(workers.div_ceil(on_each)).max(1);
-            let core = |_| CoreMapping { cpus: vec![(0..on_each).map(|_| worker()).collect()] };
-            (0..cores).map(core).collect()
-        }
+    let mut slots = match placement {
         Placement::Free(number) => {
-            // Whole idle cores first, then idle siblings, then whoever has the shortest queue: what an
-            // idle-core-preferring kernel arrives at.
-            let cores = cores.unwrap_or(workers.div_ceil(width)).max(1);
             let count = number.map_or(workers, |it| it as usize).max(1);
-            let mut mapping = vec![CoreMapping::default(); cores];
-            for place in 0..count {
-                let (core, turn) = (place % cores, place / cores);
-                let cpus = &mut mapping[core].cpus;
-                match cpus.get_mut(turn % width) {
-                    Some(queue) => queue.push(worker()),
-                    None => cpus.push(vec![worker()]),
-                }
-            }
-            mapping
+            idle_cores_first(count, cores.max(1), smt_width)
         }
+        pinned => pinned.slots(cores, smt_width)?,
     };
-    if !wanted.repeats {
-        let mut seen = vec![false; workers];
-        let queues = cores.iter_mut().flat_map(|core| &mut core.cpus);
-        queues
-            .for_each(|queue| queue.retain(|&worker| !std::mem::replace(&mut seen[worker], true)));
+    if !repeats {
+        slots.truncate(workers);
     }
-    for core in &mut cores {
-        core.cpus.retain(|queue| !queue.is_empty());
+    let mut mapping = ThreadMapping::default();
+    for (place, slot) in slots.into_iter().enumerate() {
+        let cores = &mut mapping.cores;
+        cores.resize_with(cores.len().max(slot.core + 1), CoreMapping::default);
+        let cpus = &mut cores[slot.core].cpus;
+        cpus.resize_with(cpus.len().max(slot.sibling + 1), Vec::new);
+        cpus[slot.sibling].push(place % workers.max(1));
     }
-    cores.retain(|core| !core.cpus.is_empty());
-    Ok(ThreadMapping { cores })
+    Ok(mapping)
+}
+
+/// Slots as a kernel gives them out that prefers idle cores: whole idle cores first, then idle siblings,
+/// then those with the shortest queue.
+fn idle_cores_first(workers: usize, cores: usize, smt_width: usize) -> Vec<Slot> {
+    let slot = |place| Slot { core: place % cores, sibling: place / cores % smt_width };
+    (0..workers).map(slot).collect()
 }
 
 #[cfg(test)]
@@ -193,6 +141,9 @@ mod tests {
             map_threads(Placement::Full(Some(3)), wanted),
             Err(MappingError::TooNarrow { .. })
         ));
-        assert!(matches!(map_threads(Placement::Packed, wanted), Err(MappingError::TooFew { .. })));
+        assert!(matches!(
+            map_threads(Placement::Packed, wanted),
+            Err(MappingError::TooFewToPack { .. })
+        ));
     }
 }

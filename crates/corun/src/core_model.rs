@@ -2,6 +2,7 @@
 
 use corun_model::timing::TimingTable;
 use corun_model::{Comparison, CoreModel, Validation};
+use corun_record::{Caveat, on_one_line};
 
 use crate::problem::Problem;
 
@@ -22,8 +23,15 @@ pub fn compared(model: &CoreModel) -> Result<Vec<Comparison>, Problem> {
     })
 }
 
-/// The warning that goes with every result of a model that was not compared with its machine.
-pub fn validation_warning(model: &CoreModel) -> Result<Option<String>, Problem> {
-    let validation = Validation::of(model, &compared(model)?);
-    Ok((!validation.is_validated).then_some(validation.sentence))
+/// The caveat that goes with every result of a model: how many of its published figures agree, and how many were
+/// not checked against their source. None only if all agree and all were.
+pub fn validation_caveat(model: &CoreModel) -> Result<Option<Caveat>, Problem> {
+    let validation = Validation::of(&compared(model)?);
+    let kind = match validation.is_validated() {
+        true if validation.0.unchecked == 0 => return Ok(None),
+        true => "unchecked-figures",
+        false => "unvalidated-model",
+    };
+    let sentence = format!("The core model {} is {validation}.", on_one_line(&model.name));
+    Ok(Some(Caveat::new(kind, sentence)))
 }

@@ -82,49 +82,12 @@ impl ChosenCores {
         placement: Placement,
         no_siblings: &str,
     ) -> Result<Vec<u32>, String> {
-        let first = |core: &Core| core.cpus[0];
-        let on_every_core = |k: u32| -> Vec<u32> {
-            self.cores.iter().flat_map(|core| core.cpus[..k as usize].to_vec()).collect()
-        };
-        match placement {
-            Placement::Single => Ok(self.cores.iter().take(1).map(first).collect()),
-            Placement::Spread(number) => {
-                let number = number.unwrap_or(self.count());
-                if number > self.count() {
-                    return Err(format!(
-                        "it needs {number} cores, and {} are chosen",
-                        self.count()
-                    ));
-                }
-                Ok(self.cores.iter().take(number as usize).map(first).collect())
-            }
-            Placement::Full(_) | Placement::Packed if self.width < 2 => Err(no_siblings.to_owned()),
-            Placement::Full(None) => Ok(on_every_core(self.width)),
-            Placement::Full(Some(k)) if k > self.width => Err(format!(
-                "it needs {k} logical CPUs a core, and the chosen cores have {}",
-                self.width
-            )),
-            Placement::Full(Some(k)) => Ok(on_every_core(k)),
-            Placement::Packed if self.count() < self.width => Err(format!(
-                "it compares {width} workers on one core with {width} cores, and {} chosen",
-                match self.count() {
-                    1 => "1 core is".to_owned(),
-                    count => format!("{count} cores are"),
-                },
-                width = self.width
-            )),
-            Placement::Packed => Ok(self
-                .cores
-                .iter()
-                .take((self.count() / self.width) as usize)
-                .flat_map(|core| core.cpus.clone())
-                .collect()),
-            Placement::Stacked => {
-                let workers = self.width.max(2) as usize;
-                Ok(self.cores.iter().flat_map(|core| vec![core.cpus[0]; workers]).collect())
-            }
-            Placement::Free(_) => Ok(Vec::new()),
+        if self.width < 2 && matches!(placement, Placement::Full(_) | Placement::Packed) {
+            return Err(no_siblings.to_owned());
         }
+        let slots = placement.slots(self.cores.len(), self.width as usize);
+        let slots = slots.map_err(|error| error.to_string())?;
+        Ok(slots.iter().map(|slot| self.cores[slot.core].cpus[slot.sibling]).collect())
     }
 
     pub(super) fn arm(&self, placement: Placement, cpus: Vec<u32>) -> Arm {

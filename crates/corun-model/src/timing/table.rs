@@ -92,10 +92,32 @@ pub struct Origin {
     pub source: String,
 }
 
+/// How well the timing of an instruction is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provenance {
+    /// By a row of its form that was measured or published for this core.
+    Own,
+    /// By the row of another form, or by one of its own that is derived from others or assumed.
+    Derived,
+    /// By a row that is kept from an older core: nothing is known of the form on this one.
+    Inherited,
+    /// By the row of its class alone.
+    Class,
+}
+
+impl Provenance {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Own, Self::Derived, Self::Inherited, Self::Class];
+}
+
 impl Origin {
-    /// Whether the row was kept from an older core: nothing is known of the form on this one.
-    pub fn is_inherited(&self) -> bool {
-        self.source == "inherited" || self.source.starts_with("inherited ")
+    /// How well the row is known.
+    pub fn provenance(&self) -> Provenance {
+        match self.source.split(' ').next() {
+            Some("inherited") => Provenance::Inherited,
+            Some("derived" | "assumed") => Provenance::Derived,
+            _ => Provenance::Own,
+        }
     }
 }
 
@@ -260,9 +282,13 @@ impl TimingTable {
         self.origins.get(form)
     }
 
-    /// How many rows are kept from an older core.
-    pub fn inherited(&self) -> usize {
-        self.origins.values().filter(|origin| origin.is_inherited()).count()
+    /// How many rows are known this well.
+    pub fn rows_of(&self, provenance: Provenance) -> usize {
+        self.rows.keys().filter(|form| self.provenance(form) == provenance).count()
+    }
+
+    fn provenance(&self, form: &str) -> Provenance {
+        self.origins.get(form).map_or(Provenance::Own, Origin::provenance)
     }
 
     /// What was executed by this table so far.
@@ -337,24 +363,27 @@ impl TimingTable {
         self.trace(instruction).0
     }
 
-    /// What the instruction needs, and whether the row that says so is kept from an older core.
-    pub fn trace(&self, instruction: &Instruction) -> (Lookup<'_>, bool) {
+    /// What the instruction needs, and how well that is known.
+    pub fn trace(&self, instruction: &Instruction) -> (Lookup<'_>, Provenance) {
         let name = form(instruction);
-        let is_inherited = |form: &str| self.origins.get(form).is_some_and(Origin::is_inherited);
         if let Some(timing) = self.rows.get(&name) {
-            return (Lookup::Known(Cow::Borrowed(timing)), is_inherited(&name));
+            return (Lookup::Known(Cow::Borrowed(timing)), self.provenance(&name));
         }
         let (loads, stores) = accesses(instruction);
         let found = derive::candidates(&name).find(|name| self.rows.contains_key(name));
         if let Some(found) = found {
             let timing = self.with_accesses(&self.rows[&found], loads, stores);
-            return (Lookup::Known(Cow::Owned(timing)), is_inherited(&found));
+            let provenance = match self.provenance(&found) {
+                Provenance::Own => Provenance::Derived,
+                other => other,
+            };
+            return (Lookup::Known(Cow::Owned(timing)), provenance);
         }
         let class = Class::of(instruction);
         let timing = self.rows.get(&format!("class:{}", class.name()));
         let timing = timing.map_or_else(Timing::plain, Timing::clone);
         let timing = self.with_accesses(&timing, loads, stores);
-        (Lookup::Fallback(class, Cow::Owned(timing)), false)
+        (Lookup::Fallback(class, Cow::Owned(timing)), Provenance::Class)
     }
 
     /// The timing with so many loads and stores, if it has fewer.

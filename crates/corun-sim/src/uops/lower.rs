@@ -14,10 +14,9 @@ use crate::uops::idiom::{Idiom, idiom};
 use crate::uops::register::{File, RegisterId};
 use crate::uops::slots;
 use crate::uops::uop::{
-    DecodedBlock, DecodedInstruction, Effect, Kind, Known, Memory, PortSet, Results, Source,
-    Sources, Uop,
+    DecodedBlock, DecodedInstruction, Effect, Kind, Memory, PortSet, Results, Source, Sources, Uop,
 };
-use corun_model::timing::{Class, Lookup, Timing, TimingTable, form};
+use corun_model::timing::{Class, Lookup, Provenance, Timing, TimingTable, form};
 use corun_model::{CoreModel, Division, Repetition};
 
 /// Lowers blocks for one core, and counts the forms that its timing table has no row for.
@@ -30,8 +29,8 @@ pub struct Lowering<'m> {
     names: HashMap<(Register, Register, Register, u32, u64), u32>,
     unknown: BTreeMap<String, Unknown>,
     quotients: BTreeMap<u32, u32>,
-    /// Instructions by [`Known`] that were executed.
-    executed: [u64; 3],
+    /// Instructions by [`Provenance`] that were executed.
+    executed: [u64; Provenance::ALL.len()],
     factory: InstructionInfoFactory,
 }
 
@@ -69,7 +68,7 @@ impl<'m> Lowering<'m> {
             names: HashMap::new(),
             unknown: BTreeMap::new(),
             quotients: BTreeMap::new(),
-            executed: [0; 3],
+            executed: [0; Provenance::ALL.len()],
             factory: InstructionInfoFactory::new(),
         }
     }
@@ -84,8 +83,10 @@ impl<'m> Lowering<'m> {
 
     /// Adds what was executed since the last time to the usage of the table.
     pub fn tell(&mut self) {
-        let [own, inherited, by_class] = std::mem::take(&mut self.executed);
-        self.timings.usage().add(own + inherited + by_class, by_class, inherited);
+        let executed = std::mem::take(&mut self.executed);
+        for provenance in Provenance::ALL {
+            self.timings.usage().add(provenance, executed[provenance as usize]);
+        }
     }
 
     /// Forms that fell back to a class, by name.
@@ -141,7 +142,7 @@ impl<'m> Lowering<'m> {
             loads: 0,
             stores: 0,
             branch: BranchKind::of(decoded),
-            known: Known::Own,
+            provenance: Provenance::Own,
             is_microcode: false,
             may_fuse: false,
             first_only: slots::is_named(decoded, &self.model.front.decoder.first_only),
@@ -208,8 +209,8 @@ impl<'m> Lowering<'m> {
         own: &[MemoryOperand],
         used: &Used,
     ) {
-        let (timing, known) = self.timing(decoded);
-        lowered.known = known;
+        let (timing, provenance) = self.timing(decoded);
+        lowered.provenance = provenance;
         lowered.slots = timing.slots.max(1);
         lowered.pauses = if waits(decoded.mnemonic()) { timing.latency } else { 0 };
         if decoded.is_string_instruction() {
@@ -232,7 +233,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn timing(&mut self, decoded: &Instruction) -> (Timing, Known) {
+    fn timing(&mut self, decoded: &Instruction) -> (Timing, Provenance) {
         if matches!(decoded.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
             let name = format!("{:?}", decoded.mnemonic()).to_lowercase();
             let width = match decoded.op0_kind() {
@@ -246,13 +247,12 @@ impl<'m> Lowering<'m> {
             }
         }
         match self.timings.trace(decoded) {
-            (Lookup::Known(timing), true) => (timing.into_owned(), Known::Inherited),
-            (Lookup::Known(timing), false) => (timing.into_owned(), Known::Own),
-            (Lookup::Fallback(class, timing), _) => {
+            (Lookup::Known(timing), provenance) => (timing.into_owned(), provenance),
+            (Lookup::Fallback(class, timing), provenance) => {
                 let timing = timing.into_owned();
                 let unknown = Unknown { class, places: 0 };
                 self.unknown.entry(form(decoded)).or_insert(unknown).places += 1;
-                (timing, Known::ByClass)
+                (timing, provenance)
             }
         }
     }
@@ -260,7 +260,7 @@ impl<'m> Lowering<'m> {
     /// Counts the first instructions of the block as executed.
     pub(crate) fn count(&mut self, block: &DecodedBlock, executed: usize) {
         for instruction in block.instructions.iter().take(executed) {
-            self.executed[instruction.known as usize] += 1;
+            self.executed[instruction.provenance as usize] += 1;
         }
     }
 

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::uops::register::RegisterId;
 use corun_model::Repetition;
+use corun_model::timing::Provenance;
 
 /// Ports, a bit each, in the order of the model's schedulers; none: needs no port.
 pub(crate) type PortSet = u32;
@@ -53,7 +54,7 @@ pub(crate) struct DecodedInstruction {
     /// What kind of branch it is, if it is one.
     pub(crate) branch: Option<corun_trace::BranchKind>,
     /// How well its timing is known.
-    pub(crate) known: Known,
+    pub(crate) provenance: Provenance,
     /// Whether it comes from the microcode sequencer.
     pub(crate) is_microcode: bool,
     /// Whether it may become one with a jump after it.
@@ -89,17 +90,6 @@ impl DecodedInstruction {
     pub(crate) fn entries(&self) -> u32 {
         self.slots.into()
     }
-}
-
-/// How well the timing of an instruction is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// A row of the core's own.
-    Own,
-    /// A row that is kept from an older core.
-    Inherited,
-    /// No row: that of its class.
-    ByClass,
 }
 
 /// What becomes of an instruction's results when it is renamed.

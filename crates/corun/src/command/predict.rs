@@ -13,7 +13,7 @@ use corun_record::{Caveat, Document, Exit, Prediction};
 use corun_report::{grouped, prediction_to_terminal};
 use corun_trace::{SystemCall, Target, choose_for};
 
-use crate::core_model::{timings, validation_warning};
+use crate::core_model::{timings, validation_caveat};
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
 use crate::progress::StepProgress;
@@ -96,9 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     core.caveats.extend(set_otherwise(&arguments.set));
     let timings = timings(&core.model)?;
     let mut caveats = core.caveats;
-    caveats.extend(
-        validation_warning(&core.model)?.map(|sentence| Caveat::new("unvalidated-model", sentence)),
-    );
+    caveats.extend(validation_caveat(&core.model)?);
     let tracer = choose_for(arguments.tracer.as_deref(), &target)?;
     let sampling = arguments.sampling();
     if standard_input::is_used_up()

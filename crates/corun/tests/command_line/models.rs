@@ -15,6 +15,12 @@ fn every_model_is_listed_described_and_right() {
     assert_eq!((listed.exit, listed.errors.as_str()), (Some(0), ""));
     let list = Record::<ModelList>::from_json(&listed.output).unwrap().body;
     let names: Vec<&str> = list.models.iter().map(|model| model.name.as_str()).collect();
+    for model in &list.models {
+        let figures = model.figures;
+        assert_eq!(figures.published, figures.checked + figures.unchecked, "{model:?}");
+        assert!(figures.agree + figures.differ <= figures.published, "{model:?}");
+        assert!(!(figures.differ > 0 && model.is_validated), "{model:?}");
+    }
     let cores = ["netburst-xeon-mp", "ivy-bridge", "coffee-lake", "zen2", "zen3", "zen4", "zen5"];
     for core in cores.into_iter().chain(["little-smt4"]) {
         assert!(names.contains(&core), "{core}");

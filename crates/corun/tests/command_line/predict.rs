@@ -63,6 +63,8 @@ fn a_program_is_predicted_beside_what_it_takes() {
     }
     assert_eq!(prediction.core.clock, ClockSource::Measured);
     assert!(kinds(&prediction).contains(&"alone"), "{:?}", kinds(&prediction));
+    let says = |word: &str| prediction.caveats.iter().any(|it| it.sentence.contains(word));
+    assert!(says("The core model ") && says("published figures"), "{:?}", prediction.caveats);
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use corun_machine::doctor::Report;
 use corun_machine::probe::Topology;
 use corun_record::{
-    Audit, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document, FormCalibration, ModelChecks,
-     ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError, Record, Run,
-     Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult, TraceInfo,
-     WorkloadDescription, WorkloadList,
+    Audit, Bench, BlockTimings, Blocks, Body, CoreCalibration, Document, FormCalibration,
+    ModelChecks, ModelDescription, ModelDifferences, ModelList, Placements, Prediction, ReadError,
+    Record, Run, Schedule, SchedulingList, Simulation, StudyDescription, StudyList, StudyResult,
+    TraceInfo, WorkloadDescription, WorkloadList,
 };
 use serde_json::Value;
 

@@ -35,8 +35,8 @@ fn check(file: &str) -> Result<CheckedModel, Problem> {
     let (is_right, sentences) = match corun_model::find(file) {
         Ok(model) => match faults(&model) {
             faults if faults.is_empty() => {
-                let validation = Validation::of(&model, &compared(&model)?);
-                (true, vec![format!("{}: right; {}", on_one_line(file), validation.sentence)])
+                let validation = Validation::of(&compared(&model)?);
+                (true, vec![format!("{}: right; {validation}", on_one_line(file))])
             }
             faults => (false, faults),
         },

@@ -13,6 +13,7 @@ use corun_sim::{Copies, SimulationError, steady_state};
 
 use super::{Arguments, caveats, document};
 use crate::command::calibrate::read_blocks;
+use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::terminal;
@@ -43,7 +44,7 @@ pub(super) fn run(
     let unknown_forms = document::unknown_forms(lowering.unknown());
     let assumed_quotients = lowering.assumed_quotients().clone();
     let caveats = [
-        caveats::of_model(model)?,
+        validation_caveat(model)?,
         caveats::of_quotients(&assumed_quotients),
         caveats::of_unknown_forms(&unknown_forms),
         caveats::of_timing_rows(timings.usage()),

@@ -3,22 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use corun_model::CoreModel;
 use corun_model::timing::Usage;
 use corun_record::{Caveat, shown};
 use corun_trace::format::Trace;
 
-use crate::core_model::validation_warning;
-use crate::problem::Problem;
-
 /// Forms that a sentence names.
 const NAMED: usize = 8;
-
-/// The model was not compared with its machine.
-pub(super) fn of_model(model: &CoreModel) -> Result<Option<Caveat>, Problem> {
-    let warning = validation_warning(model)?;
-    Ok(warning.map(|sentence| Caveat::new("unvalidated-model", sentence)))
-}
 
 /// The trace is of windows, which are taken for one interval.
 pub(super) fn of_windows(trace: &Trace, file: &Path) -> Option<Caveat> {

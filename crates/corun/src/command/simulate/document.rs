@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use corun_model::CoreModel;
-use corun_model::timing::Usage;
+use corun_model::timing::{Provenance, Usage};
 use corun_record::{SimulatedCore, TimingRows};
 use corun_sim::uops::Unknown;
 
@@ -30,6 +30,10 @@ pub(super) fn unknown_forms(unknown: &BTreeMap<String, Unknown>) -> BTreeMap<Str
 
 /// The simulated instructions by how well their timing is known.
 pub(super) fn timing_rows(usage: &Usage) -> TimingRows {
-    let (executed, by_class) = (usage.executed(), usage.by_class());
-    TimingRows { executed, by_class, inherited: usage.inherited() }
+    TimingRows {
+        executed: usage.executed(),
+        by_class: usage.of(Provenance::Class),
+        inherited: usage.of(Provenance::Inherited),
+        derived: usage.of(Provenance::Derived),
+    }
 }

@@ -13,6 +13,7 @@ use corun_trace::ThreadId;
 use corun_trace::format::Trace;
 
 use super::{Arguments, caveats, document};
+use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::terminal;
@@ -46,7 +47,7 @@ pub(super) fn run(
     }
     let unknown_forms = document::unknown_forms(&simulated.unknown);
     let caveats = [
-        caveats::of_model(model)?,
+        validation_caveat(model)?,
         caveats::of_windows(&trace, file),
         caveats::of_quotients(&simulated.quotients),
         of_cold_start(&trace, part, &simulated),

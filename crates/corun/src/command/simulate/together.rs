@@ -15,6 +15,7 @@ use corun_sim::{Outcome, Phase, PlacedWorker, Process, Setup, in_parallel, simul
 use corun_trace::format::Trace;
 
 use super::{Arguments, caveats, document, placements, resources};
+use crate::core_model::validation_caveat;
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code};
 use crate::progress::StepProgress;
@@ -65,7 +66,7 @@ pub(super) fn run(
         }
     }
     match_starts(setup, &plans, &mut outcomes, arguments)?;
-    let mut caveats: Vec<Caveat> = caveats::of_model(model)?.into_iter().collect();
+    let mut caveats: Vec<Caveat> = validation_caveat(model)?.into_iter().collect();
     caveats.extend(traces.iter().zip(files).filter_map(|(it, file)| caveats::of_windows(it, file)));
     caveats.extend(of_cold_starts(&processes, files, arguments));
     caveats.extend(of_short_windows(&outcomes, model, &workers, arguments));

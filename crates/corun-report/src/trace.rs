@@ -173,3 +173,61 @@ fn footprint(touched: TraceFootprint) -> String {
 fn per_thousand(count: u64, instructions: u64) -> String {
     format!("{:.1}", 1000.0 * count as f64 / instructions.max(1) as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn trace() -> TraceInfo {
+        serde_json::from_value(json!({
+            "opening": {
+                "command": ["gzip", "-kc", "a\u{1b}[2J"], "environment": "", "cpu": "a CPU",
+                "tracer": { "name": "ptrace", "version": "1" }, "features": [],
+                "kernel": "Linux 6.1", "started": "2026-01-01T00:00:00Z",
+                "plan": { "after": { "skip": 5000, "warm_up": 10, "rest": {
+                    "samples": { "count": 2, "length": 1000, "warm_up": 10, "total": 90000 }
+                } } },
+                "remarks": ["It was slow."]
+            },
+            "closing": {
+                "ending": { "exited": 0 }, "sentence": "exit code 0", "instructions": 95000,
+                "native": { "seconds": 0.25, "user_s": 0.2, "system_s": 0.0, "hertz": null },
+                "threads": [], "remarks": []
+            },
+            "threads": [{ "tid": 7, "instructions": 2000 }], "has_code": false,
+            "damage": "it is cut short", "instructions": 2000, "executions": 400, "blocks": 3,
+            "branches": {
+                "conditional": 200, "taken": 100, "jumps": 20, "indirect_jumps": 4, "calls": 8,
+                "indirect_calls": 2, "returns": 10
+            },
+            "memory": {
+                "loads": 500, "stores": 300, "prefetches": 0,
+                "sizes": { "16": 100, "8": 600, "0": 100 }
+            },
+            "code": { "lines": 4, "pages": 1, "at_least": false },
+            "data": { "lines": 1234, "pages": 20, "at_least": true },
+            "hottest": [{
+                "address": 4198400, "executions": 300, "share": 0.6,
+                "instructions": [{ "address": 4198400, "text": "add rax,rcx" }]
+            }]
+        }))
+        .expect("a trace")
+    }
+
+    #[test]
+    fn everything_that_a_trace_holds_is_shown() {
+        insta::assert_snapshot!(trace_to_terminal(&trace()));
+    }
+
+    #[test]
+    fn a_trace_of_the_whole_run_that_was_not_finished_says_so() {
+        let mut trace = trace();
+        trace.opening.plan = TracePlan::Whole;
+        (trace.closing, trace.damage) = (None, None);
+        let text = trace_to_terminal(&trace);
+        assert!(text.contains("end           none: the tracer did not finish"), "{text}");
+        assert!(!text.contains("recorded") && !text.contains("damage"), "{text}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What `corun smt status` shows: the switch, who took which CPU offline, and what a switch would
 //! do to others.
 
-use corun_record::SmtState;
+use corun_record::{Body, SmtState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +12,9 @@ use super::{cpus, irqs};
 use crate::boot_line::{self, BootArgument, BootLine};
 use crate::{CpuSet, Machine, SmtControl, SystemFiles};
 
-/// The `format` of a status in JSON.
-pub(super) const STATUS_FORMAT: &str = "corun-smt";
-/// The `version` that this program writes.
-pub(super) const STATUS_VERSION: u32 = 1;
-
 /// The state of the switch and what hangs on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmtStatus {
-    /// Always `corun-smt`.
-    pub format: String,
-    /// The version of this form.
-    pub version: u32,
     /// On if any core has two siblings online.
     pub smt: SmtState,
     /// `smt/control`; `null` where the kernel has no such file.
@@ -165,8 +156,6 @@ impl SmtStatus {
             })
             .collect();
         Some(Self {
-            format: STATUS_FORMAT.to_owned(),
-            version: STATUS_VERSION,
             smt: state(&machine),
             control: now.control.clone(),
             active: machine.smt.active,
@@ -178,11 +167,11 @@ impl SmtStatus {
             extra_siblings: siblings,
         })
     }
+}
 
-    /// The status as JSON text, ended by a newline.
-    pub fn to_json(&self) -> String {
-        corun_record::json_text(self)
-    }
+impl Body for SmtStatus {
+    const FORMAT: &str = "corun-smt";
+    const VERSION: u32 = 2;
 }
 
 /// What corun has left, and how everything was before, if that can be read.

@@ -6,11 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use corun_machine::switch::{Runtime, SmtStatus};
 use corun_machine::{MachineError, RootFiles};
-use corun_record::Exit;
-use corun_report::Destination;
+use corun_record::{Exit, Record};
 
+use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -20,15 +19,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
+    let answer = Answer::open(arguments.json.as_deref())?;
     let root = Path::new("/");
     let mut files = RootFiles::open(root)
         .map_err(|source| MachineError::Root { root: root.to_owned(), source })?;
     let status = SmtStatus::read(&mut files, &Runtime::of_system())
         .ok_or_else(|| MachineError::NoCpus { root: root.to_owned() })?;
-    match destination {
-        Some(destination) => destination.write(&status.to_json())?,
-        None => terminal::show(&status.to_text())?,
-    }
+    let record = Record { machine: Some(this_machine()?), ..answer.record(status) };
+    answer.write(&record, |record, _| record.body.to_text())?;
     Ok(code(Exit::Done))
 }

@@ -214,7 +214,7 @@ pub(crate) const ORDER: u64 = DATA + TARGET as u64;
 /// Where the ticks of the samples are then, 8 bytes each.
 pub(crate) const SAMPLES: u64 = DATA + SAMPLES_AT as u64;
 /// The most that there is room for, with some for the stack.
-pub(crate) const MOST_SAMPLES: usize = 256;
+pub(crate) const MAX_SAMPLES: usize = 256;
 
 fn widths(uses: Uses) -> u32 {
     let has_avx = std::is_x86_feature_detected!("avx");

@@ -16,8 +16,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use crate::signals::signals_to_handle;
 
 /// More than corun ever makes at once.
-const MOST: usize = 64;
-static NAMES: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
+const MAX_FILES: usize = 64;
+static NAMES: [AtomicPtr<c_char>; MAX_FILES] = [const { AtomicPtr::new(null_mut()) }; MAX_FILES];
 static HANDLED_ELSEWHERE: AtomicBool = AtomicBool::new(false);
 static HANDLERS: Once = Once::new();
 

@@ -16,7 +16,7 @@ const IDLE_SIBLING_BUSY: f64 = 0.005;
 /// The hypervisor, or other work on the used CPUs, may take this share.
 const TAKEN: f64 = 0.01;
 /// Less stolen time is what a few ticks are.
-const LEAST_STOLEN_S: f64 = 0.05;
+const MIN_STOLEN_S: f64 = 0.05;
 /// Samples of an arm that may be disturbed without a remark, as a share.
 const SOME_SAMPLES: f64 = 0.05;
 /// Shorter makespans are mostly start and end.
@@ -258,7 +258,7 @@ fn stolen(by_arm: &SamplesByArm) -> Option<Caveat> {
     let share = |samples: &[&Sample]| {
         let stolen = samples.iter().map(|it| it.evidence.steal_s).sum::<Option<f64>>()?;
         let all: f64 = samples.iter().map(|it| cpu_seconds(it)).sum();
-        (stolen >= LEAST_STOLEN_S && stolen > TAKEN * all).then(|| stolen / all)
+        (stolen >= MIN_STOLEN_S && stolen > TAKEN * all).then(|| stolen / all)
     };
     let above: Vec<String> = by_arm
         .0

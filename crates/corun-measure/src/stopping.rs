@@ -12,7 +12,7 @@ use crate::series::Series;
 use corun_stats::AnalysisPlan;
 
 /// The most blocks of an experiment without a fixed number.
-const MOST_BLOCKS: u32 = 320;
+const MAX_BLOCKS: u32 = 320;
 /// The fewest blocks before the first of several interim analyses.
 const FEWEST_BLOCKS: u32 = 10;
 
@@ -31,7 +31,7 @@ impl PlannedAnalyses {
         Self {
             plan: match request.blocks {
                 Some(blocks) => AnalysisPlan::fixed(blocks),
-                None => AnalysisPlan::planned(FEWEST_BLOCKS, MOST_BLOCKS),
+                None => AnalysisPlan::planned(FEWEST_BLOCKS, MAX_BLOCKS),
             },
             headline: headline(&comparisons(arms)).cloned(),
             arms: arms.to_vec(),

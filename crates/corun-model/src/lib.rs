@@ -24,9 +24,9 @@ pub mod timing;
 mod variants;
 
 /// Ports of a core at most: a set of them is one word.
-pub const MOST_PORTS: u32 = 32;
+pub const MAX_PORTS: u32 = 32;
 /// Micro-ops of a thread in flight at most.
-pub const MOST_IN_FLIGHT: u32 = 2048;
+pub const MAX_IN_FLIGHT: u32 = 2048;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,8 +53,7 @@ pub use memory::{
     Cache, Forwarding, Loads, MemoryPipeline, MemoryRenaming, Microtags, Stores, Tlb,
 };
 pub use published::{
-    Comparison, LEAST_PUBLISHED, PublishedError, compare_published, cycles_of_many,
-    published_figure,
+    Comparison, MIN_PUBLISHED, PublishedError, compare_published, cycles_of_many, published_figure,
 };
 pub use setting::is_setting_of;
 pub use sharing::{Policy, Sharing};

@@ -14,7 +14,7 @@ use crate::timing::{Timing, TimingTable};
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
 
 /// Figures that a model must agree with at least to count as validated.
-pub const LEAST_PUBLISHED: usize = 20;
+pub const MIN_PUBLISHED: usize = 20;
 
 /// A published figure beside the model's.
 #[derive(Debug, Clone, PartialEq)]

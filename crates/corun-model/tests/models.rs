@@ -1,7 +1,7 @@
 //! The models that come with corun, and what is said of wrong ones.
 
 use corun_model::timing::TimingTable;
-use corun_model::{Comparison, CoreModel, LEAST_PUBLISHED, ModelError, Replacement, is_setting_of};
+use corun_model::{Comparison, CoreModel, MIN_PUBLISHED, ModelError, Replacement, is_setting_of};
 use proptest::prelude::*;
 
 #[test]
@@ -25,7 +25,7 @@ fn a_model_that_counts_as_validated_agrees_with_what_was_published() {
         let missing: Vec<_> = fields.filter(|it| it.modelled.is_none()).collect();
         assert!(missing.is_empty(), "{}: {missing:#?}", model.name);
         let agreed = compared.iter().filter(|it| it.agrees()).count();
-        assert!(model.validated.is_none() || agreed >= LEAST_PUBLISHED, "{}: {agreed}", model.name);
+        assert!(model.validated.is_none() || agreed >= MIN_PUBLISHED, "{}: {agreed}", model.name);
     }
 }
 
@@ -131,7 +131,7 @@ fn a_mistake_is_told_with_line_field_and_what_is_allowed() {
 #[test]
 fn all_mistakes_are_told_at_once_from_the_top() {
     let text = example().replace("entries = 224", "entries = 0").replace("width = 8", "width = 0");
-    let Err(ModelError::Wrong { faults, .. }) = CoreModel::from_toml("a.toml", &text) else {
+    let Err(ModelError::Invalid { faults, .. }) = CoreModel::from_toml("a.toml", &text) else {
         panic!("it is wrong");
     };
     assert!(faults.len() >= 2 && faults.is_sorted(), "{faults:?}");

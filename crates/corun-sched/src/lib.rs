@@ -17,7 +17,7 @@ mod slowdowns;
 mod topology;
 
 pub use costs::Costs;
-pub use engine::{Observer, Settings, State, Stretch, Task, TaskId, schedule};
+pub use engine::{Observer, RunInterval, Settings, State, Task, TaskId, schedule};
 pub use error::ScheduleError;
 pub use outcome::{CoreUse, CpuUse, Migrations, Outcome, Percentiles, Scheduled};
 pub use program::Load;

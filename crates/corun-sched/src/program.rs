@@ -138,9 +138,9 @@ pub struct Load {
 }
 
 /// Tasks, or messages of a queue, at the start; more are refused.
-pub(super) const MOST: usize = 2_000_000;
+pub(super) const MAX_TASKS: usize = 2_000_000;
 /// Repetitions of what takes no time; more are refused.
-const MOST_AT_ONCE: u64 = 1_000;
+const MAX_INSTANT_REPETITIONS: u64 = 1_000;
 
 impl Amount {
     /// Whether it is never nothing.
@@ -224,8 +224,8 @@ impl Load {
             })?;
         }
         let wrong = |why: String| Err(ScheduleError::Load { load: self.name.clone(), why });
-        if !(1..=MOST).contains(&self.tasks.len()) {
-            return wrong(format!("expected 1 to {MOST} tasks, found {}", self.tasks.len()));
+        if !(1..=MAX_TASKS).contains(&self.tasks.len()) {
+            return wrong(format!("expected 1 to {MAX_TASKS} tasks, found {}", self.tasks.len()));
         }
         if self.tasks.iter().any(|task| task.program >= self.programs.len()) {
             return wrong("expected a program for every task, found one without".to_owned());
@@ -233,9 +233,9 @@ impl Load {
         if self.sources.iter().any(|source| source.queue >= self.queues.len()) {
             return wrong("expected a queue for every source, found one without".to_owned());
         }
-        if let Some(queue) = self.queues.iter().find(|queue| queue.initial as usize > MOST) {
+        if let Some(queue) = self.queues.iter().find(|queue| queue.initial as usize > MAX_TASKS) {
             return wrong(format!(
-                "expected {MOST} messages at the start at most, found {}",
+                "expected {MAX_TASKS} messages at the start at most, found {}",
                 queue.initial
             ));
         }
@@ -381,9 +381,11 @@ impl Load {
                     let over = around.pop().ok_or("expected a repetition before its end")?;
                     // Rounds of what it repeats count once for each of its own.
                     let rounds = over.times.map(|times| times.saturating_mul(over.rounds.max(1)));
-                    if !over.takes_time && rounds.is_none_or(|rounds| rounds > MOST_AT_ONCE) {
+                    if !over.takes_time
+                        && rounds.is_none_or(|rounds| rounds > MAX_INSTANT_REPETITIONS)
+                    {
                         return Err(format!(
-                            "what program \"{}\" repeats without end, or more than {MOST_AT_ONCE} \
+                            "what program \"{}\" repeats without end, or more than {MAX_INSTANT_REPETITIONS} \
                              times, must run or sleep",
                             program.name
                         ));

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_that_begin_again_leave_nothing_behind() {
+    fn siblings_that_restart_leave_no_state() {
         for model in corun_model::all().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let mut lowering = Lowering::new(&model, &timings);

@@ -6,7 +6,7 @@ use crate::outcome::Spread;
 use corun_model::CoreModel;
 
 /// The least work per second of a core with several busy hardware threads, against the same core with one.
-pub const LEAST_YIELD: f64 = 0.3;
+pub const MIN_YIELD: f64 = 0.3;
 /// A warm-up is short that is less than one part of so many of what is counted.
 const WARMED: u64 = 4;
 /// Instructions of which cold caches cost no more than a few in a hundred.
@@ -59,7 +59,7 @@ impl Implausible {
 /// # Errors
 /// If its mean or a phase lies outside 0.3 to the number of threads.
 pub fn of_yield(name: &str, value: Spread, threads: f64) -> Result<(), Implausible> {
-    within(name, value, LEAST_YIELD, threads.max(1.0))
+    within(name, value, MIN_YIELD, threads.max(1.0))
 }
 
 /// How much longer workers take, of which up to `threads` share a core, than workers alone.
@@ -68,7 +68,7 @@ pub fn of_yield(name: &str, value: Spread, threads: f64) -> Result<(), Implausib
 /// If its mean or a phase lies outside 1 to what the least yield means.
 pub fn of_time(name: &str, value: Spread, threads: f64) -> Result<(), Implausible> {
     let threads = threads.max(1.0);
-    within(name, value, 1.0, threads / LEAST_YIELD)
+    within(name, value, 1.0, threads / MIN_YIELD)
 }
 
 /// What must be said of `counted` instructions after so many of a warm-up, of a recorded thread of `all`, where what

@@ -41,13 +41,13 @@ pub struct Process<'t> {
 }
 
 /// Of the busiest thread's instructions, what a thread executes at least that is a worker.
-const LEAST_WORK: f64 = 0.2;
+const MIN_WORK: f64 = 0.2;
 
 impl<'t> Process<'t> {
     /// All threads of a trace; those that execute next to nothing are no workers.
     pub fn of(trace: &'t Trace) -> Self {
         let most = trace.threads().iter().map(|thread| thread.instructions).max().unwrap_or(0);
-        let works = |instructions: u64| instructions as f64 >= LEAST_WORK * most as f64;
+        let works = |instructions: u64| instructions as f64 >= MIN_WORK * most as f64;
         let (workers, others): (Vec<_>, Vec<_>) =
             trace.threads().iter().partition(|thread| works(thread.instructions));
         let ids = |threads: Vec<&corun_trace::format::Thread>| {

@@ -271,7 +271,7 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
 }
 
 #[test]
-fn what_a_sibling_displaced_is_won_back_by_a_cache_of_ones_own() {
+fn lines_that_a_sibling_evicted_stay_in_a_cache_of_ones_own() {
     let quiet = ["strides", "streams", "next_line", "adjacent"].map(|it| format!("prefetch.{it}"));
     for name in ["zen3", "zen4", "ivy-bridge", "little-smt4"] {
         let off = |field: &String| {

@@ -111,9 +111,9 @@ impl Digits {
         let last = exponent.saturating_sub(behind);
         let step = precision.unwrap_or_else(|| 10_f64.powi(last));
         // A precision of 0.01 says that 2.6 was published as 2.60.
-        let finer = (1..=MOST_DECIMALS).find(|&count| step >= 10_f64.powi(-count) * (1.0 - 1e-9));
-        let of_step = if step > 0.0 && step < 1.0 { finer.unwrap_or(MOST_DECIMALS) } else { 0 };
-        let decimals = of_step.max(last.saturating_neg()).clamp(0, MOST_DECIMALS) as u32;
+        let finer = (1..=MAX_DECIMALS).find(|&count| step >= 10_f64.powi(-count) * (1.0 - 1e-9));
+        let of_step = if step > 0.0 && step < 1.0 { finer.unwrap_or(MAX_DECIMALS) } else { 0 };
+        let decimals = of_step.max(last.saturating_neg()).clamp(0, MAX_DECIMALS) as u32;
         Self { decimals, step }
     }
 
@@ -127,7 +127,7 @@ impl Digits {
 }
 
 /// More than this a double does not tell apart.
-const MOST_DECIMALS: i32 = 15;
+const MAX_DECIMALS: i32 = 15;
 
 #[cfg(test)]
 mod tests {

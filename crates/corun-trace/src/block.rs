@@ -81,7 +81,7 @@ pub enum Form {
 }
 
 /// The most lanes of a vector: 16 of 4 bytes in 64.
-pub(crate) const MOST_LANES: usize = 16;
+pub(crate) const MAX_LANES: usize = 16;
 
 impl Block {
     /// The bytes of the code, if they are known.

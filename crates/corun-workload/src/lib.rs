@@ -30,7 +30,7 @@ mod workload;
 
 pub use available::expect_copies;
 pub use descriptor::{
-    Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MOST_TALLIES, Mode,
+    Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MAX_TALLIES, Mode,
     Parameter, Row, Suite, Tag, Tally,
 };
 pub use ended::unless_ended;
@@ -40,4 +40,4 @@ pub use load::LoadMismatch;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find, of_suite};
 pub use scratch::remove_abandoned_scratch;
-pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, ProgramSize, Workload};
+pub use workload::{Job, Kernel, MAX_OPERATIONS, Program, ProgramSize, Workload};

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use crate::{Descriptor, Latencies, Parameters, WorkloadError};
 
 /// The most operations a [`Kernel`] does in one run.
-pub const MOST_OPERATIONS: u64 = 1 << 60;
+pub const MAX_OPERATIONS: u64 = 1 << 60;
 
 /// A built-in workload: it describes itself, and it prepares work.
 pub trait Workload: Sync {
@@ -72,7 +72,7 @@ pub trait Kernel: Send {
     /// placed on the worker's NUMA node and not faulted in while the clock runs.
     fn reset(&mut self);
 
-    /// Does `operations` operations, at most [`MOST_OPERATIONS`].
+    /// Does `operations` operations, at most [`MAX_OPERATIONS`].
     fn run(&mut self, operations: u64);
 
     /// Does what [`run`](Kernel::run) does around so many operations, without the operations

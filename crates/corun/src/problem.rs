@@ -68,7 +68,7 @@ impl<E: Actionable> From<E> for Problem {
 }
 
 /// The most characters of a line of an error.
-const MOST: usize = 2000;
+const MAX_LINE_CHARS: usize = 2000;
 
 /// Says something on standard error if possible; the exit code is returned in any case. Nothing in it
 /// controls a terminal, whatever its origin.
@@ -79,7 +79,7 @@ pub fn say(text: &str) {
 
 /// As [`say`], with lines that do not fill a screen each.
 pub fn complain(text: &str) {
-    let lines: Vec<_> = text.split('\n').map(|line| shortened(line, MOST)).collect();
+    let lines: Vec<_> = text.split('\n').map(|line| shortened(line, MAX_LINE_CHARS)).collect();
     say(&lines.join("\n"));
 }
 

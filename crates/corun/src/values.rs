@@ -68,15 +68,15 @@ pub fn count_or_zero(text: &str) -> Result<u64, String> {
 /// # Errors
 /// A sentence on what was expected.
 pub fn samples(text: &str) -> Result<(u32, u64), String> {
-    const MOST: u32 = 1_000_000;
+    const MAX: u32 = 1_000_000;
     let expected = || {
         format!(
-            "expected a number of intervals from 1 to {MOST} and their length, such as 10:5M, found \
+            "expected a number of intervals from 1 to {MAX} and their length, such as 10:5M, found \
              \"{text}\""
         )
     };
     let (count, length) = text.split_once(':').ok_or_else(expected)?;
-    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count));
+    let count = count.parse().ok().filter(|count| (1..=MAX).contains(count));
     let count = count.ok_or_else(expected)?;
     Ok((count, self::count(length)?))
 }

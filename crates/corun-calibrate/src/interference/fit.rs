@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_found_again_by_what_its_circles_take() {
+    fn a_model_is_found_again_by_what_its_rings_take() {
         let mut machine = find("zen4").unwrap();
         let hierarchy = &mut machine.hierarchy;
         (hierarchy.l2.miss, hierarchy.walk.cycles, hierarchy.walk.nested) = (45, 80, 1);

@@ -7,7 +7,7 @@ use corun_machine::evidence::gigahertz;
 use corun_sim::PointerChaseRing;
 use memmap2::{Advice, MmapMut, MmapOptions};
 
-use super::{InterferenceReading, MOST_MEMORY, ProbeRings};
+use super::{InterferenceReading, MAX_MEMORY, ProbeRings};
 use crate::memory::PAGE;
 use crate::{CalibrateError, Memory};
 
@@ -31,7 +31,7 @@ impl InterferenceProbe {
     /// # Errors
     /// If the kernel refuses it.
     pub fn new(rings: ProbeRings) -> Result<Self, CalibrateError> {
-        let length = MOST_MEMORY as usize + 2 * PAGE;
+        let length = MAX_MEMORY as usize + 2 * PAGE;
         let system = |source| CalibrateError::System { what: "mmap", source };
         let memory = MmapOptions::new().len(length).map_anon().map_err(system)?;
         // Programs' pages are small, too.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_leads_through_all_its_places() {
+    fn a_ring_leads_through_all_its_places() {
         let ring = PointerChaseRing { places: 100, apart: 64 };
         let mut probe =
             InterferenceProbe::new(ProbeRings::of(&find("zen4").unwrap()).unwrap()).unwrap();

@@ -18,7 +18,7 @@ const LINKS: usize = 60;
 const STREAM: usize = 72;
 /// Instructions with no-operations between, and the most no-operations between two.
 const FILLED: usize = 24;
-const MOST_FILLERS: usize = 64;
+const MAX_FILLERS: usize = 64;
 /// By how much two figures of one thing may differ: a share, and cycles.
 const SHARE: f64 = 0.04;
 const CYCLES: f64 = 0.02;
@@ -178,7 +178,7 @@ fn slots(
     references: &References,
 ) -> Result<Option<Spread>, CalibrateError> {
     let fillers = 8 + (1.4 * cycles / references.nop).ceil() as usize;
-    if fillers > MOST_FILLERS {
+    if fillers > MAX_FILLERS {
         return Ok(None);
     }
     let Some(all) = spread_out(form, fillers) else { return Ok(None) };

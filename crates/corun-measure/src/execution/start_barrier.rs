@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use corun_workload::MOST_TALLIES;
+use corun_workload::MAX_TALLIES;
 
 /// The words that all workers share.
 #[repr(C, align(64))]
@@ -54,7 +54,7 @@ pub(crate) struct Slot {
     /// Kernels: what was subtracted from all windows together, in nanoseconds.
     pub subtracted_ns: AtomicU64,
     /// Kernels: what else they counted in all windows together.
-    pub tallies: [AtomicU64; MOST_TALLIES],
+    pub tallies: [AtomicU64; MAX_TALLIES],
 }
 
 /// What a worker was doing when it failed before its work began.

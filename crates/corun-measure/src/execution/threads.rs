@@ -57,7 +57,7 @@ pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
         for thread in of_process(parent) {
             let path = format!("/proc/{parent}/task/{thread}/children");
             let children = corun_files::kernel_text(path).unwrap_or_default();
-            let more = MOST_DESCENDANTS.saturating_sub(found.len());
+            let more = MAX_DESCENDANTS.saturating_sub(found.len());
             let children = children.split_ascii_whitespace().take(more);
             found.extend(children.filter_map(|number| number.parse::<libc::pid_t>().ok()));
         }
@@ -66,7 +66,7 @@ pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
 }
 
 /// A program that starts more processes than this is not looked at as a whole.
-const MOST_DESCENDANTS: usize = 256;
+const MAX_DESCENDANTS: usize = 256;
 
 /// The CPU a thread last ran on.
 pub(crate) fn cpu_of(process: libc::pid_t, thread: libc::pid_t) -> Option<u32> {

@@ -402,7 +402,7 @@ const COLUMNS: [&str; 6] = ["form", "slots", "latency", "ports", "late", "source
 const HEAD: &str = "form,slots,latency,ports,late or form,slots,latency,ports,late,source";
 
 /// What is allowed, and what is there instead.
-type Wrong = (&'static str, String);
+type FieldError = (&'static str, String);
 
 fn unreadable(table: &str, error: &csv::Error) -> TableError {
     TableError {
@@ -423,7 +423,7 @@ fn line_of(record: &csv::StringRecord, lines: &[&str]) -> u64 {
     line
 }
 
-fn row(record: &csv::StringRecord) -> Result<(String, Timing), Wrong> {
+fn row(record: &csv::StringRecord) -> Result<(String, Timing), FieldError> {
     let field = |column: usize| record.get(column).unwrap_or_default();
     let form = field(0);
     let known = |class: &str| Class::ALL.iter().any(|known| known.name() == class);
@@ -444,14 +444,14 @@ fn row(record: &csv::StringRecord) -> Result<(String, Timing), Wrong> {
     Ok((form.to_owned(), timing))
 }
 
-fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, Wrong> {
+fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, FieldError> {
     text.parse().map_err(|_| (expected, format!("{text:?}")))
 }
 
 /// Operations of one row at most, so that no table fills the memory.
-const MOST_OPERATIONS: usize = 4096;
+const MAX_UOPS: usize = 4096;
 
-fn add_term(timing: &mut Timing, term: &str) -> Result<(), Wrong> {
+fn add_term(timing: &mut Timing, term: &str) -> Result<(), FieldError> {
     const TERM: &str = "terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store";
     let wrong = || (TERM, format!("{term:?}"));
     let (times, what) = match term.split_once('*') {
@@ -478,14 +478,14 @@ fn add_term(timing: &mut Timing, term: &str) -> Result<(), Wrong> {
     };
     let ports: Vec<String> = ports.split('|').map(name).collect::<Result<_, _>>()?;
     let operation = ComputeOperation { ports, busy };
-    if times == 0 || busy == 0 || timing.operations.len() + usize::from(times) > MOST_OPERATIONS {
+    if times == 0 || busy == 0 || timing.operations.len() + usize::from(times) > MAX_UOPS {
         return Err(wrong());
     }
     timing.operations.extend(std::iter::repeat_n(operation, usize::from(times)));
     Ok(())
 }
 
-fn late(text: &str) -> Result<Late, Wrong> {
+fn late(text: &str) -> Result<Late, FieldError> {
     const LATE: &str = "OPERAND=CYCLES or flags=CYCLES, separated by blanks";
     let (source, latency) = text.split_once('=').ok_or_else(|| (LATE, format!("{text:?}")))?;
     let operand = match source {

@@ -4,7 +4,7 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
-use corun_model::{Comparison, CoreModel, LEAST_PUBLISHED};
+use corun_model::{Comparison, CoreModel, MIN_PUBLISHED};
 
 use crate::prose::plural;
 use crate::tables::Table;
@@ -17,7 +17,7 @@ pub fn validation(model: &CoreModel, compared: &[Comparison]) -> String {
     let agreed = compared.iter().filter(|it| it.agrees()).count();
     let differing = compared.iter().filter(|it| it.differs()).count();
     match &model.validated {
-        Some(how) if agreed >= LEAST_PUBLISHED && differing == 0 => {
+        Some(how) if agreed >= MIN_PUBLISHED && differing == 0 => {
             format!("validated {how}: {agreed} of {} agree", compared.len())
         }
         _ if compared.is_empty() => {

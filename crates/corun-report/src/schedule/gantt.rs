@@ -2,7 +2,7 @@
 //!
 //! Many short intervals are drawn by the pixel, each in the colour of the task that had most of it.
 
-use corun_sched::{Load, Stretch, Topology};
+use corun_sched::{Load, RunInterval, Topology};
 use svg::Document;
 use svg::node::element::{Element, Group, Rectangle, Style, Title};
 
@@ -16,7 +16,7 @@ pub struct Chart<'a> {
     /// The load.
     pub load: &'a Load,
     /// Who ran where.
-    pub intervals: &'a [Stretch],
+    pub intervals: &'a [RunInterval],
     /// The whole time in nanoseconds.
     pub makespan: u64,
 }
@@ -106,14 +106,14 @@ fn draw(chart: &Chart<'_>) -> (Group, f64) {
 }
 
 /// The intervals as a picture of this width can show them.
-fn by_pixel(chart: &Chart<'_>) -> Vec<Stretch> {
+fn by_pixel(chart: &Chart<'_>) -> Vec<RunInterval> {
     let pixels = WIDTH as u64;
     let edge =
         |pixel: u64| (u128::from(chart.makespan) * u128::from(pixel) / u128::from(pixels)) as u64;
     let pixel_of = |time: u64| {
         (u128::from(time) * u128::from(pixels) / u128::from(chart.makespan.max(1))) as u64
     };
-    let mut most: Vec<Option<(u64, Stretch)>> =
+    let mut most: Vec<Option<(u64, RunInterval)>> =
         vec![None; chart.topology.cpus.len() * WIDTH as usize];
     for interval in chart.intervals {
         for pixel in pixel_of(interval.begin)..=pixel_of(interval.end).min(pixels - 1) {
@@ -121,12 +121,14 @@ fn by_pixel(chart: &Chart<'_>) -> Vec<Stretch> {
                 interval.end.min(edge(pixel + 1)).saturating_sub(interval.begin.max(edge(pixel)));
             let place = &mut most[interval.cpu * WIDTH as usize + pixel as usize];
             if part > place.map_or(0, |(part, _)| part) {
-                *place =
-                    Some((part, Stretch { begin: edge(pixel), end: edge(pixel + 1), ..*interval }));
+                *place = Some((
+                    part,
+                    RunInterval { begin: edge(pixel), end: edge(pixel + 1), ..*interval },
+                ));
             }
         }
     }
-    let mut shown: Vec<Stretch> = Vec::new();
+    let mut shown: Vec<RunInterval> = Vec::new();
     for (_, interval) in most.into_iter().flatten() {
         match shown.last_mut() {
             Some(last)

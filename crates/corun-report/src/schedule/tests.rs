@@ -1,6 +1,6 @@
 use corun_record::Schedule;
 use corun_sched::policy::PolicyEntry;
-use corun_sched::{Costs, Scheduled, Settings, Slowdowns, Stretch, Topology, load, schedule};
+use corun_sched::{Costs, RunInterval, Scheduled, Settings, Slowdowns, Topology, load, schedule};
 
 use super::*;
 
@@ -14,11 +14,15 @@ fn settings() -> Settings {
     }
 }
 
-fn of(loads: &[&str], policies: &[&str]) -> (Schedule, Vec<Stretch>) {
+fn of(loads: &[&str], policies: &[&str]) -> (Schedule, Vec<RunInterval>) {
     of_settings(loads, policies, settings())
 }
 
-fn of_settings(loads: &[&str], policies: &[&str], settings: Settings) -> (Schedule, Vec<Stretch>) {
+fn of_settings(
+    loads: &[&str],
+    policies: &[&str],
+    settings: Settings,
+) -> (Schedule, Vec<RunInterval>) {
     let mut intervals = Vec::new();
     let mut runs = Vec::new();
     for text in loads {
@@ -85,13 +89,13 @@ fn a_picture_has_a_line_a_cpu_and_a_bar_a_stretch() {
     assert_eq!(picture.matches("CPU ").count(), 4);
     assert_eq!(picture.matches("hsl(").count(), intervals.len());
     // Ten thousand slices of a CPU are no more than its pixels.
-    let slice = |number: u64| Stretch {
+    let slice = |number: u64| RunInterval {
         begin: number * 100,
         end: number * 100 + 100,
         task: number % 2,
         ..intervals[0]
     };
-    let many: Vec<Stretch> = (0..10_000).map(slice).collect();
+    let many: Vec<RunInterval> = (0..10_000).map(slice).collect();
     (chart.intervals, chart.makespan) = (&many, 1_000_000);
     assert!(gantt(&[chart]).matches("hsl(").count() <= 1_000);
 }

@@ -4,11 +4,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::outcome::CpuUse;
-use crate::policy::{Balance, Balanced, Turn, Why};
+use crate::policy::{AfterSlice, Balance, Balanced, Why};
 use crate::topology::Distance;
 
 use super::state::Doing;
-use super::{Engine, Stretch, TaskId};
+use super::{Engine, RunInterval, TaskId};
 
 /// What the engine knows of a CPU beside what it does.
 #[derive(Debug, Clone, Default)]
@@ -81,9 +81,9 @@ impl Engine<'_> {
         let is_over = self.cpus[cpu].slice_end.is_some_and(|end| end <= self.state.now);
         if is_over && self.cpus[cpu].gives_way.is_none() {
             match self.policy.slice_is_over(&self.state, cpu, task) {
-                Turn::Keep => self.set_slice(cpu, task),
-                Turn::Next => self.give_way(cpu, Why::Expired),
-                Turn::WholeCore => {
+                AfterSlice::Keep => self.set_slice(cpu, task),
+                AfterSlice::Next => self.give_way(cpu, Why::Expired),
+                AfterSlice::WholeCore => {
                     let core = self.state.topology.cpus[cpu].core;
                     for place in 0..self.state.topology.cores[core].len() {
                         let sibling = self.state.topology.cores[core][place];
@@ -354,7 +354,7 @@ impl Engine<'_> {
     pub(super) fn tell(&mut self, cpu: usize) {
         let Some(task) = self.state.running(cpu) else { return };
         let held = self.state.task(task);
-        let stretch = Stretch {
+        let interval = RunInterval {
             cpu,
             task: held.number,
             program: held.inside.program,
@@ -362,8 +362,8 @@ impl Engine<'_> {
             begin: self.cpus[cpu].since,
             end: self.state.now,
         };
-        if stretch.begin < stretch.end {
-            self.observer.ran(stretch);
+        if interval.begin < interval.end {
+            self.observer.ran(interval);
         }
     }
 

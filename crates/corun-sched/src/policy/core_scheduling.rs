@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::domains::Waiting;
 use super::load_balance::{self, Domains, Moved};
-use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, around, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, around, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -257,18 +257,18 @@ impl Policy for CoreScheduling {
         (self.queues[core(state, cpu)].length > 0).then_some(SLICE)
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         let core = core(state, cpu);
         let own = self.entity(state, task, core).virtual_run;
         match self.best(core) {
             Some((time, cookie)) if time <= own => {
                 if cookie == self.queues[core].cookie {
-                    Turn::Next
+                    AfterSlice::Next
                 } else {
-                    Turn::WholeCore
+                    AfterSlice::WholeCore
                 }
             }
-            _ => Turn::Keep,
+            _ => AfterSlice::Keep,
         }
     }
 

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::{Arrival, Balance, Balanced, Decision, Policy, PolicyEntry, Turn, Why, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Decision, Policy, PolicyEntry, Why, least};
 use crate::engine::{State, TaskId};
 use crate::program::weight;
 
@@ -22,7 +22,7 @@ const TICK: u64 = 10_000_000;
 /// What a task gains where it ran last (`PROC_CHANGE_PENALTY` of i386).
 const SAME_CPU: u64 = 15 * TICK;
 /// The most that a task has when others that it started have ended (`MAX_COUNTER`).
-const MOST: u64 = 20 * TICK;
+const MAX_COUNTER: u64 = 20 * TICK;
 /// How often a CPU that is idle looks at the queue: a task that was preempted may wait there.
 const IDLE_INTERVAL: u64 = 1_000_000;
 
@@ -263,22 +263,22 @@ impl Policy for Ht24 {
     fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
         let left = self.memory(state, child).counter;
         let held = self.memory(state, parent);
-        held.counter = (held.counter + left).min(MOST);
+        held.counter = (held.counter + left).min(MAX_COUNTER);
     }
 
     fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
         Some(self.memory(state, task).counter)
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         if self.memory(state, task).counter > 0 {
-            return Turn::Keep;
+            return AfterSlice::Keep;
         }
         if self.best(state, cpu).is_some() {
-            return Turn::Next;
+            return AfterSlice::Next;
         }
         self.recalculate(state, cpu);
-        Turn::Keep
+        AfterSlice::Keep
     }
 
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool {

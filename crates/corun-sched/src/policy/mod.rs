@@ -53,7 +53,7 @@ pub trait Policy {
     fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64>;
 
     /// What comes after the slice of the running task.
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn;
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice;
 
     /// Whether a task that was enqueued at the CPU runs before the one that runs there.
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
@@ -122,7 +122,7 @@ pub enum Why {
 
 /// What comes after a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum AfterSlice {
     /// The same task goes on.
     Keep,
     /// The CPU looks for the next.

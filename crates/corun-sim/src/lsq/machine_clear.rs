@@ -90,6 +90,6 @@ impl<F> Thread<F> {
         self.sibling_entries = Default::default();
         self.ordering_violation = None;
         self.is_reexecuting = true;
-        (self.paused, self.exposed) = (0, 0);
+        (self.paused, self.held_until) = (0, 0);
     }
 }

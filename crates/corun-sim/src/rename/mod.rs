@@ -231,8 +231,8 @@ impl<F: InstructionSource> Core<F> {
             Component::Serializing
         } else if thread.fetcher.recovers(self.now) {
             Component::Mispredict
-        } else if let Some(displaced) = thread.fetcher.displaced(self.now) {
-            let is_second = displaced.is_second;
+        } else if let Some(evicted) = thread.fetcher.evicted(self.now) {
+            let is_second = evicted.is_second;
             Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
         } else if thread.fetcher.was_kept_out() {
             Component::Sibling(Shared::FrontEnd)
@@ -295,17 +295,17 @@ impl<F: InstructionSource> Core<F> {
         }
         let oldest = thread.in_flight_uops.at(thread.head);
         if oldest.done <= self.now {
-            return match thread.exposed > self.now {
+            return match thread.held_until > self.now {
                 true => Component::Memory(Origin::OtherCore),
                 false => full,
             };
         }
         let is_load = matches!(oldest.kind, Kind::Load(_));
-        let is_displaced = oldest.displaced.cycles > 0
-            && self.now.saturating_add(oldest.displaced.cycles.into()) >= oldest.done;
+        let is_evicted = oldest.evicted.cycles > 0
+            && self.now.saturating_add(oldest.evicted.cycles.into()) >= oldest.done;
         let data = match (is_load, oldest.is_forwarded) {
             (true, true) => Component::Forwarding,
-            (true, false) if is_displaced => Component::Sibling(match oldest.displaced.is_second {
+            (true, false) if is_evicted => Component::Sibling(match oldest.evicted.is_second {
                 true => Shared::L2,
                 false => Shared::L1d,
             }),

@@ -52,7 +52,7 @@ pub struct Unknown {
 
 /// The most micro-ops of one instruction that are told apart; the rest of a long microprogram counts
 /// in slots and latency only.
-const MOST_UOPS: usize = 24;
+const MAX_UOPS: usize = 24;
 /// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
 const NEAR: u64 = 2048;
 
@@ -397,7 +397,7 @@ impl<'m> Lowering<'m> {
             .map(|&register| Source::Register(register, late(register)))
             .collect();
         sources.extend(loaded.iter().map(|&load| Source::Own(load)));
-        let count = timing.operations.len().min(MOST_UOPS);
+        let count = timing.operations.len().min(MAX_UOPS);
         for (index, uop) in timing.operations.iter().take(count).enumerate() {
             let is_last = index + 1 == count;
             // Those before the last are a part of the way, if it is long enough.

@@ -174,7 +174,7 @@ compute(app_pc pc, uint operand_index, uint word, uint words)
     dr_get_mcontext(drcontext, &context);
     instr_t instruction;
     instr_init(drcontext, &instruction);
-    opnd_t operands[MOST_OPERANDS];
+    opnd_t operands[MAX_OPERANDS];
     if (decode(drcontext, pc, &instruction) == NULL ||
         memory_operands(&instruction, operands) <= (int)operand_index) {
         into[0] = 0;

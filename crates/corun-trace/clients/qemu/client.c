@@ -34,8 +34,8 @@ __attribute__((visibility("default"))) int qemu_plugin_version = QEMU_PLUGIN_VER
 #define QEMU_ACCESS (1ULL << 61)
 
 enum {
-    MOST_BUFFERS = 1 << 14,
-    MOST_CODE = 1 << 16,
+    MAX_BUFFERS = 1 << 14,
+    MAX_CODE = 1 << 16,
     LONGEST_INSTRUCTION = 15,
     /* Instructions after which a thread looks where the whole run is. */
     GRANT = 1 << 16,
@@ -79,7 +79,7 @@ static __thread struct stream stream __attribute__((tls_model("initial-exec")));
 static struct {
     char files[4][64];
     int buffers, code, full, free;
-    uint64_t *mapped[MOST_BUFFERS];
+    uint64_t *mapped[MAX_BUFFERS];
     uint64_t order;
     uint64_t blocks;
     const struct interval *intervals;
@@ -151,7 +151,7 @@ static void
 take_buffer(struct stream *s)
 {
     move_all(&channel.free, &s->buffer, sizeof(s->buffer), true);
-    uint64_t **mapped = &channel.mapped[s->buffer % MOST_BUFFERS];
+    uint64_t **mapped = &channel.mapped[s->buffer % MAX_BUFFERS];
     if (*mapped == NULL) {
         off_t offset = (off_t)s->buffer * (CHANNEL_BUFFER + CHANNEL_PAGE);
         void *memory;
@@ -373,7 +373,7 @@ is_on_two_pages(uint64_t address, size_t size)
 static void
 on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
-    static uint8_t code[MOST_CODE];
+    static uint8_t code[MAX_CODE];
     size_t count = qemu_plugin_tb_n_insns(tb);
     struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
     struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, count - 1);
@@ -384,8 +384,8 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     pthread_mutex_lock(&channel.lock);
     size_t to_last = qemu_plugin_insn_vaddr(last) - qemu_plugin_insn_vaddr(first);
     size_t size = to_last + LONGEST_INSTRUCTION;
-    if (size > MOST_CODE)
-        size = MOST_CODE;
+    if (size > MAX_CODE)
+        size = MAX_CODE;
     size = read_code(qemu_plugin_insn_haddr(first), code, size);
     block->number = ++channel.blocks;
     block->address = qemu_plugin_insn_vaddr(first);

@@ -16,7 +16,7 @@ use crate::{Block, BlockId, BranchKind, Event, Marker, access_count};
 
 /// Accesses of a thread that are exported: some 256 GiB of ChampSim's records. A few bytes of a trace may
 /// stand for 2^63 of them, and no disk holds these.
-const MOST_ACCESSES: u64 = 1 << 32;
+const MAX_ACCESSES: u64 = 1 << 32;
 
 /// The traces that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Foreign {
             },
             held: None,
             values: Vec::new(),
-            accesses_left: MOST_ACCESSES,
+            accesses_left: MAX_ACCESSES,
         })
     }
 }
@@ -88,7 +88,7 @@ pub enum ExportError {
     },
     /// More than a file of the other format can sensibly hold; nothing of the block is written.
     #[error(
-        "expected at most {MOST_ACCESSES} accesses to memory, found more in the block at {address:#x}"
+        "expected at most {MAX_ACCESSES} accesses to memory, found more in the block at {address:#x}"
     )]
     TooManyAccesses {
         /// Where the block lies.

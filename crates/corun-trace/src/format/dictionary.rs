@@ -2,7 +2,7 @@
 
 use super::error::{Defect, Found};
 use super::varint::{Cursor, fold, put, unfold};
-use super::{MOST_INSTRUCTIONS, MOST_OPERANDS};
+use super::{MAX_INSTRUCTIONS, MAX_OPERANDS};
 use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand};
 
 /// Instead of a number of instructions: a block without bytes; the number follows.
@@ -97,8 +97,8 @@ pub(super) fn is_sound(block: &Block) -> bool {
         && operands == block.operands.len()
         && (block.instructions.iter().enumerate())
             .all(|(index, one)| (shortest(index)..=15).contains(&one.length))
-        && (1..=MOST_INSTRUCTIONS as usize).contains(&block.instructions.len())
-        && operands <= MOST_OPERANDS as usize
+        && (1..=MAX_INSTRUCTIONS as usize).contains(&block.instructions.len())
+        && operands <= MAX_OPERANDS as usize
 }
 
 /// Collects the content of a frame of blocks.
@@ -182,11 +182,11 @@ pub(super) fn read_blocks(content: &[u8], first: u32) -> Result<Vec<Block>, Defe
 fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, Defect> {
     let address = base.wrapping_add(unfold(cursor.number(content, "a block's address")?));
     let mut at = cursor.at;
-    let mut count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
+    let mut count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
     let is_told = count == TOLD;
     if is_told {
         at = cursor.at;
-        count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
+        count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
     }
     let refuse = |expected, found| Err(Defect { at, expected, found: Found::Number(found) });
     if count == 0 {
@@ -203,7 +203,7 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
         total += operands;
         instructions.push(Instruction { length: length as u8, operands: operands as u8 });
     }
-    if total > MOST_OPERANDS {
+    if total > MAX_OPERANDS {
         return refuse("a block of fewer operands", total);
     }
     let operands = (0..total).map(|_| read_operand(content, cursor)).collect::<Result<_, _>>()?;

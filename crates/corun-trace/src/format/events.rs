@@ -9,7 +9,7 @@ use super::error::{Defect, Found};
 use super::markers::{Entry, MarkerReader, MarkerWriter};
 use super::values::{ValueReader, ValueWriter};
 use super::varint::{Cursor, put};
-use super::{LARGEST_FRAME, MOST_FRAME_INSTRUCTIONS};
+use super::{LARGEST_FRAME, MAX_FRAME_INSTRUCTIONS};
 use crate::{BlockId, Event, Form, Marker, OrderedMarker, Phase};
 
 /// The largest number of an instruction: adding a frame to it cannot overflow.
@@ -46,7 +46,7 @@ impl Head {
             0 => Phase::WarmUp,
             _ => Phase::Counted,
         };
-        let most = MOST_FRAME_INSTRUCTIONS;
+        let most = MAX_FRAME_INSTRUCTIONS;
         let instructions = cursor.number_up_to(content, most, "a number of instructions")?;
         let blocks = cursor.number_up_to(content, most, "a number of executed blocks")?;
         Ok(Self { tid: tid as u32, first_instruction, phase, instructions, blocks })

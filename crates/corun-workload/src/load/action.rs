@@ -65,7 +65,7 @@ impl Kind {
             Self::FileInformation => "QUERY_FILE_INFORMATION HANDLE [LEVEL]",
             Self::FileSystemInformation => "QUERY_FS_INFORMATION [LEVEL]",
             Self::SetFileInformation => "SET_FILE_INFORMATION HANDLE [LEVEL]",
-            Self::Find => r#"FIND_FIRST "PATTERN" LEVEL MOST FOUND"#,
+            Self::Find => r#"FIND_FIRST "PATTERN" LEVEL MAX FOUND"#,
             Self::Lock => "LockX HANDLE OFFSET BYTES",
             Self::Unlock => "UnlockX HANDLE OFFSET BYTES",
             Self::Sleep => "Sleep MICROSECONDS",

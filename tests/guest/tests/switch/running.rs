@@ -47,7 +47,7 @@ fn the_status_of_the_command_is_coruns() {
 /// A signal meant for corun ends the command, and corun with it, after everything is back.
 #[test]
 fn signals_reach_the_command() {
-    let script = "
+    let script = r#"
         mkfifo /tmp/runs
         before
         for signal in INT TERM HUP; do
@@ -61,7 +61,7 @@ fn signals_reach_the_command() {
             restored $signal
             ! pidof usleep
         done
-    ";
+    "#;
     let Some(outcome) = boot(Guest::new(TWO_BY_TWO), script) else { return };
     for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
         assert_eq!(outcome.0.text(signal).trim(), (128 + number).to_string(), "{signal}");

@@ -6,7 +6,7 @@ mod eevdf;
 
 use super::domains::Waiting;
 use super::load_balance::{self, Domains, Moved};
-use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 use cfs::Cfs;
@@ -220,8 +220,8 @@ impl<Q: Queues> Policy for Fair<Q> {
         (self.run.queues.len(cpu) > 0).then(|| self.run.queues.slice(state, task, cpu))
     }
 
-    fn slice_is_over(&mut self, _state: &State, cpu: usize, _task: TaskId) -> Turn {
-        if self.run.queues.len(cpu) > 0 { Turn::Next } else { Turn::Keep }
+    fn slice_is_over(&mut self, _state: &State, cpu: usize, _task: TaskId) -> AfterSlice {
+        if self.run.queues.len(cpu) > 0 { AfterSlice::Next } else { AfterSlice::Keep }
     }
 
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool {

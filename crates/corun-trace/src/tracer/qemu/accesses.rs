@@ -22,7 +22,7 @@ pub(super) struct Pieces {
 }
 
 /// `xsave` writes a few thousand bytes, 8 at a time.
-const MOST_KEPT: usize = 2048;
+const MAX_KEPT: usize = 2048;
 
 impl Pieces {
     pub(super) fn push(&mut self, piece: Piece) {
@@ -31,7 +31,7 @@ impl Pieces {
         } else {
             self.loads += 1;
         }
-        if self.first.len() < MOST_KEPT {
+        if self.first.len() < MAX_KEPT {
             self.first.push(piece);
         }
     }
@@ -65,7 +65,7 @@ impl Pieces {
         let own = self.first.iter().filter(|piece| piece.is_store == is_store);
         match operand.form {
             Form::Lanes => {
-                let own = own.map(|piece| piece.address).take(crate::block::MOST_LANES);
+                let own = own.map(|piece| piece.address).take(crate::block::MAX_LANES);
                 let count = values.len();
                 values.push(0);
                 values.extend(own);

@@ -55,7 +55,7 @@ const MESSAGE: Parameter = Parameter {
     name: "message",
     summary: "how long a message is",
     default: "100",
-    domain: Domain::Size { least: message::LEAST_BYTES as u64, most: 64 << 10, multiple_of: 1 },
+    domain: Domain::Size { least: message::MIN_BYTES as u64, most: 64 << 10, multiple_of: 1 },
 };
 
 /// Two at the member's end and two at the server's.

@@ -62,7 +62,7 @@ fn check(file: &str) -> Result<Checked<'_>, Problem> {
             let sentence = format!("{}: right; {validation}", on_one_line(file));
             Ok(Checked { file, is_right: true, sentences: vec![sentence] })
         }
-        Err(ModelError::Wrong { file: name, faults }) => {
+        Err(ModelError::Invalid { file: name, faults }) => {
             let sentences = faults.iter().map(|fault| format!("{name}, {fault}")).collect();
             Ok(Checked { file, is_right: false, sentences })
         }

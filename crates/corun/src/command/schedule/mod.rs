@@ -11,7 +11,9 @@ use corun_files::InputKind;
 use corun_record::{Document, Exit, Schedule, ScheduledRun, on_one_line};
 use corun_report::{Chart, Destination};
 use corun_sched::policy::PolicyEntry;
-use corun_sched::{Load, Observer, Ratio, Scheduled, Settings, Stretch, Topology, load, schedule};
+use corun_sched::{
+    Load, Observer, Ratio, RunInterval, Scheduled, Settings, Topology, load, schedule,
+};
 
 use crate::exports::{Exports, Form};
 use crate::problem::{Problem, code, say};
@@ -97,7 +99,7 @@ struct Drawn<'a> {
     title: String,
     topology: Topology,
     load: &'a Load,
-    intervals: Vec<Stretch>,
+    intervals: Vec<RunInterval>,
     makespan: u64,
 }
 

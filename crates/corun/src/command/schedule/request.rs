@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::values;
 
 /// The most that anything a kernel does for a task may take.
-const MOST_COST: std::time::Duration = std::time::Duration::from_secs(1);
+const MAX_COST: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Request {
     /// The machine's name, and the settings of the first run.
@@ -118,7 +118,7 @@ impl Request {
                     "For instance: --cost switch=2us.",
                 )
             })?;
-            if time > MOST_COST {
+            if time > MAX_COST {
                 return Err(Problem::usage(
                     format!("--cost {name}: expected a second at most, found {text}"),
                     "For instance: --cost switch=2us.",

@@ -20,7 +20,7 @@ use crate::problem::{Problem, code, say};
 use crate::{interruption, standard_input, values};
 
 /// Kinds of work that are distinguished, at most: each more takes time and tells little.
-const MOST_CHOSEN: u32 = 200;
+const MAX_CLUSTERS: u32 = 200;
 
 #[derive(Debug, Args)]
 #[group(id = "record")]
@@ -89,10 +89,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         ));
     }
     if let Some((count, _)) =
-        arguments.sample.filter(|(count, _)| arguments.choose && *count > MOST_CHOSEN)
+        arguments.sample.filter(|(count, _)| arguments.choose && *count > MAX_CLUSTERS)
     {
         return Err(Problem::usage(
-            format!("expected at most {MOST_CHOSEN} intervals with --choose, found {count}"),
+            format!("expected at most {MAX_CLUSTERS} intervals with --choose, found {count}"),
             "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
         ));
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{compile_with, trace, works};
 use crate::common::{Outcome, Scratch, corun};
 
-/// Two threads that work by turns; who has no turn looks for it.
+/// Two threads that alternate; the one that waits polls for its turn.
 const TURNS: &str = "
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     static TURN: AtomicUsize = AtomicUsize::new(0);

@@ -1,7 +1,7 @@
 //! Reading hostile traces, for the fuzzer and for the test that runs its corpus.
 //!
 //! An input that begins with 0 is a file as it is. Any other describes frames, which get checksums that
-//! are right: what lies behind a checksum would hardly ever be reached otherwise.
+//! are right: what a checksum protects would hardly ever be reached otherwise.
 
 use corun_trace::format::{Stream, Trace};
 use corun_trace::{Event, ThreadId, access_count, accesses};

@@ -13,7 +13,7 @@ pub struct Program {
     pub name: String,
     pub side: Side,
     pub command: Vec<OsString>,
-    /// The system call behind which its work begins, if what comes before is none.
+    /// The system call after which its work begins, if what comes before is none.
     pub from_call: Option<&'static str>,
     /// What it does, where that can be counted: how many of what.
     pub work: Option<(f64, &'static str)>,

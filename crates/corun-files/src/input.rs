@@ -15,7 +15,7 @@ use crate::output::is_descriptor;
 /// A kind of file that a user names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputKind {
-    /// What it is, behind "a".
+    /// What it is, to follow "a".
     pub name: &'static str,
     /// The most bytes that any sensible one has.
     pub most: u64,
@@ -163,7 +163,7 @@ pub fn input(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The text of a file that the kernel makes, below `/proc` or `/sys`; nothing of what lies behind 64 MiB.
+/// The text of a file that the kernel makes, below `/proc` or `/sys`; its first 64 MiB at most.
 ///
 /// # Errors
 /// If it cannot be read or is no UTF-8.

@@ -91,7 +91,7 @@ fn text(files: &mut (impl SystemFiles + ?Sized), file: &str) -> Option<String> {
     files.read(file).ok().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The line of a file that has this key before its first colon, and the value behind it.
+/// The line of a file that has this key before its first colon, and the value after it.
 fn line<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     let split = |line: &'a str| line.split_once(':').map(|(name, value)| (line, name, value));
     let mut lines = text.lines().filter_map(split);

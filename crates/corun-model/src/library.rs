@@ -16,7 +16,7 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 pub const FORMAT: &str = "corun-model";
 /// The newest `version` of a model file that can be read.
 pub const VERSION: u32 = 2;
-/// Mistakes of a file that are told.
+/// Mistakes of a file that are reported.
 const MAX_FAULTS: usize = 100;
 /// Characters of a sentence about one.
 const MAX_FAULT_CHARS: usize = 1000;
@@ -59,22 +59,23 @@ impl CoreModel {
     ///
     /// # Errors
     /// [`ModelError::Invalid`], with line, field, and what is allowed of everything that is wrong; what
-    /// is no TOML, or has unknown or missing fields, is told at the first.
+    /// is no TOML, or has unknown or missing fields, is reported at the first.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ModelError> {
         let wrong = |mut faults: Vec<(usize, String)>| {
             faults.sort();
             let (mut line, mut counted) = (1, 0);
-            let told = faults.iter().take(MAX_FAULTS).map(|(place, sentence)| {
+            let reported = faults.iter().take(MAX_FAULTS).map(|(place, sentence)| {
                 let place = (*place).min(text.len());
                 line += text.as_bytes()[counted..place].iter().filter(|&&it| it == b'\n').count();
                 counted = place;
                 Fault { line, sentence: shortened(sentence, MAX_FAULT_CHARS).into_owned() }
             });
-            let mut told: Vec<Fault> = told.collect();
+            let mut reported: Vec<Fault> = reported.collect();
             if let Some(more) = faults.len().checked_sub(MAX_FAULTS).filter(|&more| more > 0) {
-                told.push(Fault { line, sentence: format!("and {more} more mistakes behind it") });
+                reported
+                    .push(Fault { line, sentence: format!("and {more} more mistakes after it") });
             }
-            let faults = told;
+            let faults = reported;
             ModelError::Invalid { file: on_one_line(file), faults }
         };
         let unreadable = |error: toml::de::Error| {

@@ -78,7 +78,7 @@ pub fn cold_start(all: u64, warm_up: u64, counted: u64) -> Option<String> {
     let is_little = warm_up < counted / WARMED;
     (counted > 0 && counted < LONG && (is_much || is_little)).then(|| {
         format!(
-            "{counted} instructions of {all} are counted behind a warm-up of {warm_up}: cold caches decide much of \
+            "{counted} instructions of {all} are counted after a warm-up of {warm_up}: cold caches decide much of \
              these figures, as at the start of a program. Record more, and give a --warmup as long as --length or longer."
         )
     })

@@ -78,8 +78,8 @@ fn fetch_ahead_fills_what_short_instructions_leave_idle() {
     core.front.fetch.bytes = 16;
     let ahead = cycles_on(&core, &code);
     core.front.fetch.ahead = 0;
-    let behind = cycles_on(&core, &code);
-    assert!(ahead < 0.95 * behind, "{ahead} {behind}");
+    let without = cycles_on(&core, &code);
+    assert!(ahead < 0.95 * without, "{ahead} {without}");
 }
 
 #[test]

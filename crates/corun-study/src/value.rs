@@ -106,9 +106,9 @@ impl Digits {
     fn of(typed: &str, precision: Option<f64>) -> Self {
         let (digits, exponent) = typed.split_once(['e', 'E']).unwrap_or((typed, "0"));
         let exponent: i32 = exponent.replace('_', "").parse().unwrap_or_default();
-        let behind = digits.split_once('.').map_or("", |(_, behind)| behind);
-        let behind = behind.chars().filter(char::is_ascii_digit).count() as i32;
-        let last = exponent.saturating_sub(behind);
+        let fraction = digits.split_once('.').map_or("", |(_, fraction)| fraction);
+        let fraction = fraction.chars().filter(char::is_ascii_digit).count() as i32;
+        let last = exponent.saturating_sub(fraction);
         let step = precision.unwrap_or_else(|| 10_f64.powi(last));
         // A precision of 0.01 says that 2.6 was published as 2.60.
         let finer = (1..=MAX_DECIMALS).find(|&count| step >= 10_f64.powi(-count) * (1.0 - 1e-9));

@@ -272,7 +272,7 @@ impl Office {
         self.line(format_args!("ReadX {handle} {offset} {bytes} {read}"));
     }
 
-    /// Most writes go behind the end; a byte by itself makes a file longer, as programs do before
+    /// Most writes append; a byte by itself makes a file longer, as programs do before
     /// they fill it.
     fn write(&mut self) {
         let (handle, number) = self.an_open();

@@ -121,7 +121,7 @@ fn threads(root: &Path) -> Option<u64> {
     of_groups.chain(of_kernel).min()
 }
 
-/// The threads that there are: the number behind the slash.
+/// The threads that there are: the number after the slash.
 fn running(root: &Path) -> Option<u64> {
     let load = corun_files::kernel_text(root.join("proc/loadavg")).ok()?;
     load.split_once('/')?.1.split(' ').next()?.parse().ok()

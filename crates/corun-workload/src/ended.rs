@@ -14,7 +14,7 @@ struct Ended {
     source: io::Error,
 }
 
-/// Ends this reset or run. `what` goes on behind "cannot go on, because".
+/// Ends this reset or run with the message "cannot go on, because" followed by `what`.
 #[cold]
 #[inline(never)]
 pub(crate) fn end(what: &'static str, source: impl Into<io::Error>) -> ! {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{ForeignLoad, Results, ResultsError};
 
-/// What a guest left behind.
+/// What a guest left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The exit code and the files of the scenario.

@@ -123,7 +123,7 @@ fn sampler(cpu: u32) -> io::Result<Sampler> {
     builder.build()?.sampled(BUFFER)
 }
 
-/// The fields behind the header: the other task's process and thread, then this one's, then the time.
+/// The fields after the header: the other task's process and thread, then this one's, then the time.
 fn parse(bytes: &[u8], misc: u16) -> Option<Switch> {
     let process = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);
     let at_ns = u64::from_ne_bytes(bytes.get(16..24)?.try_into().ok()?);

@@ -86,7 +86,7 @@ impl Row<'_> {
             && !copies(self.mnemonic());
         wrong.then(|| {
             (
-                "operations behind the load of a form that computes".to_owned(),
+                "micro-ops after the load of a form that computes".to_owned(),
                 "latency 0 and a load alone (a placeholder)".to_owned(),
                 None,
             )

@@ -35,7 +35,7 @@ struct Queue {
     weight: u64,
     /// The cookie of the tasks that run.
     cookie: u32,
-    /// The virtual run time of whoever is farthest behind; it goes forward only.
+    /// The virtual run time of the task that has had least; it goes forward only.
     least: u64,
 }
 
@@ -80,7 +80,7 @@ impl CoreScheduling {
         &mut self.entities[place]
     }
 
-    /// The cookie whose first task is farthest behind.
+    /// The cookie whose first task has the lowest virtual run time.
     fn best(&self, core: usize) -> Option<(u64, u32)> {
         let first = |(&cookie, tasks): (&u32, &BTreeSet<(u64, TaskId)>)| {
             tasks.first().map(|&(time, _)| (time, cookie))

@@ -23,7 +23,7 @@ impl Waiting {
     }
 
     /// Tasks that wait at the CPUs of a cache.
-    pub(super) fn behind(&self, cache: usize) -> usize {
+    pub(super) fn waiting_at(&self, cache: usize) -> usize {
         self.0[cache]
     }
 

@@ -150,10 +150,10 @@ fn unequal(policy: &str) -> Vec<String> {
             // fair.c moves none: those of a cache share its CPUs.
             let (fewest, most) = (jobs / caches, jobs.div_ceil(caches));
             let stays = policy != "ht-2.4" && jobs > cpus && most * 100 <= fewest * 117;
-            let behind = if stays { [fewest, most] } else { [jobs, jobs] };
+            let sharing = if stays { [fewest, most] } else { [jobs, jobs] };
             let all = if stays { cpus / caches } else { cpus };
             let is_equal = |share: &f64| {
-                let equal = behind.map(|behind| (all as f64 / behind as f64).min(1.0));
+                let equal = sharing.map(|sharing| (all as f64 / sharing as f64).min(1.0));
                 equal.iter().any(|equal| (share / equal - 1.0).abs() <= off)
             };
             if !shares.iter().all(is_equal) {

@@ -185,8 +185,8 @@ impl Predecoder {
     fn go_on(&mut self, claims: &mut Claims, is_fetched: bool) {
         self.cycles_of_block += 1;
         self.taken = 0;
-        let behind = self.queue.saturating_sub(self.width) as usize + 1;
-        let room = self.left.len().checked_sub(behind).map_or(0, |at| self.left[at] + 1);
+        let full_at = self.queue.saturating_sub(self.width) as usize + 1;
+        let room = self.left.len().checked_sub(full_at).map_or(0, |at| self.left[at] + 1);
         self.cycle = claims.claim((self.cycle + 1).max(room), is_fetched);
     }
 }

@@ -144,7 +144,7 @@ impl<F: InstructionSource> Core<F> {
                 }
             }
             let thread = &mut self.threads[index];
-            values = lowered.memory.iter().fold(values, |at, place| thread.behind(place, at));
+            values = lowered.memory.iter().fold(values, |at, place| thread.values_after(place, at));
             address = end;
             thread.retired += 1;
             self.now = self.pace.step(self.now);

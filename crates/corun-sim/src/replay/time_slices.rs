@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(sliced.pass(110), Some(117));
         assert_eq!(sliced.pages().space(), Pages::of(1, 0, PageSize::Small).space());
         assert_eq!(program(&mut sliced, 117), Some(1));
-        assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins behind the change to it");
+        assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins after the change to it");
         assert_eq!(next(&mut sliced, 217), Next::SyncPoint);
         assert_eq!(sliced.pass(217), Some(224));
         let slices: Vec<_> = sliced.done().iter().map(|it| (it.program, it.instructions)).collect();

@@ -55,9 +55,9 @@ fn prediction_that_is_ahead_hides_what_the_first_level_lacks() {
     core.front.op_cache = None;
     let ahead = cycles_each(&core, &trace);
     core.front.prediction.ahead = 0;
-    let behind = cycles_each(&core, &trace);
-    assert!(behind > 2.0 * ahead, "{ahead} cycles a jump, {behind} without");
-    assert!(behind > f64::from(core.front.l1i.miss), "{behind}");
+    let without = cycles_each(&core, &trace);
+    assert!(without > 2.0 * ahead, "{ahead} cycles a jump, {without} without");
+    assert!(without > f64::from(core.front.l1i.miss), "{without}");
 }
 
 #[test]

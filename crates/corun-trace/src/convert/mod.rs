@@ -47,7 +47,7 @@ impl Foreign {
 
 /// Takes the events of one thread and writes them for another simulator.
 ///
-/// It is one block behind: whether a branch is taken is known from the next block.
+/// It lags one block: whether a branch is taken is known from the next block.
 pub struct Exporter<'w> {
     encode: Box<dyn Encode + 'w>,
     held: Option<(BlockId, u32)>,

@@ -65,8 +65,8 @@ impl Files {
                 let Entry::File(file) = self.opened(handle)? else {
                     return Err(Errno::ISDIR.into());
                 };
-                let behind = self.files[file].length.saturating_sub(offset);
-                return Answer::moved(expected, behind.min(bytes.into()) as usize);
+                let remaining = self.files[file].length.saturating_sub(offset);
+                return Answer::moved(expected, remaining.min(bytes.into()) as usize);
             }
             Action::Write { handle, offset, bytes } => {
                 // A directory is open for reading alone.

@@ -216,12 +216,12 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
-        let (token, behind) = match rest.strip_prefix('"') {
+        let (token, after) = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
             None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
         };
         let is_there = !rest.is_empty();
-        rest = behind;
+        rest = after;
         is_there.then_some(token)
     })
 }

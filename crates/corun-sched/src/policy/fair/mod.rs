@@ -136,7 +136,7 @@ impl<Q: Queues> Fair<Q> {
         let load = |cache: usize| {
             let cpus = &topology.caches[cache];
             let busy: usize = cpus.iter().map(|&cpu| usize::from(!state.is_idle(cpu))).sum();
-            let tasks = busy + self.run.waiting.behind(cache);
+            let tasks = busy + self.run.waiting.waiting_at(cache);
             (tasks * topology.cpus.len() / cpus.len(), cache != own, cache)
         };
         let may =

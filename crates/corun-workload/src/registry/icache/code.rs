@@ -13,7 +13,7 @@ pub(super) const BLOCK: usize = 64;
 /// How a block ends.
 #[derive(Clone, Copy)]
 pub(super) enum Link {
-    /// It runs into the block behind it.
+    /// It falls through to the next block.
     Onward,
     /// It jumps to the block that begins so many bytes after its own beginning.
     Jump(i32),

@@ -1,6 +1,6 @@
 //! A token that goes round a ring of processes by pipes, each of which reads through its own memory
-//! before it hands the token on. One operation is one handover: a write, the switch to the process
-//! behind, its read, and what the caches must bring back of its memory.
+//! before it hands the token on. One operation is one handover: a write, the switch to the next
+//! process, its read, and what the caches must bring back of its memory.
 //!
 //! What the same calls and the same reading cost without a switch is subtracted.
 
@@ -181,7 +181,7 @@ impl Pipe {
 
 /// All pipes of a ring.
 struct Pipes {
-    /// From each process to the one behind.
+    /// From each process to the next one.
     ring: Vec<Pipe>,
     /// From whoever has the token when nothing is left to do.
     home: Pipe,

@@ -1,6 +1,6 @@
 //! The packets, as long as those of tbench 4, so that its server understands them: two numbers of
 //! four bytes, the highest first, say how many bytes follow in the packet and how many are wanted
-//! behind the first number of the answer.
+//! after the first number of the answer.
 
 use std::io::{self, Write};
 use std::net::TcpStream;

@@ -160,7 +160,7 @@ fn a_call_that_is_not_made_costs_no_trace() {
     }
 }
 
-/// The program writes behind its loops.
+/// The program writes after its loops.
 #[test]
 fn what_lies_before_a_system_call_only_warms() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {

@@ -56,7 +56,7 @@ const LEGEND: &str = "
 it is known, the spread of runs. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
 hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
 measured. *Others*: what other cores of the machine brought into the last level, in GB a second, as the time of pointer-chase rings of
-loads told [around the measured runs](prediction.md#memory-as-it-is-here), on average; *main*: what memory
+loads measured [around the measured runs](prediction.md#memory-as-it-is-here), on average; *main*: what memory
 took beyond it, in ns; both are in the prediction. *Speed* is in million instructions a second of processor time, reading the trace included; of a long run most
 of them only [warm caches and predictors](prediction.md#what-is-simulated), and the pipeline never sees them. *Room* is
 the most memory that the whole process had.

@@ -118,7 +118,7 @@ impl TaskLog {
         given * there as f64 / all.max(1) as f64
     }
 
-    /// How long it ran between two times on the CPUs that `is_meant` tells, in seconds.
+    /// How long it ran between two times on the CPUs that `is_meant` selects, in seconds.
     pub fn ran_on_s(&self, from_ns: u64, to_ns: u64, is_meant: impl Fn(u32) -> bool) -> f64 {
         let meant = self.intervals.iter().filter(|it| is_meant(it.cpu));
         seconds(meant.map(|it| it.within_ns(from_ns, to_ns)).sum())

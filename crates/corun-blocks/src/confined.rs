@@ -262,7 +262,7 @@ impl Confined {
             padding: u32,
         }
         let mut found = Configuration::default();
-        // SAFETY: the kernel writes at most as many bytes as it is told to.
+        // SAFETY: the kernel writes at most as many bytes as the buffer has.
         let result = unsafe {
             libc::ptrace(
                 PTRACE_GET_RSEQ_CONFIGURATION,

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_list_is_told_by_its_line() {
+    fn a_wrong_list_is_reported_with_its_line() {
         let message = |list: &[u8]| read_list(list).unwrap_err().to_string();
         let cases: [(&[u8], &str); 6] = [
             (b"", "expected a column `block` in line 1, found \"\""),

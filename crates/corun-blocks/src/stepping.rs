@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_blocks_are_harmless_and_told_apart() {
+    fn hostile_blocks_are_harmless_and_classified() {
         use BlockError::{Faults, Leaves, TooManyPages, TooManySteps};
         let fault = |code: &[u8]| match execute(code, 2) {
             Err(Faults { fault, .. }) => fault,

@@ -30,9 +30,9 @@ const CYCLES_OF_LINK: f64 = 3.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Block,
-    /// Tells how long a cycle is.
+    /// Measures how long a cycle is.
     Chain,
-    /// Tells whether the core is alone: it takes every slot that renaming has, so that a sibling, which
+    /// Detects whether the core is alone: it takes every slot that renaming has, so that a sibling, which
     /// a virtual machine may hide, makes it slower.
     Slots,
 }

@@ -139,7 +139,7 @@ fn row(
     {
         timing.slots = slots.round().clamp(1.0, 255.0) as u8;
     }
-    // What no register tells the latency of keeps back what comes after it, if it takes long.
+    // Where no register has the latency, an instruction keeps back what comes after it, if it takes long.
     if let Some(cycles) = figure.cycles
         && figure.latency.is_none()
         && known.loads + known.stores == 0

@@ -99,7 +99,7 @@ fn line<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     Some((line.trim(), value.trim()))
 }
 
-/// Its beginning tells all on x86, where asking for all of it wakes all CPUs; on POWER the lines
+/// Its beginning has all of it on x86, where asking for all of it wakes all CPUs; on POWER the lines
 /// that count stand at its end.
 fn cpuinfo(files: &mut (impl SystemFiles + ?Sized)) -> String {
     let start = match files.read_start(CPUINFO) {
@@ -189,7 +189,7 @@ fn by_platform<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
 }
 
 /// The name that a partition of POWER has in its firmware, which a hypervisor gave it: pHyp (PowerVM) where
-/// the firmware also tells whether a management console (HMC) looks after it, as systemd-detect-virt and
+/// the firmware also says whether a management console (HMC) looks after it, as systemd-detect-virt and
 /// lscpu take it. QEMU names its guests, too.
 fn by_partition<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
     DEVICE_TREES.into_iter().find_map(|tree| {

@@ -114,7 +114,7 @@ fn probed_clock(evidence: &Evidence) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF tell
+/// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF show
 /// what the clock was during the run; probes around it cannot.
 fn different_clocks(
     arms: &[Arm],
@@ -253,7 +253,7 @@ fn share(
 }
 
 /// Time that the hypervisor took, of all time of an arm's samples: the account advances by ticks, so
-/// that single short samples tell nothing.
+/// that single short samples show nothing.
 fn stolen(by_arm: &SamplesByArm) -> Option<Caveat> {
     let share = |samples: &[&Sample]| {
         let stolen = samples.iter().map(|it| it.evidence.steal_s).sum::<Option<f64>>()?;
@@ -310,7 +310,7 @@ fn cpu_seconds(sample: &Sample) -> f64 {
     sample.makespan_s * sample.evidence.clocks.len().max(1) as f64
 }
 
-/// A/A intervals that exclude zero: something other than chance tells identical runs apart.
+/// A/A intervals that exclude zero: something other than chance separates identical runs.
 fn identical_arms_differ(observations: &[Observation]) -> Option<Caveat> {
     let differing: Vec<String> = observations
         .iter()

@@ -38,7 +38,7 @@ impl InitialState {
     }
 
     /// Looks at the machine below a root while `pause` lets time pass; what cannot be read is not
-    /// told.
+    /// reported.
     pub fn below(root: &Path, pause: &mut dyn Pause) -> Self {
         let opened = RootFiles::open(root).and_then(|files| Ok((files, RootFiles::open(root)?)));
         let Ok((mut files, watched)) = opened else { return Self::default() };

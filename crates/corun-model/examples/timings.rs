@@ -3,7 +3,7 @@
 //!     timings CORE SAMPLES <MODEL >models/timing/CORE.csv
 //!
 //! SAMPLES is what the example `forms` prints, MODEL what `scripts/timing/timings.cpp` makes of it.
-//! `docs/timing-tables.md` tells what is changed on the way, and why.
+//! `docs/timing-tables.md` says what is changed on the way, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -193,7 +193,7 @@ impl Core {
             for (form, sample) in samples {
                 let Some(modelled) = model.get(*form) else { continue };
                 // 100 cycles are LLVM's word for "microcode, not known"; of gathers, AMD's models know less
-                // than the class tells.
+                // than the class says.
                 let unknown = modelled.latency >= 100 || !self.is_intel() && form.contains(" vm");
                 let present = sample.features.iter().all(|feature| self.has(feature));
                 if present && !unknown && memory == (sample.loads + sample.stores > 0) {

@@ -88,7 +88,7 @@ pub struct CoreModel {
     pub validated: Option<String>,
     /// Short names of sources, each with its citation.
     pub sources: BTreeMap<String, String>,
-    /// Figures that no source tells, by field, each with where it is from then.
+    /// Figures that no source gives, by field, each with where it is from then.
     #[serde(default)]
     pub estimates: BTreeMap<String, String>,
     /// From addresses to operations in order.
@@ -101,7 +101,7 @@ pub struct CoreModel {
     pub hierarchy: Hierarchy,
 }
 
-/// Whose rules of decoding and fusing apply where no field tells them.
+/// Whose rules of decoding and fusing apply where no field gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vendor {

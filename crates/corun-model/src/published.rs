@@ -115,7 +115,7 @@ pub fn published_figure(core: &str, field: &str) -> Option<f64> {
 }
 
 /// The model's table with what is laid over it; none if it is not there or wrong, which whoever times
-/// instructions is told.
+/// instructions is reported.
 fn timing_of(model: &CoreModel) -> Option<TimingTable> {
     TimingTable::of(model).ok()
 }

@@ -1,4 +1,4 @@
-//! The tables that come with corun: they parse, tell a timing for every class, and agree with what is
+//! The tables that come with corun: they parse, have a timing for every class, and agree with what is
 //! published of the commonest forms.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,7 +117,7 @@ fn no_table_says_what_no_core_does() {
     }
 }
 
-/// Latency, or cycles of one of many if these are more, as far as one set of ports tells them.
+/// Latency, or cycles of one of many if these are more, as far as one set of ports gives them.
 fn cost(model: &corun_model::CoreModel, hex: &str) -> (bool, f64) {
     let table = TimingTable::unchecked(model).unwrap();
     let found = table.lookup(&decode(hex));
@@ -289,7 +289,7 @@ fn forms_of(path: &Path) -> BTreeMap<String, (u64, Instruction)> {
     let file = object::File::parse(&*data).unwrap();
     let section = file.section_by_name(".text").unwrap();
     let mut forms = BTreeMap::new();
-    // The first megabytes of a program of 60 tell its forms as well as all of them.
+    // The first megabytes of a program of 60 have its forms as well as all of them.
     let code = section.data().unwrap();
     let code = &code[..code.len().min(8 << 20)];
     for instruction in &mut Decoder::with_ip(64, code, section.address(), DecoderOptions::NONE) {

@@ -191,8 +191,12 @@ mod tests {
         while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]).unwrap() {
             let state = machine.state(core, 0);
             assert_eq!(state.retired, u64::from(TIMES));
-            let told: f64 = state.stack.cycles().map(|(_, cycles)| cycles).sum();
-            assert!((told - state.cycles as f64).abs() < 1e-3, "{told} of {}", state.cycles);
+            let accounted: f64 = state.stack.cycles().map(|(_, cycles)| cycles).sum();
+            assert!(
+                (accounted - state.cycles as f64).abs() < 1e-3,
+                "{accounted} of {}",
+                state.cycles
+            );
             ends[core] = (state.cycles, state.requests.transfers);
         }
         ends
@@ -236,9 +240,15 @@ mod tests {
             let threads: usize = sync_points.iter().map(|core| core.len()).sum();
             assert_eq!(stuck.threads.len(), threads);
             assert!(stuck.threads.iter().any(|thread| thread.is_stuck), "{stuck}");
-            let told = stuck.to_string();
-            assert!(told.contains("core 0, thread 0: stuck, 0 instructions retired"), "{told}");
-            assert!(told.contains("waits for") && told.contains("reorder buffer 0"), "{told}");
+            let message = stuck.to_string();
+            assert!(
+                message.contains("core 0, thread 0: stuck, 0 instructions retired"),
+                "{message}"
+            );
+            assert!(
+                message.contains("waits for") && message.contains("reorder buffer 0"),
+                "{message}"
+            );
         }
     }
 

@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_was_expected_and_found() {
         let refused = of_yield("an SMT yield of", spread(2.4, 2.4, 2.4), 2.0).unwrap_err();
-        let told = refused.with("caches were colder".to_owned()).to_string();
-        assert_eq!(told, "expected an SMT yield of 0.300 to 2, found 2.400: caches were colder");
+        let message = refused.with("caches were colder".to_owned()).to_string();
+        assert_eq!(message, "expected an SMT yield of 0.300 to 2, found 2.400: caches were colder");
     }
 }

@@ -17,7 +17,7 @@ const FEWEST_BATCHES: usize = 3;
 /// Neighbouring blocks are alike if their correlation is so many of its standard errors above zero;
 /// at a false-positive rate of about once in a hundred experiments.
 const ALIKE: f64 = 2.33;
-/// The fewest blocks for which that can be told.
+/// The fewest blocks for which that can be estimated.
 const ALIKE_FROM_BLOCKS: usize = 10;
 /// A worker gets a twentieth of its CPU at least: what is lost has a finite logarithm.
 const MAX_LOST: f64 = 0.95;

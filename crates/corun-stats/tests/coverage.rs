@@ -89,7 +89,7 @@ fn planned_looks_cover_for_every_target() {
 }
 
 #[test]
-fn identical_arms_are_rarely_told_apart() {
+fn identical_arms_rarely_differ() {
     let plan = AnalysisPlan::planned(10, 50);
     let noises = [&[Noise::Normal], &ODD_NOISES[..]].concat();
     let after_blocks = pairs(&noises, &BLOCKS).map(|(noise, blocks)| {

@@ -126,7 +126,7 @@ impl Digits {
     }
 }
 
-/// More than this a double does not tell apart.
+/// More than this a double cannot represent.
 const MAX_DECIMALS: i32 = 15;
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub struct MemoryOperand {
     /// What it does there.
     pub direction: Direction,
     /// Bytes of one access; 0 where the state of the core decides (`xsave`) and where there is no
-    /// code to tell.
+    /// code to show it.
     pub size: u16,
     /// How many accesses it makes.
     pub form: Form,

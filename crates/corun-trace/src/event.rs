@@ -35,7 +35,7 @@ pub enum Marker {
     SystemCall(u64),
     /// A signal is delivered: its number.
     Signal(u32),
-    /// The next block has an [atomic](crate::is_atomic) instruction: of all threads that has its place here. Told only
+    /// The next block has an [atomic](crate::is_atomic) instruction: of all threads that has its place here. Given only
     /// while there are several.
     Atomic,
     /// The tracer saw the thread go on after another one.
@@ -81,7 +81,7 @@ pub struct Access {
 /// `rep` instruction iteration by iteration.
 ///
 /// They are as many as the values say, which may be 2^63 in a trace that nobody recorded:
-/// [`access_count`] tells beforehand.
+/// [`access_count`] gives beforehand.
 ///
 /// # Panics
 /// If `values` are not those of the block's first `executed` instructions.

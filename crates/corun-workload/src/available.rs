@@ -85,7 +85,7 @@ fn wait() {
     unsafe { libc::pause() };
 }
 
-/// What to tell of a process that the system does not start, of so many for each worker.
+/// The message on a process that the system does not start, of so many for each worker.
 pub(crate) fn no_processes(
     workload: &'static str,
     processes: u64,

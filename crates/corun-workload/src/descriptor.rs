@@ -255,7 +255,7 @@ pub enum Mode {
     /// One process with N threads, a worker each, with work for each.
     Workers,
     /// One process with N threads, a worker each, that do a fixed total together. Some may only
-    /// wait, or hand the work on: each kernel is told the whole number of operations.
+    /// wait, or hand the work on: each kernel is given the whole number of operations.
     WorkersTotal,
 }
 

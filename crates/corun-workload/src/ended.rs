@@ -25,7 +25,7 @@ pub(crate) fn end(what: &'static str, source: impl Into<io::Error>) -> ! {
 /// Lets a kernel do something that may end early.
 ///
 /// # Errors
-/// [`WorkloadError::Ended`], or what [`Kernel::failure`] tells.
+/// [`WorkloadError::Ended`], or what [`Kernel::failure`] reports.
 ///
 /// # Panics
 /// If the kernel does.

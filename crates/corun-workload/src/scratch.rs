@@ -155,7 +155,7 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// What to tell the user when the system refuses something else in the folder.
+    /// The message for when the system refuses something else in the folder.
     pub(crate) fn refused(&self, error: impl Into<io::Error>) -> WorkloadError {
         let folder = self.folder.path();
         refused(self.workload, folder.parent().unwrap_or(folder), error.into())

@@ -13,7 +13,7 @@ use crate::{terminal, version};
 /// What was asked for.
 ///
 /// # Errors
-/// The exit code, once help was shown or a mistake told.
+/// The exit code, once help was shown or a mistake reported.
 pub fn command_line<T: Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         let exit = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

@@ -1,6 +1,6 @@
 //! Who ran on each CPU when, from the kernel's records of context switches.
 //!
-//! They hold what the tracepoint `sched:sched_switch` tells, need no tracefs, and are written into a
+//! They hold what the tracepoint `sched:sched_switch` reports, need no tracefs, and are written into a
 //! buffer for each CPU (`perf_event_open(2)`, PERF_RECORD_SWITCH_CPU_WIDE). One event is opened once and
 //! stays: opening makes the kernel patch its own code.
 
@@ -41,7 +41,7 @@ impl Switches {
     /// Opens them.
     ///
     /// # Errors
-    /// Why they cannot be opened, or would not tell idle CPUs from busy ones.
+    /// Why they cannot be opened, or would not distinguish idle CPUs from busy ones.
     pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
         // In a process namespace of its own every stranger looks like the idle task.
         let kernel_thread = corun_files::kernel_text("/proc/2/comm").unwrap_or_default();

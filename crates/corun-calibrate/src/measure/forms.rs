@@ -118,11 +118,11 @@ fn measure(
     };
     let taken = slots.map_or(1.0, |slots| slots.median) + stream.breakers as f64;
     let breakers = if stream.breakers > 0 { taken * references.nop } else { 0.0 };
-    let is_told = cycles.median > CHAINED * turn && cycles.median > CHAINED * breakers;
+    let is_resolved = cycles.median > CHAINED * turn && cycles.median > CHAINED * breakers;
     Ok(Some(FormFigure {
         form: form.name.to_owned(),
         latency,
-        cycles: Some(cycles).filter(|_| is_told),
+        cycles: Some(cycles).filter(|_| is_resolved),
         slots,
         sample: Some(form.sample()),
     }))

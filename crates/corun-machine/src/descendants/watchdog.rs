@@ -19,7 +19,7 @@ const PAUSE_NS: libc::c_long = 10_000_000;
 
 static IS_THERE: OnceLock<bool> = OnceLock::new();
 
-/// Starts the watchdog of this process, if it has none, and tells whether it is there. Where that
+/// Starts the watchdog of this process, if it has none; returns whether it is there. Where that
 /// fails, corun ends what is left by itself, unless it is killed.
 pub(super) fn ensure() -> bool {
     *IS_THERE.get_or_init(|| start().is_ok())

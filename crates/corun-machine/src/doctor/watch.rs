@@ -14,7 +14,7 @@ use crate::{Machine, SystemFiles};
 
 /// Lets time pass; a test lets something else happen instead.
 pub trait Pause {
-    /// Pauses, and tells for how long.
+    /// Pauses; returns for how long.
     fn pause(&mut self) -> Duration;
 }
 

@@ -75,7 +75,7 @@ pub(super) enum Judgement {
     Apart,
     /// They share a core.
     Shared(Sharing),
-    /// The rounds do not tell, for this reason.
+    /// The rounds do not decide, for this reason.
     Undecided(&'static str),
 }
 
@@ -105,7 +105,7 @@ pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgemen
     (rounds.len() >= MAX_ROUNDS).then(|| give_up(rounds))
 }
 
-/// Why rounds that do not tell do not tell.
+/// Why the rounds do not decide.
 pub(super) fn give_up(rounds: &[Round]) -> Judgement {
     let ports = Sights::of(rounds, |round| &round.ports);
     let chains = Sights::of(rounds, |round| &round.chains);
@@ -141,7 +141,7 @@ pub(super) fn next_window(rounds: &[Round]) -> u64 {
     }
 }
 
-/// What is told of the contests besides the conclusion: the best round of each figure, since
+/// What is reported of the contests besides the conclusion: the best round of each figure, since
 /// disturbance only takes away.
 pub(super) fn contention(rounds: &[Round], of: fn(&Round) -> &Contest) -> Contention {
     let best = best_alone(rounds, of);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_grow_until_they_tell() {
+    fn windows_grow_until_they_decide() {
         let round = |contest| Round { ports: contest, chains: contest };
         assert_eq!(next_window(&[]), SHORT);
         assert_eq!(next_window(&[round(free())]), SHORT);

@@ -38,7 +38,7 @@ pub enum ChangeError {
     NoCpus,
 }
 
-/// Puts SMT into `wanted`, where `before` tells how it was just before.
+/// Puts SMT into `wanted`, where `before` is its state just before.
 ///
 /// # Errors
 /// At the first write that fails, or if reading back shows another state; something may be changed

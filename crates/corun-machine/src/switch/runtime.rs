@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_changes_that_stay_the_first_tells_how_it_was() {
+    fn of_several_changes_that_stay_the_first_records_how_it_was() {
         let (_folder, runtime) = runtime();
         let off = Snapshot { smt: SmtState::Off, ..state(2).before };
         for (process, before) in [(1, state(1).before), (2, off)] {

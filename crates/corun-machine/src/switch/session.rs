@@ -187,7 +187,7 @@ impl Drop for SmtSwitch {
     }
 }
 
-/// What tells whether somebody else has switched: two small files.
+/// What shows whether another process has switched: two small files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     control: String,

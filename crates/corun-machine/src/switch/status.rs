@@ -152,7 +152,7 @@ impl SmtStatus {
         let machine = Machine::from_files(files)?;
         let now = Snapshot::take(files, &machine);
         let (left, snapshot) = left_by_corun(runtime).unzip();
-        // Of a change that somebody has undone by hand, nothing tells who took what offline since.
+        // After a change that was undone by hand, nothing shows who took what offline since.
         let snapshot = snapshot.flatten().filter(|before| before.smt != now.smt);
         let boot_line =
             BootLine::new(&text(files, boot_line::FILE).unwrap_or_default()).about_siblings();

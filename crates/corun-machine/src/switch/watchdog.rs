@@ -1,7 +1,7 @@
 //! A small process that outlives corun for a moment, to give the machine back if corun dies.
 //!
 //! It is started before the change, holds one end of a socket and a share of the lock, and does
-//! nothing until that socket closes. Then it ends the process groups it was told of, and restores.
+//! nothing until that socket closes. Then it ends the process groups it was given, and restores.
 //! A session of its own keeps the terminal's signals away from it.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};

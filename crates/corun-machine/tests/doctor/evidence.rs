@@ -3,7 +3,7 @@
 use corun_machine::doctor::Report;
 use corun_machine::{CpuSet, SystemFiles};
 
-/// Two readings of these are compared, so that their evidence tells a difference and its time.
+/// Two readings of these are compared, so that their evidence has a difference and its time.
 const COUNTERS: [&str; 5] = [
     "proc/stat",
     "proc/interrupts",

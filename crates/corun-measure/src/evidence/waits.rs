@@ -1,6 +1,6 @@
 //! How long workers were ready to run and had to wait for their CPU, as the scheduler counts it.
 //!
-//! `/proc/PID/schedstat` (`Documentation/scheduler/sched-stats.rst`) tells in nanoseconds how long a
+//! `/proc/PID/schedstat` (`Documentation/scheduler/sched-stats.rst`) gives in nanoseconds how long a
 //! task ran and waited, and how often it got a CPU. Nothing is divided by ticks, so that a run of a
 //! millisecond can be judged too. Of a process that has ended it can be read until it is collected.
 
@@ -135,7 +135,7 @@ impl Waits {
     }
 
     /// The share of its time for which the worker waited that waited most; `None` where the kernel
-    /// does not tell.
+    /// does not say.
     pub(crate) fn most(&self) -> Option<f64> {
         self.most
     }

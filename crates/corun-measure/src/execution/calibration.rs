@@ -45,7 +45,7 @@ pub fn calibrate(
     Ok(operations)
 }
 
-/// Runs of which the shortest tells how long that many operations take.
+/// Runs of which the shortest is taken as how long that many operations take.
 const RUNS_TO_SETTLE: usize = 3;
 
 #[derive(Debug, PartialEq)]

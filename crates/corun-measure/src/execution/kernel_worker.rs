@@ -53,7 +53,7 @@ pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
     }
 }
 
-/// Why a kernel could not be prepared, or not go on, as its process tells the controlling one: an exit
+/// Why a kernel could not be prepared, or not go on, as its process reports it to the controlling one: an exit
 /// code and two lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -183,7 +183,7 @@ fn work(
     go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
     barrier.arrive_and_wait();
     if order.barrier.is_none() {
-        // Whoever traces it can tell by this system call where the operations begin.
+        // A tracer can see by this system call where the operations begin.
         let _ = std::os::unix::process::parent_id();
     }
     loop {

@@ -1,4 +1,4 @@
-//! How a kernel's process tells how long the parts of its work took: a line of its output for each
+//! How a kernel's process reports how long the parts of its work took: a line of its output for each
 //! worker, since histograms have no fixed size.
 #![expect(clippy::disallowed_methods, reason = "another corun reads it")]
 

@@ -182,7 +182,7 @@ impl StartBarrier {
         }
     }
 
-    /// Waits until `count` workers are ready, at most about `patience`; tells whether they are.
+    /// Waits until `count` workers are ready, at most about `patience`; returns whether they are.
     pub(crate) fn wait_ready(&self, count: u32, patience: Duration) -> bool {
         let ready = &self.head().ready;
         let seen = ready.load(Ordering::Acquire);

@@ -31,7 +31,7 @@ pub(crate) fn workers_among(threads: &[libc::pid_t], workers: usize) -> Option<&
     }
 }
 
-/// Pins a thread (0 is the calling one) to one CPU; tells whether the kernel did it.
+/// Pins a thread (0 is the calling one) to one CPU; returns whether the kernel did it.
 pub(crate) fn pins(thread: libc::pid_t, cpu: u32) -> bool {
     let only = [cpu].into();
     Affinity::new(&only).apply_and_verify(thread).is_ok_and(|cpus| cpus == only)

@@ -203,7 +203,7 @@ impl<'a> Watch<'a> {
         Ok(self.ended.pop_front())
     }
 
-    /// Kills whatever still runs; tells what it used.
+    /// Kills what still runs; returns what it used.
     pub(crate) fn kill_rest(&mut self) -> Vec<libc::rusage> {
         let rest = std::mem::take(&mut self.live);
         let end = |(_, process): (usize, Process)| {

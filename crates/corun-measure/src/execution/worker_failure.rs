@@ -1,4 +1,4 @@
-//! What to tell the user of a worker that did not start, or did not end as it should.
+//! The message on a worker that did not start, or did not end as it should.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;

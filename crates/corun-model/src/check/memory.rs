@@ -108,7 +108,7 @@ pub(super) fn cache(path: &str, cache: &Cache, faults: &mut Faults) {
         match bytes.checked_rem(set) {
             Some(0) => faults.sets(path, "kib", bytes / set, cache.ways, &cache.sharing),
             Some(_) => faults.add(field("kib"), format_args!("whole sets of {set} bytes"), bytes),
-            // No ways or no line: told already.
+            // No ways or no line: reported already.
             None => {}
         }
     }

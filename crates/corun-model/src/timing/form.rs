@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_an_address_is_computed_of() {
+    fn the_parts_of_an_address_are_known() {
         let cases: [(&[u8], &str); 6] = [
             (&[0x48, 0x8d, 0x03], "lea r64 b"),
             (&[0x48, 0x8d, 0x43, 0x08], "lea r64 bd"),

@@ -1,4 +1,4 @@
-//! Tables of instruction timings: one row a form, as `docs/timing-tables.md` tells.
+//! Tables of instruction timings: one row a form, as `docs/timing-tables.md` describes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -332,7 +332,7 @@ impl TimingTable {
     /// What the instruction needs.
     ///
     /// A form without a row takes that of the same form with a register instead of memory, without
-    /// broadcast or without a mask, and adds its loads and stores; else its class tells.
+    /// broadcast or without a mask, and adds its loads and stores; else its class decides.
     pub fn lookup(&self, instruction: &Instruction) -> Lookup<'_> {
         self.trace(instruction).0
     }

@@ -45,7 +45,7 @@ impl Engine<'_> {
         self.parked = (0..self.cpus.len()).collect();
     }
 
-    /// Tells a CPU to look for its next task in this instant.
+    /// Has a CPU pick its next task in this instant.
     pub(super) fn call(&mut self, cpu: usize) {
         if self.state.is_idle(cpu) {
             self.state.set(cpu, Doing::Called);
@@ -55,7 +55,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells an idle CPU from another, which takes the time of an interrupt.
+    /// Wakes an idle CPU from another, which takes the time of an interrupt.
     pub(super) fn interrupt(&mut self, cpu: usize, from: Option<usize>) {
         if self.costs.interrupt == 0 || from == Some(cpu) {
             return self.call(cpu);
@@ -168,7 +168,7 @@ impl Engine<'_> {
     pub(super) fn take_off(&mut self, cpu: usize) -> Option<TaskId> {
         let task = self.state.running(cpu)?;
         self.settle(cpu);
-        self.tell(cpu);
+        self.report(cpu);
         self.note_core(cpu);
         self.state.set(cpu, Doing::Called);
         let now = self.state.now;
@@ -350,8 +350,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells the observer that the running task leaves.
-    pub(super) fn tell(&mut self, cpu: usize) {
+    /// Reports to the observer that the running task leaves.
+    pub(super) fn report(&mut self, cpu: usize) {
         let Some(task) = self.state.running(cpu) else { return };
         let held = self.state.task(task);
         let interval = RunInterval {

@@ -55,7 +55,7 @@ pub struct RunInterval {
     pub end: u64,
 }
 
-/// Is told what ran where.
+/// Records what ran where.
 pub trait Observer {
     /// A task had a CPU, and has left it.
     fn ran(&mut self, interval: RunInterval);
@@ -269,7 +269,7 @@ impl<'a> Engine<'a> {
         for cpu in 0..self.cpus.len() {
             if self.state.running(cpu).is_some() {
                 self.settle(cpu);
-                self.tell(cpu);
+                self.report(cpu);
             }
         }
         for core in 0..self.state.busy.len() {

@@ -257,7 +257,7 @@ nice = -5
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         for (from, to, line, expected) in [
             ("corun-tasks", "corun-task", 2, "expected format"),
             ("250us", "250", 7, "expected a time"),

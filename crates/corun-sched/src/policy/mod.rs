@@ -25,7 +25,7 @@ use super::topology::Topology;
 /// runnable tasks that wait. A running task is in no queue.
 pub trait Policy {
     /// The CPU for a task that becomes runnable; it must be one that the task may run on. If it is
-    /// idle it is told to look for a task.
+    /// idle it is asked to pick a task.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize;
 
     /// Puts a task into the queue of a CPU.

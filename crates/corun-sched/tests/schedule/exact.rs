@@ -311,7 +311,7 @@ fn tasks_without_work_do_not_count_as_unfair() {
 }
 
 #[test]
-fn tasks_that_all_wait_are_told_from_a_time_that_is_over() {
+fn a_deadlock_is_distinguished_from_the_end_of_the_time() {
     let mut load = Load::default();
     let queue = load.queue(QueueSpec::default());
     let program = load.program("it", "it", vec![Step::Receive(queue)]);

@@ -19,7 +19,7 @@ pub struct Program {
     pub trace: Trace,
 }
 
-/// Compressors at work; one that cannot be traced here is left out, and the reason told.
+/// Compressors at work; one that cannot be traced here is left out, and the reason printed.
 pub fn trace_all() -> Vec<Program> {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let input = folder.path().join("text");

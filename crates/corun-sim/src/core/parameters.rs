@@ -248,7 +248,7 @@ impl Parameters {
                 forwarding_failure: memory.forwarding.failure,
                 alias: memory.forwarding.alias as u16,
                 issue_delay,
-                // Told for a core whose micro-ops start a cycle after renaming.
+                // Given for a core whose micro-ops start a cycle after renaming.
                 mispredict: u64::from(model.front.prediction.mispredict)
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),

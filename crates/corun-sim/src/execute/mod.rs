@@ -194,7 +194,7 @@ impl<F: InstructionSource> Core<F> {
         ready
     }
 
-    /// Tells those that wait for a result when it comes. What can start in this very cycle goes to
+    /// Wakes the micro-ops that wait for a result. What can start in this very cycle goes to
     /// `due`.
     pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
         let (now, wheel) = (self.now, &mut self.wheel);

@@ -86,7 +86,7 @@ impl Fetcher {
         true
     }
 
-    /// Fetches the next so many bytes, or tells when their line will be there.
+    /// Fetches the next so many bytes, or returns when their line will be there.
     pub(crate) fn fetch_block(&mut self, bytes: u64, code: &mut Code<'_>) -> Result<(), u64> {
         let last = self.fetched_to + bytes - 1;
         let line = last / u64::from(LINE);

@@ -116,7 +116,7 @@ impl Predecoder {
         self.block = u64::MAX;
     }
 
-    /// From when on the decoders may take the instruction; `missed` tells the cycles lost to fetch a
+    /// From when on the decoders may take the instruction; `missed` is the cycles lost to fetch a
     /// block.
     pub(crate) fn ready(
         &mut self,

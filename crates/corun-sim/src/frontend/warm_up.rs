@@ -169,7 +169,7 @@ mod tests {
         pace.begin(now, 2 * TELLING);
         assert_eq!(after(&mut pace, now), now + 2500);
         pace.end(6 * TELLING, 10 * TELLING);
-        // Too few to tell.
+        // Too few to judge.
         let now = 9 * TELLING;
         pace.begin(now, 11 * TELLING - 1);
         assert_eq!(after(&mut pace, now), now + 2500);

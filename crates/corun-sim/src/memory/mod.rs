@@ -1,6 +1,6 @@
 //! Memory beyond the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
 //!
-//! A request changes all states at once and is told when its line will be there. What others still have to
+//! A request changes all states at once and is answered with when its line will be there. What others still have to
 //! wait for (buffers, links, a line on its way) is remembered as the cycle in which it is free.
 
 mod background_fills;

@@ -444,7 +444,7 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// Tells the load and store queues which bytes a micro-op touches. Returns the micro-op that gives a
+    /// Records in the load and store queues which bytes a micro-op touches. Returns the micro-op that gives a
     /// load's result in its place, if it is renamed to a store's data.
     fn access(
         &mut self,

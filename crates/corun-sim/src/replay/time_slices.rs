@@ -175,7 +175,7 @@ mod tests {
     use crate::memory::PageSize;
     use crate::replay::time_slices::*;
 
-    /// A program of so many steps, which waits at a synchronisation point before each of them if it is told to.
+    /// A program of so many steps, which waits at a synchronisation point before each of them if asked to.
     struct Steps {
         left: u32,
         waits: bool,

@@ -37,7 +37,7 @@ pub struct Lowering<'m> {
 
 impl Drop for Lowering<'_> {
     fn drop(&mut self) {
-        self.tell();
+        self.record_usage();
     }
 }
 
@@ -50,7 +50,7 @@ pub struct Unknown {
     pub places: u64,
 }
 
-/// The most micro-ops of one instruction that are told apart; the rest of a long microprogram counts
+/// The most micro-ops of one instruction that are distinguished; the rest of a long microprogram counts
 /// in slots and latency only.
 const MAX_UOPS: usize = 24;
 /// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
@@ -74,7 +74,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The micro-op that tells the back end where the stack pointer is.
+    /// The synchronisation micro-op that gives the back end the stack pointer.
     pub(crate) fn stack_update(&mut self) -> DecodedInstruction {
         // lea rsp, [rsp + 8]
         let bytes = [0x48, 0x8d, 0x64, 0x24, 0x08];
@@ -83,7 +83,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Adds what was executed since the last time to the usage of the table.
-    pub fn tell(&mut self) {
+    pub fn record_usage(&mut self) {
         let [own, inherited, by_class] = std::mem::take(&mut self.executed);
         self.timings.usage().add(own + inherited + by_class, by_class, inherited);
     }
@@ -106,12 +106,12 @@ impl<'m> Lowering<'m> {
         let mut instructions: Vec<DecodedInstruction> =
             Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
-        for told in &block.instructions {
+        for encoded in &block.instructions {
             if !decoder.can_decode() {
                 break;
             }
             let decoded = decoder.decode();
-            let own: Vec<MemoryOperand> = operands.by_ref().take(told.operands.into()).collect();
+            let own: Vec<MemoryOperand> = operands.by_ref().take(encoded.operands.into()).collect();
             let mut lowered = self.instruction(&decoded, &own);
             if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
                 && self.fuses(first, &decoded)

@@ -61,7 +61,7 @@ fn prediction_that_is_ahead_hides_what_the_first_level_lacks() {
 }
 
 #[test]
-fn calls_and_returns_take_what_the_model_tells() {
+fn calls_and_returns_take_what_the_model_says() {
     // Calls from one place after the other, and `ret`; the stack is touched at one place.
     const STACK: &[u64] = &[0x7000_0000];
     let blocks: Vec<_> = (0..16_u64)

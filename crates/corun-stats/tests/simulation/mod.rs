@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
 
-/// The deviation of a run's log throughput, unless a machine is told otherwise.
+/// The deviation of a run's log throughput, unless a machine sets another.
 pub const RUN_NOISE: f64 = 0.01;
 
 /// What a run's log throughput varies by, beside drift.

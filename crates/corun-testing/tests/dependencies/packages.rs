@@ -1,4 +1,4 @@
-//! The packages that end up in the binary `corun`, as `cargo metadata` tells them.
+//! The packages that end up in the binary `corun`, as `cargo metadata` lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -463,7 +463,7 @@ on_signal(void *drcontext, dr_siginfo_t *info)
         if (entry != DR_REG_NULL) {
             if (stream->parked != NULL) {
                 stream_unpark(stream);
-                schedule_tell(stream);
+                schedule_report(stream);
                 stream_reserve(stream, 1);
             } else {
                 stream_hand_over(stream, CHANNEL_BUFFER);
@@ -537,7 +537,7 @@ on_thread_end(void *drcontext)
     stream_unpark(stream);
     stream_return(stream);
     if (!schedule_is_whole())
-        schedule_tell(stream);
+        schedule_report(stream);
     stream_mark(stream, CHANNEL_ENDED, 0);
     if (!stream->discarded)
         __atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* The QEMU client (a TCG plugin): stores a block's number and then each of its accesses, as they happen.
  *
- * QEMU tells no operands, only accesses, in pieces of up to 8 bytes and a `rep` iteration at a time;
+ * QEMU reports no operands, only accesses, in pieces of up to 8 bytes and a `rep` iteration at a time;
  * src/tracer/qemu brings them into the form of all tracers. An entry is
  *
  *   block     the block's number, | QEMU_CONTINUED if it goes on with the `rep` instruction executed last
@@ -9,7 +9,7 @@
  *   marker    as channel.h says, but that an interval begins with the instructions skipped before it << 1
  *             | 1 if it counts, and a thread ends with those skipped at last
  *
- * A block's bytes in the code file end up to 15 bytes late: QEMU does not tell the length of an
+ * A block's bytes in the code file end up to 15 bytes late: QEMU does not report the length of an
  * instruction that crosses a page.
  */
 #define _GNU_SOURCE
@@ -268,7 +268,7 @@ after_fork(void)
     stream.left = INT64_MAX;
 }
 
-/* --- What QEMU tells ------------------------------------------------------------------------------ */
+/* --- What QEMU reports ---------------------------------------------------------------------------- */
 
 static void
 on_block(unsigned cpu, void *data)

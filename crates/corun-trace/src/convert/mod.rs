@@ -78,12 +78,12 @@ pub enum ExportError {
         /// Where the block lies.
         address: u64,
     },
-    /// The format tells addresses of code by 64 bits only, and code changed too often.
+    /// The format gives addresses of code by 64 bits only, and code changed too often.
     #[error("expected at most {limit} versions of the code at {address:#x}, found more")]
     TooManyVersions {
         /// Where the code lies.
         address: u64,
-        /// How many the format can tell apart.
+        /// How many the format can distinguish.
         limit: u32,
     },
     /// More than a file of the other format can sensibly hold; nothing of the block is written.

@@ -6,7 +6,7 @@ use super::{MAX_INSTRUCTIONS, MAX_OPERANDS};
 use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand};
 
 /// Instead of a number of instructions: a block without bytes; the number follows.
-const TOLD: u64 = 0;
+const EXPLICIT: u64 = 0;
 
 /// What the columns need to know of a block.
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +115,7 @@ impl BlockWriter {
         let out = &mut self.entries;
         put(out, fold(block.address.wrapping_sub(self.next_address)));
         if block.bytes().is_none() {
-            put(out, TOLD);
+            put(out, EXPLICIT);
         }
         put(out, block.instructions.len() as u64);
         for instruction in &block.instructions {
@@ -183,8 +183,8 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
     let address = base.wrapping_add(unfold(cursor.number(content, "a block's address")?));
     let mut at = cursor.at;
     let mut count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
-    let is_told = count == TOLD;
-    if is_told {
+    let is_explicit = count == EXPLICIT;
+    if is_explicit {
         at = cursor.at;
         count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
     }
@@ -196,7 +196,7 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
     for index in 1..=count {
         let code = cursor.number_up_to(content, 0xfff, "an instruction's length and operands")?;
         let (length, operands) = (code & 15, code >> 4);
-        if length == 0 && !(is_told && index == count) {
+        if length == 0 && !(is_explicit && index == count) {
             return refuse("an instruction of 1 to 15 bytes", 0);
         }
         bytes += length;
@@ -207,7 +207,7 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
         return refuse("a block of fewer operands", total);
     }
     let operands = (0..total).map(|_| read_operand(content, cursor)).collect::<Result<_, _>>()?;
-    let code = if is_told {
+    let code = if is_explicit {
         Code::ChampSim(read_champsim(content, cursor, &instructions)?)
     } else {
         let code = cursor.split(bytes, "the bytes of a block")?;
@@ -222,7 +222,7 @@ fn read_champsim(
     instructions: &[Instruction],
 ) -> Result<Vec<ChampSimInstruction>, Defect> {
     let size = (instructions.len() * ChampSimInstruction::SIZE) as u64;
-    let part = cursor.split(size, "what is told of a block's instructions")?;
+    let part = cursor.split(size, "the description of a block's instructions")?;
     let (chunks, _) = content[part.at..part.end].as_chunks();
     let champsim =
         chunks.iter().zip(instructions).zip((part.at..).step_by(ChampSimInstruction::SIZE));

@@ -16,7 +16,7 @@ pub(super) struct Entry {
     pub content: EntryContent,
 }
 
-/// What the index tells of a frame.
+/// What the index holds of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryContent {
     Opening,

@@ -170,7 +170,7 @@ impl<W: Write + Send + 'static> Sink for Writer<W> {
 }
 
 fn unknown(thread: ThreadId) -> SinkError {
-    refused(format!("a thread that was told before, found {}", thread.0))
+    refused(format!("a thread that was announced before, found {}", thread.0))
 }
 
 fn refused(expected: String) -> SinkError {

@@ -141,7 +141,7 @@ fn block() -> impl Strategy<Value = Block> {
     })
 }
 
-/// Something that can be told of an instruction with these operands.
+/// A description of an instruction with these operands.
 fn champsim_of(bytes: &[u8], operands: &[MemoryOperand]) -> ChampSimInstruction {
     let first = bytes[0];
     let (branch, taken) = (first & 1 == 1, first & 2 == 2);

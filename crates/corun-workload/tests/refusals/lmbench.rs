@@ -1,12 +1,14 @@
 //! The rows of LMbench.
 
-use super::{reported, told_without_network};
+use super::{reported, reported_without_network};
 
 #[test]
 fn a_machine_without_loopback_is_reported_how_to_bring_it_up() {
     let rows = ["select-10-tcp-fds", "tcp-latency", "udp-latency", "tcp-bandwidth"];
     let rows = rows.map(|row| format!("lmbench/{row}"));
-    let Some(reported) = told_without_network(&rows.each_ref().map(String::as_str)) else { return };
+    let Some(reported) = reported_without_network(&rows.each_ref().map(String::as_str)) else {
+        return;
+    };
     for row in rows {
         let expected = format!("workload `{row}` needs the loopback interface (127.0.0.1): ");
         assert!(reported.contains(&expected), "{reported}");

@@ -1,4 +1,4 @@
-//! `corun calibrate --block-file`: blocks from a list, timed or told why not.
+//! `corun calibrate --block-file`: blocks from a list, timed, or refused with a reason.
 
 use crate::common::{Outcome, Scratch, corun};
 

@@ -159,7 +159,7 @@ pub fn ended_by(corun: Child, signal: Signal) -> Outcome {
     Outcome::from(corun.wait_with_output().expect("corun ends"))
 }
 
-/// How many processes were told of the folder on their command line, workers' children included.
+/// How many processes have the folder on their command line, workers' children included.
 fn processes_about(scratch: &Scratch) -> usize {
     let folder = scratch.path().display().to_string();
     processes()

@@ -1,7 +1,7 @@
 //! A control group for each command, where one can be made below corun's own: nothing gets out of it
 //! by leaving its parent or session or by changing its limits, and the kernel kills all that is in it.
 //!
-//! Elsewhere the [`super::Mark`] alone tells what descends from a command.
+//! Elsewhere the [`super::Mark`] alone shows what descends from a command.
 
 mod ending;
 mod place;
@@ -210,7 +210,7 @@ fn is_missing() -> bool {
 }
 
 /// Calls back with every process of a group and of the groups below it; a process may occur twice.
-fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
+fn each_member(folder: RawFd, depth: u32, visit: &mut dyn FnMut(i32)) {
     let list = open(folder, c"cgroup.procs", libc::O_RDONLY);
     if list >= 0 {
         let mut buffer = [0_u8; 1024];
@@ -225,7 +225,7 @@ fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
                 } else {
                     // 0 is a process of another namespace.
                     if number > 0 {
-                        tell(number);
+                        visit(number);
                     }
                     number = 0;
                 }
@@ -246,7 +246,7 @@ fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
         if is_folder {
             let below = open(above, name, FOLDER);
             if below >= 0 {
-                each_member(below, depth - 1, tell);
+                each_member(below, depth - 1, visit);
                 // SAFETY: opened above.
                 unsafe { libc::close(below) };
             }

@@ -34,7 +34,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let disturbs = DISTURBS.max(RESOLUTION_S / watch.seconds);
     if disturbs > SPOILS {
         return Err(CheckUnavailable::new(format!(
-            "{:.2} s were too short to tell: CPU time is counted in ticks.",
+            "{:.2} s were too short to judge: CPU time is counted in ticks.",
             watch.seconds
         )));
     }

@@ -79,7 +79,7 @@ impl Predictor {
         predictor
     }
 
-    /// From now on the thread runs a process whose addresses are told apart by `space`.
+    /// From now on the thread runs a process whose addresses are distinguished by `space`.
     pub(crate) fn enter(&mut self, thread: usize, space: u64) {
         if thread >= self.threads.len() {
             self.admit(thread);

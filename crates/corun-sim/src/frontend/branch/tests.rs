@@ -181,10 +181,10 @@ fn an_interpreter_s_jump_is_learned_by_history() {
     assert!(wrong(&mut Predictor::new(&without), jumps.take(600), 300) > 150);
 }
 
-/// An interpreter whose micro-ops look at data at random: the last jumps tell the next one, and only a short history
+/// An interpreter whose operations read data at random: the last jumps determine the next one, and only a short history
 /// has nothing of the data in it; where a micro-op depends on several before, only a long one has them all.
 #[test]
-fn short_and_long_histories_each_tell_the_jumps_that_need_them() {
+fn short_and_long_histories_each_predict_the_jumps_that_need_them() {
     let of = |histories: &[u32], is_noisy: bool| {
         let mut model = model();
         model.indirect.histories = histories.to_vec();

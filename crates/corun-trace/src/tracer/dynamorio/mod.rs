@@ -54,7 +54,7 @@ impl Tracer for DynamoRio {
         100
     }
 
-    /// DynamoRIO's issues 3733 and 3892, which tell of it without any client.
+    /// DynamoRIO's issues 3733 and 3892, which report it without any client.
     fn objection(&self, target: &Target) -> Option<&'static str> {
         java::is_started_by(target).then_some("Java's virtual machine dies under it in some runs")
     }

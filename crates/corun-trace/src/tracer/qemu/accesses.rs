@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_comparison_are_told_apart() {
+    fn both_sides_of_a_comparison_are_distinguished() {
         // repe cmpsb; cmpsb: rdi is loaded before rsi
         let pieces = [(200, LOAD), (100, LOAD), (201, LOAD), (101, LOAD)];
         assert_eq!(values(&[0xf3, 0xa6], &pieces), [4, 100, 4, 200]);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_zero() {
+    fn what_is_not_reported_is_zero() {
         // prefetcht0 [rax]
         assert_eq!(values(&[0x0f, 0x18, 0x08], &[]), [0]);
     }

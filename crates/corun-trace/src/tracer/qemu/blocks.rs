@@ -41,7 +41,7 @@ pub(super) struct ExpectedAccess {
 }
 
 impl Blocks {
-    /// Reads the descriptions up to a block and tells the sink of new code.
+    /// Reads the descriptions up to a block and passes new code to the sink.
     pub(super) fn learn(
         &mut self,
         number: u64,

@@ -18,7 +18,7 @@ const STORE: u64 = 1 << 8;
 const ENDED: u64 = 5;
 const BEGIN: u64 = 6;
 
-/// Tells a sink what the buffers of the client hold.
+/// Passes to a sink what the buffers of the client hold.
 #[derive(Debug)]
 pub(super) struct Entries {
     plan: Plan,
@@ -166,7 +166,7 @@ impl Thread {
         self.pieces.push((instruction, piece));
     }
 
-    /// Tells the open block, and how many of its instructions were executed.
+    /// Reports the open block, and how many of its instructions were executed.
     fn finish(&mut self, blocks: &Blocks, sink: &mut dyn Sink) -> Result<u64, EntryError> {
         let Some(number) = self.block.take() else { return Ok(0) };
         let block = blocks.get(number);

@@ -69,7 +69,7 @@ const fn shell(name: &'static str, summary: &'static str) -> Descriptor {
     }
 }
 
-/// The script's name, and how `system` is told to start it.
+/// The script's name, and how `system` starts it.
 const NAME: &str = "script";
 const COMMAND: &CStr = c"./script";
 

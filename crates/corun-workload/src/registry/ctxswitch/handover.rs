@@ -101,7 +101,7 @@ impl<W> Mailboxes<W> {
 
 impl<W: Waiting> Handover for Mailboxes<W> {
     /// Waits until the next worker has ended the run before, and so has emptied its mailbox; within
-    /// a run the token itself tells.
+    /// a run the token itself says it.
     fn begin(&mut self) {
         while self.next.runs.load(Acquire).wrapping_sub(self.runs) >= 1 << 31 {
             std::thread::yield_now();

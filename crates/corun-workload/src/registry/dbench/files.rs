@@ -234,7 +234,7 @@ impl Client for FileClient {
 }
 
 /// Makes a directory. Whether it could be made the original does not ask; a file system without room is
-/// told, since every later request would fail for want of the directory.
+/// reported, since every later request would fail for want of the directory.
 fn make_directory(path: &CStr, mode: Mode) -> Result<(), Errno> {
     match rustix::fs::mkdir(path, mode) {
         Err(error @ (Errno::NOSPC | Errno::DQUOT)) => Err(error),

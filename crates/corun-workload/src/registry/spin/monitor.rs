@@ -88,7 +88,7 @@ mod x86_64 {
         if word.load(Acquire) != seen {
             return;
         }
-        // SAFETY: as above. The limit is told in `ebx`, which the compiler keeps to itself, so it is
+        // SAFETY: as above. The limit is passed in `ebx`, which the compiler keeps to itself, so it is
         // put there for the one instruction and brought back.
         unsafe {
             asm!(

@@ -165,7 +165,7 @@ impl Request {
     }
 }
 
-/// Those of all policies that can run all loads; the others are told.
+/// Those of all policies that can run all loads; the others are reported.
 fn possible(
     policies: Vec<PolicyEntry>,
     loads: &[Load],

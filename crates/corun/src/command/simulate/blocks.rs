@@ -35,7 +35,7 @@ pub(super) fn run(
         let predicted = predict(model, &mut lowering, row)?;
         predictions.push(BlockPrediction { measured: row.cycles, predicted });
     }
-    lowering.tell();
+    lowering.record_usage();
     let answer = BlockPredictions {
         model,
         warning: crate::core_model::validation_warning(model)?,

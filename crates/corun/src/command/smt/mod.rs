@@ -47,7 +47,7 @@ pub struct SwitchArguments {
 }
 
 impl SwitchArguments {
-    /// What the switch is told.
+    /// What the switch is to do.
     pub fn options(&self) -> SwitchOptions {
         SwitchOptions { repair_cpusets: self.repair_cpusets, wait: self.wait }
     }

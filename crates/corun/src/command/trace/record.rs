@@ -19,7 +19,7 @@ use super::Writable;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, standard_input, values};
 
-/// Kinds of work that are distinguished, at most: each more takes time and tells little.
+/// Clusters that are distinguished, at most: each more takes time and adds little.
 const MAX_CLUSTERS: u32 = 200;
 
 #[derive(Debug, Args)]

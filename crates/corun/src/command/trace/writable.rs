@@ -53,7 +53,7 @@ impl Writable {
     }
 
     /// Keeps what can be read of a trace that could not be finished, at its place if nothing was there, else
-    /// beside it; tells where, in a sentence.
+    /// beside it; returns where, in a sentence.
     pub fn keep_part(self, why: &str) -> String {
         const NOTHING: &str = "Nothing of it was kept.";
         let Kind::Whole(output) = self.kind else {

@@ -9,7 +9,7 @@ use crate::common::{Outcome, Scratch, corun};
 
 const SAYS: &str = "this program: try --tracer ";
 
-/// A run of `corun trace` that tells nothing but errors and doubts.
+/// A run of `corun trace` that prints nothing but errors and doubts.
 fn reported(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> Outcome {
     let mut run = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);
     run.current_dir(scratch.path()).args(options).arg("--").args(command).stdin(Stdio::null());

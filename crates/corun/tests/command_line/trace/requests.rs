@@ -128,7 +128,7 @@ fn samples_may_be_chosen_by_what_is_executed() {
     }
 }
 
-/// More than a command line takes, of the tracers that are told in another process. DynamoRIO misses some
+/// More than a command line takes, of the tracers that are configured in another process. DynamoRIO misses some
 /// that are shorter than a block.
 #[test]
 fn there_may_be_many_samples() {

@@ -94,7 +94,7 @@ impl<'t> Watched<'t> {
         Ok(own)
     }
 
-    /// Tells what a thread does, in its order.
+    /// Reports what a thread does, in its order.
     pub(super) fn walk(
         &self,
         thread: ThreadId,
@@ -151,7 +151,7 @@ pub(super) struct Polls {
     /// ... the last marker before it, and before the one before that, which saw nothing new.
     order: u64,
     in_vain: Option<u64>,
-    /// Tells what else was read since the last one, and from the second to the third.
+    /// Reports what else was read since the last one, and from the second to the third.
     read: u64,
     usually_read: Option<u64>,
     /// Whether that was something else each time: it does not wait, it works.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A task that looks at the clock all the time was put aside if it missed more than this.
+/// A task that reads the clock all the time was preempted if it missed more than this.
 ///
 /// Well above an interrupt, well below the shortest time slice of the kernel (0.7 ms).
 pub const GAP_NS: u64 = 100_000;

@@ -11,7 +11,7 @@ use crate::layout::{CODE, DATA, HARNESS, PAGE, PATTERN, STACK_POINTER, VIEW};
 global_asm!(
     ".pushsection .text.corun_blocks_harness, \"ax\", @progbits",
     ".balign 64",
-    // Whoever asks for an address may be compiled apart from this.
+    // The code that takes an address may be compiled apart from this.
     ".irp place, begin, prepare, take, taken, end",
     ".globl corun_blocks_harness_\\place",
     ".hidden corun_blocks_harness_\\place",

@@ -207,7 +207,7 @@ impl RoutineTimer for Native {
                 break;
             }
         }
-        // Whoever walks on meets places that no cache holds yet.
+        // Walking on meets places that no cache holds yet.
         if let Some((_, registers)) = &mut self.filled {
             *registers = [state.general[0], state.general[1]];
         }

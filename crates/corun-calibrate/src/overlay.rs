@@ -147,7 +147,7 @@ fn row(
     {
         timing.latency = timing.latency.max(cycles.median.round() as u16);
     }
-    // Whoever else takes ports makes it slower: what is slower than the base was so in all but a
+    // A sibling that takes ports makes it slower: what is slower than the base was so in all but a
     // tenth of the samples.
     let modelled = cycles_of_many(&timing, model);
     let measured = figure

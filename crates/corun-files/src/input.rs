@@ -1,6 +1,6 @@
 //! Reading: each kind of file has a limit, and what is no file is refused before it is read.
 //!
-//! A device has no end, and nobody may ever write into a named pipe. A pipe from another program is
+//! A device has no end, and a named pipe may never get a writer. A pipe from another program is
 //! input like any other: `<(zcat FILE)`, `/dev/stdin`.
 
 use std::fs::File;
@@ -44,7 +44,7 @@ impl InputKind {
     pub const REQUESTS: Self = Self { name: "load of requests", most: 256 * MIB };
 }
 
-/// What is wrong with a file before anybody looks into it.
+/// What is wrong with a file before it is read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It is too long.
@@ -175,7 +175,7 @@ pub fn kernel_text(path: impl AsRef<Path>) -> io::Result<String> {
 }
 
 fn opened(path: &Path, pipes: bool) -> io::Result<File> {
-    // Not to wait at a pipe that nobody writes to, nor to make a device do something.
+    // Not to wait at a pipe without a writer, nor to make a device do something.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(text(&path, SMALL).unwrap(), "0123456789");
         std::fs::write(&path, "0123456789a").unwrap();
         assert_eq!(said(&path), "expected a note of at most 10 bytes, found 11 bytes");
-        // Not even looked into: this one would fill the memory.
+        // Not even read: this one would fill the memory.
         File::create(&path).unwrap().set_len(1 << 42).unwrap();
         assert_eq!(said(&path), "expected a note of at most 10 bytes, found 4194304 MiB");
         std::fs::write(&path, b"ab\xff").unwrap();

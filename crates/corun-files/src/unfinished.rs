@@ -39,7 +39,7 @@ impl Unfinished {
             };
             let place = NAMES.iter().position(free);
             if place.is_none() {
-                // SAFETY: `into_raw` made it, and nobody else has it.
+                // SAFETY: `into_raw` made it, and nothing else has it.
                 drop(unsafe { CString::from_raw(name) });
             }
             place

@@ -28,7 +28,7 @@ pub enum MachineError {
         /// The root that was asked for.
         root: PathBuf,
     },
-    /// This process may open too few files to look.
+    /// This process may open too few files to read the machine.
     #[error("expected a limit of at least {MIN_FILES} open files, found {limit}")]
     NoDescriptors {
         /// The limit.

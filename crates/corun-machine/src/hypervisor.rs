@@ -1,7 +1,7 @@
 //! The hypervisor below the kernel, by what the system's files say of it.
 //!
 //! No file names every hypervisor, so each architecture's own account is asked first, then firmware,
-//! devices and clocks. Where no file of this machine could name one, the answer is that nobody knows.
+//! devices and clocks. Where no file of this machine could name one, the answer is that it is not known.
 
 use crate::{FileError, SystemFiles};
 

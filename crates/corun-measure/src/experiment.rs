@@ -57,7 +57,7 @@ pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// When to look at the data and when to stop.
+/// When to analyse the data and when to stop.
 pub trait Stopping {
     /// The most blocks that are ever run.
     fn maximum(&self) -> u32;

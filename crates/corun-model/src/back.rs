@@ -142,7 +142,7 @@ pub struct Scheduler {
     pub sharing: Sharing,
 }
 
-/// A queue in front of schedulers (AMD's non-scheduling queue): nothing in it looks for its operands.
+/// A queue in front of schedulers (AMD's non-scheduling queue): nothing in it is woken by its operands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NonSchedulingQueue {

@@ -114,7 +114,7 @@ pub fn published_figure(core: &str, field: &str) -> Option<f64> {
     rows.find(|row| row.figure == field).map(|row| row.value)
 }
 
-/// The model's table with what is laid over it; none if it is not there or wrong, which whoever times
+/// The model's table with what is laid over it; none if it is not there or wrong, which the code that times
 /// instructions is reported.
 fn timing_of(model: &CoreModel) -> Option<TimingTable> {
     TimingTable::of(model).ok()

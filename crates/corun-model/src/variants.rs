@@ -1,5 +1,5 @@
 //! A model with one resource shared otherwise: what each resource is worth to siblings, and how much of a
-//! prediction hangs on a policy that nobody published.
+//! prediction rests on an unpublished policy.
 
 use crate::{CoreModel, ModelError, Policy};
 

@@ -44,7 +44,7 @@ impl Simulated {
             let on_core = full.workers.iter().filter(|it| it.core == one.core);
             let others: Vec<&PlacedWorker> = on_core.filter(|it| !std::ptr::eq(*it, one)).collect();
             if others.len() > 1 {
-                // Nobody can say which of them costs how much.
+                // Which of them costs how much is not known.
                 return Err(format!(
                     "expected two workers a core in full, as full@2 has them, found {}",
                     others.len() + 1

@@ -212,7 +212,7 @@ impl Load {
         self.programs.iter().any(|program| program.steps.contains(&Step::Done))
     }
 
-    /// Looks for what could not be simulated.
+    /// Checks for what could not be simulated.
     ///
     /// # Errors
     /// What is wrong, in which program.
@@ -245,7 +245,7 @@ impl Load {
         }
     }
 
-    /// Looks for what would keep a run without a time limit from ending.
+    /// Checks for what would keep a run without a time limit from ending.
     ///
     /// # Errors
     /// What is without end, in which program.
@@ -284,7 +284,7 @@ impl Load {
         match foreground.find(|program| program.steps.iter().any(waits)) {
             Some(program) => {
                 let why = format!(
-                    "waits for a message that nobody sends, beside \"{}\", which repeats without end",
+                    "waits for a message that no task sends, beside \"{}\", which repeats without end",
                     endless.name
                 );
                 wrong(program, &why)

@@ -231,7 +231,7 @@ mod tests {
             let mut machine = Machine::new(&model, cores.collect());
             let targets: Vec<Vec<u64>> =
                 sync_points.iter().map(|core| vec![u64::MAX; core.len()]).collect();
-            machine.run(&targets).expect_err("nobody goes on")
+            machine.run(&targets).expect_err("no thread makes progress")
         };
         for sync_points in
             [&[&[None, None][..]][..], &[&[None], &[None, None]], &[&[Some(1 << 60)]]]

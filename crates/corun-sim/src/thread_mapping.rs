@@ -115,7 +115,7 @@ pub fn map_threads(
             (0..cores).map(core).collect()
         }
         Placement::Free(number) => {
-            // Whole idle cores first, then idle siblings, then whoever has the shortest queue: what an
+            // Whole idle cores first, then idle siblings, then the CPU with the shortest queue: what an
             // idle-core-preferring kernel arrives at.
             let cores = cores.unwrap_or(workers.div_ceil(width)).max(1);
             let count = number.map_or(workers, |it| it as usize).max(1);

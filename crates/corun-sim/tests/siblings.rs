@@ -334,7 +334,7 @@ fn a_thread_never_begins_before_another_one_let_it_in() {
         let time = |is_after| made::on_two_cores(&model, &handed_over(by, is_after));
         time(true) / time(false)
     };
-    // However often it looked when it was recorded.
+    // However often it polled when it was recorded.
     for by in [By::SystemCalls, By::Spinning(2), By::Spinning(1000)] {
         assert!((1.9..=2.1).contains(&ratio(by)), "{by:?} {}", ratio(by));
     }

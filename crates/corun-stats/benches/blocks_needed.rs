@@ -52,7 +52,7 @@ fn blocks_needed(noise: Noise, drift: Drift, experiment: u64) -> [f64; 2] {
     machine.run_noise = RUN_NOISE;
     let (mut first, mut second, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut needed = [None; 2];
-    // Looking after every block would mislead an experiment; here it finds where the width passes.
+    // Analysing after every block would mislead an experiment; here it finds where the width passes.
     for blocks in 1..MAX_BLOCKS {
         let [one, other] = machine.block([1.25_f64.ln(), 0.0]);
         first.push(one);

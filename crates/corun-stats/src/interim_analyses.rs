@@ -1,8 +1,8 @@
-//! When the data may be looked at, and at which level, so that stopping early stays honest.
+//! When the data may be analysed, and at which level, so that stopping early keeps the error rate.
 //!
 //! Stopping once the interval is narrow prefers runs that analysis quieter than they are, so a plain
 //! 95 % interval then covers less. A few analyses at a slightly higher level make up for it; "until
-//! significant" and "until narrow, looking after every block" cannot be made up for this way.
+//! significant" and "until narrow, analysing after every block" cannot be made up for this way.
 
 use super::estimate::{Estimate, student_t};
 
@@ -22,12 +22,12 @@ const MAX_AT_ENDS: f64 = 0.0075;
 const FEWEST_BEFORE_LOOK: u32 = 10;
 /// The most analyses of a plan.
 const MAX_ANALYSES: u32 = 6;
-/// About how many times the blocks of a analysis the next analysis waits for.
+/// About how many times the blocks of an analysis the next analysis waits for.
 const GROWTH: f64 = 1.6;
 /// The most that one analysis may wait for, in blocks of the analysis before.
 const GREATEST_GROWTH: u32 = 2;
 
-/// A number of blocks after which the data are looked at, and the level of the intervals then.
+/// A number of blocks after which the data are analysed, and the level of the intervals then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InterimAnalysis {
     /// Finished blocks.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_plan_is_one_whose_last_look_came_early() {
+    fn an_interrupted_plan_is_one_whose_last_analysis_came_early() {
         let plan = AnalysisPlan::planned(10, 320);
         assert_eq!(plan.level_after(9), 0.95);
         assert_eq!(plan.level_after(10), plan.analyses()[0].level);

@@ -80,7 +80,7 @@ pub struct Access {
 /// The accesses that the values of an execution stand for, in the order of instructions; those of a
 /// `rep` instruction iteration by iteration.
 ///
-/// They are as many as the values say, which may be 2^63 in a trace that nobody recorded:
+/// They are as many as the values say, which may be 2^63 in a trace that no tracer recorded:
 /// [`access_count`] gives beforehand.
 ///
 /// # Panics

@@ -1,5 +1,5 @@
 //! The early end of a kernel's reset or run, by what the system no longer gives: processes, space on a
-//! disk, descriptors. A kernel returns nothing from its hot loop, so the end unwinds to whoever runs it,
+//! disk, descriptors. A kernel returns nothing from its hot loop, so the end unwinds to the caller,
 //! and is reported as an error that a user can act on.
 
 use std::any::Any;

@@ -1,6 +1,6 @@
 //! The built-in workloads: programs whose behaviour on a shared core is known, so that a machine
 //! can be measured without bringing a program along. Each is one file below `registry/` and
-//! describes itself; none of them looks at a clock, since timing belongs to the caller.
+//! describes itself; none of them reads a clock, since timing belongs to the caller.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
 #![warn(unreachable_pub)]
 

@@ -99,7 +99,7 @@ pub trait Kernel: Send {
     /// A value that depends on the work of the last run, which a test can compute in another way.
     fn check(&self) -> u64;
 
-    /// The memory that it alone works on, so that a test can look at it and a benchmark can run other
+    /// The memory that it alone works on, so that a test can inspect it and a benchmark can run other
     /// code on the very same pages; empty where there is none to show.
     fn memory(&mut self) -> &mut [u8] {
         &mut []

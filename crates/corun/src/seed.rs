@@ -1,4 +1,4 @@
-//! Seeds that nobody chose.
+//! Seeds for runs without one of the user's.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -21,7 +21,7 @@ pub fn has_colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
 }
 
-/// Shows text on standard output, where nothing in it steers a terminal, whoever wrote it; a reader who has
+/// Shows text on standard output, where nothing in it steers a terminal, whatever wrote it; a reader who has
 /// gone away (a pager) has seen enough.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub fn show(text: &str) -> Result<(), ExportError> {
     write(&on_lines(text))
 }
 
-/// As [`show`] of a text in corun's own colours, where the terminal wants them. Whoever put them in has
+/// As [`show`] of a text in corun's own colours, where the terminal wants them. The code that put them in has
 /// made sure that what others wrote brings none.
 ///
 /// # Errors

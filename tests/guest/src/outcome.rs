@@ -1,4 +1,4 @@
-//! How a boot ended: what the scenario sent back, or why there is nothing to look at.
+//! How a boot ended: what the scenario sent back, or why there is nothing to check.
 
 use std::io;
 use std::time::Duration;

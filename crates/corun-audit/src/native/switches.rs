@@ -43,7 +43,7 @@ impl Switches {
     /// # Errors
     /// Why they cannot be opened, or would not distinguish idle CPUs from busy ones.
     pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
-        // In a process namespace of its own every stranger looks like the idle task.
+        // In a process namespace of its own every process of another namespace looks like the idle task.
         let kernel_thread = corun_files::kernel_text("/proc/2/comm").unwrap_or_default();
         if kernel_thread.trim() != "kthreadd" {
             return Err("this process sees only some of the machine's processes".to_owned());

@@ -41,7 +41,7 @@ fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     })
 }
 
-/// Tasks that begin one another, each computing all the time: nobody else has to be awake when one is
+/// Tasks that begin one another, each computing all the time: no other task has to be awake when one is
 /// born.
 fn chain(tasks: usize) -> Vec<Task> {
     let end_ns = tasks as u64 * APART_NS + TAIL_NS;

@@ -1,7 +1,7 @@
 //! N jobs of equal work on M logical CPUs end together, for N from 1 to 3 M: when and with what share of a
 //! CPU each.
 //!
-//! `fairness` looks at a window of time; this looks at the end, which balancing over seconds decides. It is
+//! `fairness` judges a window of time; this judges the end, which balancing over seconds decides. It is
 //! also how the scheduler model is compared with a kernel (`docs/scheduling.md`).
 
 use corun_record::{AuditBound, Metric, Observation};

@@ -146,14 +146,14 @@ mod tests {
             }
         };
         // Two quiet readings and a busy one, whose geometric mean is that of 1 GB/s.
-        let [calm, some] = [seen(0.0), seen(1.0)];
-        let third = |some: f64, calm: f64| some.powi(3) / calm.powi(2);
+        let [quiet, some] = [seen(0.0), seen(1.0)];
+        let third = |some: f64, quiet: f64| some.powi(3) / quiet.powi(2);
         let busy = InterferenceReading {
-            contended: third(some.contended, calm.contended),
-            main: third(some.main, calm.main),
+            contended: third(some.contended, quiet.contended),
+            main: third(some.main, quiet.main),
             ..seen(2.0)
         };
-        let found = fit_memory(&base, rings, &[calm, busy, calm], true).unwrap();
+        let found = fit_memory(&base, rings, &[quiet, busy, quiet], true).unwrap();
         let settings: Vec<_> = found.iter().map(CalibratedField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");

@@ -23,7 +23,7 @@ pub use mark::Mark;
 
 /// How long killed processes may take to end before they are named as still running.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest pause between two looks at whether they have ended.
+/// The longest pause between two checks whether they have ended.
 const PAUSE_MS: i32 = 20;
 
 /// A process that a command left running when it ended.

@@ -238,7 +238,7 @@ const L1TF_VULNERABLE: Phrase = Phrase {
 const NO_SIBLINGS: Phrase = Phrase {
     words: "STIBP: disabled",
     exposure: Exposure::Closed,
-    meaning: "No core has two active siblings, so that there is nobody to protect from.",
+    meaning: "No core has two active siblings, so that there is no sibling to protect from.",
     cost: "It costs nothing.",
 };
 

@@ -1,4 +1,4 @@
-//! What a check may look at: files, the machine that was read from them, and what was watched.
+//! What a check may read: files, the machine that was read from them, and what was watched.
 
 use std::str::FromStr;
 

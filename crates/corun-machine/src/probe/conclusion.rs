@@ -98,7 +98,7 @@ impl Caches {
 impl Observed {
     /// Whether what was judged may be true for a moment only: sharing on a virtual machine, and
     /// whatever contradicts sysfs.
-    pub(super) fn needs_second_look(&self, is_virtual: bool) -> bool {
+    pub(super) fn needs_repetition(&self, is_virtual: bool) -> bool {
         match self.judgement {
             Judgement::Shared(_) => is_virtual || self.says.siblings != Some(true),
             Judgement::Apart => self.says.siblings == Some(true),

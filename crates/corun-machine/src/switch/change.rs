@@ -1,4 +1,4 @@
-//! Putting SMT into a state, and looking whether it is there.
+//! Putting SMT into a state, and verifying it.
 //!
 //! Through `smt/control` where the kernel has it, else CPU by CPU through `cpuN/online`
 //! (`Documentation/core-api/cpu_hotplug.rst`). `forceoff` is never written: only a reboot undoes it.

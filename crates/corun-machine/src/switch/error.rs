@@ -38,7 +38,7 @@ pub enum SwitchError {
         /// The file.
         file: PathBuf,
     },
-    /// Nobody may, from here.
+    /// No user may, from here.
     #[error("{file} is mounted read-only, as in a container")]
     ReadOnly {
         /// The file.
@@ -179,7 +179,7 @@ impl Actionable for SwitchError {
                  asked for it; run it outside."
                 .to_owned(),
             Self::Unreadable { file, .. } => format!(
-                "Nothing was changed. Look at `corun smt status`; once SMT is as it should be, \
+                "Nothing was changed. See `corun smt status`; once SMT is as it should be, \
                  remove {}.",
                 corun_record::shown(file)
             ),
@@ -191,7 +191,7 @@ impl Actionable for SwitchError {
             Self::NothingToRestore => "`corun smt status` shows the state.".to_owned(),
             Self::RolledBack { .. } => "See what the kernel says about it: dmesg | tail".to_owned(),
             Self::NotRestored(_) => {
-                "Look at what is named, then try again: corun smt restore".to_owned()
+                "Check what is named, then try again: corun smt restore".to_owned()
             }
             Self::State { .. } => "Nothing was changed. See that the folder can be written and \
                  its file system has room."

@@ -131,7 +131,7 @@ impl Runtime {
         }
     }
 
-    /// Waits until nobody has the lock.
+    /// Waits until the lock is free.
     pub fn wait_until_free(&self) {
         if let Ok(file) = File::open(self.folder.join(LOCK)) {
             let _ = file.lock_shared();

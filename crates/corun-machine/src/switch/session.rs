@@ -1,6 +1,6 @@
 //! One use of the switch, from taking the lock to giving everything back.
 //!
-//! The order is what makes it safe: lock, look, start the watchdog, write down, change, verify; and
+//! The order is what makes it safe: lock, check, start the watchdog, write down, change, verify; and
 //! whatever ends the use (its normal end, an error, a panic, a signal, SIGKILL) leads to restoring,
 //! here or in the watchdog.
 
@@ -30,7 +30,7 @@ pub struct SmtSwitch {
     /// What the kernel said right after the last change.
     seen: Seen,
     watchdog: Option<Watchdog>,
-    /// Dropped last: until then nobody else switches.
+    /// Dropped last: until then no other process switches.
     _lock: Lock,
 }
 
@@ -86,7 +86,7 @@ impl SmtSwitch {
         machine.map(|machine| cpus::taken_by_off(&mut self.files, &machine)).unwrap_or_default()
     }
 
-    /// Looks whether everything is as this switch has left it.
+    /// Checks whether everything is as this switch has left it.
     ///
     /// # Errors
     /// If somebody else has switched SMT or a CPU meanwhile.

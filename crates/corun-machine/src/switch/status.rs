@@ -65,7 +65,7 @@ pub enum OfflineBy {
     Hand,
     /// The switch, or somebody by hand: with SMT off the kernel does not distinguish them.
     SwitchOrHand,
-    /// The boot line did not let it come up, and nobody has brought it up since.
+    /// The boot line did not let it come up, and it was not brought up since.
     BootLine,
 }
 

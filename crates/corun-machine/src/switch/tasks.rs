@@ -100,7 +100,7 @@ fn mask(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<CpuSet>
 struct TaskInfo {
     name: String,
     started: u64,
-    /// The kernel has bound it and lets nobody else.
+    /// The kernel has bound it and lets no user change that.
     is_bound: bool,
 }
 

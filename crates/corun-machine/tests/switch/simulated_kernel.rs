@@ -231,7 +231,7 @@ impl Kernel {
 #[derive(Debug, Clone)]
 pub struct Met {
     pub kernel: Kernel,
-    /// So many writes are still carried out; what comes later, nobody writes any more.
+    /// So many writes are still carried out; what comes later is not written any more.
     pub writes_left: usize,
     /// The write that fails, counted from now; the switch has then done half of its work.
     pub fails_at: Option<usize>,

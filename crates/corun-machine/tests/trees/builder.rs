@@ -120,7 +120,7 @@ impl Tree {
         self
     }
 
-    /// Puts a directory where a file should be: nobody can read it, root neither.
+    /// Puts a directory where a file should be: no user can read it, not even root.
     pub fn unreadable(self, path: &str) -> Self {
         let path = self.path(path);
         fs::remove_file(&path).unwrap();

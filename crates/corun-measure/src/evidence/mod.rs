@@ -77,7 +77,7 @@ impl EvidenceReader {
         }
     }
 
-    /// Looks at the CPUs an arm uses and begins to count for its threads.
+    /// Reads the CPUs that an arm uses and begins to count for its threads.
     pub(crate) fn before(
         &mut self,
         cpus: Vec<u32>,

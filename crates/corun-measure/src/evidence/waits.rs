@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A wait of this length, at each turn on a CPU, is that of a wake-up or of the kernel's own short
 /// work: an idle CPU needs about as long to leave its deepest sleep.
 const OF_WAKE_UP_NS: u64 = 100_000;
-/// A process is looked at again when it is older by a quarter.
+/// A process is read again when it is older by a quarter.
 const GROWTH: f64 = 1.25;
 
 /// What the scheduler counts of a task.
@@ -97,12 +97,12 @@ impl Waits {
         self.processes.insert(process, of_process);
     }
 
-    /// Whether it is time to look at threads, whose accounts go away with them.
+    /// Whether it is time to read threads, whose accounts go away with them.
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.due_ns
     }
 
-    /// Looks at these tasks of a process.
+    /// Reads these tasks of a process.
     pub(crate) fn sample(&mut self, process: libc::pid_t, tasks: &[libc::pid_t], now_ns: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
         for &task in tasks {

@@ -130,7 +130,7 @@ fn of_script(file: &[u8]) -> Vec<String> {
     wrappers(lines()).into_iter().chain(assignments(lines())).collect()
 }
 
-/// Lines of a script that are looked at.
+/// Lines of a script that are searched.
 const MAX_LINES: usize = 10_000;
 
 /// The words of a command line, those of a script for a shell included.

@@ -64,7 +64,7 @@ fn next(operations: u64, seen: f64, wanted: f64) -> Step {
     Step { operations: round(scaled.clamp(1.0, MAX_OPERATIONS)), settled }
 }
 
-/// Two significant digits: nobody needs more, and reports stay readable.
+/// Two significant digits: more serves no purpose, and reports stay readable.
 fn round(operations: f64) -> u64 {
     let unit = 10_f64.powf(operations.log10().floor() - 1.0).max(1.0);
     ((operations / unit).round() * unit) as u64

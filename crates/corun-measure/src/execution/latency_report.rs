@@ -19,7 +19,7 @@ pub(super) fn write(latencies: &Latencies) {
         return;
     }
     let text = serde_json::to_string(latencies).unwrap_or_default();
-    // At once, so that the lines of threads do not mix; nobody reads along, so nobody can be gone.
+    // At once, so that the lines of threads do not mix; it goes to a file, so that no reader can be gone.
     let _ = std::io::stdout().lock().write_all(format!("{MARK}{text}\n").as_bytes());
 }
 

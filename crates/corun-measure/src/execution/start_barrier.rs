@@ -275,7 +275,7 @@ fn futex_wait(word: &AtomicU32, expected: u32, patience: Option<Duration>) {
 }
 
 fn futex_wake(word: &AtomicU32) {
-    // SAFETY: a valid word; waking nobody is no error.
+    // SAFETY: a valid word; waking no thread is no error.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
@@ -285,7 +285,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn nobody_passes_before_the_barrier_opens() {
+    fn no_worker_passes_before_the_barrier_opens() {
         for is_alerted in [false, true] {
             open_for_three(is_alerted);
         }

@@ -14,7 +14,7 @@ use super::output::Capture;
 use super::start_barrier::{Slot, Stage};
 use super::work::{Command, Task, Work};
 
-/// Bytes of output looked through for its last lines.
+/// Bytes of output searched for its last lines.
 const TAIL: usize = 4096;
 
 /// Whether a process ended as it should.

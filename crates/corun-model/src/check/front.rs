@@ -15,7 +15,7 @@ const LONGEST_QUEUE: u32 = 1 << 12;
 const MAX_AHEAD: u32 = 256;
 /// Branches back that the longest history of a predictor holds.
 const LONGEST_HISTORY: u32 = 1 << 12;
-/// Lengths of history that a predictor looks at.
+/// Lengths of history that a predictor uses.
 const MAX_HISTORIES: usize = 32;
 /// Bits of the longest tag.
 const LONGEST_TAG: u32 = 16;

@@ -26,7 +26,7 @@ pub(super) struct Cpu {
     pub(super) is_called: bool,
     /// Whether its balancing timer is off.
     is_parked: bool,
-    /// Why the running task gives way when the CPU looks for its next.
+    /// Why the running task gives way when the CPU picks its next.
     gives_way: Option<Why>,
     phase: u64,
     pub(super) used: CpuUse,
@@ -190,7 +190,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The CPU looks for its next task.
+    /// The CPU picks its next task.
     pub(super) fn find_next(&mut self, cpu: usize) {
         if self.state.running(cpu).is_some() {
             let Some(why) = self.cpus[cpu].gives_way else { return };

@@ -118,7 +118,7 @@ struct Engine<'a> {
     cpus: Vec<Cpu>,
     /// When each lock of the policy is free, by its number.
     policy_locks: Vec<u64>,
-    /// CPUs that are to look for their next task, now.
+    /// CPUs that are to pick their next task, now.
     called: VecDeque<usize>,
     /// Cores on which something changed now, so that speeds may differ.
     changed: Vec<usize>,

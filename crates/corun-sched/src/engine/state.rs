@@ -1,4 +1,4 @@
-//! What a policy may look at: the time, the topology, the tasks, and who runs where.
+//! What a policy may read: the time, the topology, the tasks, and who runs where.
 //!
 //! The engine changes it; policies only read.
 
@@ -105,7 +105,7 @@ pub(super) enum Doing {
     Running(TaskId),
 }
 
-/// What a policy may look at.
+/// What a policy may read.
 #[derive(Debug)]
 pub struct State {
     pub(super) now: u64,

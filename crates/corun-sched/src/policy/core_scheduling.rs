@@ -282,7 +282,7 @@ impl Policy for CoreScheduling {
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
         let own = core(state, cpu);
         if when != Balance::Busy && self.queues[own].length > 0 {
-            // What may run beside the siblings may have changed since this CPU looked.
+            // What may run beside the siblings may have changed since this CPU picked.
             return if when == Balance::Idle { Balanced::Pulled } else { Balanced::Nothing };
         }
         let mut domains = std::mem::take(&mut self.domains);
@@ -296,7 +296,7 @@ impl Policy for CoreScheduling {
     }
 
     fn next_balance(&self, state: &State, cpu: usize, is_idle: bool) -> Option<u64> {
-        // A sibling that has found no task of the cookie looks again by its own tick.
+        // A sibling that has found no task of the cookie picks again at its own tick.
         self.domains.next(state, cpu, !is_idle).or_else(|| is_idle.then(|| state.now() + TICK))
     }
 

@@ -1,7 +1,7 @@
 //! One run queue a core, with the five properties of the patch for Linux 2.5.31: balancing by cores,
 //! active balancing, pickup within the core first, affinity to the core, and waking on the idle sibling.
 //!
-//! One queue for all siblings makes three of the five by itself, since siblings look at the same tasks.
+//! One queue for all siblings makes three of the five by itself, since siblings see the same tasks.
 
 use super::array::{Arrays, Puller};
 use super::flat::{BUSY_INTERVAL, IDLE_INTERVAL};

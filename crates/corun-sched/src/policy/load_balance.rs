@@ -25,7 +25,7 @@ const MAX_TASKS: usize = 32;
 /// The weight of a task at nice 0, and the capacity of a CPU.
 const SCALE: u64 = 1024;
 
-/// What balancing looks at of the queues, and what it moves.
+/// What balancing reads of the queues, and what it moves.
 pub(super) trait Queues {
     /// Runnable tasks of a CPU, the running one included.
     fn tasks(&self, state: &State, cpu: usize) -> usize;

@@ -79,18 +79,18 @@ pub trait Policy {
         false
     }
 
-    /// Whether idle siblings are to look for a task when a CPU has found one: what they may run can
+    /// Whether idle siblings are to pick a task when a CPU has found one: what they may run can
     /// depend on it.
     fn calls_siblings(&self) -> bool {
         false
     }
 
-    /// The sibling that is to look for a task instead, since a CPU has found none that it may run.
+    /// The sibling that is to pick a task instead, since a CPU has found none that it may run.
     fn leaves_choice_to(&self, _state: &State, _cpu: usize) -> Option<usize> {
         None
     }
 
-    /// What a decision of the CPU looks at, and which lock it holds meanwhile.
+    /// What a decision of the CPU examines, and which lock it holds meanwhile.
     fn decision(&self, _state: &State, _cpu: usize) -> Decision {
         Decision { looked_at: 0, lock: 0 }
     }
@@ -125,9 +125,9 @@ pub enum Why {
 pub enum AfterSlice {
     /// The same task goes on.
     Keep,
-    /// The CPU looks for the next.
+    /// The CPU picks the next.
     Next,
-    /// All CPUs of the core look for their next.
+    /// All CPUs of the core pick their next.
     WholeCore,
 }
 
@@ -156,7 +156,7 @@ pub enum Balanced {
 /// The cost of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Tasks that are looked at.
+    /// Tasks that are examined.
     pub looked_at: usize,
     /// The lock, by a number of the policy's own.
     pub lock: usize,

@@ -40,7 +40,7 @@ fn two_tasks_on_one_of_two_packages() {
         assert_eq!(run(policy, &load, &settings).0.makespan, expected * SECOND, "{policy}");
     }
     let (outcome, intervals) = run("ht-2.5", &load, &settings);
-    // Until one is pushed away both have 5/9 of the speed; whoever stays then needs the rest of its 10 s.
+    // Until one is pushed away both have 5/9 of the speed; the one that stays then needs the rest of its 10 s.
     let pushed = intervals.iter().map(|it| it.end).min().unwrap();
     assert!(pushed <= 1_000_000, "by the first tick of an idle CPU: {pushed} ns");
     assert_eq!(outcome.makespan, pushed + 10 * SECOND - pushed * 5 / 9);
@@ -79,7 +79,7 @@ fn five_tasks_on_four_cpus_share_equally() {
 }
 
 /// The lecture's jobs of 9.962 s: five on four CPUs ended after 12.208 to 13.143 s, where equal shares of a
-/// CPU say 12.4525 s. Kernels that balance average loads rotate whoever has no CPU of its own; a pair that
+/// CPU say 12.4525 s. Kernels that balance average loads rotate the tasks that have no CPU of their own; a pair that
 /// stays on one CPU ends after 1.2 times as long.
 #[test]
 fn jobs_that_have_no_cpu_of_their_own_rotate() {

@@ -194,9 +194,9 @@ proptest! {
         prop_assert!(run() == run());
     }
 
-    /// Whoever can run does so within a bounded time, however many others there are.
+    /// A runnable task runs within a bounded time, however many others there are.
     #[test]
-    fn nobody_starves(
+    fn no_task_starves(
         jobs in 2_usize..20,
         settings in machines(),
         policy in policies(),
@@ -214,7 +214,7 @@ proptest! {
 
     /// Nor does a job beside shells that start one program after another, with masks and cookies.
     #[test]
-    fn nobody_starves_beside_shells(
+    fn no_task_starves_beside_shells(
         hogs in 1_usize..4,
         shells in proptest::collection::vec((0_u64..60, 0_u64..3, 1_u64..60, 0_u32..2, 0_u32..5), 1..7),
         masks in proptest::collection::vec(0_u32..5, 3),

@@ -60,7 +60,7 @@ pub(crate) struct InFlightUop {
     pub(crate) has_port: bool,
     /// The port it was given.
     pub(crate) port: u8,
-    /// Operands that nobody can say the time of.
+    /// Operands whose time is not known.
     pub(crate) pending: u8,
     pub(crate) busy: u16,
     pub(crate) latency: u16,
@@ -68,7 +68,7 @@ pub(crate) struct InFlightUop {
     pub(crate) extra: u16,
     /// Whether a store that has not reached the cache gives its data.
     pub(crate) is_forwarded: bool,
-    /// Whether nobody can come between it and what it is part of: a locked load, or a prefetch.
+    /// Whether no other core can come between it and what it is part of: a locked load, or a prefetch.
     pub(crate) is_firm: bool,
     /// Whether it is a plain load of a general-purpose register.
     pub(crate) is_pointer: bool,

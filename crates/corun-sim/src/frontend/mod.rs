@@ -57,7 +57,7 @@ pub(crate) struct Fetcher {
 
 /// Cycles from a line to the first of its micro-ops that can be renamed.
 const DECODED: u64 = 1;
-/// Cycles until a thread that waits at a synchronisation point looks again.
+/// Cycles until a thread that waits at a synchronisation point polls again.
 const SYNC_POLL: u64 = 50;
 
 impl Fetcher {

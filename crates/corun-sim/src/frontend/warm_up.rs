@@ -81,7 +81,7 @@ impl<F: InstructionSource> Core<F> {
             let code = std::mem::take(&mut self.code);
             self.show(index, place, &code[place.step.block as usize], memory);
             self.code = code;
-            // What it would have cost is nobody's.
+            // Its cost is charged to no thread.
             if self.ending(index) == Some(Outcome::Mispredict) {
                 self.threads[index].mispredicts += 1;
             }

@@ -10,7 +10,7 @@ use crate::lsq::operands::lines;
 use crate::memory::Memory;
 
 impl<F: InstructionSource> Core<F> {
-    /// Looks for loads of lines that other cores have taken by now.
+    /// Searches for loads of lines that other cores have taken by now.
     pub(crate) fn check_snoops(&mut self, memory: &mut Memory) {
         let (now, shift) = (self.now, self.parameters.load_store.line_shift);
         self.next_snoop = None;

@@ -13,9 +13,9 @@ pub(super) type Line = u64;
 pub(super) enum State {
     /// Others may hold it too.
     Shared,
-    /// Nobody else holds it, and memory has the same.
+    /// No other core holds it, and memory has the same.
     Exclusive,
-    /// Nobody else holds it, and memory has something older.
+    /// No other core holds it, and memory has something older.
     Modified,
 }
 

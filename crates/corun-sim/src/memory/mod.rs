@@ -130,7 +130,7 @@ pub(crate) struct Memory {
 /// Cores around one last-level cache, and their way to memory.
 struct Group {
     l3: Option<Cache>,
-    /// Lines from memory, and those back to it, which are in nobody's way there.
+    /// Lines from memory, and those written back, which delay no read there.
     from_main: Link,
     to_main: Link,
 }
@@ -347,7 +347,7 @@ impl Memory {
         }
     }
 
-    /// A line for the first level that nobody asked for, unless it is there; says no if all buffers are taken.
+    /// A line for the first level without a demand access, unless it is there; says no if all buffers are taken.
     fn bring_ahead(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
         if own.l1d.of(requester).peek(line).is_some() {
@@ -383,7 +383,7 @@ impl Memory {
         found
     }
 
-    /// A line from the second level or beyond, which begins to be looked for `now`.
+    /// A line from the second level or beyond, which is searched for from `now` on.
     fn beyond(
         &mut self,
         core: usize,
@@ -428,7 +428,7 @@ impl Memory {
         reply
     }
 
-    /// A line for the second level that nobody asked for, unless it is there; says no if all buffers are taken.
+    /// A line for the second level without a demand access, unless it is there; says no if all buffers are taken.
     fn fill_l2_ahead(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
         if own.l1d.of(requester).peek(line).is_some() || own.l2.of(requester).peek(line).is_some() {

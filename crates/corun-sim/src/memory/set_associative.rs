@@ -8,7 +8,7 @@ pub(super) struct Ways {
     ways: usize,
     /// What each place has.
     numbers: Vec<u64>,
-    /// The places of each set in a ring by their last use, so that whoever goes is not searched for.
+    /// The places of each set in a ring by their last use, so that the victim is not searched for.
     order: Vec<Neighbours>,
     /// The place of each set that was used last.
     last_used: Vec<u32>,
@@ -111,7 +111,7 @@ impl Ways {
     }
 }
 
-/// Where a number is among others, looked for in several at a time.
+/// Where a number is among others, compared with several at a time.
 #[inline]
 pub(super) fn position(numbers: &[u64], number: u64) -> Option<usize> {
     const AT_A_TIME: usize = 8;

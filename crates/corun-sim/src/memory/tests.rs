@@ -163,7 +163,7 @@ fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
     let read = memory.load(request(1, 64), ready - 1).ready;
     assert_eq!(memory.owned(request(0, 64), ready), Some(ready));
     assert!(read > ready, "{read} and {ready}");
-    // Then both have it, and nobody may write it.
+    // Then both have it, and neither may write it.
     for core in [0, 1] {
         assert_eq!(memory.owned(request(core, 64), read), None);
         assert_eq!(memory.load(request(core, 64), read).origin, Origin::L1);
@@ -282,7 +282,7 @@ fn a_virtual_machines_walk_reads_an_entry_more() {
         Memory::new(&model, &[1]).load(request(0, 4096), 0)
     };
     let (bare, nested) = (of(0), of(1));
-    // Nobody has read it before.
+    // It was not read before.
     let main = zen4().hierarchy.main.nanoseconds * zen4().gigahertz;
     assert!((nested.translation - bare.translation) as f64 > main, "{bare:?} {nested:?}");
     assert_eq!(nested.ready - nested.translation, bare.ready - bare.translation);

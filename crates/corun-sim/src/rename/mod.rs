@@ -269,7 +269,7 @@ impl<F: InstructionSource> Core<F> {
         if thread.sibling_entries.to.is_none_or(|head| is_miss && head != thread.head) {
             let done = thread.in_flight_uops.at(thread.head).done;
             if is_miss && done == NEVER {
-                // It waits for a buffer, and nobody knows yet for how long.
+                // It waits for a buffer, for a time not known yet.
                 return Component::Sibling(shared);
             }
             let in_flight = thread.rob_used.max(1);

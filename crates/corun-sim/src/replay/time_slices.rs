@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(program(&mut sliced, 17), Some(2));
         assert_eq!(program(&mut sliced, 18), Some(2));
         assert_eq!(next(&mut sliced, 19), Next::SyncPoint);
-        assert_eq!(sliced.pass(20), None, "nobody can go on");
+        assert_eq!(sliced.pass(20), None, "no program can continue");
         sliced.programs[1].waits = false;
         assert_eq!(sliced.pass(30), Some(37));
         assert_eq!(program(&mut sliced, 37), Some(1));

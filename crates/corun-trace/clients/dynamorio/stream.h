@@ -61,7 +61,7 @@ void stream_park(struct stream *stream);
 
 void stream_unpark(struct stream *stream);
 
-/* Lets entries go where nobody reads them, until `stream_return`. */
+/* Lets entries go to a buffer that is not read, until `stream_return`. */
 void stream_divert(struct stream *stream);
 
 void stream_return(struct stream *stream);

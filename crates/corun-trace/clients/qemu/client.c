@@ -37,7 +37,7 @@ enum {
     MAX_BUFFERS = 1 << 14,
     MAX_CODE = 1 << 16,
     LONGEST_INSTRUCTION = 15,
-    /* Instructions after which a thread looks where the whole run is. */
+    /* Instructions after which a thread polls where the whole run is. */
     GRANT = 1 << 16,
     /* The program should not meet our descriptors. */
     FIRST_DESCRIPTOR = 512,
@@ -62,7 +62,7 @@ struct interval {
 struct stream {
     uint64_t *next;
     uint64_t *limit;
-    int64_t left; /* instructions until the thread looks where the whole run is */
+    int64_t left; /* instructions until the thread polls where the whole run is */
     bool is_recording;
     bool has_begun;
     uint32_t buffer;
@@ -225,7 +225,7 @@ end_stream(struct stream *s)
 
 /* The thread has used up what it was granted: where is the run now, and is it recorded there? */
 static void
-look(struct stream *s)
+poll_position(struct stream *s)
 {
     pthread_mutex_lock(&channel.lock);
     if (channel.is_detached) {
@@ -277,7 +277,7 @@ on_block(unsigned cpu, void *data)
     struct stream *s = &stream;
     bool is_continued = block->begins_with_rep && s->rep == block->address;
     if (s->left <= 0)
-        look(s);
+        poll_position(s);
     s->rep = block->rep;
     s->left -= block->instructions - is_continued;
     if (!s->is_recording) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
-/// What is looked at of a trace, so that counts which are not true take neither all time nor all memory.
+/// What is read of a trace, so that counts which are not true take neither all time nor all memory.
 const BOUNDS: Bounds = Bounds { longest: 1 << 18, long: 1 << 28, pages: 1 << 23 };
 
 /// Memory that was touched.
@@ -16,7 +16,7 @@ pub struct Footprint {
     pub lines: u64,
     /// Distinct pages of 4 KiB.
     pub pages: u64,
-    /// Whether there may be more: it is larger than what is looked at.
+    /// Whether there may be more: it is larger than what is read.
     pub at_least: bool,
 }
 
@@ -74,7 +74,7 @@ impl Touched {
         }
     }
 
-    /// The last of these pages that is looked at.
+    /// The last of these pages that is counted.
     #[inline]
     fn bound(&mut self, first: u64, last: u64) -> u64 {
         let further = last - first;

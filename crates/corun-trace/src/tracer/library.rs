@@ -152,7 +152,7 @@ mod tests {
 
     /// Not even by root, and not by who has the file already.
     #[test]
-    fn nobody_can_change_what_is_unpacked() {
+    fn no_other_user_can_change_what_is_unpacked() {
         let path = packed(CONTENT);
         let path = path.path().unwrap();
         let mut file = OpenOptions::new().read(true).write(true).open(&path).unwrap();

@@ -17,7 +17,7 @@ use super::image::{self, CommandLine};
 use crate::process::silence;
 use crate::{Ending, Plan, Sink, Target, TraceError, Traced};
 
-/// How often a request to stop is looked at while the program says nothing.
+/// How often a request to stop is polled while the program reports nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// A client says that the first thread begins before the program does anything; a tracer that has not come so far
 /// in this time hangs.

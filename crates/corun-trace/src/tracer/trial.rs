@@ -41,7 +41,7 @@ fn attempt(tracer: &dyn Tracer) -> Result<(), Unavailable> {
     };
     Err(Unavailable {
         found: format!("it fails on a program of {INSTRUCTIONS} instructions: {found}"),
-        next_step: "Look for limits of this container or user: seccomp, limits on memory (ulimit -v), a /proc \
+        next_step: "Check the limits of this container or user: seccomp, limits on memory (ulimit -v), a /proc \
                     that hides processes. Or take another tracer with --tracer."
             .to_owned(),
     })

@@ -15,7 +15,7 @@ use corun_trace::{Event, Marker, Plan, Recording, Target, ThreadId, Traced, Trac
 use comparison::{Blind, compare};
 use program::Program;
 
-/// The programs whose traces are the same whoever traces, and every time.
+/// The programs whose traces are the same with every tracer, every time.
 const DETERMINISTIC: &[&str] = &[
     "addressing",
     "atomics",

@@ -34,7 +34,11 @@ fn every_access_is_where_the_program_says() {
             let what = disassemble(&recording, expected.0);
             assert_eq!(found.get(at), Some(expected), "{name}, access {at}: {what}");
         }
-        assert_eq!(found.len(), truth.accesses.len(), "{name}: accesses that nobody stated");
+        assert_eq!(
+            found.len(),
+            truth.accesses.len(),
+            "{name}: accesses that the source does not state"
+        );
     }
 }
 

@@ -156,7 +156,7 @@ pub(crate) enum Action {
     SetFileInformation {
         handle: Handle,
     },
-    /// At most `most` entries are looked at; the server answered with `found`.
+    /// At most `most` entries are read; the server answered with `found`.
     Find {
         pattern: PathId,
         most: u32,

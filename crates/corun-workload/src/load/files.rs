@@ -94,7 +94,7 @@ impl Files {
             Action::Rename { from, to } => {
                 self.rename(name(paths, from), name(paths, to))?;
             }
-            // Nobody looks at the answer.
+            // The answer is not checked.
             Action::MakeDirectory { path } => _ = self.make_directory(name(paths, path)),
             Action::RemoveDirectory { path } => self.remove_directory(name(paths, path))?,
             Action::RemoveTree { path } => {

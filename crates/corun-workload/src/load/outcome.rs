@@ -110,7 +110,7 @@ impl Load {
 }
 
 /// Whether the success of a request is a mistake where its line records a failure; the original does
-/// not look at the others.
+/// not check the others.
 fn may_not_succeed(action: Action) -> bool {
     matches!(
         action,

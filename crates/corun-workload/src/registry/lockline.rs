@@ -1,4 +1,4 @@
-//! Locks that nobody else wants, and yet cost: two of them in one cache line, or in the pair of
+//! Locks without contention, and yet cost: two of them in one cache line, or in the pair of
 //! lines that some prefetchers fetch together. Kernels align their locks to 128 bytes for this.
 
 use std::num::NonZeroUsize;

@@ -34,8 +34,8 @@ fn a_missing_program_is_named() {
 #[test]
 fn too_few_processes_are_answered_with_what_to_do() {
     let limited = |row: &str| {
-        let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1";
-        reported(&format!("{nobody} \"$PREPARE\" {row} 2>&1"))
+        let unprivileged = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1";
+        reported(&format!("{unprivileged} \"$PREPARE\" {row} 2>&1"))
     };
     let answer = limited("lmbench/simple-syscall");
     if answer != "prepared\nexit 0" {

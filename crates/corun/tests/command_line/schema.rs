@@ -114,8 +114,8 @@ fn a_run_of_version_1_is_read_with_its_former_names() {
         fields.insert(former.to_owned(), value);
     }
     let design = fields["design"].as_object_mut().expect("an object");
-    let looks = design.remove("interim_analyses").expect("a field of today");
-    design.insert("looks".to_owned(), looks);
+    let analyses = design.remove("interim_analyses").expect("a field of today");
+    design.insert("looks".to_owned(), analyses);
     let read = |json: &Value| Run::from_json(&json.to_string()).expect("a run");
     assert_eq!(read(&old), read(&json));
 }

@@ -232,7 +232,7 @@ fn a_slice_of_many_rounds_is_reported() {
     assert!(reported.errors.contains("stacked: a slice of 0.1 ms is "), "{}", reported.errors);
     let single = ["--model=zen4", "--quiet", "--placement=single", "--length=10k", &trace, &trace];
     let alone = of(&[&single[..], &["--slice=0.1"]].concat());
-    assert_eq!((alone.exit, alone.errors.as_str()), (Some(0), ""), "nobody takes turns");
+    assert_eq!((alone.exit, alone.errors.as_str()), (Some(0), ""), "no two share a CPU");
     for slice in ["0", "-1", "1e300", "nan"] {
         let refused = of(&[&stacked[..], &[&format!("--slice={slice}")]].concat());
         assert_eq!(refused.exit, Some(2), "{}", refused.errors);

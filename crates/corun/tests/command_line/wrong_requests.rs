@@ -83,14 +83,14 @@ fn the_number_in_the_output_needs_one_group() {
 }
 
 #[test]
-fn nobody_can_do_the_work_of_zero_workers() {
-    let nobody = reported(&["--copies=0", "--", "true"]);
-    insta::assert_snapshot!(nobody, @r"
+fn zero_workers_are_refused() {
+    let zero = reported(&["--copies=0", "--", "true"]);
+    insta::assert_snapshot!(zero, @r"
     exit 2
     corun: expected at least one worker, found 0
       Ask for one worker or more.
     ");
-    assert_eq!(reported(&["--cores=0", "--", "true"]), nobody);
+    assert_eq!(reported(&["--cores=0", "--", "true"]), zero);
     insta::assert_snapshot!(reported(&["--placement=free@0", "--", "true"]), @r#"
     exit 2
     error: invalid value 'free@0' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"

@@ -27,7 +27,7 @@ const PREFIX: &[u8] = b"corun-";
 const SESSION_DIGITS: usize = 8;
 /// `corun-`, sixteen digits and a NUL.
 const NAME: usize = PREFIX.len() + 16 + 1;
-/// Groups below groups that are looked at.
+/// Levels of nested groups that are searched.
 const DEEPEST: u32 = 16;
 
 /// A group that is there.
@@ -133,7 +133,7 @@ impl Membership for Ending {
             others.filter_map(|&process| Some((process, open_handle(process)?))).collect();
         let is_inside = members.contains(&own);
         if is_inside || !write(self.group.folder, c"cgroup.kill", b"1") {
-            // The handle was opened before this look: it is of the process that is in the group.
+            // The handle was opened before this check: it is of the process that is in the group.
             let still_in = self.members();
             for (_, handle) in handles.iter().filter(|(process, _)| still_in.contains(process)) {
                 kill(handle);

@@ -35,7 +35,7 @@ enum Disturbance {
     None,
     /// Others take this part of each CPU's time, in spans of some milliseconds.
     Load(f64),
-    /// Another program, as important as a worker, that looks for a CPU where nobody works.
+    /// Another program, as important as a worker, that searches for an idle CPU.
     Hog,
     /// Two at once get the time of one, both stopped at the same time.
     Quota,
@@ -160,7 +160,7 @@ impl Simulated {
         let mut away = away.into_iter().peekable();
         let mut now = self.random.random_range(0..200_000);
         let mut marks = Vec::new();
-        // Whoever should begin while it is away begins afterwards.
+        // A loop that should begin while its CPU is away begins afterwards.
         while let Some((_, end)) = away.next_if(|span| span.0 <= now) {
             now = now.max(end);
         }

@@ -54,7 +54,7 @@ trait Queues {
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64);
     /// The running task blocks or ends.
     fn leave(&mut self, state: &State, task: TaskId, cpu: usize);
-    /// Nanoseconds that a task may run before others are looked at.
+    /// Nanoseconds that a task may run before others are considered.
     fn slice(&mut self, state: &State, task: TaskId, cpu: usize) -> u64;
     /// Whether a woken task runs before the running one.
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;

@@ -1,6 +1,6 @@
 //! What the branches of one thread did lately, in the forms in which the tables ask for it.
 
-/// The longest stretch of the path of branches that a table looks at.
+/// The longest path of branches that a table uses.
 const PATH: u32 = 16;
 /// A polynomial over two elements without its first term (CRC-32C, Castagnoli 1993).
 const POLYNOMIAL: u32 = 0x1edc_6f41;

@@ -365,7 +365,7 @@ fn lost(model: &BranchPrediction, programs: u64) -> u32 {
 }
 
 /// One program may lose at random, by where its branches lie in a larger table; several do not. Without
-/// tagged tables a larger one looks at a longer history, which takes longer to learn.
+/// tagged tables a larger one uses a longer history, which takes longer to learn.
 #[test]
 fn more_entries_are_not_notably_worse() {
     for histories in [vec![], vec![2, 5, 13], vec![4, 8, 16, 32, 64]] {

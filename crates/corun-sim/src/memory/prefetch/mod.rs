@@ -38,7 +38,7 @@ enum Asked {
     Lines(usize),
 }
 
-/// Places ahead of whoever asks that are to be fetched, by linear addresses.
+/// Places ahead of the demand accesses that are to be fetched, by linear addresses.
 #[derive(Debug, Clone)]
 pub(super) struct Ahead {
     from: u64,

@@ -1,4 +1,4 @@
-//! How far ahead of whoever asks something has been fetched.
+//! How far ahead of demand accesses something has been fetched.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Whoever asks has come so many steps further.
+    /// The demand accesses have come so many steps further.
     #[inline]
     pub(super) fn goes_on(&mut self, steps: u32) {
         self.first = self.first.saturating_sub(steps);

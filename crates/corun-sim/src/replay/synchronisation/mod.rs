@@ -54,7 +54,7 @@ impl Synchronisation {
         Ok(Self { threads, next: 0, with_markers, spins, positions })
     }
 
-    /// Keeps nobody back any more, since a thread could not be read to its end.
+    /// Keeps no thread back any more, since a thread could not be read to its end.
     pub(crate) fn give_up(&mut self) {
         self.next = self.threads.len();
         self.spins.clear();

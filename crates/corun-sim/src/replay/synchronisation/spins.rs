@@ -93,7 +93,7 @@ fn settled(mut all: Vec<Change>) -> Vec<Change> {
     all.into_iter().map(|(change, _)| change).collect()
 }
 
-/// The place of the change that somebody has seen though it has a later one, of those before and after the own.
+/// The place of the change that a thread has seen though it has a later one, of those before and after the own.
 fn seen_later<'a>(
     own: &Change,
     before: Option<&Change>,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_in_front_of_what_others_wait_for() {
+    fn no_thread_waits_in_front_of_what_others_wait_for() {
         // They give the turn to the other one and try again, without a branch between.
         let [first, second] = of(&[
             (0, EXCHANGE, 0x100),
@@ -275,7 +275,7 @@ mod tests {
         let polls = [(1, POLL, 0x100), (1, STORE, 0x300)].repeat(3);
         let end = [(1, INCREMENT, 0x100)];
         assert_eq!(of(&[&count[..], &polls, &end].concat()), [[], []]);
-        // ... or polls at what nobody else changes.
+        // ... or polls a place that no other thread changes.
         let polls = [(1, POLL, 0x200)].repeat(3);
         assert_eq!(of(&[&count[..], &polls, &[(1, INCREMENT, 0x200)]].concat()), [[], []]);
         // But for that, it would.

@@ -12,7 +12,7 @@ const LONG_GAP: u64 = 100_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Intervals {
     parts: Vec<Part>,
-    /// Whether code stores entries in gaps as well, for nobody: a large program's code takes seconds to
+    /// Whether code stores entries in gaps as well, which are dropped: a large program's code takes seconds to
     /// translate, which would be done at both ends of every part.
     keeps_code: bool,
 }

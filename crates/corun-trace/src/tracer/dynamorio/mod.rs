@@ -89,7 +89,7 @@ impl Tracer for DynamoRio {
     }
 }
 
-/// DynamoRIO looks into `/proc` by the number that getpid(2) gives, and hangs where another process has it.
+/// DynamoRIO reads `/proc` by the number that getpid(2) gives, and hangs where another process has it.
 fn own_namespace() -> Result<(), Unavailable> {
     let folder = own_folder()?;
     let (found, expected) = (folder.file_name().unwrap_or_default(), std::process::id());

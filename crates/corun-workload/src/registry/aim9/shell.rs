@@ -114,7 +114,7 @@ impl Shell {
         if rustix::process::fchdir(&self.scratch).is_err() {
             return 127;
         }
-        // SAFETY: a string; nobody else in this process calls it, whose only thread this is.
+        // SAFETY: a string; nothing else in this process calls it, whose only thread this is.
         let status = unsafe { libc::system(COMMAND.as_ptr()) };
         if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 127 }
     }

@@ -142,7 +142,7 @@ pub(super) struct Sleep;
 impl Waiting for Sleep {
     fn wait_while(word: &AtomicU32, seen: u32) {
         while word.load(Acquire) == seen {
-            // Not asleep, or woken for nothing: the loop looks again.
+            // Not asleep, or woken for nothing: the loop polls again.
             let _ = futex::wait(word, futex::Flags::PRIVATE, seen, None);
         }
     }
@@ -153,20 +153,20 @@ impl Waiting for Sleep {
     }
 }
 
-/// Watching, at first without a break; then the logical CPU goes to whoever else wants it, who may
+/// Watching, at first without a break; then the logical CPU goes to another task that wants it, which may
 /// be the sender.
 pub(super) struct Watch;
 
-/// Looks before the first break: enough for a sender on another logical CPU, and few beside the
+/// Polls before the first break: enough for a sender on another logical CPU, and few beside the
 /// slice of time that a sender on the same one would otherwise wait for.
-const LOOKS: u32 = 100;
+const POLLS: u32 = 100;
 
 impl Waiting for Watch {
     fn wait_while(word: &AtomicU32, seen: u32) {
-        let mut looks = 0;
+        let mut polls = 0;
         while word.load(Acquire) == seen {
-            if looks < LOOKS {
-                looks += 1;
+            if polls < POLLS {
+                polls += 1;
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();

@@ -2,7 +2,7 @@
 //! protocol looks a name up without regard to capitals, which takes a whole directory if there is
 //! no such name.
 //!
-//! What the original does not look at is not looked at here: the answers to locks, flushes, queries
+//! What the original does not check is not checked here: the answers to locks, flushes, queries
 //! and the making of directories.
 
 use std::ffi::{CStr, CString};

@@ -89,7 +89,7 @@ impl Ring {
     }
 
     /// Lets the processes read that nothing more comes, and end. None is killed in that read, which would be counted
-    /// one time and not another by whoever counts calls.
+    /// one time and not another by a caller that counts calls.
     fn end(&mut self) {
         self.ends = None;
         self.peers.drain(..).for_each(Peer::join);
@@ -183,7 +183,7 @@ impl Pipe {
 struct Pipes {
     /// From each process to the next one.
     ring: Vec<Pipe>,
-    /// From whoever has the token when nothing is left to do.
+    /// From the process that has the token when nothing is left to do.
     home: Pipe,
     /// As many as in the ring, for the same work in one process.
     own: Vec<Pipe>,
@@ -216,7 +216,7 @@ impl Pipes {
         let kept = [from, to, home].map(AsRawFd::as_raw_fd);
         let all = self.ring.iter().chain([&self.home]).chain(&self.own).flat_map(Pipe::numbers);
         for number in all.filter(|number| !kept.contains(number)) {
-            // SAFETY: nobody uses it in this process, which ends without dropping it.
+            // SAFETY: nothing uses it in this process, which ends without dropping it.
             unsafe { libc::close(number) };
         }
         touch(memory.as_deref_mut());

@@ -116,7 +116,7 @@ fn prepare_map(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Wo
         let (file, scratch) = files.next().expect("a file for each worker");
         Ok(move || {
             let _kept = &scratch;
-            // SAFETY: the file is the worker's own, and nobody makes it shorter.
+            // SAFETY: the file is the worker's own, and nothing makes it shorter.
             let mut map: MmapMut =
                 unsafe { MmapOptions::new().len(size).map_mut(&file) }.map_err(errno)?;
             let mut written = 0;
@@ -237,7 +237,7 @@ struct Mapped {
 
 impl Mapped {
     fn new(file: &File, size: usize) -> Result<Self, Errno> {
-        // SAFETY: the file is the worker's own, and nobody makes it shorter.
+        // SAFETY: the file is the worker's own, and nothing makes it shorter.
         let map = unsafe { MmapOptions::new().len(size).map(file) }.map_err(errno)?;
         let start = map.as_ptr().cast_mut().cast();
         // SAFETY: the pages are mapped, and the call changes nothing in them.

@@ -1,4 +1,4 @@
-//! `corun trace`: recording what a program executes, and looking into what was recorded.
+//! `corun trace`: recording what a program executes, and inspecting what was recorded.
 
 mod check;
 mod convert;

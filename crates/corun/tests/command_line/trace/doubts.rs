@@ -184,7 +184,7 @@ fn without_proc_a_program_is_stepped_and_that_is_said() {
     }
 }
 
-/// Others could put their own files where files of root are looked for; so there are none.
+/// Other users could put files where files of root are searched for; so there are none.
 #[test]
 fn nothing_is_left_in_the_folders_of_the_user() {
     for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {

@@ -54,7 +54,7 @@ pub(super) struct Accessed {
 
 impl Accessed {
     /// Whether it reads something, to come again if that is not what it waits for.
-    fn is_look(&self) -> bool {
+    fn is_poll(&self) -> bool {
         match self.atomic {
             Some(atomic) => atomic == Atomic::Try,
             None => self.direction == Direction::Read,
@@ -316,7 +316,7 @@ impl<'a> Watch<'a> {
     /// At a shared place.
     fn act(&mut self, access: Accessed) {
         let before = self.recent.at(&access).copied();
-        if !access.is_look() {
+        if !access.is_poll() {
             // An atomic instruction takes what another one has seen.
             let polls_before = before.filter(|it| access.atomic.is_some() && it.has_spun());
             self.add(&access, polls_before);

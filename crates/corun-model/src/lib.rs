@@ -91,9 +91,9 @@ pub struct CoreModel {
     /// Figures that no source gives, by field, each with where it is from then.
     #[serde(default)]
     pub estimates: BTreeMap<String, String>,
-    /// From addresses to operations in order.
+    /// From addresses to micro-ops in order.
     pub front: FrontEnd,
-    /// From operations in order to results.
+    /// From micro-ops in order to results.
     pub back: BackEnd,
     /// Loads, stores, and the first level of data.
     pub memory: MemoryPipeline,

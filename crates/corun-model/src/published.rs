@@ -128,8 +128,8 @@ fn row_of<'t>(table: &'t Option<TimingTable>, form: &str) -> Option<&'t Timing> 
 /// ports, the loads, the stores and renaming need.
 pub fn cycles_of_many(timing: &Timing, model: &CoreModel) -> f64 {
     let mut work: BTreeMap<&[String], f64> = BTreeMap::new();
-    for operation in &timing.operations {
-        *work.entry(&operation.ports).or_default() += f64::from(operation.busy.max(1));
+    for uop in &timing.uops {
+        *work.entry(&uop.ports).or_default() += f64::from(uop.busy.max(1));
     }
     let memory = &model.memory;
     let is_part = |ports: &[String], of: &[String]| ports.iter().all(|port| of.contains(port));

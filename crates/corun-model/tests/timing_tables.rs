@@ -55,15 +55,15 @@ fn each_core_has_every_class_and_slots_for_what_it_does() {
         }
         for (form, timing) in table.rows() {
             assert!(timing.slots > 0, "{name}: {form} has no slot");
-            let works = !timing.operations.is_empty();
+            let works = !timing.uops.is_empty();
             assert!(timing.latency <= 1 || works, "{name}: {form} takes time at no port");
         }
     }
 }
 
-/// Slots, latency, operations, loads, stores.
+/// Slots, latency, micro-ops, loads, stores.
 fn shape(timing: &Timing) -> (u8, u16, usize, u8, u8) {
-    (timing.slots, timing.latency, timing.operations.len(), timing.loads, timing.stores)
+    (timing.slots, timing.latency, timing.uops.len(), timing.loads, timing.stores)
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn agrees_with_what_is_published_of_the_commonest_forms() {
         [4, 5, 4, 4, 4]
     );
 
-    // Loading, computing and storing: two fused operations at Intel, one at AMD.
+    // Loading, computing and storing: two fused micro-ops at Intel, one at AMD.
     let update = CORES.map(|name| shape(core(name).row("add m64 r64").unwrap()));
     let (intel, amd) = ((2, 1, 1, 1, 1), (1, 1, 1, 1, 1));
     assert_eq!(update, [intel, intel, amd, amd, amd, amd]);

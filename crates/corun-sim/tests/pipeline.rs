@@ -32,7 +32,7 @@ fn a_chain_takes_its_latency() {
 }
 
 #[test]
-fn independent_operations_take_their_share_of_the_ports() {
+fn independent_uops_take_their_share_of_the_ports() {
     let zen4 = model("zen4");
     let alus = zen4.back.schedulers.iter().flat_map(|one| &one.ports);
     let alus = alus.filter(|port| port.starts_with("ALU")).count();

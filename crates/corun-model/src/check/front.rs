@@ -19,7 +19,7 @@ const LONGEST_HISTORY: u32 = 1 << 12;
 const MAX_HISTORIES: usize = 32;
 /// Bits of the longest tag.
 const LONGEST_TAG: u32 = 16;
-/// Operations that one instruction can be before it is a program.
+/// Micro-ops that one instruction can have before it is microcoded.
 const MAX_UOPS: u32 = 8;
 /// Bytes of the largest fetch, and of the window of an op cache.
 const LARGEST_FETCH: u32 = 256;
@@ -54,7 +54,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     if let Some(buffer) = &front.loop_buffer {
         faults.resource("front.loop_buffer", "uops", buffer.uops, &buffer.sharing);
     }
-    // An instruction of more operations than a decoder makes must be a program.
+    // An instruction of more micro-ops than a decoder makes must be microcoded.
     faults.within("front.microcode.from", front.microcode.from, 2, decoder.first.saturating_add(1));
     faults.a_cycle("front.microcode.width", front.microcode.width);
     faults.cycles("front.microcode.switch", front.microcode.switch);

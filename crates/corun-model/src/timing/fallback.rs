@@ -37,7 +37,7 @@ macro_rules! classes {
 }
 
 classes! {
-    /// Integer arithmetic of one operation.
+    /// Integer arithmetic of one micro-op.
     Integer = "integer", ["add r64 r64"];
     /// Shifts, rotations, and work on single bits.
     Shift = "shift", ["shl r64 i8"];

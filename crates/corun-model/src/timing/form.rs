@@ -86,7 +86,7 @@ fn register(instruction: &Instruction, operand: u32) -> &'static str {
 
 /// Shifting by one has an encoding of its own, which some cores treat apart.
 fn immediate8(instruction: &Instruction) -> &'static str {
-    // Operation code and address, no byte for the count.
+    // Opcode and address, no byte for the count.
     let by_one = shifts(instruction.mnemonic())
         && instruction.op_count() == 2
         && instruction.op_kind(1) == OpKind::Immediate8

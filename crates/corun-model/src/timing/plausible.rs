@@ -79,7 +79,7 @@ impl Row<'_> {
 
     /// A load and nothing else is what a copy from memory does.
     fn is_no_placeholder(&self) -> Option<Fault> {
-        let only_loads = self.timing.operations.is_empty() && self.timing.loads > 0;
+        let only_loads = self.timing.uops.is_empty() && self.timing.loads > 0;
         let wrong = only_loads
             && self.timing.latency == 0
             && self.timing.stores == 0
@@ -96,8 +96,8 @@ impl Row<'_> {
     /// Only what renaming does by itself, or what has no result, takes no time.
     fn takes_time(&self) -> Option<Fault> {
         let stores =
-            self.timing.stores > 0 && (self.timing.operations.is_empty() || self.timing.loads == 0);
-        let loads = self.timing.loads > 0 && self.timing.operations.is_empty();
+            self.timing.stores > 0 && (self.timing.uops.is_empty() || self.timing.loads == 0);
+        let loads = self.timing.loads > 0 && self.timing.uops.is_empty();
         let wrong = self.timing.latency == 0 && !stores && !loads && !is_free(self.mnemonic());
         wrong.then(|| ("latency 1 at least".to_owned(), self.latency().to_string(), None))
     }
@@ -157,7 +157,7 @@ impl Row<'_> {
             return Some((expected, self.latency().to_string(), Some(name)));
         }
         let (own, others) = (cycles(self.timing), cycles(other));
-        let as_many = self.timing.operations.len() >= other.operations.len();
+        let as_many = self.timing.uops.len() >= other.uops.len();
         let expected = against(format!("{others:.2} cycles of one of many at least"));
         (as_many && own < ROUNDED * others).then(|| (expected, format!("{own:.2}"), Some(name)))
     }
@@ -290,10 +290,9 @@ fn is_free(mnemonic: &str) -> bool {
 
 /// Cycles of one of many, as its ports allow.
 fn cycles(timing: &Timing) -> f64 {
-    let sets: BTreeSet<&[String]> = timing.operations.iter().map(|it| &it.ports[..]).collect();
+    let sets: BTreeSet<&[String]> = timing.uops.iter().map(|it| &it.ports[..]).collect();
     let of = |set: &[String]| {
-        let inside =
-            timing.operations.iter().filter(|it| it.ports.iter().all(|port| set.contains(port)));
+        let inside = timing.uops.iter().filter(|it| it.ports.iter().all(|port| set.contains(port)));
         inside.map(|it| f64::from(it.busy.max(1))).sum::<f64>() / set.len().max(1) as f64
     };
     sets.into_iter().map(of).fold(0.0, f64::max)

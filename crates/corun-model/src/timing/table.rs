@@ -23,12 +23,12 @@ static TABLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/timings.rs"
 /// What one form of instruction needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
-    /// Operations in queue, renaming, reorder buffer and retirement (fused where the core fuses).
+    /// Micro-ops in queue, renaming, reorder buffer and retirement (fused where the core fuses).
     pub slots: u8,
     /// Cycles from register operands to results; of a form that loads, without the load.
     pub latency: u16,
     /// What computes, without loads and stores.
-    pub operations: Vec<ComputeOperation>,
+    pub uops: Vec<ComputeUop>,
     /// Loads.
     pub loads: u8,
     /// Stores.
@@ -37,9 +37,9 @@ pub struct Timing {
     pub late: Vec<Late>,
 }
 
-/// One operation for a port.
+/// One micro-op for a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComputeOperation {
+pub struct ComputeUop {
     /// Names of the ports that can do it.
     pub ports: Vec<String>,
     /// Cycles for which it keeps the port from others.
@@ -230,9 +230,9 @@ impl TimingTable {
             for form in forms {
                 let Some(row) = self.rows.get_mut(&form) else { continue };
                 row.latency = division.latency(bits).min(u16::MAX.into()) as u16;
-                for operation in &mut row.operations {
-                    if operation.ports.iter().any(|port| model.back.units.contains(port)) {
-                        operation.busy = division.busy(bits).clamp(1, u16::MAX.into()) as u16;
+                for uop in &mut row.uops {
+                    if uop.ports.iter().any(|port| model.back.units.contains(port)) {
+                        uop.busy = division.busy(bits).clamp(1, u16::MAX.into()) as u16;
                     }
                 }
             }
@@ -270,7 +270,7 @@ impl TimingTable {
         &self.usage
     }
 
-    /// An operation none of whose ports were there would take none.
+    /// A micro-op none of whose ports were there would take none.
     fn check_ports(&self, name: &str, model: &CoreModel) -> Result<(), TableError> {
         let schedulers = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
         let known: Vec<&str> = schedulers.chain(&model.back.units).map(String::as_str).collect();
@@ -325,8 +325,8 @@ impl TimingTable {
 
     /// Names of the ports of all rows, without those that loads and stores use.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
-        let operations = self.rows.values().flat_map(|timing| &timing.operations);
-        operations.flat_map(|operation| operation.ports.iter().map(String::as_str))
+        let uops = self.rows.values().flat_map(|timing| &timing.uops);
+        uops.flat_map(|uop| uop.ports.iter().map(String::as_str))
     }
 
     /// What the instruction needs.
@@ -374,9 +374,9 @@ impl TimingTable {
 }
 
 impl Timing {
-    /// One operation of one cycle that any port does at once.
+    /// One micro-op of one cycle that any port does at once.
     fn plain() -> Self {
-        Self { slots: 1, latency: 1, operations: Vec::new(), loads: 0, stores: 0, late: Vec::new() }
+        Self { slots: 1, latency: 1, uops: Vec::new(), loads: 0, stores: 0, late: Vec::new() }
     }
 }
 
@@ -433,7 +433,7 @@ fn row(record: &csv::StringRecord) -> Result<(String, Timing), FieldError> {
     let mut timing = Timing {
         slots: number(field(1), "a number of slots up to 255")?,
         latency: number(field(2), "a number of cycles up to 65535")?,
-        operations: Vec::new(),
+        uops: Vec::new(),
         loads: 0,
         stores: 0,
         late: field(4).split_whitespace().map(late).collect::<Result<_, _>>()?,
@@ -448,7 +448,7 @@ fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, FieldErro
     text.parse().map_err(|_| (expected, format!("{text:?}")))
 }
 
-/// Operations of one row at most, so that no table fills the memory.
+/// Micro-ops of one row at most, so that no table fills the memory.
 const MAX_UOPS: usize = 4096;
 
 fn add_term(timing: &mut Timing, term: &str) -> Result<(), FieldError> {
@@ -477,11 +477,11 @@ fn add_term(timing: &mut Timing, term: &str) -> Result<(), FieldError> {
         right.then(|| port.to_owned()).ok_or_else(wrong)
     };
     let ports: Vec<String> = ports.split('|').map(name).collect::<Result<_, _>>()?;
-    let operation = ComputeOperation { ports, busy };
-    if times == 0 || busy == 0 || timing.operations.len() + usize::from(times) > MAX_UOPS {
+    let uop = ComputeUop { ports, busy };
+    if times == 0 || busy == 0 || timing.uops.len() + usize::from(times) > MAX_UOPS {
         return Err(wrong());
     }
-    timing.operations.extend(std::iter::repeat_n(operation, usize::from(times)));
+    timing.uops.extend(std::iter::repeat_n(uop, usize::from(times)));
     Ok(())
 }
 
@@ -515,9 +515,9 @@ mod tests {
         let table = TimingTable::parse("t", text).unwrap();
         let timing = table.row("adc m64 r64").unwrap();
         assert_eq!((timing.slots, timing.latency, timing.loads, timing.stores), (3, 4, 1, 2));
-        let both = ComputeOperation { ports: vec!["p0".to_owned(), "p6".to_owned()], busy: 3 };
-        let one = ComputeOperation { ports: vec!["p1".to_owned()], busy: 1 };
-        assert_eq!(timing.operations, [both.clone(), both, one]);
+        let both = ComputeUop { ports: vec!["p0".to_owned(), "p6".to_owned()], busy: 3 };
+        let one = ComputeUop { ports: vec!["p1".to_owned()], busy: 1 };
+        assert_eq!(timing.uops, [both.clone(), both, one]);
         let late = [Late { operand: Some(1), latency: 2 }, Late { operand: None, latency: 1 }];
         assert_eq!(timing.late, late);
     }

@@ -340,7 +340,7 @@ impl<'m> Lowering<'m> {
             *self.names.entry(address).or_insert(next)
         });
         let is_whole = operand.size >= 4 && operand.size <= 8;
-        let is_plain_load = timing.operations.is_empty();
+        let is_plain_load = timing.uops.is_empty();
         let is_near = place
             .is_some_and(|place| place.index() == Register::None && place.displacement() < NEAR);
         Memory {
@@ -397,8 +397,8 @@ impl<'m> Lowering<'m> {
             .map(|&register| Source::Register(register, late(register)))
             .collect();
         sources.extend(loaded.iter().map(|&load| Source::Own(load)));
-        let count = timing.operations.len().min(MAX_UOPS);
-        for (index, uop) in timing.operations.iter().take(count).enumerate() {
+        let count = timing.uops.len().min(MAX_UOPS);
+        for (index, uop) in timing.uops.iter().take(count).enumerate() {
             let is_last = index + 1 == count;
             // Those before the last are a part of the way, if it is long enough.
             let (own, others) = match (is_last, timing.latency) {

@@ -1,6 +1,6 @@
 //! What was measured of a program, and what was found of the machine around it.
 //!
-//! It can be recorded: then code that comes later is put beside it where that machine is not at hand any more.
+//! It can be recorded: then code that comes later is put beside it where that machine is not available any more.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A controlled load: processes, their tasks, and what each task does when.
 //!
 //! Tasks follow a script by the clock, so that no other process has to direct them: a
-//! conductor would need a CPU itself.
+//! director would need a CPU itself.
 
 use serde::{Deserialize, Serialize};
 

@@ -13,7 +13,7 @@ const WARMED: u64 = 4;
 const LONG: u64 = 100_000_000;
 /// How far a figure may lie outside its bounds because windows end between two instructions.
 const ROUNDING: f64 = 0.01;
-/// Instructions that a slot of renaming holds at most: two that were fused.
+/// Instructions that a rename slot holds at most: two that were fused.
 const FUSED: u32 = 2;
 
 /// A figure that cannot be, with what it should be and why it may be otherwise.

@@ -96,7 +96,7 @@ pub struct Setup<'a, 't> {
     pub pages: PageSize,
     /// Chooses where pages lie in memory.
     pub seed: u64,
-    /// Where each worker of the seating begins, in its order, as a part of its counted instructions; those that a
+    /// Where each worker of the mapping begins, in its order, as a part of its counted instructions; those that a
     /// phase has, if none.
     pub offsets: &'a [f64],
     /// The logical CPU of each core that has the first turn.
@@ -109,7 +109,7 @@ pub struct Setup<'a, 't> {
 /// One phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
-    /// By place in the seating: cores, their logical CPUs, who takes turns there.
+    /// By place in the mapping: cores, their logical CPUs, who takes turns there.
     pub workers: Vec<PlacedWorker>,
 }
 
@@ -202,11 +202,11 @@ pub fn simulate_together(
             }
         }
     }
-    let seated = seated(setup, &cpus, &machine);
+    let placed = placed_workers(setup, &cpus, &machine);
     let processes = setup.processes.iter();
     let are_ordered: Vec<bool> =
         processes.flat_map(|it| it.workers.iter().map(|_| it.is_ordered())).collect();
-    for one in &seated {
+    for one in &placed {
         // A thread of an ordered process polls as often as it has to here, not as often as it was recorded.
         if !are_ordered[one.worker] {
             plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
@@ -216,7 +216,7 @@ pub fn simulate_together(
     for source in machine.into_sources().into_iter().flatten() {
         source.into_programs().into_iter().try_for_each(|mut program| program.error())?;
     }
-    Ok(Phase { workers: seated })
+    Ok(Phase { workers: placed })
 }
 
 type Running<'a> = Machine<Sliced<Recorded<'a>>>;
@@ -253,7 +253,7 @@ impl Cpu {
     }
 }
 
-/// Where the worker with this number in the seating begins in a phase (0 to 1).
+/// Where the worker with this number in the mapping begins in a phase (0 to 1).
 fn offset(number: usize, phase: f64) -> f64 {
     match number {
         0 => 0.0,
@@ -261,7 +261,7 @@ fn offset(number: usize, phase: f64) -> f64 {
     }
 }
 
-/// The logical CPUs of the seating, with their workers.
+/// The logical CPUs of the mapping, with their workers.
 fn cpus(setup: Setup<'_, '_>, phase: f64) -> Vec<Cpu> {
     let all: Vec<(usize, ThreadId)> = (0..)
         .zip(setup.processes)
@@ -384,7 +384,7 @@ fn slices(setup: Setup<'_, '_>) -> Slices {
 }
 
 /// What became of the workers.
-fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
+fn placed_workers(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
     // An ordered process goes from the beginning of its first worker to the end of its last.
     let mut spans: HashMap<(usize, usize), (u64, u64)> = HashMap::new();
     for cpu in cpus {

@@ -35,7 +35,7 @@ const SMALL: [(&str, [u32; 2]); 10] = [
     ("memory.l1d.misses", [1, 2]),
 ];
 
-/// A recorded stretch of a thread as a trace of its own.
+/// A recorded interval of a thread as a trace of its own.
 fn cut(trace: &Trace, from: u64, length: u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     let mut known: Vec<Option<BlockId>> = vec![None; trace.blocks().len()];

@@ -21,7 +21,7 @@ pub struct Outcome {
 /// Why a boot has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    /// QEMU, or a file for it, gave trouble.
+    /// QEMU, or a file for it, gave error.
     #[error("cannot run QEMU: {source}; it said: {said:?}")]
     Qemu {
         /// What went wrong.

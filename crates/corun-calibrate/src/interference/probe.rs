@@ -49,13 +49,13 @@ impl InterferenceProbe {
         let ProbeRings { last_level, contended, main, pages } = self.rings;
         // Interference only adds to the core's own latency, so the least time is taken.
         let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
-        let settling =
+        let warm_up_steps =
             |ring: PointerChaseRing| PointerChaseRing::ROUNDS_TO_SETTLE * ring.places as usize;
         let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         InterferenceReading {
-            pages: least(self.follow(pages, settling(pages), TIMES)),
-            last_level: least(self.follow(last_level, settling(last_level), TIMES)),
-            contended: mean(self.follow(contended, settling(contended), CONTENDED)),
+            pages: least(self.follow(pages, warm_up_steps(pages), TIMES)),
+            last_level: least(self.follow(last_level, warm_up_steps(last_level), TIMES)),
+            contended: mean(self.follow(contended, warm_up_steps(contended), CONTENDED)),
             // Caches keep little of it, so one pass is enough.
             main: mean(self.follow(main, 2 * LOADS, 1)),
             gigabytes_a_second: self.read(),

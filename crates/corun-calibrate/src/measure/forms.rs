@@ -168,7 +168,7 @@ fn update(bench: &mut dyn RoutineTimer, form: &Form) -> Result<Option<Spread>, C
     bench.time_apart(&routine(format!("update {}", form.name), form, one.repeat(LINKS), LINKS))
 }
 
-/// Slots of renaming: so many NOPs stand beside each instruction that these alone decide how long
+/// Rename slots: so many NOPs stand beside each instruction that these alone decide how long
 /// it takes.
 fn slots(
     bench: &mut dyn RoutineTimer,

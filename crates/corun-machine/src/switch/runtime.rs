@@ -157,7 +157,7 @@ impl Runtime {
     /// Writes down what has to be undone.
     ///
     /// # Errors
-    /// If the file system gives trouble; then no file is there.
+    /// If the file system reports an error; then no file is there.
     pub fn begin(&self, state: &State) -> io::Result<()> {
         let path = self.folder.join(UNFINISHED_NAME);
         let beside = self.folder.join(format!("{UNFINISHED_NAME}.new"));
@@ -178,7 +178,7 @@ impl Runtime {
     /// unless an earlier change is still in force.
     ///
     /// # Errors
-    /// If the file system gives trouble; then the change is still one that has to be undone.
+    /// If the file system reports an error; then the change is still one that has to be undone.
     pub fn keep(&self, before: &Snapshot) -> io::Result<()> {
         // Where SMT was found as it had been before the earlier change, somebody has undone that.
         let in_force = |earlier: &State| earlier.before.smt != before.smt;
@@ -194,7 +194,7 @@ impl Runtime {
     /// The change was undone.
     ///
     /// # Errors
-    /// If the file system gives trouble.
+    /// If the file system reports an error.
     pub fn finish(&self) -> io::Result<()> {
         remove(&self.folder.join(UNFINISHED_NAME))?;
         self.flush()
@@ -203,7 +203,7 @@ impl Runtime {
     /// The change that was to stay was undone.
     ///
     /// # Errors
-    /// If the file system gives trouble.
+    /// If the file system reports an error.
     pub fn let_go(&self) -> io::Result<()> {
         remove(&self.folder.join(HELD))?;
         self.flush()

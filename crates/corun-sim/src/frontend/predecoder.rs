@@ -18,7 +18,7 @@ pub(crate) struct Predecoder {
     block_bytes: u64,
     /// Stall of a prefix that changes a length.
     stall: u64,
-    /// The block at hand, and how many of the cycle's instructions are taken.
+    /// The present block, and how many of the cycle's instructions are taken.
     block: u64,
     taken: u32,
     cycle: u64,
@@ -61,7 +61,7 @@ impl Claims {
         }
     }
 
-    /// The first free cycle from this one on, for a block that is fetched or for more of the one at hand.
+    /// The first free cycle from this one on, for a block that is fetched or for more of the present one.
     fn claim(&mut self, mut cycle: u64, is_fetched: bool) -> u64 {
         if !(self.predecoder || (self.fetch && is_fetched)) {
             return cycle;

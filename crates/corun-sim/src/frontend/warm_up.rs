@@ -1,6 +1,6 @@
 //! Warming: caches, translations and predictors see what a program does, and nothing is timed.
 //!
-//! That is many times faster than the pipeline, so that what lies long before a counted stretch can be
+//! That is many times faster than the pipeline, so that what lies long before a counted interval can be
 //! there when it begins (Wunderlich and others 2003, "SMARTS: accelerating microarchitecture simulation
 //! via rigorous statistical sampling").
 

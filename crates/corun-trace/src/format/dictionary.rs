@@ -1,6 +1,6 @@
 //! The dictionary of blocks: what each one is, defined once, and what the columns need to know of it.
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::varint::{Cursor, fold, put, unfold};
 use super::{MAX_INSTRUCTIONS, MAX_OPERANDS};
 use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand};
@@ -164,7 +164,7 @@ pub(super) fn read_blocks(content: &[u8], first: u32) -> Result<Vec<Block>, Defe
         return Err(Defect {
             at,
             expected: "blocks that go on where the last such frame ended",
-            found: Found::Number(found),
+            found: FoundValue::Number(found),
         });
     }
     let most = u64::from(u32::MAX - first);
@@ -188,7 +188,7 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
         at = cursor.at;
         count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
     }
-    let refuse = |expected, found| Err(Defect { at, expected, found: Found::Number(found) });
+    let refuse = |expected, found| Err(Defect { at, expected, found: FoundValue::Number(found) });
     if count == 0 {
         return refuse("a block of at least one instruction", 0);
     }
@@ -233,7 +233,7 @@ fn read_champsim(
             champsim.ok_or(Defect {
                 at,
                 expected: "registers, a branch and a place for each operand",
-                found: Found::Number(u64::from_le_bytes(*bytes)),
+                found: FoundValue::Number(u64::from_le_bytes(*bytes)),
             })
         })
         .collect()
@@ -254,7 +254,7 @@ fn read_operand(content: &[u8], cursor: &mut Cursor) -> Result<MemoryOperand, De
         2 => Form::Repeated,
         _ => {
             let expected = "a form of operand (0 to 2)";
-            return Err(Defect { at, expected, found: Found::Number(3) });
+            return Err(Defect { at, expected, found: FoundValue::Number(3) });
         }
     };
     Ok(MemoryOperand { direction, size: (code >> 4) as u16, form })

@@ -5,7 +5,7 @@
 
 use super::control::{ControlReader, ControlWriter};
 use super::dictionary::Shapes;
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::markers::{Entry, MarkerReader, MarkerWriter};
 use super::values::{ValueReader, ValueWriter};
 use super::varint::{Cursor, put};
@@ -255,6 +255,6 @@ impl EventReader {
     }
 
     fn refuse<T>(&self, expected: &'static str, found: u64) -> Result<T, Defect> {
-        Err(Defect { at: self.content.len(), expected, found: Found::Number(found) })
+        Err(Defect { at: self.content.len(), expected, found: FoundValue::Number(found) })
     }
 }

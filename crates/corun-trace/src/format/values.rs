@@ -5,7 +5,7 @@
 //! 2004): the first fits arrays, the second the stack and the fields of a structure.
 
 use super::dictionary::Shape;
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::runs::{RunReader, RunWriter};
 use super::varint::{Cursor, fold, unfold};
 use super::{MAX_LANES, MAX_VALUES};
@@ -169,7 +169,7 @@ impl ValueReader {
         if number <= most {
             return Ok(());
         }
-        Err(Defect { at: self.runs.at(), expected, found: Found::Number(number) })
+        Err(Defect { at: self.runs.at(), expected, found: FoundValue::Number(number) })
     }
 
     #[inline]

@@ -21,7 +21,7 @@ pub(crate) struct Direction {
     table_bits: u32,
     tag: u16,
     lengths: Vec<Length>,
-    /// Where each table would hold the branch at hand.
+    /// Where each table would hold the present branch.
     places: Vec<Place>,
     /// From 0 on, what lies below a new entry is trusted more than the entry.
     alternative: i8,

@@ -124,8 +124,8 @@ impl Kernel for ChatKernel {
     /// If a connection breaks, or a member gets a message that was not the next of its sender.
     fn run(&mut self, operations: u64) {
         let room = self.room.as_mut().expect("a kernel is reset first");
-        if let Err(trouble) = room.chat(operations) {
-            panic!("the chat has ended: {trouble}");
+        if let Err(error) = room.chat(operations) {
+            panic!("the chat has ended: {error}");
         }
     }
 

@@ -39,7 +39,7 @@ struct Round {
     /// Threads that have not done their part yet.
     busy: usize,
     received: Received,
-    trouble: Option<String>,
+    error: Option<String>,
 }
 
 impl Room {
@@ -97,7 +97,7 @@ impl Room {
         self.shared.begun.notify_all();
         let waited = self.shared.ended.wait_while(turn, |turn| turn.busy > 0);
         let mut turn = waited.unwrap_or_else(PoisonError::into_inner);
-        turn.trouble.take().map_or(Ok(()), Err)
+        turn.error.take().map_or(Ok(()), Err)
     }
 
     pub(super) fn received(&self) -> Received {
@@ -153,7 +153,7 @@ impl Shared {
                     turn.received.messages += received.messages;
                     turn.received.sum = turn.received.sum.wrapping_add(received.sum);
                 }
-                Err(trouble) => _ = turn.trouble.get_or_insert(trouble),
+                Err(error) => _ = turn.error.get_or_insert(error),
             }
             turn.busy -= 1;
             if turn.busy == 0 {

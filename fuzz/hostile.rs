@@ -12,7 +12,7 @@ const MAX_EVENTS: usize = 20_000;
 const MAX_ACCESSES: usize = 100;
 
 /// Reads an input in every way; errors are fine, panics are not.
-pub fn read(input: &[u8]) {
+pub(crate) fn read(input: &[u8]) {
     let file = match input.split_first() {
         None => return,
         Some((0, file)) => file.to_vec(),

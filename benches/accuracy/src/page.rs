@@ -15,7 +15,7 @@ const HELD_OUT: (f64, f64) = (0.12, 0.30);
 const POINT: f64 = 0.10;
 
 /// The page in Markdown, of what was measured here or recorded before, and of the command that makes it.
-pub fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String {
+pub(crate) fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String {
     let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
     let of = first.map_or(String::new(), |it| format!(" of `{}`", it.core.model));
     let mut text = format!("# How good predictions{of} are\n\n    {command}\n\n{HOW}\n");
@@ -65,7 +65,7 @@ const LEGEND: &str = "
 ";
 
 /// What a prediction was made on.
-pub fn machine(prediction: &Prediction) -> String {
+pub(crate) fn machine(prediction: &Prediction) -> String {
     let hypervisor = match &prediction.machine.hypervisor {
         Some(name) => format!(", a virtual machine ({name})"),
         None => String::new(),
@@ -75,7 +75,7 @@ pub fn machine(prediction: &Prediction) -> String {
 }
 
 /// The day of a prediction.
-pub fn day(prediction: &Prediction) -> &str {
+pub(crate) fn day(prediction: &Prediction) -> &str {
     prediction.started.split('T').next().unwrap_or_default()
 }
 

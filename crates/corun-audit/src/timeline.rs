@@ -22,7 +22,7 @@ pub struct Timeline {
     pub length_ns: u64,
     /// The tasks of all processes, in the load's order.
     pub tasks: Vec<TaskLog>,
-    /// What everybody else did.
+    /// What all other tasks did.
     pub others: Others,
 }
 

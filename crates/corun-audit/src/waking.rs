@@ -46,7 +46,7 @@ pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Pro
 }
 
 fn read(seen: &Timeline, [busy, idle]: [u32; 2]) -> Vec<Reading> {
-    // Not the common start, which everybody wakes up for.
+    // Not the common start, for which all tasks wake up.
     let slept = |it: &&Wake| it.from_cpu == busy && it.due_ns > 0;
     let wakes: Vec<&Wake> = seen.tasks.iter().flat_map(|task| &task.wakes).filter(slept).collect();
     if wakes.is_empty() {

@@ -15,7 +15,7 @@ pub enum Memory {
         places: usize,
         /// Bytes from one to the next.
         apart: usize,
-        /// ProbeRings.
+        /// Rings.
         rings: usize,
         /// Whether small pages hold it.
         on_small_pages: bool,

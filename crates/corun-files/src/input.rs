@@ -32,7 +32,7 @@ impl InputKind {
     pub const TIMINGS: Self = Self { name: "timing table", most: 16 * MIB };
     /// Blocks of code as CSV; lists of hundreds of thousands are in use.
     pub const BLOCKS: Self = Self { name: "list of blocks", most: 64 * MIB };
-    /// A load of the scheduler that somebody wrote.
+    /// A load of the scheduler, written by hand.
     pub const TASKS: Self = Self { name: "load of tasks", most: 16 * MIB };
     /// What `perf sched script` writes.
     pub const RECORDING: Self = Self { name: "recording", most: 1024 * MIB };
@@ -112,7 +112,7 @@ pub fn bytes(path: &Path, kind: InputKind) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A file or pipe to read from front to back, by somebody who keeps little of it.
+/// A file or pipe to read from front to back, by a reader that keeps little of it.
 ///
 /// # Errors
 /// If it cannot be opened, or is no file or pipe.

@@ -56,7 +56,7 @@ impl Unfinished {
         match make() {
             Ok(made) => Ok((made, unfinished)),
             Err(error) => {
-                // What is there is somebody else's.
+                // What is there belongs to another process.
                 unfinished.forget();
                 Err(error)
             }

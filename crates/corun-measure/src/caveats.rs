@@ -1,4 +1,4 @@
-//! What limits trust in a run, read from its samples' evidence: each a kind and a plain sentence.
+//! What limits trust in a run, read from its samples' evidence: each an identifier and a sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use corun_stats::{drift, median, outliers, percent};
 
 /// Clocks of two compared arms that differ by more than this are worth a remark.
 const CLOCK_DIFFERENCE: f64 = 0.01;
-/// Siblings that ought to be idle may be busy for this share of a sample.
+/// Siblings that should be idle may be busy for this share of a sample.
 const IDLE_SIBLING_BUSY: f64 = 0.005;
 /// The hypervisor, or other work on the used CPUs, may take this share.
 const TAKEN: f64 = 0.01;
@@ -45,7 +45,7 @@ pub(crate) fn of(
         "idle-sibling-busy",
         IDLE_SIBLING_BUSY,
         |sample| sample.evidence.idle_sibling_busy,
-        "siblings that ought to be idle were busy",
+        "siblings that should be idle were busy",
     ));
     caveats.extend(stolen(&by_arm));
     caveats.extend(waited_for_cpu(arms, samples));

@@ -1,5 +1,5 @@
-//! What load of others took from each sample: CPU time that workers waited for, and the sibling of a
-//! core that ought to be idle.
+//! What other load took from each sample: CPU time that workers waited for, and the sibling of a
+//! core that should be idle.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The stopping rule of a measurement: planned interim analyses at the width of the headline's interval.
 //!
-//! Never at its value: an experiment that stops when it likes what it sees finds what it wants.
+//! They never test its value: stopping on a wanted result would bias the estimate.
 
 use corun_record::{Arm, Estimate, Metric, PlannedAnalysis, Sample};
 

@@ -3,7 +3,6 @@
 //!
 //! A [`Load`] of tasks is [`schedule`]d by a policy of [`policy::ALL`] on a [`Topology`].
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod costs;
 mod engine;

@@ -268,7 +268,7 @@ impl Load {
         };
         let mut foreground = programs().filter(|program| !program.is_daemon);
         if self.has_daemons_only() {
-            return wrong(endless, "repeats without end beside daemons only");
+            return wrong(endless, "repeats without end although only daemons are left");
         }
         if let Some(program) =
             foreground.clone().find(|program| program.steps.contains(&Step::Repeat(None)))
@@ -284,7 +284,7 @@ impl Load {
         match foreground.find(|program| program.steps.iter().any(waits)) {
             Some(program) => {
                 let why = format!(
-                    "waits for a message that no task sends, beside \"{}\", which repeats without end",
+                    "waits for a message that no task sends, while \"{}\" repeats without end",
                     endless.name
                 );
                 wrong(program, &why)

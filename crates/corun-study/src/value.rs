@@ -25,7 +25,7 @@ pub(crate) fn value(
         (true, 1) => {}
         (false, 0) => return Ok((Value::Unpublished, 0)),
         (false, _) => {
-            return Err("`published`: expected no value beside false, found one".to_owned());
+            return Err("`published`: expected no value with false, found one".to_owned());
         }
         (true, count) => {
             return Err(format!(

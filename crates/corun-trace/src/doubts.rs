@@ -71,5 +71,5 @@ pub(crate) fn took_long(
 
 fn another(tracer: &dyn Tracer) -> String {
     let (name, others) = (tracer.name(), others(tracer.name()));
-    format!("Perhaps {name} does not bear this program: try {others}.")
+    format!("Perhaps {name} cannot run this program: try {others}.")
 }

@@ -18,7 +18,7 @@ fn main() {
 }
 
 /// The text of the load.
-pub fn load() -> String {
+pub(crate) fn load() -> String {
     let mut office = Office::new();
     let mut left = REQUESTS.map(|(_, count)| count);
     loop {

@@ -2,7 +2,6 @@
 //! can be measured without bringing a program along. Each is one file below `registry/` and
 //! describes itself; none of them reads a clock, since timing belongs to the caller.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod available;
 mod caches;

@@ -222,7 +222,7 @@ fn remove_if_abandoned(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens and locks a folder; `None` if somebody holds the lock. The system unlocks it when its owner
+/// Opens and locks a folder; `None` if another process holds the lock. The system unlocks it when its owner
 /// ends, in whatever way.
 fn lock(folder: &Path) -> Result<Option<File>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -6,18 +6,18 @@ use corun_record::on_lines;
 use corun_report::ExportError;
 
 /// Columns of the terminal, or 100 where there is none.
-pub fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).max(40))
 }
 
 /// As [`columns`], in the type that tables take.
-pub fn width() -> u16 {
+pub(crate) fn width() -> u16 {
     u16::try_from(columns()).unwrap_or(u16::MAX)
 }
 
 /// Whether standard output wants colour (<https://no-color.org>).
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
-pub fn has_colour() -> bool {
+pub(crate) fn has_colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
 }
 
@@ -26,7 +26,7 @@ pub fn has_colour() -> bool {
 ///
 /// # Errors
 /// If the text cannot be written, for instance on a full disk.
-pub fn show(text: &str) -> Result<(), ExportError> {
+pub(crate) fn show(text: &str) -> Result<(), ExportError> {
     write(&on_lines(text))
 }
 
@@ -35,7 +35,7 @@ pub fn show(text: &str) -> Result<(), ExportError> {
 ///
 /// # Errors
 /// As [`show`].
-pub fn show_coloured(text: &str) -> Result<(), ExportError> {
+pub(crate) fn show_coloured(text: &str) -> Result<(), ExportError> {
     if has_colour() { write(&with_colours(text)) } else { show(text) }
 }
 

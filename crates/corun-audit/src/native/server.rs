@@ -93,5 +93,5 @@ fn send(answer: &Answer) {
 }
 
 fn not_for_people() -> String {
-    "this command is for corun alone; it starts it by itself".to_owned()
+    "this command is for internal use; corun starts it itself".to_owned()
 }

@@ -22,7 +22,7 @@ pub(super) const PROPERTY: Property = Property {
 /// Tasks settle until here.
 const SETTLED_NS: u64 = 50 * MS;
 const END_NS: u64 = 450 * MS;
-/// The least share of an equal share that anybody may get.
+/// The least share of an equal share that a task may get.
 const MIN_FAIR_SHARE: f64 = 0.9;
 /// On more CPUs than this not every number of tasks is tried.
 const ALL_UP_TO: usize = 4;

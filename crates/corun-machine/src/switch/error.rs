@@ -70,7 +70,7 @@ pub enum SwitchError {
         source: io::Error,
     },
     /// Somebody else switched meanwhile.
-    #[error("somebody else has changed which CPUs are online: corun left {left}, found {found}")]
+    #[error("another process has changed which CPUs are online: corun left {left}, found {found}")]
     Disturbed {
         /// What it was.
         left: String,
@@ -184,7 +184,7 @@ impl Actionable for SwitchError {
                 corun_record::shown(file)
             ),
             Self::Disturbed { .. } => {
-                "Let nothing else switch SMT or take CPUs offline meanwhile.".to_owned()
+                "Stop what else switches SMT or takes CPUs offline.".to_owned()
             }
             Self::NotForgotten { .. } => "Remove them by hand.".to_owned(),
             Self::Unfinished(_) => "Bring everything back first: corun smt restore".to_owned(),

@@ -122,7 +122,7 @@ impl Runtime {
         Ok(Lock(file))
     }
 
-    /// Whether somebody has the lock now, and who, if it said so.
+    /// Whether another process has the lock now, and which one, if it said so.
     pub fn is_locked(&self) -> Option<Option<Holder>> {
         let file = File::open(self.folder.join(LOCK)).ok()?;
         match file.try_lock_shared() {
@@ -180,7 +180,7 @@ impl Runtime {
     /// # Errors
     /// If the file system reports an error; then the change is still one that has to be undone.
     pub fn keep(&self, before: &Snapshot) -> io::Result<()> {
-        // Where SMT was found as it had been before the earlier change, somebody has undone that.
+        // Where SMT was found as it had been before the earlier change, that was undone by hand.
         let in_force = |earlier: &State| earlier.before.smt != before.smt;
         if self.held()?.is_some_and(|earlier| in_force(&earlier)) {
             return self.finish();
@@ -209,7 +209,7 @@ impl Runtime {
         self.flush()
     }
 
-    /// For everybody to read: any corun says what one of them has left.
+    /// Readable by all users: any corun says what one of them has left.
     fn make_folder(&self) -> io::Result<()> {
         if !self.folder.is_dir() {
             fs::create_dir_all(&self.folder)?;

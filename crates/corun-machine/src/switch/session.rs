@@ -89,7 +89,7 @@ impl SmtSwitch {
     /// Checks whether everything is as this switch has left it.
     ///
     /// # Errors
-    /// If somebody else has switched SMT or a CPU meanwhile.
+    /// If another process has switched SMT or a CPU meanwhile.
     pub fn verify(&mut self) -> Result<(), SwitchError> {
         match Seen::now(&mut self.files) {
             now if now == self.seen => Ok(()),

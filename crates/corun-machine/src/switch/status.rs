@@ -63,7 +63,7 @@ pub enum OfflineBy {
     Corun,
     /// Somebody by hand, before corun switched.
     Hand,
-    /// The switch, or somebody by hand: with SMT off the kernel does not distinguish them.
+    /// The switch, or a user by hand: with SMT off the kernel does not distinguish them.
     SwitchOrHand,
     /// The boot line did not let it come up, and it was not brought up since.
     BootLine,

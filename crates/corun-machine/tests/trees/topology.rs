@@ -59,7 +59,7 @@ fn sparse_numbers_are_kept() {
 }
 
 #[test]
-fn offline_siblings_have_no_core_that_anyone_knows() {
+fn offline_siblings_have_no_core_that_is_known() {
     let tree = Tree::of_cores(&[&[0, 2], &[1, 3]]).offline(2).offline(3).smt("off", "0");
     let machine = tree.machine();
     let offline = machine.cpu(2).unwrap();

@@ -87,7 +87,7 @@ impl<E: Actionable> From<E> for Refusal {
 fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     let mistaken = |reason: String| Refusal {
         reason,
-        next_step: "This command is for corun alone; it starts it by itself.".to_owned(),
+        next_step: "This command is for internal use; corun starts it itself.".to_owned(),
         exit: Exit::Failed,
     };
     let barrier = match order.barrier {

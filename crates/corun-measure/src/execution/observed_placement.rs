@@ -1,4 +1,4 @@
-//! Where a pinned process really was: the affinity and the CPUs of its threads and descendants, read
+//! Where a pinned process ran: the affinity and the CPUs of its threads and descendants, read
 //! back at every sample and once more when it has ended.
 //!
 //! A process that has ended keeps its affinity, its last CPU and its count of migrations until it is

@@ -51,9 +51,9 @@ pub(crate) fn current_cpu() -> Option<u32> {
 /// The processes that descend from a process and still run, where the kernel lists children.
 pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
     let mut found = vec![process];
-    let mut looked_at = 0;
-    while let Some(&parent) = found.get(looked_at) {
-        looked_at += 1;
+    let mut examined = 0;
+    while let Some(&parent) = found.get(examined) {
+        examined += 1;
         for thread in of_process(parent) {
             let path = format!("/proc/{parent}/task/{thread}/children");
             let children = corun_files::kernel_text(path).unwrap_or_default();

@@ -31,7 +31,7 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     memory::cache("front.l1i", &front.l1i, faults);
     memory::tlb("front.itlb", &front.itlb, faults);
     if let Some(huge) = front.itlb.huge {
-        faults.add("front.itlb.huge", "none, as code lies in pages of 4 KiB", huge);
+        faults.add("front.itlb.huge", "none, as code is in pages of 4 KiB", huge);
     }
     prediction(&front.prediction, faults);
     let decoder = &front.decoder;

@@ -48,7 +48,7 @@ pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Fault> {
         if sharing.cap.is_some() && sharing.policy != Policy::Shared {
             faults.add(
                 format!("{path}.sharing.cap"),
-                "none beside a policy that is not \"shared\"",
+                "none with a policy that is not \"shared\"",
                 "one",
             );
         }

@@ -293,7 +293,7 @@ impl TimingTable {
         let text = corun_files::text(&file, InputKind::TIMINGS).map_err(|error| TableError {
             table: shown(&file),
             line: 1,
-            expected: "a timing table beside the model that names it".to_owned(),
+            expected: "a timing table in the folder of the model that names it".to_owned(),
             found: error.to_string(),
         })?;
         Self::parse(name, &text)

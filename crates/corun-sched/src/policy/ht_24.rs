@@ -217,7 +217,7 @@ impl Policy for Ht24 {
     }
 
     fn decision(&self, state: &State, _cpu: usize) -> Decision {
-        Decision { looked_at: state.waiting(), lock: 0 }
+        Decision { examined: state.waiting(), lock: 0 }
     }
 
     fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {

@@ -92,7 +92,7 @@ pub trait Policy {
 
     /// What a decision of the CPU examines, and which lock it holds meanwhile.
     fn decision(&self, _state: &State, _cpu: usize) -> Decision {
-        Decision { looked_at: 0, lock: 0 }
+        Decision { examined: 0, lock: 0 }
     }
 }
 
@@ -157,7 +157,7 @@ pub enum Balanced {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     /// Tasks that are examined.
-    pub looked_at: usize,
+    pub examined: usize,
     /// The lock, by a number of the policy's own.
     pub lock: usize,
 }
@@ -255,7 +255,7 @@ impl PolicyEntry {
 impl Decision {
     /// Nanoseconds that the lock is held.
     pub(super) fn hold(&self, costs: &Costs) -> u64 {
-        costs.search * self.looked_at as u64
+        costs.search * self.examined as u64
     }
 }
 

@@ -129,7 +129,7 @@ impl Fetcher {
                 None => "its mispredicted branch to be renamed".to_owned(),
             }
         } else if self.resume > now {
-            format!("cycle {}, when fetch goes on", self.resume)
+            format!("cycle {}, when fetch resumes", self.resume)
         } else {
             let from = if self.is_decoding { "the decoders" } else { "the op cache" };
             format!("its turn to fetch from {from}")

@@ -62,11 +62,11 @@ pub(super) struct Evicted {
 /// No line has this number.
 const EMPTY: Line = Line::MAX;
 /// Lines of cores that are not simulated have this one, all of them.
-const OF_OTHERS: Line = EMPTY - 1;
+const BACKGROUND: Line = EMPTY - 1;
 
 /// Whether a place holds a line of a core that is simulated.
-fn is_someones(line: Line) -> bool {
-    !matches!(line, EMPTY | OF_OTHERS)
+fn is_own_line(line: Line) -> bool {
+    !matches!(line, EMPTY | BACKGROUND)
 }
 
 /// Re-reference interval of a line that is about to leave (Jaleel et al. 2010, two bits).
@@ -169,8 +169,8 @@ impl Cache {
         let set = self.set(line);
         self.make_room(set);
         let place = self.victim(set);
-        let (line, held) = self.take_in(set, place, OF_OTHERS, now, State::Exclusive, 0);
-        is_someones(line).then_some(Evicted { line, state: held.kept() })
+        let (line, held) = self.take_in(set, place, BACKGROUND, now, State::Exclusive, 0);
+        is_own_line(line).then_some(Evicted { line, state: held.kept() })
     }
 
     /// A line that it holds, as it is; the replacement does not notice.
@@ -229,7 +229,7 @@ impl Cache {
         let (before, held) = self.take_in(set, place, line, ready, state, thread);
         // What another core has, or is about to have, is not worth a place elsewhere.
         let leaves =
-            known.is_none() && is_someones(before) && (held.until == u64::MAX || held.stays);
+            known.is_none() && is_own_line(before) && (held.until == u64::MAX || held.stays);
         let evicted = leaves.then(|| Evicted { line: before, state: held.kept() });
         if known.is_none() {
             let left = evicted.map(|evicted| (held.thread, evicted.line));

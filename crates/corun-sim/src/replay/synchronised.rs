@@ -20,7 +20,7 @@ pub(crate) struct SynchronisedReplay {
     spinning: Option<Spinning>,
     /// What it waits for without polling, and the block that sees it.
     awaiting: Option<(Spin, Step)>,
-    /// Blocks that are not done yet, if anybody waits for this thread.
+    /// Blocks that are not done yet, if a thread waits for this one.
     given: VecDeque<Given>,
     is_awaited: bool,
 }

@@ -81,10 +81,10 @@ impl Touched {
         if further <= 1 {
             return last;
         }
-        let looked_at = further.min(self.bounds.longest).min(self.bounds.long);
-        self.bounds.long -= looked_at;
-        self.is_bounded |= looked_at < further;
-        first + looked_at
+        let counted = further.min(self.bounds.longest).min(self.bounds.long);
+        self.bounds.long -= counted;
+        self.is_bounded |= counted < further;
+        first + counted
     }
 
     fn add(&mut self, page: u64, lines: u64) {

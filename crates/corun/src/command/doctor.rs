@@ -13,7 +13,7 @@ use crate::problem::{Problem, code};
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Write the report as JSON to FILE instead of showing it (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Arguments {
     watch: Duration,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
     let report = Report::read(&arguments.root, arguments.watch)?;
     match destination {

@@ -72,7 +72,7 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     let missing = Outcome::of(&mut command);
     assert_eq!(missing.exit, Some(2));
     assert!(
-        missing.errors.contains("expected a timing table beside the model that names it"),
+        missing.errors.contains("expected a timing table in the folder of the model that names it"),
         "{}",
         missing.errors
     );

@@ -1,4 +1,4 @@
-//! The published schema of a run's JSON, and the JSON that corun really writes.
+//! The published schema of a run's JSON, and the JSON that corun writes.
 
 use std::path::PathBuf;
 
@@ -121,7 +121,7 @@ fn a_run_of_version_1_is_read_with_its_former_names() {
 }
 
 /// A validator by the published schema of a format.
-pub fn validator(format: &str) -> jsonschema::Validator {
+pub(crate) fn validator(format: &str) -> jsonschema::Validator {
     let text = std::fs::read_to_string(published(format)).expect("a published schema");
     let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
     jsonschema::validator_for(&schema).expect("the schema is a schema")

@@ -249,7 +249,7 @@ fn standard_output_takes_one_export() {
 }
 
 #[test]
-fn the_exit_code_does_not_depend_on_anybody_listening() {
+fn the_exit_code_does_not_depend_on_an_open_output() {
     for device in ["/dev/full", "/dev/null"] {
         let deaf = std::fs::File::create(device).expect("every Linux has it");
         let status = corun(["measure"]).stderr(deaf).status().expect("corun starts");

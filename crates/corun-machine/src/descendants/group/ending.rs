@@ -6,7 +6,7 @@ use super::super::watchdog;
 
 /// What ending a group takes.
 pub(super) trait Membership {
-    /// Takes the group and those below it away; false while somebody is in it.
+    /// Removes the group and those below it; false while a process is in it.
     fn remove(&mut self) -> bool;
     /// Who is in it, or in a group below.
     fn members(&mut self) -> Vec<i32>;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_ended_and_named_once() {
+    fn every_process_is_ended_and_named_once() {
         let found = ended(&[(5, "a", Nature::Ends), (6, "b", Nature::Lingers(3))]);
         assert_eq!(found, [("a".to_owned(), 5, true), ("b".to_owned(), 6, true)]);
         let found = ended(&[(5, "bomb", Nature::Forks(3))]);

@@ -182,7 +182,7 @@ fn name(number: u64) -> [u8; NAME] {
     name
 }
 
-/// Takes a group and those below it away; false if there is somebody in one of them.
+/// Removes a group and those below it; false if there is a process in one of them.
 fn remove(above: RawFd, name: &CStr, depth: u32) -> bool {
     // SAFETY: a C string in an open folder.
     let is_removed =

@@ -20,7 +20,7 @@ use super::track::Track;
 /// Length of an undisturbed chunk in nanoseconds.
 const NOMINAL: u64 = 20_000;
 
-/// Where a CPU really is.
+/// The true location of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SimulatedLocation {
     l3: u32,

@@ -82,7 +82,7 @@ impl Prefetchers {
         }
     }
 
-    /// What is to be fetched when somebody asks for data, an instruction if it is a load; and whether the first level did
+    /// What is to be fetched on a demand access to data, an instruction if it is a load; and whether the first level did
     /// not have it.
     #[inline]
     pub(super) fn follow(

@@ -56,7 +56,7 @@ fn further(reached: &mut u32, most: u32) -> RangeInclusive<u32> {
 mod tests {
     use crate::memory::prefetch::reach::*;
 
-    /// What is fetched while somebody goes on step by step, as places.
+    /// What is fetched while demand accesses go on step by step, as places.
     fn fetched(most: [u32; 2], steps: u32) -> [Vec<u32>; 2] {
         let mut reach = Reach::default();
         let mut fetched = [Vec::new(), Vec::new()];

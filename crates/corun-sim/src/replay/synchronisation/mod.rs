@@ -23,7 +23,7 @@ pub(crate) struct Synchronisation {
     with_markers: HashSet<ThreadId>,
     /// Of each thread, those to come.
     spins: HashMap<ThreadId, VecDeque<Spin>>,
-    /// Up to where each thread has done what was recorded of it, if somebody waits for that.
+    /// Up to where each thread has done what was recorded of it, if a thread waits for that.
     positions: HashMap<ThreadId, u64>,
 }
 
@@ -90,7 +90,7 @@ impl Synchronisation {
         self.positions.get(&spin.from).is_none_or(|position| *position >= spin.until)
     }
 
-    /// Whether anybody waits for what a thread does.
+    /// Whether a thread waits for what this one does.
     pub(crate) fn is_awaited(&self, thread: ThreadId) -> bool {
         self.positions.contains_key(&thread)
     }

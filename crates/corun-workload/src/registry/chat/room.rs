@@ -124,7 +124,7 @@ impl Shared {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes everybody who waits for a connection find out that there is none any more.
+    /// Ends every wait for a connection with the news that there is none any more.
     fn close(&self) {
         for connection in &self.connections {
             // It may be closed already.

@@ -158,8 +158,8 @@ impl FileClient {
             }
             Action::MakeDirectory { path } => {
                 self.resolve(path);
-                let everybody = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-                make_directory(&self.names[path.index()].path, everybody)?;
+                let all_users = Mode::RWXU | Mode::RWXG | Mode::RWXO;
+                make_directory(&self.names[path.index()].path, all_users)?;
             }
             Action::RemoveDirectory { path } => {
                 self.resolve(path);

@@ -17,7 +17,7 @@ use crate::progress::SuiteProgress;
 use crate::{interruption, values};
 
 #[derive(Debug, Args)]
-pub struct DesignArguments {
+pub(super) struct DesignArguments {
     /// Run them in these placements: single, spread, spread@N, full, full@K, packed, stacked, free,
     /// free@N
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -47,7 +47,7 @@ pub struct DesignArguments {
 
 impl DesignArguments {
     /// Measures the items and shows them in this form.
-    pub fn run(
+    pub(super) fn run(
         &self,
         items: &[Item],
         blocks: u32,

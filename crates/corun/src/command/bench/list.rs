@@ -13,7 +13,7 @@ use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     tags: TagArguments,
     /// Write the descriptors that `corun bench show` prints as JSON to FILE (`-`, the default, is
@@ -24,7 +24,7 @@ pub struct Arguments {
 
 /// A workload in the list.
 #[derive(Serialize)]
-pub struct Entry {
+pub(super) struct Entry {
     #[serde(flatten)]
     descriptor: &'static corun_workload::Descriptor,
     /// Why it cannot run here.
@@ -32,12 +32,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn of(workload: &dyn corun_workload::Workload) -> Self {
+    pub(super) fn of(workload: &dyn corun_workload::Workload) -> Self {
         Self { descriptor: workload.descriptor(), unavailable: workload.unavailable() }
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workloads = arguments.tags.workloads(SuiteChoice::All)?;
     let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
     match destination {

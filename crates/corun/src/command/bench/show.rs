@@ -12,7 +12,7 @@ use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The workload's name
     #[arg(value_name = "NAME")]
     name: String,
@@ -21,7 +21,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workload = corun_workload::find(&arguments.name)?;
     let destination = arguments.json.as_deref().map(Destination::open).transpose()?;
     match destination {

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 pub(super) use blocks::read_blocks;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Measure on this logical CPU rather than on the last one allowed
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
@@ -48,7 +48,7 @@ pub struct Arguments {
     csv: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match (&arguments.block_file, &arguments.csv) {
         (Some(file), Some(csv)) => blocks::run(file, csv, choose(arguments.cpu)?),
         _ if arguments.forms.is_some() => core::forms(arguments, choose(arguments.cpu)?),

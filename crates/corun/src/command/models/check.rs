@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Model files (.toml), or names of models that come with corun
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
@@ -29,7 +29,7 @@ struct Checked<'a> {
     sentences: Vec<String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let checked = arguments.files.iter().map(|file| check(file));
     let checked = checked.collect::<Result<Vec<_>, Problem>>()?;
     super::answer(arguments.json.as_deref(), &checked, |_| {

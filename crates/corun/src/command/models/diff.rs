@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// A model's name, or a model file that ends in .toml
     #[arg(value_name = "A")]
     a: String,
@@ -31,7 +31,7 @@ struct Differences<'a> {
     differences: Vec<ModelDifference>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (a, b) = (corun_model::find(&arguments.a)?, corun_model::find(&arguments.b)?);
     let differences = Differences {
         a: &a.name,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write the list as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -25,7 +25,7 @@ struct Entry<'a> {
     validation: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let mut models = Vec::new();
     for model in corun_model::all()? {
         let compared = crate::core_model::compared(&model)?;

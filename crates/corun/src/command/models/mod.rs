@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -33,7 +33,7 @@ enum Action {
     Diff(diff::Arguments),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),

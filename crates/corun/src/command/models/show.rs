@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The model's name, or a model file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
@@ -34,7 +34,7 @@ struct Shown<'a> {
     model: &'a CoreModel,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let model = corun_model::find(&arguments.name)?;
     let compared = crate::core_model::compared(&model)?;
     let timings = crate::core_model::timings(&model)?;

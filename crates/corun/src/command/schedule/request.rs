@@ -1,4 +1,4 @@
-//! From what a user types to what a load is scheduled with.
+//! Resolves what a user asks for into loads, policies and a machine.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Request {
                             "expected a yield that {width} siblings can have, found {}",
                             smt_yield.value()
                         ),
-                        "An SMT yield lies between 0.5 and the number of siblings.",
+                        "An SMT yield is between 0.5 and the number of siblings.",
                     )
                 })?)
             }

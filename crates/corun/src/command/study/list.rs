@@ -7,7 +7,7 @@ use corun_record::Exit;
 use crate::problem::{Problem, code};
 use crate::terminal;
 
-pub fn run() -> Result<ExitCode, Problem> {
+pub(super) fn run() -> Result<ExitCode, Problem> {
     terminal::show(&corun_report::list_studies(&corun_study::all()?, terminal::width()))?;
     Ok(code(Exit::Done))
 }

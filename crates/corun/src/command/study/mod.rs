@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -20,13 +20,13 @@ pub struct Arguments {
 enum Action {
     /// List the studies: what each is about, how many figures it has, how long it takes
     List,
-    /// Say all about a study: its figures, how it is rerun here, what was wrongly concluded
+    /// Describe a study: its figures, its plan for this machine, its unsupported conclusions
     Show(show::Arguments),
     /// Rerun a study: published and measured here, side by side
     Run(run::Arguments),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Action::List => list::run(),
         Action::Show(arguments) => show::run(arguments),

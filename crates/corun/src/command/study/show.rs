@@ -12,13 +12,13 @@ use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let study = corun_study::find(&arguments.name)?;
     let machine = Machine::read(Path::new("/"))?;
     let plans = study.plans(&Host { machine: &machine, with_smt_on: None });

@@ -14,7 +14,7 @@ use crate::problem::{Problem, code};
 use crate::terminal;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The trace
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -26,7 +26,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
     let summary = summary(&trace, arguments.hottest)
         .map_err(|error| super::of_file(&arguments.file, error))?;

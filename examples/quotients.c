@@ -1,4 +1,4 @@
-/* Cycles of a 64-bit division by the bits of its quotient, one behind the other and independent ones:
+/* Cycles of a 64-bit division by the bits of its quotient, one after the other and independent ones:
  *
  *     gcc -O2 -o quotients examples/quotients.c && ./quotients
  *

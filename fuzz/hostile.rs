@@ -1,25 +1,25 @@
 //! Reading hostile traces, for the fuzzer and for the test that runs its corpus.
 //!
 //! An input that begins with 0 is a file as it is. Any other describes frames, which get checksums that
-//! are right: what lies behind a checksum would hardly ever be reached otherwise.
+//! are right: what a checksum protects would hardly ever be reached otherwise.
 
 use corun_trace::format::{Stream, Trace};
 use corun_trace::{Event, ThreadId, access_count, accesses};
 
 /// Events that are read of each thread: a frame of a few bytes may hold millions.
-const MOST_EVENTS: usize = 20_000;
+const MAX_EVENTS: usize = 20_000;
 /// Accesses that are read of each event: a `rep` instruction may have 2^63.
-const MOST_ACCESSES: usize = 100;
+const MAX_ACCESSES: usize = 100;
 
 /// Reads an input in every way; errors are fine, panics are not.
-pub fn read(input: &[u8]) {
+pub(crate) fn read(input: &[u8]) {
     let file = match input.split_first() {
         None => return,
         Some((0, file)) => file.to_vec(),
         Some((_, frames)) => assembled(frames),
     };
     if let Ok(mut stream) = Stream::new(&file[..]) {
-        for _ in 0..MOST_EVENTS {
+        for _ in 0..MAX_EVENTS {
             if !matches!(stream.next_event(), Ok(Some(_))) {
                 break;
             }
@@ -34,15 +34,15 @@ pub fn read(input: &[u8]) {
 
 fn read_from(trace: &Trace, thread: ThreadId, instruction: u64) {
     // Skipping decodes, too, so that it is kept short.
-    let Ok(mut events) = trace.events_at(thread, instruction.min(MOST_EVENTS as u64)) else {
+    let Ok(mut events) = trace.events_at(thread, instruction.min(MAX_EVENTS as u64)) else {
         return;
     };
-    for _ in 0..MOST_EVENTS {
+    for _ in 0..MAX_EVENTS {
         match events.next_event() {
             Ok(Some(Event::Block { block, executed, values })) => {
                 let block = trace.block(block);
-                let told = access_count(block, executed, values).min(MOST_ACCESSES as u64);
-                let read = accesses(block, executed, values).take(MOST_ACCESSES).count();
+                let told = access_count(block, executed, values).min(MAX_ACCESSES as u64);
+                let read = accesses(block, executed, values).take(MAX_ACCESSES).count();
                 assert_eq!(read as u64, told);
             }
             Ok(Some(Event::Marker(_))) => {}

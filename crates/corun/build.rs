@@ -1,4 +1,4 @@
-//! Tells the binary which commit it is built from.
+//! Gives the binary the commit that it is built from.
 
 use std::process::Command;
 

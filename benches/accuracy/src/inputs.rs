@@ -13,7 +13,7 @@ const TEXT: usize = 1 << 20;
 const FUNCTIONS: u32 = 60;
 
 /// Files that go away when this does.
-pub struct Inputs {
+pub(crate) struct Inputs {
     folder: TempDir,
     /// gcc's compiler proper, which gcc becomes.
     cc1: PathBuf,
@@ -22,7 +22,7 @@ pub struct Inputs {
 impl Inputs {
     /// # Errors
     /// If there is no room for them.
-    pub fn make() -> std::io::Result<Self> {
+    pub(crate) fn make() -> std::io::Result<Self> {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("text"), corun_testing::text(TEXT))?;
         std::fs::write(folder.path().join("program.c"), program_in_c())?;
@@ -32,7 +32,7 @@ impl Inputs {
     }
 
     /// A word of a command with the name of a file in place of `{text}`, `{c}` or `{cc1}`.
-    pub fn filled_in(&self, word: &str) -> OsString {
+    pub(crate) fn filled_in(&self, word: &str) -> OsString {
         match word {
             "{text}" => self.folder.path().join("text").into(),
             "{c}" => self.folder.path().join("program.c").into(),

@@ -1,6 +1,6 @@
 //! What was measured of a program, and what was found of the machine around it.
 //!
-//! It can be recorded: then code that comes later is put beside it where that machine is not at hand any more.
+//! It can be recorded: then code that comes later is put beside it where that machine is not available any more.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What was measured of one program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Millions that it executed, as far as is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions_m: Option<f64>,
@@ -37,7 +37,7 @@ const SAME: f64 = 0.02;
 
 impl Measured {
     /// What was measured beside a prediction; none if nothing was.
-    pub fn beside(prediction: &Prediction) -> Option<Self> {
+    pub(crate) fn beside(prediction: &Prediction) -> Option<Self> {
         let value = |metric| prediction.estimate(metric, Source::Measured).map(|it| it.value);
         let runs = &prediction.measured.as_ref()?.runs;
         Some(Self {
@@ -54,12 +54,12 @@ impl Measured {
     }
 
     /// Whether nobody else took more of the core than a run may lose.
-    pub fn had_core_to_itself(&self) -> bool {
+    pub(crate) fn had_core_to_itself(&self) -> bool {
         self.contention_share.is_none_or(|share| share <= MeasuredRun::MAX_CONTENTION_SHARE)
     }
 
     /// The kernel's share, where it is so large that nothing is predicted.
-    pub fn too_much_kernel(&self) -> Option<f64> {
+    pub(crate) fn too_much_kernel(&self) -> Option<f64> {
         self.kernel_share.filter(|&share| share > MeasuredRuns::MAX_KERNEL_SHARE)
     }
 
@@ -67,7 +67,7 @@ impl Measured {
     ///
     /// # Errors
     /// If not, saying what was expected.
-    pub fn is_of(&self, instructions: f64) -> Result<(), String> {
+    pub(crate) fn is_of(&self, instructions: f64) -> Result<(), String> {
         let found = instructions * 1e-6;
         match self.instructions_m {
             Some(expected) if (found / expected - 1.0).abs() > SAME => Err(format!(
@@ -81,7 +81,7 @@ impl Measured {
 /// A page's measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recorded {
+pub(crate) struct Recorded {
     /// What they were made on.
     pub machine: String,
     /// The model of its core.
@@ -100,7 +100,7 @@ impl Recorded {
     ///
     /// # Errors
     /// If it cannot be read, or is no such file.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
         let parsed = text.and_then(|text| toml::from_str(&text).map_err(|error| error.to_string()));
         parsed.map_err(|reason| {
@@ -112,7 +112,7 @@ impl Recorded {
     ///
     /// # Errors
     /// If TOML cannot hold it.
-    pub fn to_toml(&self) -> Result<String, String> {
+    pub(crate) fn to_toml(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 }

@@ -15,7 +15,7 @@ const HELD_OUT: (f64, f64) = (0.12, 0.30);
 const POINT: f64 = 0.10;
 
 /// The page in Markdown, of what was measured here or recorded before, and of the command that makes it.
-pub fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String {
+pub(crate) fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String {
     let first = rows.iter().find_map(|row| Some(&row.outcome.as_ref().ok()?.prediction));
     let of = first.map_or(String::new(), |it| format!(" of `{}`", it.core.model));
     let mut text = format!("# How good predictions{of} are\n\n    {command}\n\n{HOW}\n");
@@ -43,27 +43,29 @@ pub fn page(rows: &[Row], recorded: Option<&Recorded>, command: &str) -> String 
 }
 
 const HOW: &str = "\
-makes this page: what is [predicted](prediction.md) of programs on a core, beside what was measured there. The programs
-stand in `benches/accuracy/src/programs.rs`. Which of them models may be tuned with was written down before the first
-was looked at; how much each does was changed since, so that it neither spends its time in the kernel nor meets
-somebody else on its core in every run.
+makes this page: [predictions](prediction.md) of programs on a core, beside what was measured there. The programs are
+listed in `benches/accuracy/src/programs.rs`. Which of them a model may be tuned with was fixed before the first
+was measured; how much work each does was changed since, so that it neither spends its time in the kernel nor shares
+its core with other load in every run.
 ";
 
 const LEGEND: &str = "
 ## What the columns say
 
-*Predicted / measured* is of cycles in the program's own code, with the interval that the choice of windows gives and, where
-it is known, the spread of runs. *Crowded*: the share of probes in which somebody else, such as a sibling that a virtual machine
-hides, took slots of the core, in the worst run that counts; above 5 % the program alone takes less than what was
-measured. *Others*: what other cores of the machine brought into the last level, in GB a second, as the time of circles of
-loads told [around the measured runs](prediction.md#memory-as-it-is-here), on average; *main*: what memory
-took behind it, in ns; both are in the prediction. *Speed* is in million instructions a second of processor time, reading the trace included; of a long run most
-of them only [warm caches and predictors](prediction.md#what-is-simulated), and the pipeline never sees them. *Room* is
-the most memory that the whole process had.
+- *Predicted / measured*: cycles in the program's own code, with the interval that the choice of windows gives and, where
+  it is known, the spread of runs.
+- *Contention*: the share of probes in which other load, such as a sibling that a virtual machine hides, took slots of
+  the core, in the worst run that counts; above 5 % the program alone takes less than what was measured.
+- *Background*: what other cores of the machine brought into the last level, in GB a second, on average; pointer-chase
+  rings were timed for it [around the measured runs](prediction.md#memory-as-it-is-here).
+- *Main*: what memory took beyond the last level, in ns. This and *background* are inputs of the prediction.
+- *Speed*: million instructions a second of processor time, reading the trace included. Most instructions of a long run
+  only [warm caches and predictors](prediction.md#what-is-simulated) and do not pass the pipeline.
+- *Peak RSS*: the most memory that the whole process had.
 ";
 
 /// What a prediction was made on.
-pub fn machine(prediction: &Prediction) -> String {
+pub(crate) fn machine(prediction: &Prediction) -> String {
     let hypervisor = match &prediction.machine.hypervisor {
         Some(name) => format!(", a virtual machine ({name})"),
         None => String::new(),
@@ -73,7 +75,7 @@ pub fn machine(prediction: &Prediction) -> String {
 }
 
 /// The day of a prediction.
-pub fn day(prediction: &Prediction) -> &str {
+pub(crate) fn day(prediction: &Prediction) -> &str {
     prediction.started.split('T').next().unwrap_or_default()
 }
 
@@ -97,7 +99,7 @@ fn before(recorded: &Recorded, prediction: &Prediction) -> String {
     format!(
         "The machine: {there}. The model: `{model}`. Its memory: that machine's, as far as it was recorded around the \
          runs of each program.\nMeasured there on {date} beside earlier code; predicted on {} by the code \
-         as it is, elsewhere ({}), which is\nwhat speed and room are of. How far runs were apart was not \
+         as it is, elsewhere ({}), which\n*speed* and *peak RSS* are of. How far runs were apart was not \
          recorded: intervals are of the choice of windows alone.\n{note}",
         day(prediction),
         machine(prediction)
@@ -107,7 +109,7 @@ fn before(recorded: &Recorded, prediction: &Prediction) -> String {
 fn table(rows: &[&Row]) -> String {
     let mut text = String::from(
         "| program | million instructions | predicted cycles (M) | measured | predicted / measured | IPC measured | \
-         contention_share | others | main | speed | room (MB) |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+         contention | background | main | speed | peak RSS (MB) |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let name = &row.program.name;
@@ -126,10 +128,10 @@ fn table(rows: &[&Row]) -> String {
 /// Loops whose memory is known, in cycles an operation.
 fn curves(points: &[&Row]) -> String {
     let mut text = String::from(
-        "\n## Memory\n\nLoops through so much memory in pages of 4 KiB: a chain of loads in an order by chance \
+        "\n## Memory\n\nLoops through so much memory in pages of 4 KiB: a chain of loads in random order \
          (`chase`), the kernels of\nSTREAM, and a chain of loads that touches a line of each page (`tlb`). What lays \
          memory out comes before, and is neither\npredicted nor measured.\n\n\
-         | loop | an operation | predicted cycles | measured | predicted / measured | crowded | others | main |\n\
+         | loop | an operation | predicted cycles | measured | predicted / measured | contention | background | main |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
     for row in points {

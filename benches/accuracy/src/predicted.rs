@@ -10,25 +10,25 @@ use crate::measured::{Measured, Recorded};
 use crate::programs::Program;
 
 /// A program and what came of it.
-pub struct Row {
+pub(crate) struct Row {
     pub program: Program,
     pub outcome: Result<Outcome, String>,
 }
 
 /// What a program takes: said and seen.
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub prediction: Prediction,
     pub measured: Option<Measured>,
 }
 
 impl Outcome {
     /// Predicted cycles.
-    pub fn cycles(&self) -> Option<&Estimate> {
+    pub(crate) fn cycles(&self) -> Option<&Estimate> {
         self.prediction.estimate(Metric::Cycles, Source::Predicted)
     }
 
     /// Predicted over measured cycles, where the program is both. What was recorded before tells no spread of runs.
-    pub fn ratio(&self) -> Option<Estimate> {
+    pub(crate) fn ratio(&self) -> Option<Estimate> {
         let measured = self.measured.as_ref().filter(|it| it.too_much_kernel().is_none())?;
         let here = self.prediction.estimate(Metric::PredictedToMeasured, Source::Predicted);
         here.copied().or_else(|| {
@@ -42,28 +42,32 @@ impl Outcome {
 
 impl Row {
     /// Predicted over measured cycles.
-    pub fn ratio(&self) -> Option<Estimate> {
+    pub(crate) fn ratio(&self) -> Option<Estimate> {
         self.outcome.as_ref().ok()?.ratio()
     }
 
     /// How far the prediction is off, as a share of what was measured.
-    pub fn error(&self) -> Option<f64> {
+    pub(crate) fn error(&self) -> Option<f64> {
         self.ratio().map(|ratio| (ratio.value - 1.0).abs())
     }
 
     /// Whether fields of the model are set so that this one is predicted as it was.
-    pub fn is_fitted(&self) -> bool {
+    pub(crate) fn is_fitted(&self) -> bool {
         self.measured().is_some_and(|measured| measured.fitted)
     }
 
     /// What was measured.
-    pub fn measured(&self) -> Option<&Measured> {
+    pub(crate) fn measured(&self) -> Option<&Measured> {
         self.outcome.as_ref().ok()?.measured.as_ref()
     }
 }
 
 /// Predicts a program and measures it.
-pub fn predict(corun: &Path, program: &Program, arguments: &Arguments) -> Result<Outcome, String> {
+pub(crate) fn predict(
+    corun: &Path,
+    program: &Program,
+    arguments: &Arguments,
+) -> Result<Outcome, String> {
     let mut options = vec![format!("--max-time={}s", arguments.seconds)];
     options.extend(arguments.model.iter().map(|model| format!("--model={model}")));
     let prediction = prediction(corun, program, arguments, &options)?;
@@ -72,7 +76,7 @@ pub fn predict(corun: &Path, program: &Program, arguments: &Arguments) -> Result
 }
 
 /// Predicts a program that was measured before, with the memory that was found then.
-pub fn predict_recorded(
+pub(crate) fn predict_recorded(
     corun: &Path,
     program: &Program,
     arguments: &Arguments,
@@ -112,7 +116,7 @@ const SAME_HASHES: [(&str, &str); 3] =
     [("PYTHONHASHSEED", "0"), ("PERL_HASH_SEED", "0"), ("PERL_PERTURB_KEYS", "0")];
 
 /// What `corun predict` says of it with these options, as JSON.
-pub fn said(corun: &Path, program: &Program, options: &[String]) -> Result<String, String> {
+pub(crate) fn said(corun: &Path, program: &Program, options: &[String]) -> Result<String, String> {
     let mut command = Command::new(corun);
     command.args(["predict", "--quiet", "--json=-"]).args(options);
     command.args(program.from_call.map(|call| format!("--from-call={call}")));

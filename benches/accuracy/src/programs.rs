@@ -9,11 +9,11 @@ use std::path::Path;
 use crate::inputs::Inputs;
 
 /// A program with its arguments.
-pub struct Program {
+pub(crate) struct Program {
     pub name: String,
     pub side: Side,
     pub command: Vec<OsString>,
-    /// The system call behind which its work begins, if what comes before is none.
+    /// The system call after which its work begins, if what comes before is none.
     pub from_call: Option<&'static str>,
     /// What it does, where that can be counted: how many of what.
     pub work: Option<(f64, &'static str)>,
@@ -21,7 +21,7 @@ pub struct Program {
 
 /// What a program may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// Models may be mended by looking at it.
     Tuned,
     /// Looked at only to say how good the models are.
@@ -32,7 +32,7 @@ pub enum Side {
 
 /// All programs; those that are no points of a curve run for about a tenth of a second, so that some runs have the core to
 /// themselves.
-pub fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
+pub(crate) fn programs(inputs: &Inputs, corun: &Path) -> Vec<Program> {
     let mut programs = Vec::new();
     let mut add = |side, name: &str, command: &[&str]| {
         let command = command.iter().map(|&word| inputs.filled_in(word)).collect();

@@ -21,7 +21,11 @@ const WAYS: [(&str, &[&str]); 3] = [
 ///
 /// # Errors
 /// If a program cannot be predicted.
-pub fn table(corun: &Path, programs: &[Program], model: Option<&str>) -> Result<String, String> {
+pub(crate) fn table(
+    corun: &Path,
+    programs: &[Program],
+    model: Option<&str>,
+) -> Result<String, String> {
     // Each run of a program at the same addresses, on which what predictors and caches hold depends.
     let same = personality::get().map(|own| own | Persona::ADDR_NO_RANDOMIZE);
     same.and_then(personality::set)

@@ -56,7 +56,7 @@ const ROWS: [&str; 35] = [
 ///
 /// # Errors
 /// If a side fails.
-pub fn rows(driver: &Path, rounds: u32, only: &[String]) -> Result<Vec<Contest>, String> {
+pub(crate) fn rows(driver: &Path, rounds: u32, only: &[String]) -> Result<Vec<Contest>, String> {
     let is_asked = |row: &&&str| only.is_empty() || only.iter().any(|name| name == **row);
     ROWS.iter().filter(is_asked).map(|row| contest(row, driver, rounds)).collect()
 }

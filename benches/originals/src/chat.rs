@@ -8,7 +8,7 @@ use std::process::Command;
 ///
 /// # Errors
 /// If cargo cannot be started.
-pub fn beside_c() -> Result<bool, String> {
+pub(crate) fn beside_c() -> Result<bool, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")));

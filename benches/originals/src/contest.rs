@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// What must be shown of a ratio of rates, corun's to the original's.
 #[derive(Debug, Clone, Copy)]
-pub enum Limit {
+pub(crate) enum Limit {
     /// At least this.
     AtLeast(f64),
     /// Within this share of 1.
@@ -12,7 +12,7 @@ pub enum Limit {
 }
 
 /// The rates of both sides, round by round; larger is better.
-pub struct Contest {
+pub(crate) struct Contest {
     name: String,
     unit: String,
     limit: Limit,
@@ -25,7 +25,7 @@ impl Contest {
     ///
     /// # Errors
     /// The first error of a side.
-    pub fn hold(
+    pub(crate) fn hold(
         name: impl Into<String>,
         unit: impl Into<String>,
         limit: Limit,
@@ -49,7 +49,7 @@ impl Contest {
     }
 
     /// Whether each ratio itself keeps to its limit.
-    pub fn all_reach_their_limits(contests: &[Self]) -> bool {
+    pub(crate) fn all_reach_their_limits(contests: &[Self]) -> bool {
         println!();
         contests.iter().all(Self::reaches_its_limit)
     }

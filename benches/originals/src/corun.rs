@@ -11,7 +11,7 @@ use crate::program;
 ///
 /// # Errors
 /// If corun cannot be built or started, or the workload does not run.
-pub fn alone(workload: &str, parameters: &[String], seconds: f64) -> Result<Run, String> {
+pub(crate) fn alone(workload: &str, parameters: &[String], seconds: f64) -> Result<Run, String> {
     let arguments = ["bench", "run", workload, "--placement=single"];
     let text = said(&arguments, parameters, seconds)?;
     let bench = Bench::from_json(&text).map_err(|error| format!("{error}:\n{text}"))?;
@@ -26,7 +26,7 @@ pub fn alone(workload: &str, parameters: &[String], seconds: f64) -> Result<Run,
 ///
 /// # Errors
 /// As [`alone`].
-pub fn steadily(
+pub(crate) fn steadily(
     workload: &str,
     parameters: &[String],
     workers: u32,
@@ -51,7 +51,7 @@ fn said(arguments: &[&str], parameters: &[String], seconds: f64) -> Result<Strin
 ///
 /// # Errors
 /// If the run has none.
-pub fn value(run: &Run, metric: Metric, of: Option<&str>) -> Result<f64, String> {
+pub(crate) fn value(run: &Run, metric: Metric, of: Option<&str>) -> Result<f64, String> {
     let is_it = |seen: &&corun_record::Observation| {
         seen.metric == metric && (of.is_none() || seen.of.as_deref() == of)
     };

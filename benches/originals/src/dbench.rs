@@ -17,7 +17,7 @@ const THEIR_LOAD: &str = "/usr/share/dbench/client.txt";
 ///
 /// # Errors
 /// If there is no dbench, or a side fails.
-pub fn files(arguments: &Arguments) -> Result<Vec<Contest>, String> {
+pub(crate) fn files(arguments: &Arguments) -> Result<Vec<Contest>, String> {
     let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
     contests("dbench", arguments, &folder, |clients, load| {
         let mut original = Command::new("dbench");
@@ -31,7 +31,7 @@ pub fn files(arguments: &Arguments) -> Result<Vec<Contest>, String> {
 ///
 /// # Errors
 /// If there is no tbench, or a side fails.
-pub fn network(arguments: &Arguments) -> Result<Vec<Contest>, String> {
+pub(crate) fn network(arguments: &Arguments) -> Result<Vec<Contest>, String> {
     let _server = Server::start()?;
     let folder = std::env::temp_dir();
     contests("tbench", arguments, &folder, |clients, load| {

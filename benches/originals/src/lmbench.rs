@@ -74,7 +74,7 @@ const fn row(
 ///
 /// # Errors
 /// If a side fails.
-pub fn rows(folder: &Path, rounds: u32, only: &[String]) -> Result<Vec<Contest>, String> {
+pub(crate) fn rows(folder: &Path, rounds: u32, only: &[String]) -> Result<Vec<Contest>, String> {
     let folder = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
     let files = Files::new(&folder).map_err(|error| format!("LMbench's files: {error}"))?;
     let _servers: Vec<Server> = ["lat_tcp", "lat_udp", "bw_tcp"]

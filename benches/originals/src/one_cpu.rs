@@ -3,13 +3,13 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Gives back the CPUs when it is dropped.
-pub struct Held(CpuSet);
+pub(crate) struct Held(CpuSet);
 
 /// Holds this program and what it starts on the first of its logical CPUs.
 ///
 /// # Errors
 /// If the system does not allow it.
-pub fn hold() -> Result<Held, String> {
+pub(crate) fn hold() -> Result<Held, String> {
     let refused = |error| format!("cannot stay on one logical CPU: {error}");
     let all = sched_getaffinity(None).map_err(refused)?;
     let first = (0..CpuSet::MAX_CPU).find(|&cpu| all.is_set(cpu)).unwrap_or(0);

@@ -9,7 +9,7 @@ use regex::Regex;
 ///
 /// # Errors
 /// If it cannot be started, or says no such number.
-pub fn number(command: &mut Command, pattern: &str) -> Result<f64, String> {
+pub(crate) fn number(command: &mut Command, pattern: &str) -> Result<f64, String> {
     let (text, _) = said(command)?;
     let pattern = Regex::new(pattern).expect("a pattern of this program");
     let found = pattern.captures_iter(&text).last().and_then(|groups| groups[1].parse().ok());
@@ -20,7 +20,7 @@ pub fn number(command: &mut Command, pattern: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// If it cannot be started or fails.
-pub fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let (text, told) = said(command)?;
     match told.status.success() {
         true => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),

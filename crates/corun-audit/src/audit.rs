@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 
 /// What loads run on: the machine, or made-up schedules in a test.
 pub trait System {
-    /// Runs a load and tells who ran where when.
+    /// Runs a load and records which task ran on which CPU when.
     ///
     /// # Errors
     /// If the user interrupts, or the load could not be run.

@@ -61,13 +61,13 @@ impl Facts {
         if self.caches.is_empty() {
             return self.two_cpus();
         }
-        let behind = |cache: &Vec<u32>| {
-            let is_behind = |cpu: &u32| cache.contains(cpu);
-            let cores = self.cores.iter().map(|core| core.iter().copied().filter(is_behind));
+        let sharing = |cache: &Vec<u32>| {
+            let shares_it = |cpu: &u32| cache.contains(cpu);
+            let cores = self.cores.iter().map(|core| core.iter().copied().filter(shares_it));
             let cores = cores.map(Iterator::collect::<Vec<u32>>).filter(|core| !core.is_empty());
             Self { cores: cores.collect(), ..self.clone() }
         };
-        let mut caches: Vec<Self> = self.caches.iter().map(behind).collect();
+        let mut caches: Vec<Self> = self.caches.iter().map(sharing).collect();
         // The first of those with most cores.
         caches.sort_by_key(|cache| std::cmp::Reverse(cache.cores.len().min(2)));
         self.two_cpus()?;

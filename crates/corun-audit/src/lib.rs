@@ -3,7 +3,6 @@
 //! A [`Property`] lays out a load, whose tasks note where they run ([`load`], [`timeline`]); what that
 //! says is judged without a clock. Only [`native`] touches the machine.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod audit;
 mod facts;

@@ -1,7 +1,7 @@
 //! A controlled load: processes, their tasks, and what each task does when.
 //!
-//! Tasks follow a script by the clock, so that nobody has to run beside them to direct them: a
-//! conductor would need a CPU itself.
+//! Tasks follow a script by the clock, so that no other process has to direct them: a
+//! director would need a CPU itself.
 
 use serde::{Deserialize, Serialize};
 

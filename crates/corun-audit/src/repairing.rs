@@ -11,9 +11,9 @@ use crate::timeline::{Timeline, seconds};
 const FREE_NS: u64 = 100 * MS;
 /// When they end.
 const END_NS: u64 = 500 * MS;
-/// How long it may take, in seconds: corun's own bound, ten times what a balancer that looks every few
+/// How long it may take, in seconds: corun's own bound, ten times what a balancer that runs every few
 /// milliseconds needs.
-const MOST_S: f64 = 0.1;
+const MAX_S: f64 = 0.1;
 /// The step after which a task is free.
 const SETTING_FREE: usize = 3;
 
@@ -34,8 +34,8 @@ pub(crate) fn plan(
     };
     let facts = facts.clone();
     PropertyPlan {
-        expected: format!("within {}", time(MOST_S)),
-        bound: AuditBound::at_most(MOST_S),
+        expected: format!("within {}", time(MAX_S)),
+        bound: AuditBound::at_most(MAX_S),
         loads: vec![Load::of(cpus.map(task).to_vec())],
         read: Box::new(move |seen| {
             let is_apart = |one, other| is_apart(&facts, one, other);

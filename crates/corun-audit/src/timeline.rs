@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A task that looks at the clock all the time was put aside if it missed more than this.
+/// A task that reads the clock all the time was preempted if it missed more than this.
 ///
 /// Well above an interrupt, well below the shortest time slice of the kernel (0.7 ms).
 pub const GAP_NS: u64 = 100_000;
@@ -22,7 +22,7 @@ pub struct Timeline {
     pub length_ns: u64,
     /// The tasks of all processes, in the load's order.
     pub tasks: Vec<TaskLog>,
-    /// What everybody else did.
+    /// What all other tasks did.
     pub others: Others,
 }
 
@@ -118,7 +118,7 @@ impl TaskLog {
         given * there as f64 / all.max(1) as f64
     }
 
-    /// How long it ran between two times on the CPUs that `is_meant` tells, in seconds.
+    /// How long it ran between two times on the CPUs that `is_meant` selects, in seconds.
     pub fn ran_on_s(&self, from_ns: u64, to_ns: u64, is_meant: impl Fn(u32) -> bool) -> f64 {
         let meant = self.intervals.iter().filter(|it| is_meant(it.cpu));
         seconds(meant.map(|it| it.within_ns(from_ns, to_ns)).sum())

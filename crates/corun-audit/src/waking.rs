@@ -14,7 +14,7 @@ const END_NS: u64 = 410 * MS;
 /// Each after such a sleep.
 const SLEEP_NS: u64 = 5 * MS;
 /// The share of wake-ups that must begin on the idle CPU.
-const LEAST: f64 = 0.95;
+const MIN_WAKE_UPS_ON_IDLE: f64 = 0.95;
 
 /// A task computes on `busy`; another falls asleep there and may run on `idle` too when it wakes.
 pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> PropertyPlan {
@@ -36,7 +36,7 @@ pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Pro
     }
     PropertyPlan {
         expected: format!("all begin on the idle {where_to}"),
-        bound: AuditBound::at_least(LEAST),
+        bound: AuditBound::at_least(MIN_WAKE_UPS_ON_IDLE),
         loads: vec![Load::of(vec![competitor, Task::new(steps)])],
         read: Box::new(move |seen| {
             seen.first().map_or_else(Vec::new, |seen| read(seen, [busy, idle]))
@@ -46,7 +46,7 @@ pub(crate) fn plan(facts: &Facts, [busy, idle]: [u32; 2], where_to: &str) -> Pro
 }
 
 fn read(seen: &Timeline, [busy, idle]: [u32; 2]) -> Vec<Reading> {
-    // Not the common start, which everybody wakes up for.
+    // Not the common start, for which all tasks wake up.
     let slept = |it: &&Wake| it.from_cpu == busy && it.due_ns > 0;
     let wakes: Vec<&Wake> = seen.tasks.iter().flat_map(|task| &task.wakes).filter(slept).collect();
     if wakes.is_empty() {

@@ -22,14 +22,14 @@ use crate::filter::{self, PROGRAM};
 use crate::harness::{self, CALL};
 use crate::inspection::Uses;
 use crate::layout::{
-    CODE, DATA, HARNESS, MOST_CODE, PAGE, PATTERN, STACK_POINTER, VIEW, check_size,
+    CODE, DATA, HARNESS, MAX_CODE, PAGE, PATTERN, STACK_POINTER, VIEW, check_size,
 };
 use crate::{BlockError, Fault};
 
 /// The most pages that a block may touch.
-const MOST_PAGES: usize = 4096;
+const MAX_PAGES: usize = 4096;
 /// The most seconds of CPU time.
-const MOST_SECONDS: u64 = 20;
+const MAX_SECONDS: u64 = 20;
 
 /// Pages of the file that backs the child's memory: harness, data, the block's page, then code.
 const PAGE_OF_BLOCK: u64 = 2;
@@ -214,8 +214,8 @@ impl Confined {
             _ => return Ok(Stop::Faulted(Fault::GeneralProtection)),
         }
         let page = address & !(PAGE - 1);
-        if self.pages.len() == MOST_PAGES {
-            return Err(BlockError::TooManyPages { limit: MOST_PAGES });
+        if self.pages.len() == MAX_PAGES {
+            return Err(BlockError::TooManyPages { limit: MAX_PAGES });
         }
         let registers = self.registers()?;
         // An instruction that is fetched from there would be in no code.
@@ -262,7 +262,7 @@ impl Confined {
             padding: u32,
         }
         let mut found = Configuration::default();
-        // SAFETY: the kernel writes at most as many bytes as it is told to.
+        // SAFETY: the kernel writes at most as many bytes as the buffer has.
         let result = unsafe {
             libc::ptrace(
                 PTRACE_GET_RSEQ_CONFIGURATION,
@@ -294,7 +294,7 @@ impl Confined {
             .lines()
             .filter(|line| !line.contains("[v"))
             .filter_map(range)
-            .filter(|&(begin, _)| !(HARNESS..CODE + MOST_CODE as u64).contains(&begin))
+            .filter(|&(begin, _)| !(HARNESS..CODE + MAX_CODE as u64).contains(&begin))
             .collect())
     }
 
@@ -410,7 +410,7 @@ fn become_child(parent: c_int, file: &OwnedFd, code: usize, cpu: Option<&Affinit
             && libc::getppid() == parent
             && cpu.is_none_or(|cpu| cpu.apply(0).is_ok())
             && limit(libc::RLIMIT_CORE, 0)
-            && limit(libc::RLIMIT_CPU, MOST_SECONDS)
+            && limit(libc::RLIMIT_CPU, MAX_SECONDS)
             && libc::dup2(file.as_raw_fd(), FILE) == FILE
             && libc::syscall(libc::SYS_close_range, FILE + 1, c_int::MAX, 0) == 0
             && libc::syscall(libc::SYS_close_range, 0, FILE - 1, 0) == 0
@@ -444,6 +444,6 @@ fn lost(what: &'static str) -> BlockError {
 impl BlockError {
     /// The limit of CPU time was reached.
     pub(crate) fn too_slow() -> Self {
-        Self::TooSlow { seconds: MOST_SECONDS }
+        Self::TooSlow { seconds: MAX_SECONDS }
     }
 }

@@ -11,7 +11,7 @@ use crate::layout::{CODE, DATA, HARNESS, PAGE, PATTERN, STACK_POINTER, VIEW};
 global_asm!(
     ".pushsection .text.corun_blocks_harness, \"ax\", @progbits",
     ".balign 64",
-    // Whoever asks for an address may be compiled apart from this.
+    // The code that takes an address may be compiled apart from this.
     ".irp place, begin, prepare, take, taken, end",
     ".globl corun_blocks_harness_\\place",
     ".hidden corun_blocks_harness_\\place",
@@ -214,7 +214,7 @@ pub(crate) const ORDER: u64 = DATA + TARGET as u64;
 /// Where the ticks of the samples are then, 8 bytes each.
 pub(crate) const SAMPLES: u64 = DATA + SAMPLES_AT as u64;
 /// The most that there is room for, with some for the stack.
-pub(crate) const MOST_SAMPLES: usize = 256;
+pub(crate) const MAX_SAMPLES: usize = 256;
 
 fn widths(uses: Uses) -> u32 {
     let has_avx = std::is_x86_feature_detected!("avx");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_somebody_else_is_refused() {
+    fn what_asks_the_system_is_refused() {
         let cases: &[(&[u8], &str)] = &[
             (&[0x0f, 0x05], "syscall"),
             (&[0x0f, 0x34], "sysenter"),

@@ -34,13 +34,13 @@ pub(crate) const VIEW: u64 = DATA + PAGE;
 
 /// The most bytes of unrolled code.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub(crate) const MOST_CODE: usize = 1 << 20;
+pub(crate) const MAX_CODE: usize = 1 << 20;
 
 /// Refuses code that does not fit.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) fn check_size(bytes: usize) -> Result<(), BlockError> {
-    if bytes > MOST_CODE {
-        return Err(BlockError::TooLarge { bytes, limit: MOST_CODE });
+    if bytes > MAX_CODE {
+        return Err(BlockError::TooLarge { bytes, limit: MAX_CODE });
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 //! but the block's, no files and no system calls, under the convention of BHive (Chen et al. 2019): all
 //! registers and all words of memory are [`PATTERN`], all pages are one physical page.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod agreement;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -25,7 +25,7 @@ pub fn is_held_out(hexadecimal: &str) -> bool {
 }
 
 /// The most blocks of a list: the largest published ones have some 300,000.
-const MOST: usize = 1_000_000;
+const MAX_BLOCKS: usize = 1_000_000;
 
 /// Why a list cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +69,7 @@ pub fn read_list(list: impl Read) -> Result<Vec<Listed>, ListError> {
     let mut blocks = Vec::new();
     for record in reader.records() {
         let record = record.map_err(not_csv)?;
-        if blocks.len() == MOST {
+        if blocks.len() == MAX_BLOCKS {
             let line = record.position().map_or(0, csv::Position::line);
             return Err(ListError {
                 line,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_list_is_told_by_its_line() {
+    fn a_wrong_list_is_reported_with_its_line() {
         let message = |list: &[u8]| read_list(list).unwrap_err().to_string();
         let cases: [(&[u8], &str); 6] = [
             (b"", "expected a column `block` in line 1, found \"\""),

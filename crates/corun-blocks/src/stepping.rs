@@ -12,7 +12,7 @@ use crate::layout::{CODE, check_size};
 use crate::{BlockError, Execution};
 
 /// The most steps of all iterations together.
-const MOST_STEPS: u64 = 1 << 17;
+const MAX_STEPS: u64 = 1 << 17;
 
 /// Executes a block unrolled so many times, in a confined child.
 ///
@@ -59,8 +59,8 @@ impl Stepping {
         let offset = (instruction.address() - CODE) as usize;
         let (iteration, at) = (offset / self.code, offset % self.code);
         loop {
-            if self.steps == MOST_STEPS {
-                return Err(BlockError::TooManySteps { limit: MOST_STEPS });
+            if self.steps == MAX_STEPS {
+                return Err(BlockError::TooManySteps { limit: MAX_STEPS });
             }
             self.steps += 1;
             match self.child.step()? {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_blocks_are_harmless_and_told_apart() {
+    fn hostile_blocks_are_harmless_and_classified() {
         use BlockError::{Faults, Leaves, TooManyPages, TooManySteps};
         let fault = |code: &[u8]| match execute(code, 2) {
             Err(Faults { fault, .. }) => fault,

@@ -15,10 +15,10 @@ use crate::stepping::execute;
 use crate::{BlockError, COPIES, Cycles, FrontEnd, copies_of, harness};
 
 /// Samples of a part in a group.
-const SAMPLES: usize = harness::MOST_SAMPLES;
+const SAMPLES: usize = harness::MAX_SAMPLES;
 /// Groups that are wanted, and the most that are tried for them.
 const GROUPS: usize = 31;
-const MOST_GROUPS: usize = 10 * GROUPS;
+const MAX_GROUPS: usize = 10 * GROUPS;
 /// The most that a cycle may have changed in length during a group, as a share of it.
 const STEADY: f64 = 0.025;
 /// The most that the core may have been slower in a group than at its best, as a share.
@@ -30,9 +30,9 @@ const CYCLES_OF_LINK: f64 = 3.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Block,
-    /// Tells how long a cycle is.
+    /// Measures how long a cycle is.
     Chain,
-    /// Tells whether the core is alone: it takes every slot that renaming has, so that a sibling, which
+    /// Detects whether the core is alone: it takes every slot that renaming has, so that a sibling, which
     /// a virtual machine may hide, makes it slower.
     Slots,
 }
@@ -94,7 +94,7 @@ impl Timer {
         let measured = measure(&mut self.least, copies, samples)?;
         measured
             .map(|cycles| Cycles { front_end, ..cycles })
-            .ok_or(BlockError::Unsteady { groups: MOST_GROUPS })
+            .ok_or(BlockError::Unsteady { groups: MAX_GROUPS })
     }
 }
 
@@ -136,9 +136,9 @@ fn measure<E>(
     };
     // How fast the core is when it is alone is not known from a few moments.
     let is_first = least.is_infinite();
-    let mut groups: Vec<Group> = Vec::with_capacity(MOST_GROUPS);
+    let mut groups: Vec<Group> = Vec::with_capacity(MAX_GROUPS);
     let mut before = (ticks(Part::Chain)?.each, ticks(Part::Slots)?.all);
-    for _ in 0..MOST_GROUPS {
+    for _ in 0..MAX_GROUPS {
         let block = ticks(Part::Block)?.each;
         let after = (ticks(Part::Chain)?.each, ticks(Part::Slots)?.all);
         let link = f64::midpoint(before.0, after.0);

@@ -64,7 +64,7 @@ pub fn edge(points: &[(u32, f64)], threshold: f64) -> Option<(u32, u32)> {
 
 /// The step of a curve that is measured where it is asked for: first over all places, then between the
 /// two that it lies between, until they are neighbours at this distance. A step that is not found again
-/// on both sides of it is looked for anew, and is none if that goes on.
+/// on both sides of it is searched for anew, and is none if that goes on.
 ///
 /// # Errors
 /// What measuring gives.
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_not_found_again_is_none() {
-        // High from 100 on, and only the first time that it is looked at.
+        // High from 100 on, and only the first time that it is measured.
         let mut count = 0;
         let found = find_step(&(8..=512).step_by(8).collect::<Vec<_>>(), 1, 1.3, |place| {
             count += 1;

@@ -3,7 +3,6 @@
 //! Code of known shape runs in a loop; a chain of dependent multiplications of known latency gives the length of a cycle.
 //! Fields that cannot be measured keep the value and the source of the nearest model.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod assembly;
 mod calibration;

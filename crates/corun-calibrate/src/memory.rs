@@ -15,7 +15,7 @@ pub enum Memory {
         places: usize,
         /// Bytes from one to the next.
         apart: usize,
-        /// ProbeRings.
+        /// Rings.
         rings: usize,
         /// Whether small pages hold it.
         on_small_pages: bool,
@@ -75,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_circle_visits_all_its_places(
+        fn each_ring_visits_all_its_places(
             places in 1usize..200,
             apart in prop_oneof![Just(64usize), Just(128), Just(4096)],
             rings in 1usize..3,

@@ -50,7 +50,7 @@ pub fn measured_model(
     let mut figures: Vec<&Figure> = figures.iter().filter(|figure| figure.is_field).collect();
     loop {
         match with(base, &figures, name, core) {
-            Err(ModelError::Wrong { faults, .. }) => {
+            Err(ModelError::Invalid { faults, .. }) => {
                 // What no model may have was measured wrongly, or the field means something else here.
                 let before = figures.len();
                 let is_faulty = |figure: &Figure| {

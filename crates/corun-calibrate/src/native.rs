@@ -26,12 +26,12 @@ const ALONE: f64 = 0.08;
 /// Samples that are tried for each that is wanted, for the sake of a core of one's own, and at most for
 /// the sake of a clock that keeps still.
 const TRIES: usize = 6;
-const MOST_TRIES: usize = 1000;
+const MAX_TRIES: usize = 1000;
 /// Bytes of large and of small pages that there are; what does not fit cannot be measured.
 const LARGE: usize = 1 << 28;
 const SMALL: usize = 1 << 26;
 /// Places of a ring that is walked through before it is timed: 16 MiB of lines.
-const MOST_CACHED: usize = 1 << 18;
+const MAX_CACHED: usize = 1 << 18;
 /// Links of the chain and copies of a register in a body.
 const LINKS: usize = 100;
 const COPIES: usize = 240;
@@ -171,7 +171,7 @@ impl RoutineTimer for Native {
         let mut other = state;
         // Once for all places of the memory that a cache may hold, then for the length of an iteration.
         let places = match routine.memory {
-            Memory::Ring { places, .. } if places <= MOST_CACHED => places as f64,
+            Memory::Ring { places, .. } if places <= MAX_CACHED => places as f64,
             _ => 0.0,
         };
         function.ticks(&mut state, 3 + (2.0 * places / routine.count) as u64);
@@ -184,7 +184,7 @@ impl RoutineTimer for Native {
         let is_alone = |sample: &&Sample, least: f64| sample.slots <= (1.0 + ALONE) * least;
         let mut before = self.link(&mut other);
         let mut alone = 0;
-        for tried in 0..MOST_TRIES * self.samples {
+        for tried in 0..MAX_TRIES * self.samples {
             let switches = switches();
             let ticks = function.ticks(&mut state, times) as f64;
             let slots = self.slots(&mut other);
@@ -207,7 +207,7 @@ impl RoutineTimer for Native {
                 break;
             }
         }
-        // Whoever walks on meets places that no cache holds yet.
+        // Walking on meets places that no cache holds yet.
         if let Some((_, registers)) = &mut self.filled {
             *registers = [state.general[0], state.general[1]];
         }
@@ -221,7 +221,7 @@ impl RoutineTimer for Native {
         Spread::of(samples.iter().map(|sample| sample.cycles).collect()).ok_or_else(|| {
             CalibrateError::Unsteady {
                 what: routine.name.clone(),
-                samples: MOST_TRIES * self.samples,
+                samples: MAX_TRIES * self.samples,
             }
         })
     }

@@ -1,12 +1,12 @@
 //! A timing table of what was measured, to be laid over that of the base.
 //!
 //! Ports cannot be derived from times. A row keeps the base's ports where they give the measured throughput, and is else
-//! bent until they do: an operation keeps its port for longer, or has the next larger set of ports.
+//! bent until they do: a micro-op keeps its port for longer, or has the next larger set of ports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use corun_model::timing::{ComputeOperation, Late, Lookup, Timing, TimingTable};
+use corun_model::timing::{ComputeUop, Late, Lookup, Timing, TimingTable};
 use corun_model::{CoreModel, cycles_of_many};
 
 use crate::figure::FormFigure;
@@ -34,10 +34,8 @@ const LONG: u8 = 3;
 
 /// Rows for the measured forms.
 pub fn rows(figures: &[FormFigure], base: &TimingTable, model: &CoreModel) -> Vec<Row> {
-    let sets: BTreeSet<Vec<String>> = base
-        .rows()
-        .flat_map(|(_, timing)| timing.operations.iter().map(|it| it.ports.clone()))
-        .collect();
+    let sets: BTreeSet<Vec<String>> =
+        base.rows().flat_map(|(_, timing)| timing.uops.iter().map(|it| it.ports.clone())).collect();
     let rows: Vec<Row> =
         figures.iter().filter_map(|figure| row(figure, base, model, &sets)).collect();
     settled(agreeing(rows, model), base)
@@ -63,7 +61,7 @@ fn agreeing(mut rows: Vec<Row>, model: &CoreModel) -> Vec<Row> {
         if let Some(other) = with_registers.flatten()
             && cycles_of_many(&without_accesses(timing), model) > cycles_of_many(other, model)
         {
-            timing.operations.clone_from(&other.operations);
+            timing.uops.clone_from(&other.uops);
             timing.slots = other.slots;
             row.has_ports_of_base = false;
         }
@@ -97,7 +95,7 @@ fn settled(rows: Vec<Row>, base: &TimingTable) -> Vec<Row> {
             if let (None, Some(own), Some(other)) = (measured, base.row(&fault.form), other) {
                 let mut timing = own.clone();
                 timing.latency = timing.latency.max(other.latency);
-                timing.operations.clone_from(&other.operations);
+                timing.uops.clone_from(&other.uops);
                 let row = Row {
                     form: fault.form.clone(),
                     timing,
@@ -127,11 +125,11 @@ fn row(
     if let Some(latency) = figure.latency {
         timing.latency = latency.median.round().max(0.0) as u16;
         // What computes has its result a cycle later, at the least.
-        let is_computed = !timing.operations.is_empty() && timing.loads == 0;
+        let is_computed = !timing.uops.is_empty() && timing.loads == 0;
         timing.latency = timing.latency.max(u16::from(is_computed));
         timing.late.retain(|late| late.latency < timing.latency);
     }
-    // Beside no-operations, the front end may be what takes longer for one or two slots.
+    // Beside NOPs, the front end may be what takes longer for one or two slots.
     if let Some(slots) = figure.slots.map(|slots| slots.median)
         && (slots - slots.round()).abs() <= WHOLE
         && (known.loads == 0 || known.stores == 0)
@@ -139,7 +137,7 @@ fn row(
     {
         timing.slots = slots.round().clamp(1.0, 255.0) as u8;
     }
-    // What no register tells the latency of keeps back what comes after it, if it takes long.
+    // Where no register has the latency, an instruction keeps back what comes after it, if it takes long.
     if let Some(cycles) = figure.cycles
         && figure.latency.is_none()
         && known.loads + known.stores == 0
@@ -147,7 +145,7 @@ fn row(
     {
         timing.latency = timing.latency.max(cycles.median.round() as u16);
     }
-    // Whoever else takes ports makes it slower: what is slower than the base was so in all but a
+    // A sibling that takes ports makes it slower: what is slower than the base was so in all but a
     // tenth of the samples.
     let modelled = cycles_of_many(&timing, model);
     let measured = figure
@@ -161,7 +159,7 @@ fn row(
         .filter(|cycles| {
             let accesses = known.loads > 0 || known.stores > 0;
             let both = known.loads > 0 && known.stores > 0;
-            !accesses || *cycles > modelled && !known.operations.is_empty() && !both
+            !accesses || *cycles > modelled && !known.uops.is_empty() && !both
         });
     if let Some(cycles) = measured.filter(|cycles| !is_near(modelled, *cycles)) {
         bend(&mut timing, cycles, model, sets);
@@ -170,43 +168,43 @@ fn row(
         }
         share_out(&mut timing);
     }
-    let has_ports_of_base = timing.operations == known.operations;
+    let has_ports_of_base = timing.uops == known.uops;
     Some(Row { form: figure.form.clone(), timing, base: own.cloned(), has_ports_of_base })
 }
 
 /// A long microprogram keeps all of its ports, one after the other, and not one of them for as long.
 fn share_out(timing: &mut Timing) {
-    let is_divider = |it: &ComputeOperation| it.ports.iter().any(|port| port.ends_with("DIV"));
-    if let [operation] = &timing.operations[..]
-        && usize::from(operation.busy) >= 4 * operation.ports.len()
-        && !is_divider(operation)
+    let is_divider = |it: &ComputeUop| it.ports.iter().any(|port| port.ends_with("DIV"));
+    if let [uop] = &timing.uops[..]
+        && usize::from(uop.busy) >= 4 * uop.ports.len()
+        && !is_divider(uop)
     {
-        let ports = operation.ports.clone();
-        let busy = (operation.busy / ports.len() as u16).max(1);
-        timing.operations = vec![ComputeOperation { ports: ports.clone(), busy }; ports.len()];
+        let ports = uop.ports.clone();
+        let busy = (uop.busy / ports.len() as u16).max(1);
+        timing.uops = vec![ComputeUop { ports: ports.clone(), busy }; ports.len()];
     }
 }
 
-/// One operation on that set of ports of the same kind which gives the throughput best, the nearest to
+/// One micro-op on that set of ports of the same kind which gives the throughput best, the nearest to
 /// what it had.
 fn choose(timing: &mut Timing, measured: f64, model: &CoreModel, sets: &BTreeSet<Vec<String>>) {
-    let Some(had) = timing.operations.first().map(|it| it.ports.clone()) else { return };
+    let Some(had) = timing.uops.first().map(|it| it.ports.clone()) else { return };
     let kind =
         |ports: &[String]| ports[0].trim_end_matches(|it: char| it.is_ascii_digit()).to_owned();
     let shared = |set: &&Vec<String>| set.iter().filter(|port| had.contains(port)).count();
     let off = |timing: &Timing| (cycles_of_many(timing, model) - measured).abs();
-    let mut best = (off(timing), timing.operations.clone());
+    let mut best = (off(timing), timing.uops.clone());
     let mut all: Vec<&Vec<String>> = sets.iter().filter(|set| kind(set) == kind(&had)).collect();
     all.sort_by_key(|set| std::cmp::Reverse(shared(set)));
     for set in all {
         let busy = ((measured * set.len() as f64).round() as u16).max(1);
         let mut tried = timing.clone();
-        tried.operations = vec![ComputeOperation { ports: set.clone(), busy }];
+        tried.uops = vec![ComputeUop { ports: set.clone(), busy }];
         if off(&tried) < 0.8 * best.0 {
-            best = (off(&tried), tried.operations);
+            best = (off(&tried), tried.uops);
         }
     }
-    timing.operations = best.1;
+    timing.uops = best.1;
 }
 
 fn is_near(modelled: f64, measured: f64) -> bool {
@@ -219,40 +217,40 @@ fn bend(timing: &mut Timing, measured: f64, model: &CoreModel, sets: &BTreeSet<V
     if f64::from(timing.slots) / width > measured {
         timing.slots = ((measured * width).round() as u8).max(1);
     }
-    // Operations that it does not have time for.
-    while timing.operations.len() > 1 && cycles_of_many(timing, model) > measured * (1.0 + SHARE) {
-        let longest = (0..timing.operations.len())
+    // Micro-ops that it does not have time for.
+    while timing.uops.len() > 1 && cycles_of_many(timing, model) > measured * (1.0 + SHARE) {
+        let longest = (0..timing.uops.len())
             .max_by_key(|&index| {
-                let operation = &timing.operations[index];
-                usize::from(operation.busy) * 64 / operation.ports.len().max(1)
+                let uop = &timing.uops[index];
+                usize::from(uop.busy) * 64 / uop.ports.len().max(1)
             })
             .unwrap_or_default();
-        match &mut timing.operations[longest].busy {
-            1 => drop(timing.operations.remove(longest)),
+        match &mut timing.uops[longest].busy {
+            1 => drop(timing.uops.remove(longest)),
             busy => *busy -= 1,
         }
     }
-    let [operation] = &mut timing.operations[..] else {
+    let [uop] = &mut timing.uops[..] else {
         // What keeps its ports longest decides, a divider for instance.
-        let share = |it: &ComputeOperation| usize::from(it.busy) * 64 / it.ports.len().max(1);
-        if let Some(longest) = timing.operations.iter_mut().max_by_key(|it| share(it)) {
+        let share = |it: &ComputeUop| usize::from(it.busy) * 64 / it.ports.len().max(1);
+        if let Some(longest) = timing.uops.iter_mut().max_by_key(|it| share(it)) {
             longest.busy = ((measured * longest.ports.len() as f64).round() as u16).max(1);
         }
         return;
     };
-    let ports = |operation: &ComputeOperation| operation.ports.len() as f64;
-    operation.busy = 1;
-    if 1.0 / ports(operation) > measured * (1.0 + SHARE) + CYCLES {
+    let ports = |uop: &ComputeUop| uop.ports.len() as f64;
+    uop.busy = 1;
+    if 1.0 / ports(uop) > measured * (1.0 + SHARE) + CYCLES {
         let larger = sets
             .iter()
-            .filter(|set| operation.ports.iter().all(|port| set.contains(port)))
+            .filter(|set| uop.ports.iter().all(|port| set.contains(port)))
             .filter(|set| 1.0 / set.len() as f64 <= measured * (1.0 + SHARE) + CYCLES)
             .min_by_key(|set| set.len());
         if let Some(set) = larger {
-            operation.ports.clone_from(set);
+            uop.ports.clone_from(set);
         }
     }
-    operation.busy = ((measured * ports(operation)).round() as u16).max(1);
+    uop.busy = ((measured * ports(uop)).round() as u16).max(1);
 }
 
 /// The rows as a file; `head` says of them what a reader should know, a line each.
@@ -279,11 +277,11 @@ fn ports(timing: &Timing) -> String {
         1 => Some(letter.to_owned()),
         _ => Some(format!("{times}*{letter}")),
     };
-    let operations = timing.operations.iter().map(|operation| {
-        let ports = operation.ports.join("|");
-        if operation.busy > 1 { format!("{ports}:{}", operation.busy) } else { ports }
+    let uops = timing.uops.iter().map(|uop| {
+        let ports = uop.ports.join("|");
+        if uop.busy > 1 { format!("{ports}:{}", uop.busy) } else { ports }
     });
-    let terms = memory("L", timing.loads).into_iter().chain(operations);
+    let terms = memory("L", timing.loads).into_iter().chain(uops);
     terms.chain(memory("S", timing.stores)).collect::<Vec<_>>().join("+")
 }
 

@@ -1,6 +1,6 @@
 //! Reading: each kind of file has a limit, and what is no file is refused before it is read.
 //!
-//! A device has no end, and nobody may ever write into a named pipe. A pipe from another program is
+//! A device has no end, and a named pipe may never get a writer. A pipe from another program is
 //! input like any other: `<(zcat FILE)`, `/dev/stdin`.
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::output::is_descriptor;
 /// A kind of file that a user names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputKind {
-    /// What it is, behind "a".
+    /// What it is, to follow "a".
     pub name: &'static str,
     /// The most bytes that any sensible one has.
     pub most: u64,
@@ -32,7 +32,7 @@ impl InputKind {
     pub const TIMINGS: Self = Self { name: "timing table", most: 16 * MIB };
     /// Blocks of code as CSV; lists of hundreds of thousands are in use.
     pub const BLOCKS: Self = Self { name: "list of blocks", most: 64 * MIB };
-    /// A load of the scheduler that somebody wrote.
+    /// A load of the scheduler, written by hand.
     pub const TASKS: Self = Self { name: "load of tasks", most: 16 * MIB };
     /// What `perf sched script` writes.
     pub const RECORDING: Self = Self { name: "recording", most: 1024 * MIB };
@@ -44,7 +44,7 @@ impl InputKind {
     pub const REQUESTS: Self = Self { name: "load of requests", most: 256 * MIB };
 }
 
-/// What is wrong with a file before anybody looks into it.
+/// What is wrong with a file before it is read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It is too long.
@@ -112,7 +112,7 @@ pub fn bytes(path: &Path, kind: InputKind) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A file or pipe to read from front to back, by somebody who keeps little of it.
+/// A file or pipe to read from front to back, by a reader that keeps little of it.
 ///
 /// # Errors
 /// If it cannot be opened, or is no file or pipe.
@@ -163,7 +163,7 @@ pub fn input(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The text of a file that the kernel makes, below `/proc` or `/sys`; nothing of what lies behind 64 MiB.
+/// The text of a file that the kernel makes, below `/proc` or `/sys`; its first 64 MiB at most.
 ///
 /// # Errors
 /// If it cannot be read or is no UTF-8.
@@ -175,7 +175,7 @@ pub fn kernel_text(path: impl AsRef<Path>) -> io::Result<String> {
 }
 
 fn opened(path: &Path, pipes: bool) -> io::Result<File> {
-    // Not to wait at a pipe that nobody writes to, nor to make a device do something.
+    // Not to wait at a pipe without a writer, nor to make a device do something.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(openat(CWD, path, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(text(&path, SMALL).unwrap(), "0123456789");
         std::fs::write(&path, "0123456789a").unwrap();
         assert_eq!(said(&path), "expected a note of at most 10 bytes, found 11 bytes");
-        // Not even looked into: this one would fill the memory.
+        // Not even read: this one would fill the memory.
         File::create(&path).unwrap().set_len(1 << 42).unwrap();
         assert_eq!(said(&path), "expected a note of at most 10 bytes, found 4194304 MiB");
         std::fs::write(&path, b"ab\xff").unwrap();

@@ -3,7 +3,6 @@
 //! Every file that a user names is read through [`text()`], [`bytes`], [`stream`] or [`random`], and every
 //! file that is made for a user is an [`Output`]. clippy.toml refuses other ways.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod input;
 mod output;

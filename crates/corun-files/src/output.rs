@@ -59,7 +59,7 @@ impl Output {
         Ok(Self { file, target, name })
     }
 
-    /// The file, to be written to by somebody else.
+    /// The file, to be written to by the caller.
     pub fn file(&self) -> &File {
         &self.file
     }

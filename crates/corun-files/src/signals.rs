@@ -27,7 +27,7 @@ mod tests {
     fn an_ignored_signal_gets_no_handler() {
         // Used by no test of this process.
         let [ignored, plain] = [libc::SIGURG, libc::SIGWINCH];
-        // SAFETY: plain dispositions of signals that nobody sends.
+        // SAFETY: plain dispositions of signals that are not sent.
         unsafe {
             libc::signal(ignored, libc::SIG_IGN);
             libc::signal(plain, libc::SIG_DFL);

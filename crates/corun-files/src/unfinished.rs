@@ -16,8 +16,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use crate::signals::signals_to_handle;
 
 /// More than corun ever makes at once.
-const MOST: usize = 64;
-static NAMES: [AtomicPtr<c_char>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
+const MAX_FILES: usize = 64;
+static NAMES: [AtomicPtr<c_char>; MAX_FILES] = [const { AtomicPtr::new(null_mut()) }; MAX_FILES];
 static HANDLED_ELSEWHERE: AtomicBool = AtomicBool::new(false);
 static HANDLERS: Once = Once::new();
 
@@ -39,7 +39,7 @@ impl Unfinished {
             };
             let place = NAMES.iter().position(free);
             if place.is_none() {
-                // SAFETY: `into_raw` made it, and nobody else has it.
+                // SAFETY: `into_raw` made it, and nothing else has it.
                 drop(unsafe { CString::from_raw(name) });
             }
             place
@@ -56,7 +56,7 @@ impl Unfinished {
         match make() {
             Ok(made) => Ok((made, unfinished)),
             Err(error) => {
-                // What is there is somebody else's.
+                // What is there belongs to another process.
                 unfinished.forget();
                 Err(error)
             }

@@ -76,7 +76,7 @@ impl Affinity {
     }
 
     /// As [`Self::apply`], and reads the mask back: the kernel silently leaves out CPUs that are
-    /// offline or outside the cpuset. Returns the CPUs that the thread may really run on.
+    /// offline or outside the cpuset. Returns the CPUs that the thread may run on now.
     ///
     /// # Errors
     /// As for [`Self::apply`].

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Where the kernel shows it, below the root.
 pub(crate) const FILE: &str = "proc/cmdline";
 
-/// What the kernel was told at boot.
+/// The kernel's command line at boot.
 #[derive(Debug, Default)]
 pub(crate) struct BootLine(String);
 

@@ -105,15 +105,15 @@ pub(crate) fn mounts(
     type Parser = fn(&str) -> Option<Mount>;
     const TABLES: [(&str, Parser); 2] =
         [("proc/self/mountinfo", from_mountinfo), ("proc/mounts", from_mounts)];
-    let mut trouble = None;
+    let mut error = None;
     for (file, parse) in TABLES {
         match files.read(file) {
             Ok(text) => return Ok(text.lines().filter_map(parse).collect()),
-            Err(FileError::Missing) => trouble = Some((file, FileError::Missing)),
+            Err(FileError::Missing) => error = Some((file, FileError::Missing)),
             Err(other) => return Err((file, other)),
         }
     }
-    trouble.map_or_else(|| Ok(Vec::new()), Err)
+    error.map_or_else(|| Ok(Vec::new()), Err)
 }
 
 /// The group of a process, from lines such as `3:cpu,cpuacct:/jobs` and `0::/user.slice`: the one of

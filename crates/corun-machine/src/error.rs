@@ -28,8 +28,8 @@ pub enum MachineError {
         /// The root that was asked for.
         root: PathBuf,
     },
-    /// This process may open too few files to look.
-    #[error("expected a limit of at least {LEAST_FILES} open files, found {limit}")]
+    /// This process may open too few files to read the machine.
+    #[error("expected a limit of at least {MIN_FILES} open files, found {limit}")]
     NoDescriptors {
         /// The limit.
         limit: u64,
@@ -37,13 +37,13 @@ pub enum MachineError {
 }
 
 /// Folders and files that are open at once while a tree is read, with some to spare.
-const LEAST_FILES: u64 = 32;
+const MIN_FILES: u64 = 32;
 
 impl MachineError {
     /// Why no CPU is found below a root.
     pub(crate) fn none_below(root: &Path) -> Self {
         match getrlimit(Resource::Nofile).current {
-            Some(limit) if limit < LEAST_FILES => Self::NoDescriptors { limit },
+            Some(limit) if limit < MIN_FILES => Self::NoDescriptors { limit },
             _ => Self::NoCpus { root: root.to_owned() },
         }
     }

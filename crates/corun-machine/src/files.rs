@@ -60,7 +60,7 @@ pub struct RootFiles {
 
 /// The most of a file that is read: /proc/interrupts of the largest machines has a few MiB. A captured tree
 /// may hold anything.
-const MOST: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// sysfs hands out a page at a time, so that a shorter answer is the end of the file.
 const PAGE: usize = 4096;
@@ -105,7 +105,7 @@ impl RootFiles {
     fn check(&self, file: &OwnedFd) -> Result<(), FileError> {
         let found = rustix::fs::fstat(file)?;
         match FileType::from_raw_mode(found.st_mode) {
-            FileType::RegularFile if found.st_size <= MOST as i64 => Ok(()),
+            FileType::RegularFile if found.st_size <= MAX_BYTES as i64 => Ok(()),
             FileType::RegularFile => {
                 Err(FileError::Unreadable("it is longer than 64 MiB".to_owned()))
             }
@@ -132,7 +132,7 @@ impl RootFiles {
             }
             let got = rustix::io::read(&file, &mut self.buffer[length..])?;
             length += got;
-            if got == 0 || length >= limit.min(MOST) || (in_pages && got < PAGE) {
+            if got == 0 || length >= limit.min(MAX_BYTES) || (in_pages && got < PAGE) {
                 break;
             }
         }

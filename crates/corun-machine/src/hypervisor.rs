@@ -1,7 +1,7 @@
 //! The hypervisor below the kernel, by what the system's files say of it.
 //!
 //! No file names every hypervisor, so each architecture's own account is asked first, then firmware,
-//! devices and clocks. Where no file of this machine could name one, the answer is that nobody knows.
+//! devices and clocks. Where no file of this machine could name one, the answer is that it is not known.
 
 use crate::{FileError, SystemFiles};
 
@@ -91,7 +91,7 @@ fn text(files: &mut (impl SystemFiles + ?Sized), file: &str) -> Option<String> {
     files.read(file).ok().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The line of a file that has this key before its first colon, and the value behind it.
+/// The line of a file that has this key before its first colon, and the value after it.
 fn line<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     let split = |line: &'a str| line.split_once(':').map(|(name, value)| (line, name, value));
     let mut lines = text.lines().filter_map(split);
@@ -99,7 +99,7 @@ fn line<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     Some((line.trim(), value.trim()))
 }
 
-/// Its beginning tells all on x86, where asking for all of it wakes all CPUs; on POWER the lines
+/// Its beginning has all of it on x86, where asking for all of it wakes all CPUs; on POWER the lines
 /// that count stand at its end.
 fn cpuinfo(files: &mut (impl SystemFiles + ?Sized)) -> String {
     let start = match files.read_start(CPUINFO) {
@@ -189,7 +189,7 @@ fn by_platform<F: SystemFiles + ?Sized>(_: &mut F, cpuinfo: &str) -> Named {
 }
 
 /// The name that a partition of POWER has in its firmware, which a hypervisor gave it: pHyp (PowerVM) where
-/// the firmware also tells whether a management console (HMC) looks after it, as systemd-detect-virt and
+/// the firmware also says whether a management console (HMC) looks after it, as systemd-detect-virt and
 /// lscpu take it. QEMU names its guests, too.
 fn by_partition<F: SystemFiles + ?Sized>(files: &mut F, _: &str) -> Named {
     DEVICE_TREES.into_iter().find_map(|tree| {

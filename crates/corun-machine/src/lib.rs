@@ -3,7 +3,6 @@
 //! Every reader takes a root path, so that a captured `/sys` and `/proc` can stand in for the live
 //! system, and every parser is a pure function of the text that the kernel gave.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod affinity;
 mod boot_line;

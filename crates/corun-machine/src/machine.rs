@@ -16,7 +16,7 @@ pub struct Machine {
     /// The CPU model's name.
     pub cpu_model: Option<String>,
     /// The hypervisor's name, `unknown` where only its presence shows; `null` where none shows (the
-    /// doctor's check `virtual-machine` tells whether one could show).
+    /// doctor's check `virtual-machine` says whether one could show).
     pub hypervisor: Option<String>,
     /// The state of SMT.
     pub smt: Smt,

@@ -25,7 +25,7 @@ pub fn count_memory_deaths() {
     }
 }
 
-/// What to say, behind a comma, of a process of this one that ended by `signal`: nothing unless the kernel has
+/// The clause, to follow a comma, on a process of this one that ended by `signal`: nothing unless the kernel has
 /// ended some process for lack of memory since [`count_memory_deaths`].
 pub fn memory_death(signal: i32) -> Option<&'static str> {
     let begin = BEGIN.get().filter(|_| signal == libc::SIGKILL)?;

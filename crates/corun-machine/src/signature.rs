@@ -1,4 +1,4 @@
-//! Which generation a core is of: marketing names of virtual machines do not tell.
+//! Which generation a core is of: marketing names of virtual machines do not say.
 
 /// Family, model and stepping, extended ones added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

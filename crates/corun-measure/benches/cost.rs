@@ -38,7 +38,7 @@ fn main() {
     let mut logs = Vec::new();
     let mut theirs = Vec::new();
     for round in 0..ROUNDS {
-        // Whoever comes first in a round comes second in the next.
+        // The first of a round is the second of the next.
         let before = (round % 2 == 1).then(hyperfine).flatten();
         let (own, step) = corun(&mut executor, &one);
         let their = if round % 2 == 1 { before } else { hyperfine() };

@@ -30,7 +30,7 @@ fn main() {
     for _ in 0..ROUNDS {
         let mut fastest = [f64::INFINITY; 2];
         for run in 0..RUNS {
-            // Whoever comes second finds the way into the kernel warm.
+            // The second finds the way into the kernel warm.
             for side in [run % 2, 1 - run % 2] {
                 let kernel: &mut dyn Kernel = if side == 0 { &mut *calling } else { &mut assembly };
                 fastest[side] = fastest[side].min(nanoseconds(kernel, CALLS));

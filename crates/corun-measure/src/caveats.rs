@@ -1,4 +1,4 @@
-//! What limits trust in a run, read from its samples' evidence: each a kind and a plain sentence.
+//! What limits trust in a run, read from its samples' evidence: each an identifier and a sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use corun_stats::{drift, median, outliers, percent};
 
 /// Clocks of two compared arms that differ by more than this are worth a remark.
 const CLOCK_DIFFERENCE: f64 = 0.01;
-/// Siblings that ought to be idle may be busy for this share of a sample.
+/// Siblings that should be idle may be busy for this share of a sample.
 const IDLE_SIBLING_BUSY: f64 = 0.005;
 /// The hypervisor, or other work on the used CPUs, may take this share.
 const TAKEN: f64 = 0.01;
 /// Less stolen time is what a few ticks are.
-const LEAST_STOLEN_S: f64 = 0.05;
+const MIN_STOLEN_S: f64 = 0.05;
 /// Samples of an arm that may be disturbed without a remark, as a share.
 const SOME_SAMPLES: f64 = 0.05;
 /// Shorter makespans are mostly start and end.
@@ -45,7 +45,7 @@ pub(crate) fn of(
         "idle-sibling-busy",
         IDLE_SIBLING_BUSY,
         |sample| sample.evidence.idle_sibling_busy,
-        "siblings that ought to be idle were busy",
+        "siblings that should be idle were busy",
     ));
     caveats.extend(stolen(&by_arm));
     caveats.extend(waited_for_cpu(arms, samples));
@@ -115,7 +115,7 @@ fn probed_clock(evidence: &Evidence) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF tell
+/// Clocks that differ between compared arms, with the ratio at equal clocks where APERF/MPERF show
 /// what the clock was during the run; probes around it cannot.
 fn different_clocks(
     arms: &[Arm],
@@ -254,12 +254,12 @@ fn share(
 }
 
 /// Time that the hypervisor took, of all time of an arm's samples: the account advances by ticks, so
-/// that single short samples tell nothing.
+/// that single short samples show nothing.
 fn stolen(by_arm: &SamplesByArm) -> Option<Caveat> {
     let share = |samples: &[&Sample]| {
         let stolen = samples.iter().map(|it| it.evidence.steal_s).sum::<Option<f64>>()?;
         let all: f64 = samples.iter().map(|it| cpu_seconds(it)).sum();
-        (stolen >= LEAST_STOLEN_S && stolen > TAKEN * all).then(|| stolen / all)
+        (stolen >= MIN_STOLEN_S && stolen > TAKEN * all).then(|| stolen / all)
     };
     let above: Vec<String> = by_arm
         .0
@@ -327,7 +327,7 @@ fn cpu_seconds(sample: &Sample) -> f64 {
     sample.makespan_s * sample.evidence.clocks.len().max(1) as f64
 }
 
-/// A/A intervals that exclude zero: something other than chance tells identical runs apart.
+/// A/A intervals that exclude zero: something other than chance separates identical runs.
 fn identical_arms_differ(observations: &[Observation]) -> Option<Caveat> {
     let differing: Vec<String> = observations
         .iter()

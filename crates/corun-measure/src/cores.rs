@@ -1,4 +1,4 @@
-//! The cores of a machine as an experiment sees them: the logical CPUs it may really use.
+//! The cores of a machine as an experiment sees them: the logical CPUs that it may use.
 
 use corun_machine::{Machine, SmtControl};
 

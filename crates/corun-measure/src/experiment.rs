@@ -1,6 +1,6 @@
 //! The experiment: blocks of arms in random order, planned interim analyses, and when to stop.
 //!
-//! It knows neither processes nor clocks: an [`Executor`] runs an arm and tells the time, so a fake
+//! It knows neither processes nor clocks: an [`Executor`] runs an arm and reads the time, so a fake
 //! one proves order, randomisation, stopping and interruption without running anything
 //! (randomised interleaved trials: Abedi and Brecht 2017).
 
@@ -57,7 +57,7 @@ pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// When to look at the data and when to stop.
+/// When to analyse the data and when to stop.
 pub trait Stopping {
     /// The most blocks that are ever run.
     fn maximum(&self) -> u32;

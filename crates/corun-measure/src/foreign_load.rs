@@ -1,5 +1,5 @@
-//! What load of others took from each sample: CPU time that workers waited for, and the sibling of a
-//! core that ought to be idle.
+//! What other load took from each sample: CPU time that workers waited for, and the sibling of a
+//! core that should be idle.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ fn taken(sample: &Sample, cpus_of_its_own: bool) -> LostShares {
     LostShares { waited, lost: [others, sibling].into_iter().flatten().reduce(f64::max) }
 }
 
-/// Workers that have a CPU each wait for nobody but others; where they share CPUs, or are placed by
+/// Workers that have a CPU each wait for foreign load alone; where they share CPUs, or are placed by
 /// the kernel, they wait for each other too.
 fn has_cpus_of_its_own(arm: &Arm) -> bool {
     let mut cpus = arm.cpus.clone();

@@ -1,7 +1,7 @@
 //! What the machine is like when a run begins: what `corun doctor` finds spoiling, and which cores
 //! are idle.
 //!
-//! The checks are the doctor's own list; nothing is looked for here that it does not look for.
+//! The checks are the doctor's own list; this adds none.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,14 +31,14 @@ pub struct InitialState {
 }
 
 impl InitialState {
-    /// Looks at this machine for a moment, in which corun itself does nothing.
+    /// Watches this machine for a moment, in which corun itself does nothing.
     pub fn observe() -> Self {
         let initial_state = Self::below(Path::new("/"), &mut Sleep(WATCHED));
         Self { pinned: pinned_programs(), ..initial_state }
     }
 
-    /// Looks at the machine below a root while `pause` lets time pass; what cannot be read is not
-    /// told.
+    /// Watches the machine below a root while `pause` lets time pass; what cannot be read is not
+    /// reported.
     pub fn below(root: &Path, pause: &mut dyn Pause) -> Self {
         let opened = RootFiles::open(root).and_then(|files| Ok((files, RootFiles::open(root)?)));
         let Ok((mut files, watched)) = opened else { return Self::default() };

@@ -4,7 +4,6 @@
 //! executor runs them in random order ([`experiment`], [`execution`]), and the samples become
 //! observations with a verdict ([`analysis`], [`corun_stats`]).
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 pub mod analysis;
 mod caveats;

@@ -141,7 +141,7 @@ impl<'a> Measurement<'a> {
         &self.layout.arms
     }
 
-    /// The arm that tells how many operations take the time wanted: the first, or where workers only
+    /// The arm that is calibrated to find how many operations take the time wanted: the first, or where workers only
     /// work together, the first with two. Arms whose workers take turns come last: a waiter that keeps
     /// the CPU for its slice makes a short run look long.
     fn calibrated_on(&self) -> Option<&Arm> {
@@ -238,7 +238,7 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// The few facts of a machine that every result tells.
+/// The few facts of a machine that every result has.
 pub fn machine_summary(machine: &Machine) -> MachineSummary {
     let online = machine.logical_cpus.iter().filter(|cpu| cpu.online);
     let cores = usable_cores(machine);

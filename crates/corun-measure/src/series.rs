@@ -60,7 +60,7 @@ impl Series {
         }
     }
 
-    /// The log ratio of an arm to its twin, one a block: what nothing at all looks like.
+    /// The log ratio of an arm to its twin, one a block: the ratio of no difference.
     pub fn against_twin(&self, id: &str) -> Vec<f64> {
         let twin = self.twins.get(id).map_or(&[][..], |twin| self.raw(twin));
         self.raw(id).iter().zip(twin).map(|(own, twin)| own - twin).collect()

@@ -1,6 +1,6 @@
 //! The stopping rule of a measurement: planned interim analyses at the width of the headline's interval.
 //!
-//! Never at its value: an experiment that stops when it likes what it sees finds what it wants.
+//! They never test its value: stopping on a wanted result would bias the estimate.
 
 use corun_record::{Arm, Estimate, Metric, PlannedAnalysis, Sample};
 
@@ -12,7 +12,7 @@ use crate::series::Series;
 use corun_stats::AnalysisPlan;
 
 /// The most blocks of an experiment without a fixed number.
-const MOST_BLOCKS: u32 = 320;
+const MAX_BLOCKS: u32 = 320;
 /// The fewest blocks before the first of several interim analyses.
 const FEWEST_BLOCKS: u32 = 10;
 
@@ -31,7 +31,7 @@ impl PlannedAnalyses {
         Self {
             plan: match request.blocks {
                 Some(blocks) => AnalysisPlan::fixed(blocks),
-                None => AnalysisPlan::planned(FEWEST_BLOCKS, MOST_BLOCKS),
+                None => AnalysisPlan::planned(FEWEST_BLOCKS, MAX_BLOCKS),
             },
             headline: headline(&comparisons(arms)).cloned(),
             arms: arms.to_vec(),

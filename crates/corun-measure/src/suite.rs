@@ -34,6 +34,8 @@ pub struct SuiteDesign {
     pub cores: Option<NonZeroU32>,
     /// Blocks of each measurement.
     pub blocks: u32,
+    /// Runs of every arm before the first block, not counted.
+    pub warmup: u32,
     /// How long one run of a kernel should take.
     pub sample_time: Duration,
     /// The longest that one sample may take.
@@ -143,7 +145,7 @@ impl Item {
             practical: 0.02,
             max_time: Duration::MAX,
             blocks: Some(design.blocks),
-            warmup: 1,
+            warmup: design.warmup,
             seed: design.seed,
         }
     }

@@ -121,7 +121,7 @@ fn a_child_elsewhere_is_seen_while_it_lives() {
         return;
     }
     let (first, last) = first_and_last();
-    // The parent ends its child when corun, which looks at both, has gone to sleep many times.
+    // The parent ends its child when corun, which observes both, has gone to sleep many times.
     let script = "taskset -c $1 tail -f /dev/null & sleep 1; kill $!";
     let evidence = run(script, &[&last.to_string(), &first.to_string()]).evidence;
     assert_eq!(evidence.pinning, Pinning::SetByProgram);

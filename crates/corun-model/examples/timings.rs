@@ -3,7 +3,7 @@
 //!     timings CORE SAMPLES <MODEL >models/timing/CORE.csv
 //!
 //! SAMPLES is what the example `forms` prints, MODEL what `scripts/timing/timings.cpp` makes of it.
-//! `docs/timing-tables.md` tells what is changed on the way, and why.
+//! `docs/timing-tables.md` says what is changed on the way, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -59,7 +59,7 @@ impl Sample {
 
 /// What LLVM's model has of a form.
 struct Modelled {
-    operations: u32,
+    uops: u32,
     latency: u32,
     /// Units, and cycles.
     uses: Vec<(Vec<String>, u32)>,
@@ -68,14 +68,13 @@ struct Modelled {
 impl Modelled {
     fn of(line: &str) -> Option<(String, Self)> {
         let fields: Vec<&str> = line.split(',').collect();
-        let [form, operations, latency, uses] = fields.as_slice() else { return None };
+        let [form, uops, latency, uses] = fields.as_slice() else { return None };
         let units = |used: &str| {
             let (units, cycles) = used.split_once(':')?;
             Some((units.split('|').map(str::to_owned).collect(), cycles.parse().ok()?))
         };
         let uses = uses.split_whitespace().map(units).collect::<Option<_>>()?;
-        let modelled =
-            Self { operations: operations.parse().ok()?, latency: latency.parse().ok()?, uses };
+        let modelled = Self { uops: uops.parse().ok()?, latency: latency.parse().ok()?, uses };
         Some(((*form).to_owned(), modelled))
     }
 }
@@ -85,7 +84,7 @@ impl Modelled {
 struct Row {
     slots: u32,
     latency: u32,
-    operations: BTreeMap<(Vec<String>, u32), u32>,
+    uops: BTreeMap<(Vec<String>, u32), u32>,
     loads: u32,
     stores: u32,
 }
@@ -97,7 +96,7 @@ impl Row {
         if self.loads > 0 {
             terms.push(format!("{}L", times(self.loads)));
         }
-        for ((ports, busy), count) in &self.operations {
+        for ((ports, busy), count) in &self.uops {
             let busy = if *busy > 1 { format!(":{busy}") } else { String::new() };
             terms.push(format!("{}{}{busy}", times(*count), ports.join("|")));
         }
@@ -193,13 +192,13 @@ impl Core {
             for (form, sample) in samples {
                 let Some(modelled) = model.get(*form) else { continue };
                 // 100 cycles are LLVM's word for "microcode, not known"; of gathers, AMD's models know less
-                // than the class tells.
+                // than the class says.
                 let unknown = modelled.latency >= 100 || !self.is_intel() && form.contains(" vm");
                 let present = sample.features.iter().all(|feature| self.has(feature));
                 if present && !unknown && memory == (sample.loads + sample.stores > 0) {
                     let row = self.row(form, sample, modelled, &rows, model);
                     // Time at no port is microcode too.
-                    if !row.operations.is_empty() || row.latency <= 1 {
+                    if !row.uops.is_empty() || row.latency <= 1 {
                         rows.insert((*form).to_owned(), row);
                     }
                 }
@@ -229,7 +228,7 @@ impl Core {
         let gathers = form.contains(" vm") && sample.loads > 0;
         // A prefetch occupies a load's port, though it reads nothing.
         let mut loads = sample.loads + u32::from(form.starts_with("prefetch"));
-        let mut operations = BTreeMap::new();
+        let mut uops = BTreeMap::new();
         for (units, cycles) in &modelled.uses {
             if gathers
                 && units.iter().any(|unit| unit.contains("Port23") || unit.ends_with("Port2"))
@@ -252,19 +251,19 @@ impl Core {
             if let Some(divider) =
                 divider(form).filter(|divider| busy > 1 && ports.len() == 1 && ports[0] != *divider)
             {
-                // The port takes other operations while its divider works.
-                *operations.entry((vec![divider.to_owned()], *cycles)).or_insert(0) += 1;
-                *operations.entry((ports, 1)).or_insert(0) += 1;
+                // The port takes other micro-ops while its divider works.
+                *uops.entry((vec![divider.to_owned()], *cycles)).or_insert(0) += 1;
+                *uops.entry((ports, 1)).or_insert(0) += 1;
             } else {
-                *operations.entry((ports, busy)).or_insert(0) += count;
+                *uops.entry((ports, busy)).or_insert(0) += count;
             }
         }
         let same = with_registers(form).into_iter().find_map(|form| rows.get(&form));
-        if let Some(same) = same.filter(|same| !self.is_intel() && !same.operations.is_empty()) {
+        if let Some(same) = same.filter(|same| !self.is_intel() && !same.uops.is_empty()) {
             // AMD's models have the integer side's load ports in some forms only.
-            operations = same.operations.clone();
+            uops = same.uops.clone();
         }
-        let computes: u32 = operations
+        let computes: u32 = uops
             .iter()
             .filter(|((ports, _), _)| ports[0] != "DIV" && ports[0] != "FDIV")
             .map(|(_, count)| count)
@@ -275,18 +274,18 @@ impl Core {
             }
             (false, true) => {
                 let split = self == Self::Zen2 && sample.loads > 0;
-                same.map_or(modelled.operations.saturating_sub(u32::from(split)), |same| same.slots)
+                same.map_or(modelled.uops.saturating_sub(u32::from(split)), |same| same.slots)
             }
-            (_, false) => modelled.operations.max(computes),
+            (_, false) => modelled.uops.max(computes),
         };
         let latency = match same {
-            // No vector operation of Zen 5 has its result after one cycle.
-            _ if !accesses && self == Self::Zen5 && is_vector(form) && !operations.is_empty() => {
+            // No vector micro-op of Zen 5 has its result after one cycle.
+            _ if !accesses && self == Self::Zen5 && is_vector(form) && !uops.is_empty() => {
                 modelled.latency.max(2)
             }
             _ if !accesses => modelled.latency,
             Some(same) => same.latency,
-            None if operations.is_empty() => 0,
+            None if uops.is_empty() => 0,
             None if loads > 0 => {
                 let load = ["mov r64 m64", "movaps x m128"][usize::from(is_vector(form))];
                 let load = model.get(load).map_or(0, |load| load.latency);
@@ -294,7 +293,7 @@ impl Core {
             }
             None => modelled.latency,
         };
-        Row { slots: slots.max(1), latency, operations, loads, stores: sample.stores }
+        Row { slots: slots.max(1), latency, uops, loads, stores: sample.stores }
     }
 
     /// Names of the ports of LLVM's units; none for what loads, stores and their addresses use.
@@ -326,7 +325,7 @@ impl Core {
         (!ports.is_empty()).then_some(ports)
     }
 
-    /// How many operations, and for how many cycles each keeps its port.
+    /// How many micro-ops, and for how many cycles each keeps its port.
     fn split(self, ports: &[String], cycles: u32, modelled: &Modelled) -> (u32, u32) {
         if ports[0] == "DIV" || ports[0] == "FDIV" {
             return (1, cycles);
@@ -334,9 +333,9 @@ impl Core {
         if self.is_intel() {
             return (cycles, 1);
         }
-        let count = cycles.min(modelled.operations).max(1);
+        let count = cycles.min(modelled.uops).max(1);
         // A group of integer ports that is kept for longer stands for a throughput that follows from the
-        // flags (ADC) or from the number of operations.
+        // flags (ADC) or from the number of micro-ops.
         if ports.len() > 1 && ports[0].starts_with("ALU") {
             return (count, 1);
         }

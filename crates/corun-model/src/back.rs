@@ -4,27 +4,27 @@ use serde::{Deserialize, Serialize};
 
 use super::sharing::Sharing;
 
-/// From operations in order to results.
+/// The back end: from micro-ops in program order to results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackEnd {
-    /// Renaming and dispatch: operations a cycle.
+    /// Renaming and dispatch: micro-ops a cycle.
     pub dispatch: Share,
     /// Reorder buffer.
     pub rob: Share,
-    /// Retirement: operations a cycle.
+    /// Retirement: micro-ops a cycle.
     pub retire: Share,
     /// Renamed registers.
     pub registers: Registers,
-    /// Where operations wait for their operands and a port.
+    /// Where micro-ops wait for their operands and a port.
     pub schedulers: Vec<Scheduler>,
-    /// Queues that take operations, in order, while the schedulers after them are full.
+    /// Queues that take micro-ops, in order, while the schedulers after them are full.
     #[serde(default)]
     pub non_scheduling_queues: Vec<NonSchedulingQueue>,
-    /// How a port is chosen for an operation that several can do.
+    /// How a port is chosen for a micro-op that several can do.
     #[serde(default)]
     pub port_assignment: PortAssignment,
-    /// Cycles from renaming until an operation may start; none: 1.
+    /// Cycles from renaming until a micro-op may start; none: 1.
     pub issue_delay: Option<u32>,
     /// Whether nothing is renamed unless the reorder buffer and the schedulers have room for as much as
     /// is renamed in a cycle.
@@ -84,14 +84,14 @@ impl Repetition {
     }
 }
 
-/// How a port is chosen, while renaming, for an operation that several ports can do.
+/// How a port is chosen, while renaming, for a micro-op that several ports can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortAssignment {
-    /// The one that fewest operations wait for at that moment.
+    /// The one that fewest micro-ops wait for at that moment.
     #[default]
     Fewest,
-    /// By what waits at the start of the cycle: operations in even places of the cycle get the port
+    /// By what waits at the start of the cycle: micro-ops in even places of the cycle get the port
     /// with the fewest, in odd places the one with the second fewest, unless that has three more; a
     /// pair of load ports takes turns (Intel, Haswell to Skylake).
     Pairs,
@@ -125,14 +125,14 @@ pub struct Registers {
     pub sharing: Sharing,
 }
 
-/// A place where operations wait, with the ports it feeds: each starts one a cycle, the oldest that has
+/// A place where micro-ops wait, with the ports it feeds: each starts one a cycle, the oldest that has
 /// its operands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scheduler {
     /// Its name.
     pub name: String,
-    /// Operations.
+    /// Micro-ops.
     pub entries: u32,
     /// Names of its ports, as the timing tables use them. A port belongs to one scheduler.
     pub ports: Vec<String>,
@@ -142,11 +142,11 @@ pub struct Scheduler {
     pub sharing: Sharing,
 }
 
-/// A queue in front of schedulers (AMD's non-scheduling queue): nothing in it looks for its operands.
+/// A queue in front of schedulers (AMD's non-scheduling queue): nothing in it is woken by its operands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NonSchedulingQueue {
-    /// Operations.
+    /// Micro-ops.
     pub entries: u32,
     /// Names of the schedulers after it.
     pub schedulers: Vec<String>,
@@ -173,7 +173,7 @@ pub struct Elimination {
     /// Mnemonics that give all ones then, without waiting (they need a port).
     #[serde(default)]
     pub ones_idioms: Vec<String>,
-    /// Whether pushes, pops, calls and returns move the stack pointer without an operation.
+    /// Whether pushes, pops, calls and returns move the stack pointer without a micro-op.
     pub stack_engine: bool,
     /// Where it is from.
     pub source: String,

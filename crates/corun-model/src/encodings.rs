@@ -72,7 +72,7 @@ fn operands(effort: Effort, opcode: &[u8], visit: &mut impl FnMut(&[u8])) {
                 }
             }
         }
-        // The operation of an x87 instruction is in its ModRM byte.
+        // The opcode of an x87 instruction is in its ModRM byte.
         Effort::Samples if matches!(opcode.last(), Some(0xd8..=0xdf)) => {
             for modrm in 0xc0..=0xff {
                 with(&[modrm]);

@@ -34,7 +34,7 @@ pub enum ModelError {
     },
     /// The file is no model.
     #[error("{}", lines(file, faults))]
-    Wrong {
+    Invalid {
         /// The file's name.
         file: String,
         /// What is wrong, from the top of the file to its end; never none.
@@ -82,7 +82,7 @@ impl Actionable for ModelError {
                 "`corun models show` lists the fields; docs/models.md says what each one means."
                     .to_owned()
             }
-            Self::Wrong { .. } => {
+            Self::Invalid { .. } => {
                 "Correct the file; docs/models.md says what each field means.".to_owned()
             }
         }

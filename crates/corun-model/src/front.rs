@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::memory::{Cache, Tlb};
 use super::sharing::Sharing;
 
-/// From addresses to operations in program order.
+/// From addresses to micro-ops in program order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrontEnd {
@@ -19,17 +19,17 @@ pub struct FrontEnd {
     pub prediction: BranchPrediction,
     /// From bytes to instructions, ahead of the decoders; none: that takes no time.
     pub predecoder: Option<Predecoder>,
-    /// Instructions to operations.
+    /// Instructions to micro-ops.
     pub decoder: Decoder,
-    /// Decoded operations by address; the trace cache of NetBurst is one that keeps taken branches.
+    /// Decoded micro-ops by address; the trace cache of NetBurst is one that keeps taken branches.
     pub op_cache: Option<OpCache>,
     /// A loop that is held in the queue.
     pub loop_buffer: Option<LoopBuffer>,
-    /// Operations of instructions that are programs themselves.
+    /// Micro-ops of microcoded instructions.
     pub microcode: MicrocodeSequencer,
-    /// What becomes fewer operations than it has instructions.
+    /// What becomes fewer micro-ops than it has instructions.
     pub fusion: Fusion,
-    /// Operations that wait for renaming.
+    /// Micro-ops that wait for renaming.
     pub queue: Queue,
 }
 
@@ -61,7 +61,7 @@ pub enum Choice {
     /// The one whose last turn is longest ago.
     #[default]
     RoundRobin,
-    /// The one with the fewest operations between fetch and execution (ICOUNT, Tullsen et al. 1996).
+    /// The one with the fewest micro-ops between fetch and execution (ICOUNT, Tullsen et al. 1996).
     InstructionCount,
 }
 
@@ -79,17 +79,17 @@ pub struct Predecoder {
     pub sharing: Sharing,
 }
 
-/// Instructions to operations.
+/// Instructions to micro-ops.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decoder {
     /// Instructions a cycle.
     pub width: u32,
-    /// Operations that the first decoder makes of one instruction.
+    /// Micro-ops that the first decoder makes of one instruction.
     pub first: u32,
-    /// Operations that each other decoder makes of one instruction.
+    /// Micro-ops that each other decoder makes of one instruction.
     pub others: u32,
-    /// Operations a cycle.
+    /// Micro-ops a cycle.
     pub uops: u32,
     /// Instructions that only the first decoder takes, as `pop r12`.
     #[serde(default)]
@@ -101,7 +101,7 @@ pub struct Decoder {
     pub sharing: Sharing,
 }
 
-/// Decoded operations by address.
+/// Decoded micro-ops by address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpCache {
@@ -109,15 +109,15 @@ pub struct OpCache {
     pub sets: u32,
     /// Lines of a set.
     pub ways: u32,
-    /// Operations of a line.
+    /// Micro-ops of a line.
     pub line: u32,
     /// Its room for constants; none: as much as they need.
     pub constants: Option<Constants>,
-    /// Bytes of aligned code that the operations of a line come from.
+    /// Bytes of aligned code that the micro-ops of a line come from.
     pub window: u32,
     /// The most lines of one window; code that needs more is decoded each time.
     pub lines_of_window: Option<u32>,
-    /// Operations a cycle.
+    /// Micro-ops a cycle.
     pub width: u32,
     /// Lines a cycle.
     pub lines: u32,
@@ -144,7 +144,7 @@ fn is_so() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constants {
-    /// Beside as many operations as a line holds. Of what is more, two take the place of an operation.
+    /// Beside as many micro-ops as a line holds. Of what is more, two take the place of a micro-op.
     pub free: u32,
     /// At most.
     pub most: u32,
@@ -154,34 +154,34 @@ pub struct Constants {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoopBuffer {
-    /// Operations of the longest loop.
+    /// Micro-ops of the longest loop.
     pub uops: u32,
     /// How siblings share it.
     pub sharing: Sharing,
 }
 
-/// Operations of instructions that are programs themselves.
+/// Micro-ops of microcoded instructions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MicrocodeSequencer {
-    /// Operations of an instruction from which on it comes from here.
+    /// Micro-ops of an instruction from which on it comes from here.
     pub from: u32,
-    /// Operations a cycle.
+    /// Micro-ops a cycle.
     pub width: u32,
     /// Cycles lost on the way there and back.
     pub switch: u32,
-    /// Cycles lost on the way from the decoders and back; none: its operations come as those of any
+    /// Cycles lost on the way from the decoders and back; none: its micro-ops come as those of any
     /// other instruction.
     pub from_decoders: Option<u32>,
     /// How siblings share it.
     pub sharing: Sharing,
 }
 
-/// What becomes fewer operations than it has instructions or micro-operations.
+/// What becomes fewer micro-ops than it has instructions or micro-ops.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// First halves of macro-fusion, mnemonics: each with a conditional jump after it is one operation.
+    /// First halves of macro-fusion, mnemonics: each with a conditional jump after it is one micro-op.
     pub with_branch: Vec<String>,
     /// Of these, the ones that fuse only with jumps that do not ask for sign, parity or overflow.
     #[serde(default)]
@@ -189,7 +189,7 @@ pub struct Fusion {
     /// Of these, the ones that fuse only with jumps that do not ask for the carry either.
     #[serde(default)]
     pub without_carry: Vec<String>,
-    /// Ports that start the two as one operation: those of the jump, if empty.
+    /// Ports that start the two as one micro-op: those of the jump, if empty.
     #[serde(default)]
     pub ports: Vec<String>,
     /// Whether the last decoder takes none of them, since the jump after it is not seen yet.
@@ -202,10 +202,10 @@ pub struct Fusion {
     /// other NOP with it. Decoders and op cache have a place for each all the same.
     #[serde(default)]
     pub nop: bool,
-    /// Whether an instruction that loads or stores and computes is one operation until it is issued.
+    /// Whether an instruction that loads or stores and computes is one micro-op until it is issued.
     pub micro: bool,
     /// Whether that holds for an address of base and index too up to the reorder buffer (Intel:
-    /// otherwise it is *unlaminated*, two operations from renaming on).
+    /// otherwise it is *unlaminated*, two micro-ops from renaming on).
     pub micro_indexed: bool,
     /// Whether it holds for such an address at least where nothing computes or the first operand is a
     /// source too (Haswell and later).
@@ -215,11 +215,11 @@ pub struct Fusion {
     pub source: String,
 }
 
-/// Operations that wait for renaming.
+/// Micro-ops that wait for renaming.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
-    /// Operations.
+    /// Micro-ops.
     pub entries: u32,
     /// How siblings share it.
     pub sharing: Sharing,

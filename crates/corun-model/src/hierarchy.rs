@@ -197,7 +197,7 @@ pub struct Prefetch {
     pub sharing: Sharing,
 }
 
-/// A prefetcher of lines one after the other by linear addresses, whoever asks for them and wherever pages end.
+/// A prefetcher of lines one after the other by linear addresses, whichever instruction asks for them and across pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinePrefetch {

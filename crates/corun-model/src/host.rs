@@ -1,6 +1,6 @@
-//! Which model is this host's core: by vendor, family and model, as CPUID tells them.
+//! Which model is this host's core: by vendor, family and model, as CPUID reports them.
 //!
-//! Marketing names do not tell: a virtual machine's is `AMD EPYC` from Zen 1 on. Families and models are
+//! Marketing names do not identify a core: a virtual machine's is `AMD EPYC` from Zen 1 on. Families and models are
 //! those of the kernel's `arch/x86/kernel/cpu/amd.c` and `arch/x86/include/asm/intel-family.h`.
 
 use std::fmt;
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn other_cores_get_the_nearest_and_are_told() {
+    fn other_cores_get_the_nearest_and_a_notice() {
         for (vendor, family, model, name, design) in [
             ("AuthenticAMD", 23, 0x01, "zen2", "Zen or Zen+"),
             ("AuthenticAMD", 26, 0x24, "zen5", "a Zen 5 with narrower vector units"),

@@ -3,7 +3,6 @@
 //! A model is one TOML file in `models/` and one table of instruction timings in `models/timing/`. The
 //! simulator knows no core by name: what two cores do differently is a field here.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod back;
 mod check;
@@ -26,9 +25,9 @@ mod validation;
 mod variants;
 
 /// Ports of a core at most: a set of them is one word.
-pub const MOST_PORTS: u32 = 32;
+pub const MAX_PORTS: u32 = 32;
 /// Micro-ops of a thread in flight at most.
-pub const MOST_IN_FLIGHT: u32 = 2048;
+pub const MAX_IN_FLIGHT: u32 = 2048;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -90,12 +89,12 @@ pub struct CoreModel {
     pub overlays: Vec<String>,
     /// Short names of sources, each with its citation.
     pub sources: BTreeMap<String, String>,
-    /// Figures that no source tells, by field, each with where it is from then.
+    /// Figures that no source gives, by field, each with where it is from then.
     #[serde(default)]
     pub estimates: BTreeMap<String, String>,
-    /// From addresses to operations in order.
+    /// From addresses to micro-ops in order.
     pub front: FrontEnd,
-    /// From operations in order to results.
+    /// From micro-ops in order to results.
     pub back: BackEnd,
     /// Loads, stores, and the first level of data.
     pub memory: MemoryPipeline,
@@ -103,7 +102,7 @@ pub struct CoreModel {
     pub hierarchy: Hierarchy,
 }
 
-/// Whose rules of decoding and fusing apply where no field tells them.
+/// Whose rules of decoding and fusing apply where no field gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vendor {

@@ -16,10 +16,10 @@ const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 pub const FORMAT: &str = "corun-model";
 /// The newest `version` of a model file that can be read.
 pub const VERSION: u32 = 2;
-/// Mistakes of a file that are told.
-const MOST_FAULTS: usize = 100;
+/// Mistakes of a file that are reported.
+const MAX_FAULTS: usize = 100;
 /// Characters of a sentence about one.
-const MOST_LETTERS: usize = 1000;
+const MAX_FAULT_CHARS: usize = 1000;
 
 /// The names of the models that come with corun.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -58,24 +58,25 @@ impl CoreModel {
     /// Reads a model file; its name is the file's without folders and extension.
     ///
     /// # Errors
-    /// [`ModelError::Wrong`], with line, field, and what is allowed of everything that is wrong; what
-    /// is no TOML, or has unknown or missing fields, is told at the first.
+    /// [`ModelError::Invalid`], with line, field, and what is allowed of everything that is wrong; what
+    /// is no TOML, or has unknown or missing fields, is reported at the first.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ModelError> {
         let wrong = |mut faults: Vec<(usize, String)>| {
             faults.sort();
             let (mut line, mut counted) = (1, 0);
-            let told = faults.iter().take(MOST_FAULTS).map(|(place, sentence)| {
+            let reported = faults.iter().take(MAX_FAULTS).map(|(place, sentence)| {
                 let place = (*place).min(text.len());
                 line += text.as_bytes()[counted..place].iter().filter(|&&it| it == b'\n').count();
                 counted = place;
-                Fault { line, sentence: shortened(sentence, MOST_LETTERS).into_owned() }
+                Fault { line, sentence: shortened(sentence, MAX_FAULT_CHARS).into_owned() }
             });
-            let mut told: Vec<Fault> = told.collect();
-            if let Some(more) = faults.len().checked_sub(MOST_FAULTS).filter(|&more| more > 0) {
-                told.push(Fault { line, sentence: format!("and {more} more mistakes behind it") });
+            let mut reported: Vec<Fault> = reported.collect();
+            if let Some(more) = faults.len().checked_sub(MAX_FAULTS).filter(|&more| more > 0) {
+                reported
+                    .push(Fault { line, sentence: format!("and {more} more mistakes after it") });
             }
-            let faults = told;
-            ModelError::Wrong { file: on_one_line(file), faults }
+            let faults = reported;
+            ModelError::Invalid { file: on_one_line(file), faults }
         };
         let unreadable = |error: toml::de::Error| {
             let place = error.span().map_or(0, |span| span.start);

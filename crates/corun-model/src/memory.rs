@@ -41,7 +41,7 @@ pub struct Loads {
     /// Bytes of the widest load that one access does; a wider one takes several.
     pub width: u32,
     /// As how many accesses that begin a wider one counts, and a wider store as those that it is, where each port for
-    /// addresses begins one a cycle; without this, wide ones are in nobody's way there.
+    /// addresses begins one a cycle; without this, wide ones take no more of it than others.
     pub wide_issue_slots: Option<f64>,
     /// Cycles from address to general-purpose register.
     pub latency: u32,

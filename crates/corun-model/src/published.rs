@@ -152,8 +152,8 @@ pub fn published_figure(core: &str, field: &str) -> Option<f64> {
     rows.find(|row| row.figure == field).map(|row| row.value)
 }
 
-/// The model's table with what is laid over it; none if it is not there or wrong, which whoever times
-/// instructions is told.
+/// The model's table with what is laid over it; none if it is not there or wrong, which the code that times
+/// instructions is reported.
 fn timing_of(model: &CoreModel) -> Option<TimingTable> {
     TimingTable::of(model).ok()
 }
@@ -166,8 +166,8 @@ fn row_of<'t>(table: &'t Option<TimingTable>, form: &str) -> Option<&'t Timing> 
 /// ports, the loads, the stores and renaming need.
 pub fn cycles_of_many(timing: &Timing, model: &CoreModel) -> f64 {
     let mut work: BTreeMap<&[String], f64> = BTreeMap::new();
-    for operation in &timing.operations {
-        *work.entry(&operation.ports).or_default() += f64::from(operation.busy.max(1));
+    for uop in &timing.uops {
+        *work.entry(&uop.ports).or_default() += f64::from(uop.busy.max(1));
     }
     let memory = &model.memory;
     let is_part = |ports: &[String], of: &[String]| ports.iter().all(|port| of.contains(port));

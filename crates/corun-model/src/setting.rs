@@ -86,7 +86,7 @@ fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
-/// Whether a value may stand where another one stood, as far as their kinds tell: of what is absent nothing is known.
+/// Whether a value may stand where another one stood, as far as their types show; the type of an absent value is not known.
 fn is_of_kind(new: &Value, old: &Value) -> bool {
     let is_absent = new.is_null() || old.is_null();
     is_absent || std::mem::discriminant(new) == std::mem::discriminant(old)
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_kind_is_told_beside_one_that_is_possible() {
+    fn a_value_of_another_type_is_reported_beside_one_that_is_possible() {
         for (name, value, sentence) in [
             ("indirect.histories", "9", "expected a value such as [4,8,16,32], found 9"),
             ("rob.entries", "many", "expected a value such as 320, found \"many\""),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn what_is_wrong_is_reported() {
         for (name, value, expected) in [
             ("robb.policy", "shared", "rob.policy"),
             ("policy", "shared", "several"),

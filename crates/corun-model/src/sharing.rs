@@ -10,7 +10,7 @@ pub enum Policy {
     Replicated,
     /// Equal parts while several threads are active, whole again when the siblings halt.
     Partitioned,
-    /// Whoever comes first, up to a cap where there is one.
+    /// First come, first served, up to a cap where there is one.
     Shared,
     /// One thread a cycle, in turn.
     Alternating,

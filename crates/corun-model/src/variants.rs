@@ -1,5 +1,5 @@
 //! A model with one resource shared otherwise: what each resource is worth to siblings, and how much of a
-//! prediction hangs on a policy that nobody published.
+//! prediction rests on an unpublished policy.
 
 use crate::{CoreModel, ModelError, Policy};
 
@@ -52,7 +52,7 @@ impl CoreModel {
         match resource {
             _ if own == policy => None,
             "front.microcode" if self.front.microcode.from_decoders.is_none() => {
-                Some("its operations come as those of any other instruction (no `from_decoders`)")
+                Some("its micro-ops come as those of any other instruction (no `from_decoders`)")
             }
             "front.predecoder" if takes_turns(own) && takes_turns(policy) => {
                 Some("who needs the next block first has it, which is the other one's turn then")

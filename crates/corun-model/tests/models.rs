@@ -49,8 +49,8 @@ fn every_policy_names_a_source_of_its_model() {
 fn a_policy_without_a_source_is_refused() {
     let text = example();
     let sharing = text.lines().find(|line| line.starts_with("sharing = { policy = ")).unwrap();
-    let told = told(sharing, "sharing = { policy = \"shared\", source = \"\" }");
-    assert!(told.contains("sharing.source"), "{told}");
+    let reported = reported(sharing, "sharing = { policy = \"shared\", source = \"\" }");
+    assert!(reported.contains("sharing.source"), "{reported}");
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn what_the_fuzzer_begins_with_is_read_or_refused() {
     for input in std::fs::read_dir(corpus).unwrap() {
         let text = String::from_utf8(std::fs::read(input.unwrap().path()).unwrap()).unwrap();
         if let Err(error) = CoreModel::from_toml("fuzzed.toml", &text) {
-            let told = error.to_string();
-            assert!(told.lines().all(|line| !line.contains(char::is_control)), "{told:?}");
+            let reported = error.to_string();
+            assert!(reported.lines().all(|line| !line.contains(char::is_control)), "{reported:?}");
         }
         inputs += 1;
     }
@@ -91,7 +91,7 @@ fn example() -> String {
 
 /// What is said of the example with one text in place of another.
 #[track_caller]
-fn told(replaced: &str, by: &str) -> String {
+fn reported(replaced: &str, by: &str) -> String {
     let text = example();
     assert!(text.contains(replaced), "{replaced}");
     match CoreModel::from_toml("a.toml", &text.replacen(replaced, by, 1)) {
@@ -101,39 +101,42 @@ fn told(replaced: &str, by: &str) -> String {
 }
 
 #[test]
-fn a_mistake_is_told_with_line_field_and_what_is_allowed() {
+fn a_mistake_is_reported_with_line_field_and_what_is_allowed() {
     insta::assert_snapshot!(
         [
-            told("format = \"corun-model\"", "format = \"corun-study\""),
-            told("version = 1", "version = 3"),
-            told("smt_width = 2", "smt_width = 9"),
-            told("gigahertz = 2.2", "gigahertz = nan"),
-            told("timing = \"zen2\"", "timing = \"../zen2\""),
-            told("[front.fetch]\nbytes = 32", "[front.fetch]\nbytes = 33"),
-            told("aligned = true", "aligend = true"),
-            told("kib = 32\nways = 8", "kib = 32\nways = 7"),
-            told("entries = 224", "entries = 225"),
-            told("histories = [4, 9", "histories = [9, 4"),
-            told("taken = [0, 1, 4]", "taken = [0]"),
-            told("ports = [\"ALU0\"]", "ports = [\"ALU1\"]"),
-            told("vector_data_ports = [\"FP2\"", "vector_data_ports = [\"FP9\""),
-            told("schedulers = [\"vector\"", "schedulers = [\"vektor\""),
-            told("with_branch = [\"cmp\"", "with_branch = [\"cpm\""),
-            told("source = \"anandtech; sog 2.10.3", "source = \"anandtech; sgo 2.10.3"),
-            told("policy = \"partitioned\", source", "policy = \"partitioned\", cap = 3, source"),
-            told("policy = \"partitioned\"", "policy = \"split\""),
-            told("\"front.itlb.miss\" =", "\"front.tlb.miss\" ="),
-            told("title = \"AMD", "title = \"\\u001b[31mAMD"),
-            told("first = 2", "first = 9"),
+            reported("format = \"corun-model\"", "format = \"corun-study\""),
+            reported("version = 1", "version = 3"),
+            reported("smt_width = 2", "smt_width = 9"),
+            reported("gigahertz = 2.2", "gigahertz = nan"),
+            reported("timing = \"zen2\"", "timing = \"../zen2\""),
+            reported("[front.fetch]\nbytes = 32", "[front.fetch]\nbytes = 33"),
+            reported("aligned = true", "aligend = true"),
+            reported("kib = 32\nways = 8", "kib = 32\nways = 7"),
+            reported("entries = 224", "entries = 225"),
+            reported("histories = [4, 9", "histories = [9, 4"),
+            reported("taken = [0, 1, 4]", "taken = [0]"),
+            reported("ports = [\"ALU0\"]", "ports = [\"ALU1\"]"),
+            reported("vector_data_ports = [\"FP2\"", "vector_data_ports = [\"FP9\""),
+            reported("schedulers = [\"vector\"", "schedulers = [\"vektor\""),
+            reported("with_branch = [\"cmp\"", "with_branch = [\"cpm\""),
+            reported("source = \"anandtech; sog 2.10.3", "source = \"anandtech; sgo 2.10.3"),
+            reported(
+                "policy = \"partitioned\", source",
+                "policy = \"partitioned\", cap = 3, source"
+            ),
+            reported("policy = \"partitioned\"", "policy = \"split\""),
+            reported("\"front.itlb.miss\" =", "\"front.tlb.miss\" ="),
+            reported("title = \"AMD", "title = \"\\u001b[31mAMD"),
+            reported("first = 2", "first = 9"),
         ]
         .join("\n\n")
     );
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_from_the_top() {
+fn all_mistakes_are_reported_at_once_from_the_top() {
     let text = example().replace("entries = 224", "entries = 0").replace("width = 8", "width = 0");
-    let Err(ModelError::Wrong { faults, .. }) = CoreModel::from_toml("a.toml", &text) else {
+    let Err(ModelError::Invalid { faults, .. }) = CoreModel::from_toml("a.toml", &text) else {
         panic!("it is wrong");
     };
     assert!(faults.len() >= 2 && faults.is_sorted(), "{faults:?}");
@@ -142,8 +145,8 @@ fn all_mistakes_are_told_at_once_from_the_top() {
 #[test]
 fn a_core_with_more_ports_than_a_set_can_name_is_refused() {
     let more: String = (0..32).map(|port| format!(", \"P{port}\"")).collect();
-    let told = told("ports = [\"ALU0\"]", &format!("ports = [\"ALU0\"{more}]"));
-    assert!(told.contains("at most 32 ports"), "{told}");
+    let reported = reported("ports = [\"ALU0\"]", &format!("ports = [\"ALU0\"{more}]"));
+    assert!(reported.contains("at most 32 ports"), "{reported}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The tables that come with corun: they parse, tell a timing for every class, and agree with what is
+//! The tables that come with corun: they parse, have a timing for every class, and agree with what is
 //! published of the commonest forms.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,15 +55,15 @@ fn each_core_has_every_class_and_slots_for_what_it_does() {
         }
         for (form, timing) in table.rows() {
             assert!(timing.slots > 0, "{name}: {form} has no slot");
-            let works = !timing.operations.is_empty();
+            let works = !timing.uops.is_empty();
             assert!(timing.latency <= 1 || works, "{name}: {form} takes time at no port");
         }
     }
 }
 
-/// Slots, latency, operations, loads, stores.
+/// Slots, latency, micro-ops, loads, stores.
 fn shape(timing: &Timing) -> (u8, u16, usize, u8, u8) {
-    (timing.slots, timing.latency, timing.operations.len(), timing.loads, timing.stores)
+    (timing.slots, timing.latency, timing.uops.len(), timing.loads, timing.stores)
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn agrees_with_what_is_published_of_the_commonest_forms() {
         [4, 5, 4, 4, 4]
     );
 
-    // Loading, computing and storing: two fused operations at Intel, one at AMD.
+    // Loading, computing and storing: two fused micro-ops at Intel, one at AMD.
     let update = CORES.map(|name| shape(core(name).row("add m64 r64").unwrap()));
     let (intel, amd) = ((2, 1, 1, 1, 1), (1, 1, 1, 1, 1));
     assert_eq!(update, [intel, intel, amd, amd, amd, amd]);
@@ -117,7 +117,7 @@ fn no_table_says_what_no_core_does() {
     }
 }
 
-/// Latency, or cycles of one of many if these are more, as far as one set of ports tells them.
+/// Latency, or cycles of one of many if these are more, as far as one set of ports gives them.
 fn cost(model: &corun_model::CoreModel, hex: &str) -> (bool, f64) {
     let table = TimingTable::unchecked(model).unwrap();
     let found = table.lookup(&decode(hex));
@@ -290,7 +290,7 @@ fn forms_of(path: &Path) -> BTreeMap<String, (u64, Instruction)> {
     let file = object::File::parse(&*data).unwrap();
     let section = file.section_by_name(".text").unwrap();
     let mut forms = BTreeMap::new();
-    // The first megabytes of a program of 60 tell its forms as well as all of them.
+    // The first megabytes of a program of 60 have its forms as well as all of them.
     let code = section.data().unwrap();
     let code = &code[..code.len().min(8 << 20)];
     for instruction in &mut Decoder::with_ip(64, code, section.address(), DecoderOptions::NONE) {

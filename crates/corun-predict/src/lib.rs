@@ -3,7 +3,6 @@
 //! The program is traced, windows of the trace are simulated on a core model, and their cycles are extrapolated to the
 //! whole run. Native runs on this host, without a tracer, are measured for comparison.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod error;
 mod estimate;

@@ -3,7 +3,6 @@
 //! Everything that corun knows is an observation. Measuring, predicting and published studies write
 //! this model; tables, exports and comparisons read it and nothing else.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod actionable;
 mod audit;

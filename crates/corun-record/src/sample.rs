@@ -99,7 +99,7 @@ pub struct Evidence {
     /// Workers that share a CPU also wait for each other.
     #[serde(default)]
     pub cpu_wait: Option<f64>,
-    /// The busiest of the siblings that ought to be idle: busy time as a fraction of the sample's
+    /// The busiest of the siblings that should be idle: busy time as a fraction of the sample's
     /// time; absent where the kernel counts too coarsely for a run this short.
     pub idle_sibling_busy: Option<f64>,
     /// Time that used CPUs spent on other work than the workers', as a fraction of their time; absent

@@ -3,7 +3,6 @@
 //! A [`Run`](corun_record::Run) is all that this crate sees; what the terminal shows, what a file
 //! holds and what a later program prints of the same run are therefore the same.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod audit;
 mod bench;

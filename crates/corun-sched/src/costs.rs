@@ -9,13 +9,13 @@ pub struct Costs {
     pub switch: u64,
     /// Filling the caches of another core with the same last-level cache.
     pub refill: u64,
-    /// Filling caches with another last-level cache.
+    /// Filling caches below another last-level cache.
     pub refill_far: u64,
     /// Waking another task, paid by who wakes it.
     pub wake_up: u64,
-    /// Until an idle CPU begins that another CPU tells to: an interrupt, and leaving the idle state.
+    /// Until an idle CPU that another CPU interrupts begins to run: the interrupt, and leaving the idle state.
     pub interrupt: u64,
-    /// For each runnable task that a decision looks at, with the lock of the run queue held: 0 but on
+    /// For each runnable task that a decision examines, with the lock of the run queue held: 0 but on
     /// kernels that search all of them (Linux up to 2.4).
     pub search: u64,
 }
@@ -24,11 +24,11 @@ impl Costs {
     /// The names by which users give costs, with what they mean.
     pub const NAMES: [(&str, &str); 6] = [
         ("switch", "changing from one task to another"),
-        ("refill", "filling the caches of another core behind the same last-level cache"),
-        ("refill-far", "filling caches behind another last-level cache"),
+        ("refill", "filling the caches of another core with the same last-level cache"),
+        ("refill-far", "filling caches below another last-level cache"),
         ("wake-up", "waking another task, paid by who wakes it"),
-        ("interrupt", "until an idle CPU begins that another CPU tells to"),
-        ("search", "for each runnable task that is looked at (ht-2.4), with the queue locked"),
+        ("interrupt", "until an idle CPU that another CPU interrupts begins to run"),
+        ("search", "for each runnable task that is examined (ht-2.4), with the queue locked"),
     ];
 
     /// The cost of this name.

@@ -5,7 +5,7 @@ use corun_record::{
     ScheduledInterval, ScheduledMachine, ScheduledTimeline, SchedulingList,
 };
 
-use crate::engine::{Settings, Stretch};
+use crate::engine::{RunInterval, Settings};
 use crate::load::{LoadEntry, Make, Parameter};
 use crate::outcome::Scheduled;
 use crate::policy::PolicyEntry;
@@ -67,8 +67,8 @@ impl Settings {
 
 impl Scheduled<'_> {
     /// Who ran where in this run, which took so many nanoseconds.
-    pub fn timeline(&self, stretches: &[Stretch], makespan_ns: u64) -> ScheduledTimeline {
-        let interval = |it: &Stretch| ScheduledInterval {
+    pub fn timeline(&self, intervals: &[RunInterval], makespan_ns: u64) -> ScheduledTimeline {
+        let interval = |it: &RunInterval| ScheduledInterval {
             cpu: it.cpu,
             task: it.task,
             program: it.program,
@@ -80,7 +80,7 @@ impl Scheduled<'_> {
             cpus: self.topology.cpus.iter().map(|cpu| cpu.number).collect(),
             cores: self.topology.cores.clone(),
             programs: self.load.programs.iter().map(|it| it.name.clone()).collect(),
-            intervals: stretches.iter().map(interval).collect(),
+            intervals: intervals.iter().map(interval).collect(),
             makespan_ns,
         }
     }

@@ -70,12 +70,12 @@ impl Actionable for ScheduleError {
             Self::Pairs { .. } => "See docs/scheduling.md for the form of the file.".to_owned(),
             Self::Policy { known, .. } => match known.first() {
                 Some(nearest) => {
-                    format!("Did you mean `{nearest}`? `corun schedule list` tells what each does.")
+                    format!("Did you mean `{nearest}`? `corun schedule list` says what each does.")
                 }
-                None => "`corun schedule list` tells all.".to_owned(),
+                None => "`corun schedule list` lists all.".to_owned(),
             },
             Self::Load { .. } | Self::File { .. } => {
-                "`corun schedule list` tells the loads with their parameters.".to_owned()
+                "`corun schedule list` lists the loads with their parameters.".to_owned()
             }
             Self::Affinity { .. } => {
                 "Choose another topology, or a policy that uses all siblings.".to_owned()

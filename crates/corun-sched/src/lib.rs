@@ -3,7 +3,6 @@
 //!
 //! A [`Load`] of tasks is [`schedule`]d by a policy of [`policy::ALL`] on a [`Topology`].
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod costs;
 mod document;
@@ -19,7 +18,7 @@ mod topology;
 
 pub use costs::Costs;
 pub use document::catalogue;
-pub use engine::{Observer, Settings, State, Stretch, Task, TaskId, schedule};
+pub use engine::{Observer, RunInterval, Settings, State, Task, TaskId, schedule};
 pub use error::ScheduleError;
 pub use outcome::{CoreUse, CpuUse, Migrations, Outcome, Percentiles, Scheduled};
 pub use program::Load;

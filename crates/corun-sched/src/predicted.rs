@@ -14,11 +14,11 @@ pub(super) struct Simulated {
 #[derive(Debug, Deserialize)]
 struct Placed {
     placement: String,
-    workers: Vec<Seated>,
+    workers: Vec<PlacedWorker>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Seated {
+struct PlacedWorker {
     worker: usize,
     core: usize,
     cycles: Vec<f64>,
@@ -42,9 +42,9 @@ impl Simulated {
         let mut sums: BTreeMap<(String, String), (f64, f64)> = BTreeMap::new();
         for one in &full.workers {
             let on_core = full.workers.iter().filter(|it| it.core == one.core);
-            let others: Vec<&Seated> = on_core.filter(|it| !std::ptr::eq(*it, one)).collect();
+            let others: Vec<&PlacedWorker> = on_core.filter(|it| !std::ptr::eq(*it, one)).collect();
             if others.len() > 1 {
-                // Nobody can say which of them costs how much.
+                // Which of them costs how much is not known.
                 return Err(format!(
                     "expected two workers a core in full, as full@2 has them, found {}",
                     others.len() + 1
@@ -63,9 +63,9 @@ impl Simulated {
     }
 
     /// The trace of a worker without its extension.
-    fn name(&self, seated: &Seated) -> Result<String, String> {
-        let name = self.workers.get(seated.worker);
-        let name = name.ok_or_else(|| format!("expected a name of worker {}", seated.worker))?;
+    fn name(&self, placed: &PlacedWorker) -> Result<String, String> {
+        let name = self.workers.get(placed.worker);
+        let name = name.ok_or_else(|| format!("expected a name of worker {}", placed.worker))?;
         Ok(name.strip_suffix(".trace").unwrap_or(name).to_owned())
     }
 }

@@ -138,9 +138,9 @@ pub struct Load {
 }
 
 /// Tasks, or messages of a queue, at the start; more are refused.
-pub(super) const MOST: usize = 2_000_000;
+pub(super) const MAX_TASKS: usize = 2_000_000;
 /// Repetitions of what takes no time; more are refused.
-const MOST_AT_ONCE: u64 = 1_000;
+const MAX_INSTANT_REPETITIONS: u64 = 1_000;
 
 impl Amount {
     /// Whether it is never nothing.
@@ -212,7 +212,7 @@ impl Load {
         self.programs.iter().any(|program| program.steps.contains(&Step::Done))
     }
 
-    /// Looks for what could not be simulated.
+    /// Checks for what could not be simulated.
     ///
     /// # Errors
     /// What is wrong, in which program.
@@ -224,8 +224,8 @@ impl Load {
             })?;
         }
         let wrong = |why: String| Err(ScheduleError::Load { load: self.name.clone(), why });
-        if !(1..=MOST).contains(&self.tasks.len()) {
-            return wrong(format!("expected 1 to {MOST} tasks, found {}", self.tasks.len()));
+        if !(1..=MAX_TASKS).contains(&self.tasks.len()) {
+            return wrong(format!("expected 1 to {MAX_TASKS} tasks, found {}", self.tasks.len()));
         }
         if self.tasks.iter().any(|task| task.program >= self.programs.len()) {
             return wrong("expected a program for every task, found one without".to_owned());
@@ -233,9 +233,9 @@ impl Load {
         if self.sources.iter().any(|source| source.queue >= self.queues.len()) {
             return wrong("expected a queue for every source, found one without".to_owned());
         }
-        if let Some(queue) = self.queues.iter().find(|queue| queue.initial as usize > MOST) {
+        if let Some(queue) = self.queues.iter().find(|queue| queue.initial as usize > MAX_TASKS) {
             return wrong(format!(
-                "expected {MOST} messages at the start at most, found {}",
+                "expected {MAX_TASKS} messages at the start at most, found {}",
                 queue.initial
             ));
         }
@@ -245,7 +245,7 @@ impl Load {
         }
     }
 
-    /// Looks for what would keep a run without a time limit from ending.
+    /// Checks for what would keep a run without a time limit from ending.
     ///
     /// # Errors
     /// What is without end, in which program.
@@ -268,7 +268,7 @@ impl Load {
         };
         let mut foreground = programs().filter(|program| !program.is_daemon);
         if self.has_daemons_only() {
-            return wrong(endless, "repeats without end beside daemons only");
+            return wrong(endless, "repeats without end although only daemons are left");
         }
         if let Some(program) =
             foreground.clone().find(|program| program.steps.contains(&Step::Repeat(None)))
@@ -284,7 +284,7 @@ impl Load {
         match foreground.find(|program| program.steps.iter().any(waits)) {
             Some(program) => {
                 let why = format!(
-                    "waits for a message that nobody sends, beside \"{}\", which repeats without end",
+                    "waits for a message that no task sends, while \"{}\" repeats without end",
                     endless.name
                 );
                 wrong(program, &why)
@@ -381,9 +381,11 @@ impl Load {
                     let over = around.pop().ok_or("expected a repetition before its end")?;
                     // Rounds of what it repeats count once for each of its own.
                     let rounds = over.times.map(|times| times.saturating_mul(over.rounds.max(1)));
-                    if !over.takes_time && rounds.is_none_or(|rounds| rounds > MOST_AT_ONCE) {
+                    if !over.takes_time
+                        && rounds.is_none_or(|rounds| rounds > MAX_INSTANT_REPETITIONS)
+                    {
                         return Err(format!(
-                            "what program \"{}\" repeats without end, or more than {MOST_AT_ONCE} \
+                            "what program \"{}\" repeats without end, or more than {MAX_INSTANT_REPETITIONS} \
                              times, must run or sleep",
                             program.name
                         ));

@@ -205,7 +205,7 @@ pub(super) struct Speeds {
 
 /// A unit that is fine enough where none is exact: rounding then loses 10^-12 of the work at most.
 const FINE: u64 = 1_000_000_000_000;
-/// Sums of slowdowns that are looked at to find an exact unit.
+/// Sums of slowdowns that are tried to find an exact unit.
 const FEW: usize = 256;
 
 impl Speeds {

@@ -46,7 +46,7 @@ pub enum Distance {
 }
 
 /// More logical CPUs than this are refused.
-const MOST_CPUS: usize = 65_536;
+const MAX_CPUS: usize = 65_536;
 
 impl Topology {
     /// A machine of so many packages, cores in each and siblings in each core. Numbers go around as
@@ -60,10 +60,10 @@ impl Topology {
         siblings: usize,
     ) -> Result<Self, ScheduleError> {
         let all = packages.checked_mul(cores).and_then(|it| it.checked_mul(siblings));
-        let Some(all) = all.filter(|all| (1..=MOST_CPUS).contains(all)) else {
+        let Some(all) = all.filter(|all| (1..=MAX_CPUS).contains(all)) else {
             return Err(ScheduleError::Topology {
                 found: format!("{packages}x{cores}x{siblings}"),
-                why: format!("of 1 to {MOST_CPUS} logical CPUs in all"),
+                why: format!("of 1 to {MAX_CPUS} logical CPUs in all"),
             });
         };
         let place = |number: usize| {

@@ -3,7 +3,6 @@
 //! A [`CoreModel`](corun_model::CoreModel) says what the core has, a [`TimingTable`](corun_model::timing::TimingTable) what
 //! each form of instruction needs, and a trace what the program executes.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod comparison;
 mod core;

@@ -192,8 +192,12 @@ mod tests {
         while let Some((core, _)) = machine.run(&vec![vec![u64::MAX]; work.len()]).unwrap() {
             let state = machine.state(core, 0);
             assert_eq!(state.retired, u64::from(TIMES));
-            let told: f64 = state.stack.cycles().map(|(_, cycles)| cycles).sum();
-            assert!((told - state.cycles as f64).abs() < 1e-3, "{told} of {}", state.cycles);
+            let accounted: f64 = state.stack.cycles().map(|(_, cycles)| cycles).sum();
+            assert!(
+                (accounted - state.cycles as f64).abs() < 1e-3,
+                "{accounted} of {}",
+                state.cycles
+            );
             ends[core] = (state.cycles, state.requests.transfers);
         }
         ends
@@ -228,7 +232,7 @@ mod tests {
             let mut machine = Machine::new(&model, cores.collect());
             let targets: Vec<Vec<u64>> =
                 sync_points.iter().map(|core| vec![u64::MAX; core.len()]).collect();
-            machine.run(&targets).expect_err("nobody goes on")
+            machine.run(&targets).expect_err("no thread makes progress")
         };
         for sync_points in
             [&[&[None, None][..]][..], &[&[None], &[None, None]], &[&[Some(1 << 60)]]]
@@ -237,9 +241,15 @@ mod tests {
             let threads: usize = sync_points.iter().map(|core| core.len()).sum();
             assert_eq!(stuck.threads.len(), threads);
             assert!(stuck.threads.iter().any(|thread| thread.is_stuck), "{stuck}");
-            let told = stuck.to_string();
-            assert!(told.contains("core 0, thread 0: stuck, 0 instructions retired"), "{told}");
-            assert!(told.contains("waits for") && told.contains("reorder buffer 0"), "{told}");
+            let message = stuck.to_string();
+            assert!(
+                message.contains("core 0, thread 0: stuck, 0 instructions retired"),
+                "{message}"
+            );
+            assert!(
+                message.contains("waits for") && message.contains("reorder buffer 0"),
+                "{message}"
+            );
         }
     }
 
@@ -310,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_that_begin_again_leave_nothing_behind() {
+    fn siblings_that_restart_leave_no_state() {
         for model in corun_model::all().unwrap() {
             let timings = TimingTable::of(&model).unwrap();
             let mut lowering = Lowering::new(&model, &timings);

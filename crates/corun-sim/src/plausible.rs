@@ -6,14 +6,14 @@ use crate::outcome::Spread;
 use corun_model::CoreModel;
 
 /// The least work per second of a core with several busy hardware threads, against the same core with one.
-pub const LEAST_YIELD: f64 = 0.3;
+pub const MIN_YIELD: f64 = 0.3;
 /// A warm-up is short that is less than one part of so many of what is counted.
 const WARMED: u64 = 4;
 /// Instructions of which cold caches cost no more than a few in a hundred.
 const LONG: u64 = 100_000_000;
 /// How far a figure may lie outside its bounds because windows end between two instructions.
 const ROUNDING: f64 = 0.01;
-/// Instructions that a slot of renaming holds at most: two that were fused.
+/// Instructions that a rename slot holds at most: two that were fused.
 const FUSED: u32 = 2;
 
 /// A figure that cannot be, with what it should be and why it may be otherwise.
@@ -59,7 +59,7 @@ impl Implausible {
 /// # Errors
 /// If its mean or a phase lies outside 0.3 to the number of threads.
 pub fn of_yield(name: &str, value: Spread, threads: f64) -> Result<(), Implausible> {
-    within(name, value, LEAST_YIELD, threads.max(1.0))
+    within(name, value, MIN_YIELD, threads.max(1.0))
 }
 
 /// How much longer workers take, of which up to `threads` share a core, than workers alone.
@@ -68,7 +68,7 @@ pub fn of_yield(name: &str, value: Spread, threads: f64) -> Result<(), Implausib
 /// If its mean or a phase lies outside 1 to what the least yield means.
 pub fn of_time(name: &str, value: Spread, threads: f64) -> Result<(), Implausible> {
     let threads = threads.max(1.0);
-    within(name, value, 1.0, threads / LEAST_YIELD)
+    within(name, value, 1.0, threads / MIN_YIELD)
 }
 
 /// What must be said of `counted` instructions after so many of a warm-up, of a recorded thread of `all`, where what
@@ -78,7 +78,7 @@ pub fn cold_start(all: u64, warm_up: u64, counted: u64) -> Option<String> {
     let is_little = warm_up < counted / WARMED;
     (counted > 0 && counted < LONG && (is_much || is_little)).then(|| {
         format!(
-            "{counted} instructions of {all} are counted behind a warm-up of {warm_up}: cold caches decide much of \
+            "{counted} instructions of {all} are counted after a warm-up of {warm_up}: cold caches decide much of \
              these figures, as at the start of a program. Record more, and give a --warmup as long as --length or longer."
         )
     })
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_was_expected_and_found() {
         let refused = of_yield("an SMT yield of", spread(2.4, 2.4, 2.4), 2.0).unwrap_err();
-        let told = refused.with("caches were colder".to_owned()).to_string();
-        assert_eq!(told, "expected an SMT yield of 0.300 to 2, found 2.400: caches were colder");
+        let message = refused.with("caches were colder".to_owned()).to_string();
+        assert_eq!(message, "expected an SMT yield of 0.300 to 2, found 2.400: caches were colder");
     }
 }

@@ -1,4 +1,4 @@
-//! Circles of addresses, each of which leads to the next: what a load takes in one can be timed on any machine, so
+//! Pointer-chase rings: addresses each of which leads to the next: what a load takes in one can be timed on any machine, so
 //! that the memory of a model can be set beside that of a machine.
 
 use corun_record::PageSize;
@@ -9,7 +9,7 @@ use corun_model::{CoreModel, LINE};
 
 /// Bytes of a small page.
 const PAGE: u64 = 4096;
-/// A circle with more places is as quick as a part of it in a part of the memory.
+/// A ring with more places is as quick as a part of it in a part of the memory.
 const LARGE: u32 = 1 << 15;
 /// That part.
 const PART: u32 = 8;
@@ -120,7 +120,7 @@ mod tests {
     use corun_model::find;
 
     #[test]
-    fn a_load_takes_what_the_level_takes_that_holds_the_circle() {
+    fn a_load_takes_what_the_level_takes_that_holds_the_ring() {
         let model = find("zen4").unwrap();
         let of = |kib: u64| PointerChaseRing::of_lines(kib << 10).cycles(&model);
         let first = f64::from(model.memory.loads.latency);
@@ -135,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn what_others_bring_makes_a_circle_slower_that_only_the_last_level_holds() {
+    fn background_fills_make_a_ring_slower_that_only_the_last_level_holds() {
         let cycles = |others: f64, kib: u64| {
             let mut model = find("zen4").unwrap();
             model.hierarchy.l3.as_mut().unwrap().background_fills = others;
-            // Some lines of a circle happen to follow each other, and prefetchers look beyond its end.
+            // Some lines of a ring happen to follow each other, and prefetchers look beyond its end.
             let prefetch = &mut model.hierarchy.prefetch;
             (prefetch.lines, prefetch.strides, prefetch.streams) = (None, 0, 0);
             PointerChaseRing::of_lines(kib << 10).cycles(&model)
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_large_circle_is_as_quick_in_a_part_of_the_memory() {
+    fn a_part_of_a_large_ring_is_as_quick_in_a_part_of_the_memory() {
         for (name, others, kib) in [
             ("zen4", 0.0, 3 << 10),
             ("zen4", 1.5, 8 << 10),
@@ -160,17 +160,17 @@ mod tests {
             let mut model = find(name).unwrap();
             let l3 = model.hierarchy.l3.as_mut().unwrap();
             l3.background_fills = others;
-            let circle = PointerChaseRing::of_lines(kib << 10);
-            let [part, all] = [circle.cycles(&model), circle.cycles_of_all(&model)];
+            let ring = PointerChaseRing::of_lines(kib << 10);
+            let [part, all] = [ring.cycles(&model), ring.cycles_of_all(&model)];
             assert!((part / all - 1.0).abs() < 0.03, "{name} {others}: {part} {all}");
         }
     }
 
     #[test]
     fn pages_take_walks_and_lines_lie_in_all_sets() {
-        let circle = PointerChaseRing::of_pages(64);
+        let ring = PointerChaseRing::of_pages(64);
         let sets: std::collections::HashSet<u64> =
-            (0..64).map(|place| circle.offset(place) % PAGE / 64).collect();
+            (0..64).map(|place| ring.offset(place) % PAGE / 64).collect();
         assert_eq!(sets.len(), 64);
         let model = find("zen4").unwrap();
         assert!(

@@ -31,7 +31,7 @@ impl Watch {
         Self { model: model.name.clone(), cores, at_sync_points: 0 }
     }
 
-    /// Looks at a core that has just gone on, if it is time to.
+    /// Checks a core that has just gone on, if it is time to.
     #[inline]
     pub(crate) fn check<F: InstructionSource>(
         &mut self,

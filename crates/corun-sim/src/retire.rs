@@ -40,7 +40,7 @@ impl<F: InstructionSource> Core<F> {
                     owned.unwrap_or_else(|| memory.own(request, now).ready)
                 });
                 let gathers =
-                    granted > now && !is_split && !streams && memory.is_contested(request);
+                    granted > now && !is_split && !streams && memory.is_contended(request);
                 if granted > now && !gathers {
                     break;
                 }
@@ -98,9 +98,9 @@ impl<F: InstructionSource> Core<F> {
         for place in 0..count {
             let index = turn.thread(place, count);
             let thread = &mut self.threads[index];
-            let exposed = self.parameters.penalties.retire_hold;
+            let retire_hold = self.parameters.penalties.retire_hold;
             while thread.head < thread.next
-                && thread.is_final(self.number, self.now, exposed, memory)
+                && thread.is_final(self.number, self.now, retire_hold, memory)
             {
                 thread.head += 1;
                 self.is_active = true;
@@ -163,22 +163,22 @@ impl<F> Thread<F> {
     /// Whether its oldest micro-op is done, and need not wait because another core may take back what
     /// it loaded.
     #[inline]
-    fn is_final(&mut self, core: usize, now: u64, exposed: u64, memory: &Memory) -> bool {
+    fn is_final(&mut self, core: usize, now: u64, retire_hold: u64, memory: &Memory) -> bool {
         let in_flight = self.in_flight_uops.at(self.head);
         if in_flight.done > now {
             return false;
         }
-        let until = in_flight.done + exposed;
+        let until = in_flight.done + retire_hold;
         if until <= now || !in_flight.is_snooped() {
             return true;
         }
         let (requester, pages) = (self.requester, self.pages);
-        let is_exposed = lines(in_flight.address, in_flight.span.into()).any(|linear| {
-            memory.is_contested(Request { core, requester, instruction: 0, linear, pages })
+        let is_contended = lines(in_flight.address, in_flight.span.into()).any(|linear| {
+            memory.is_contended(Request { core, requester, instruction: 0, linear, pages })
         });
-        if is_exposed {
-            self.exposed = until;
+        if is_contended {
+            self.held_until = until;
         }
-        !is_exposed
+        !is_contended
     }
 }

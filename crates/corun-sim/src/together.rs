@@ -42,13 +42,13 @@ pub struct Process<'t> {
 }
 
 /// Of the busiest thread's instructions, what a thread executes at least that is a worker.
-const LEAST_WORK: f64 = 0.2;
+const MIN_WORK: f64 = 0.2;
 
 impl<'t> Process<'t> {
     /// All threads of a trace; those that execute next to nothing are no workers.
     pub fn of(trace: &'t Trace) -> Self {
         let most = trace.threads().iter().map(|thread| thread.instructions).max().unwrap_or(0);
-        let works = |instructions: u64| instructions as f64 >= LEAST_WORK * most as f64;
+        let works = |instructions: u64| instructions as f64 >= MIN_WORK * most as f64;
         let (workers, others): (Vec<_>, Vec<_>) =
             trace.threads().iter().partition(|thread| works(thread.instructions));
         let ids = |threads: Vec<&corun_trace::format::Thread>| {
@@ -97,7 +97,7 @@ pub struct Setup<'a, 't> {
     pub pages: PageSize,
     /// Chooses where pages lie in memory.
     pub seed: u64,
-    /// Where each worker of the seating begins, in its order, as a part of its counted instructions; those that a
+    /// Where each worker of the mapping begins, in its order, as a part of its counted instructions; those that a
     /// phase has, if none.
     pub offsets: &'a [f64],
     /// The logical CPU of each core that has the first turn.
@@ -110,7 +110,7 @@ pub struct Setup<'a, 't> {
 /// One phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
-    /// By place in the seating: cores, their logical CPUs, who takes turns there.
+    /// By place in the mapping: cores, their logical CPUs, who takes turns there.
     pub workers: Vec<PlacedWorker>,
 }
 
@@ -203,11 +203,11 @@ pub fn simulate_together(
             }
         }
     }
-    let seated = seated(setup, &cpus, &machine);
+    let placed = placed_workers(setup, &cpus, &machine);
     let processes = setup.processes.iter();
     let are_ordered: Vec<bool> =
         processes.flat_map(|it| it.workers.iter().map(|_| it.is_ordered())).collect();
-    for one in &seated {
+    for one in &placed {
         // A thread of an ordered process polls as often as it has to here, not as often as it was recorded.
         if !are_ordered[one.worker] {
             plausible::of_rate(one.instructions as f64, one.cycles, setup.model)?;
@@ -217,7 +217,7 @@ pub fn simulate_together(
     for source in machine.into_sources().into_iter().flatten() {
         source.into_programs().into_iter().try_for_each(|mut program| program.error())?;
     }
-    Ok(Phase { workers: seated })
+    Ok(Phase { workers: placed })
 }
 
 type Running<'a> = Machine<Sliced<Recorded<'a>>>;
@@ -254,7 +254,7 @@ impl Cpu {
     }
 }
 
-/// Where the worker with this number in the seating begins in a phase (0 to 1).
+/// Where the worker with this number in the mapping begins in a phase (0 to 1).
 fn offset(number: usize, phase: f64) -> f64 {
     match number {
         0 => 0.0,
@@ -262,7 +262,7 @@ fn offset(number: usize, phase: f64) -> f64 {
     }
 }
 
-/// The logical CPUs of the seating, with their workers.
+/// The logical CPUs of the mapping, with their workers.
 fn cpus(setup: Setup<'_, '_>, phase: f64) -> Vec<Cpu> {
     let all: Vec<(usize, ThreadId)> = (0..)
         .zip(setup.processes)
@@ -385,7 +385,7 @@ fn slices(setup: Setup<'_, '_>) -> Slices {
 }
 
 /// What became of the workers.
-fn seated(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
+fn placed_workers(setup: Setup<'_, '_>, cpus: &[Cpu], machine: &Running<'_>) -> Vec<PlacedWorker> {
     // An ordered process goes from the beginning of its first worker to the end of its last.
     let mut spans: HashMap<(usize, usize), (u64, u64)> = HashMap::new();
     for cpu in cpus {

@@ -52,7 +52,7 @@ fn slots(name: &str, pieces: &[usize]) -> f64 {
 }
 
 #[test]
-fn a_no_operation_takes_its_slot() {
+fn a_nop_takes_its_slot() {
     let additions: Vec<u8> =
         (0..8).flat_map(|register| [0x49, 0x83, 0xc0 | register, 1, 0x90, 0x90, 0x90]).collect();
     // Measured on a Zen 5: 4.05, 1.00 and 0.12.
@@ -71,7 +71,7 @@ fn a_no_operation_takes_its_slot() {
 }
 
 #[test]
-fn a_no_operation_at_the_begin_shares_the_slot_before() {
+fn a_nop_at_the_begin_shares_the_slot_before() {
     // nop [rax]; mov rdx, [r13 + 0x48]; test rdx, rdx: measured on a Zen 4, 0.336 cycles.
     let found = cycles("zen4", &[0x0f, 0x1f, 0x00, 0x49, 0x8b, 0x55, 0x48, 0x48, 0x85, 0xd2]);
     assert!((found - 1.0 / 3.0).abs() < 0.05, "{found}");
@@ -114,7 +114,7 @@ fn how_a_stream_of_nops_is_cut_into_blocks_decides_nothing() {
 }
 
 #[test]
-fn a_pause_is_no_no_operation() {
+fn a_pause_is_no_nop() {
     for name in ["zen2", "zen3", "zen4", "zen5", "coffee-lake", "ivy-bridge"] {
         let found = cycles(name, &[0xf3, 0x90]);
         assert!(found > 5.0, "{name}: {found}");

@@ -35,7 +35,7 @@ const SMALL: [(&str, [u32; 2]); 10] = [
     ("memory.l1d.misses", [1, 2]),
 ];
 
-/// A recorded stretch of a thread as a trace of its own.
+/// A recorded interval of a thread as a trace of its own.
 fn cut(trace: &Trace, from: u64, length: u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     let mut known: Vec<Option<BlockId>> = vec![None; trace.blocks().len()];
@@ -74,7 +74,7 @@ fn traces() -> Vec<Trace> {
 
 /// A model with up to three things set otherwise, and what they are.
 fn varied(model: &CoreModel, chance: &mut ChaCha8Rng) -> (CoreModel, Vec<String>) {
-    let (mut varied, mut told) = (model.clone(), Vec::new());
+    let (mut varied, mut description) = (model.clone(), Vec::new());
     for _ in 0..chance.random_range(0..4) {
         let (name, value) = if chance.random_bool(0.6) {
             let resources = model.resources();
@@ -88,10 +88,10 @@ fn varied(model: &CoreModel, chance: &mut ChaCha8Rng) -> (CoreModel, Vec<String>
         // What a model cannot be is refused.
         if let Ok(changed) = varied.clone().with(&[(name.clone(), value.clone())]) {
             varied = changed;
-            told.push(format!("{name}={value}"));
+            description.push(format!("{name}={value}"));
         }
     }
-    (varied, told)
+    (varied, description)
 }
 
 /// One window; what was simulated, and what was wrong with it, if anything.
@@ -99,7 +99,7 @@ fn try_one(number: usize, models: &[(CoreModel, TimingTable)], traces: &[Trace])
     let mut chance = ChaCha8Rng::seed_from_u64(number as u64);
     let (model, timings) = models.choose(&mut chance).unwrap();
     let (model, settings) = varied(model, &mut chance);
-    let mut told = format!("run {number}: {} {settings:?}", model.name);
+    let mut description = format!("run {number}: {} {settings:?}", model.name);
     let windows: Vec<Trace> = (0..chance.random_range(1..=2))
         .map(|_| {
             let place = chance.random_range(0..traces.len());
@@ -108,7 +108,7 @@ fn try_one(number: usize, models: &[(CoreModel, TimingTable)], traces: &[Trace])
             // Starts of programs are as likely as all the rest.
             let most = if chance.random_bool(0.5) { all.min(700_000) } else { all };
             let from = chance.random_range(0..most.saturating_sub(length).max(1));
-            told += &format!(", {length} instructions of trace {place} from {from} on");
+            description += &format!(", {length} instructions of trace {place} from {from} on");
             cut(&traces[place], from, length)
         })
         .collect();
@@ -139,16 +139,16 @@ fn try_one(number: usize, models: &[(CoreModel, TimingTable)], traces: &[Trace])
         first_turn: chance.random_range(0..2),
         own_code: chance.random_bool(0.3),
     };
-    told += &format!(", {placement}, phase {phase}, warm-up {warm_up}, {:?}", setup.length);
+    description += &format!(", {placement}, phase {phase}, warm-up {warm_up}, {:?}", setup.length);
     match simulate_together(setup, phase, phases) {
         Ok(phase) => {
             let wrong = phase.workers.iter().find_map(|one| {
                 let rate = plausible::of_rate(one.instructions as f64, one.cycles, &model);
                 rate.and_then(|()| plausible::of_thread(&one.simulated, &model)).err()
             });
-            wrong.map(|wrong| format!("{told}: {wrong}"))
+            wrong.map(|wrong| format!("{description}: {wrong}"))
         }
-        Err(error) => Some(format!("{told}: {error}")),
+        Err(error) => Some(format!("{description}: {error}")),
     }
 }
 

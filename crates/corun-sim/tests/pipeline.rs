@@ -32,7 +32,7 @@ fn a_chain_takes_its_latency() {
 }
 
 #[test]
-fn independent_operations_take_their_share_of_the_ports() {
+fn independent_uops_take_their_share_of_the_ports() {
     let zen4 = model("zen4");
     let alus = zen4.back.schedulers.iter().flat_map(|one| &one.ports);
     let alus = alus.filter(|port| port.starts_with("ALU")).count();
@@ -78,8 +78,8 @@ fn fetch_ahead_fills_what_short_instructions_leave_idle() {
     core.front.fetch.bytes = 16;
     let ahead = cycles_on(&core, &code);
     core.front.fetch.ahead = 0;
-    let behind = cycles_on(&core, &code);
-    assert!(ahead < 0.95 * behind, "{ahead} {behind}");
+    let without = cycles_on(&core, &code);
+    assert!(ahead < 0.95 * without, "{ahead} {without}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn so_many_loads_that_meet_the_same_store_again_take_no_time() {
 }
 
 #[test]
-fn a_repeated_instruction_takes_what_the_model_tells() {
+fn a_repeated_instruction_takes_what_the_model_says() {
     // rep stosb; rep movsq
     for (code, size, places) in [(&[0xf3, 0xaa][..], 1, 1), (&[0xf3, 0x48, 0xa5], 8, 2)] {
         for name in ["zen3", "coffee-lake"] {
@@ -160,12 +160,12 @@ fn a_repeated_instruction_takes_what_the_model_tells() {
             let mnemonic = if size == 1 { "stosb" } else { "movsq" };
             let is_it =
                 |one: &&corun_model::Repetition| one.mnemonics.iter().any(|name| name == mnemonic);
-            let told = core.back.repetitions.iter().find(is_it).unwrap();
+            let repetition = core.back.repetitions.iter().find(is_it).unwrap();
             for elements in [0_u64, 10, 500] {
                 // How many elements, upwards, and the first one, of each place.
                 let touches = [elements << 1, 0x10_0000].repeat(places);
                 let found = cycles_of_a_round(&core, code, &touches);
-                let expected = told.cycles(elements, size) as f64;
+                let expected = repetition.cycles(elements, size) as f64;
                 let near = expected - 1.0..expected + 4.0;
                 assert!(near.contains(&found), "{name}, {elements} of {size}: {found}, {expected}");
             }
@@ -273,7 +273,7 @@ fn a_copy_without_a_place_is_executed() {
 }
 
 #[test]
-fn a_store_s_data_reaches_a_load_of_intel_s_cores_in_the_latency_told() {
+fn a_store_s_data_reaches_a_load_of_intel_s_cores_in_the_documented_latency() {
     for name in ["ivy-bridge", "coffee-lake"] {
         // mov [rbx], rax; mov rax, [rcx]
         let found = cycles(name, &[0x48, 0x89, 0x03, 0x48, 0x8b, 0x01]);

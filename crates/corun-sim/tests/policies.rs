@@ -315,7 +315,7 @@ fn is_rare(resource: &str, policy: Policy) -> bool {
     resource == "back.retire" && policy == Policy::Shared
 }
 
-/// The policies of a model's resources that no pair notices, although that is not told, or the other way
+/// The policies of a model's resources that no pair notices, although that is not documented, or the other way
 /// round.
 fn unnoticed(model: &CoreModel) -> Vec<String> {
     let mut pairs = ForwardingPredictor::default();
@@ -326,10 +326,10 @@ fn unnoticed(model: &CoreModel) -> Vec<String> {
             if is_rare(&resource.name, policy) {
                 continue;
             }
-            let is_told = model.makes_no_difference(&resource.name, policy).is_some();
+            let is_documented = model.makes_no_difference(&resource.name, policy).is_some();
             let tried = Pair::of(&resource.name, model);
             let is_noticed = tried.into_iter().any(|pair| pairs.is_noticed(model, &changed, pair));
-            if is_noticed == is_told {
+            if is_noticed == is_documented {
                 wrong.push(format!("{}: {} {}", model.name, resource.name, policy.name()));
             }
         }
@@ -338,7 +338,7 @@ fn unnoticed(model: &CoreModel) -> Vec<String> {
 }
 
 #[test]
-fn every_policy_is_simulated_or_told_to_make_no_difference() {
+fn every_policy_is_simulated_or_documented_to_make_no_difference() {
     let models = corun_model::all().unwrap();
     let wrong = in_parallel(2, models.len(), |index| unnoticed(&models[index])).concat();
     assert_eq!(wrong, Vec::<String>::new());

@@ -271,7 +271,7 @@ fn what_a_sibling_is_blamed_for_is_won_back_by_a_copy_of_ones_own() {
 }
 
 #[test]
-fn what_a_sibling_displaced_is_won_back_by_a_cache_of_ones_own() {
+fn lines_that_a_sibling_evicted_stay_in_a_cache_of_ones_own() {
     let quiet = ["strides", "streams", "next_line", "adjacent"].map(|it| format!("prefetch.{it}"));
     for name in ["zen3", "zen4", "ivy-bridge", "little-smt4"] {
         let off = |field: &String| {
@@ -334,7 +334,7 @@ fn a_thread_never_begins_before_another_one_let_it_in() {
         let time = |is_after| made::on_two_cores(&model, &handed_over(by, is_after));
         time(true) / time(false)
     };
-    // However often it looked when it was recorded.
+    // However often it polled when it was recorded.
     for by in [By::SystemCalls, By::Spinning(2), By::Spinning(1000)] {
         assert!((1.9..=2.1).contains(&ratio(by)), "{by:?} {}", ratio(by));
     }

@@ -18,7 +18,7 @@ const LEVEL: f64 = 0.95;
 /// The deviation of a run of the noisy pair.
 const RUN_NOISE: f64 = 0.03;
 /// Where counting ends; some unpaired intervals never get narrow.
-const MOST_BLOCKS: usize = 1_000;
+const MAX_BLOCKS: usize = 1_000;
 const EXPERIMENTS: u64 = 100;
 const SEED: u64 = 1;
 
@@ -43,7 +43,7 @@ fn main() {
         println!("{name:<31}{:>16}{:>22}{ratio:>8.1}", paired.0, unpaired.0);
     }
     println!();
-    println!("{MOST_BLOCKS} stands for {MOST_BLOCKS} or more, and so do the ratios made of it.");
+    println!("{MAX_BLOCKS} stands for {MAX_BLOCKS} or more, and so do the ratios made of it.");
 }
 
 /// The first number of blocks with a narrow interval: `[paired, unpaired]`.
@@ -52,8 +52,8 @@ fn blocks_needed(noise: Noise, drift: Drift, experiment: u64) -> [f64; 2] {
     machine.run_noise = RUN_NOISE;
     let (mut first, mut second, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut needed = [None; 2];
-    // Looking after every block would mislead an experiment; here it finds where the width passes.
-    for blocks in 1..MOST_BLOCKS {
+    // Analysing after every block would mislead an experiment; here it finds where the width passes.
+    for blocks in 1..MAX_BLOCKS {
         let [one, other] = machine.block([1.25_f64.ln(), 0.0]);
         first.push(one);
         second.push(other);
@@ -74,7 +74,7 @@ fn blocks_needed(noise: Noise, drift: Drift, experiment: u64) -> [f64; 2] {
             break;
         }
     }
-    needed.map(|blocks| blocks.unwrap_or(MOST_BLOCKS as f64))
+    needed.map(|blocks| blocks.unwrap_or(MAX_BLOCKS as f64))
 }
 
 /// Half the width of Welch's interval (1947) for the difference of two means.

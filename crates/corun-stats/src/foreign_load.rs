@@ -17,10 +17,10 @@ const FEWEST_BATCHES: usize = 3;
 /// Neighbouring blocks are alike if their correlation is so many of its standard errors above zero;
 /// at a false-positive rate of about once in a hundred experiments.
 const ALIKE: f64 = 2.33;
-/// The fewest blocks for which that can be told.
+/// The fewest blocks for which that can be estimated.
 const ALIKE_FROM_BLOCKS: usize = 10;
 /// A worker gets a twentieth of its CPU at least: what is lost has a finite logarithm.
-const MOST_LOST: f64 = 0.95;
+const MAX_LOST: f64 = 0.95;
 
 /// The share of their time that the workers of two compared arms waited, a pair a block; `None` where
 /// it is not known.
@@ -48,7 +48,7 @@ impl ForeignLoad {
     /// What load may have added to the mean log ratio of throughputs, either way: the difference of
     /// what it took from the arms; where one is not known, what it took from the other.
     pub fn allowance(&self) -> f64 {
-        let lost = |share: f64| (1.0 - share.clamp(0.0, MOST_LOST)).ln();
+        let lost = |share: f64| (1.0 - share.clamp(0.0, MAX_LOST)).ln();
         let differences = self.blocks.iter().filter_map(|pair| match pair {
             [Some(one), Some(other)] => Some(lost(*one) - lost(*other)),
             [Some(only), None] | [None, Some(only)] => Some(lost(*only).abs()),

@@ -1,8 +1,8 @@
-//! When the data may be looked at, and at which level, so that stopping early stays honest.
+//! When the data may be analysed, and at which level, so that stopping early keeps the error rate.
 //!
 //! Stopping once the interval is narrow prefers runs that analysis quieter than they are, so a plain
 //! 95 % interval then covers less. A few analyses at a slightly higher level make up for it; "until
-//! significant" and "until narrow, looking after every block" cannot be made up for this way.
+//! significant" and "until narrow, analysing after every block" cannot be made up for this way.
 
 use super::estimate::{Estimate, student_t};
 
@@ -14,20 +14,20 @@ const CONFIDENCE: f64 = 0.95;
 /// The correction is so much divided by the blocks,
 const CORRECTION: f64 = 0.35;
 /// but not more than this at the analyses between,
-const MOST_BETWEEN: f64 = 0.01;
+const MAX_BETWEEN: f64 = 0.01;
 /// nor than this at the first and the last, which are the only ones where the target is far off.
-const MOST_AT_ENDS: f64 = 0.0075;
+const MAX_AT_ENDS: f64 = 0.0075;
 
 /// The fewest blocks before a first of several analyses: below, the deviation is too uncertain.
 const FEWEST_BEFORE_LOOK: u32 = 10;
 /// The most analyses of a plan.
-const MOST_LOOKS: u32 = 6;
-/// About how many times the blocks of a analysis the next analysis waits for.
+const MAX_ANALYSES: u32 = 6;
+/// About how many times the blocks of an analysis the next analysis waits for.
 const GROWTH: f64 = 1.6;
 /// The most that one analysis may wait for, in blocks of the analysis before.
 const GREATEST_GROWTH: u32 = 2;
 
-/// A number of blocks after which the data are looked at, and the level of the intervals then.
+/// A number of blocks after which the data are analysed, and the level of the intervals then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InterimAnalysis {
     /// Finished blocks.
@@ -60,7 +60,7 @@ impl AnalysisPlan {
     /// more: at least 10, and at least a 32nd of `maximum`, so that no analysis waits for more than
     /// twice the blocks of the one before. One analysis where `maximum` leaves no room for two.
     pub fn planned(minimum: u32, maximum: u32) -> Self {
-        let most_steps = MOST_LOOKS - 1;
+        let most_steps = MAX_ANALYSES - 1;
         let first =
             minimum.max(FEWEST_BEFORE_LOOK).max(maximum.div_ceil(GREATEST_GROWTH.pow(most_steps)));
         if first >= maximum {
@@ -76,7 +76,7 @@ impl AnalysisPlan {
                 let at_end = step == 0 || step == steps;
                 InterimAnalysis {
                     blocks,
-                    level: level(blocks, if at_end { MOST_AT_ENDS } else { MOST_BETWEEN }),
+                    level: level(blocks, if at_end { MAX_AT_ENDS } else { MAX_BETWEEN }),
                 }
             })
             .collect();
@@ -107,7 +107,7 @@ impl AnalysisPlan {
         match self.at(blocks) {
             Some(analysis) => analysis.level,
             None if self.analyses.iter().all(|analysis| blocks < analysis.blocks) => CONFIDENCE,
-            None => level(blocks, MOST_AT_ENDS),
+            None => level(blocks, MAX_AT_ENDS),
         }
     }
 
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_plan_is_one_whose_last_look_came_early() {
+    fn an_interrupted_plan_is_one_whose_last_analysis_came_early() {
         let plan = AnalysisPlan::planned(10, 320);
         assert_eq!(plan.level_after(9), 0.95);
         assert_eq!(plan.level_after(10), plan.analyses()[0].level);
-        assert_eq!(plan.level_after(30), 0.95 + MOST_AT_ENDS);
+        assert_eq!(plan.level_after(30), 0.95 + MAX_AT_ENDS);
         assert_eq!(plan.level_after(100), 0.95 + 0.0035);
         assert_eq!(AnalysisPlan::fixed(9).level_after(4), 0.95);
     }

@@ -19,7 +19,6 @@
 //! assert_eq!(judge(&estimate, bounds), Verdict::Helps);
 //! ```
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod bootstrap;
 mod estimate;

@@ -89,19 +89,19 @@ fn planned_looks_cover_for_every_target() {
 }
 
 #[test]
-fn identical_arms_are_rarely_told_apart() {
+fn identical_arms_rarely_differ() {
     let plan = AnalysisPlan::planned(10, 50);
     let noises = [&[Noise::Normal], &ODD_NOISES[..]].concat();
     let after_blocks = pairs(&noises, &BLOCKS).map(|(noise, blocks)| {
         let claims = verdicts(FEW_REPLICATIONS, noise, 0.0, 0.0, &fixed(blocks), is_claim);
         check(&format!("claims, {noise:?}, {blocks} blocks"), claims, 0.0..=0.055)
     });
-    let after_looks = pairs(&noises, &[0.35, 0.48, 3.0]).map(|(noise, target)| {
+    let after_analyses = pairs(&noises, &[0.35, 0.48, 3.0]).map(|(noise, target)| {
         let rule = planned(&plan, target * RUN_NOISE);
         let claims = verdicts(FEW_REPLICATIONS, noise, 0.0, 0.0, &rule, is_claim);
         check(&format!("claims, {noise:?}, analyses, target {target}"), claims, 0.0..=0.055)
     });
-    assert_all(after_blocks.chain(after_looks));
+    assert_all(after_blocks.chain(after_analyses));
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub enum Computation {
         /// The other members.
         others: Vec<String>,
     },
-    /// How many calls are behind a rate: rate x seconds / operations credited for a call.
+    /// How many calls a rate stands for: rate x seconds / operations credited for a call.
     Calls {
         /// The rate.
         of: String,

@@ -58,7 +58,7 @@ impl Confinement {
 
 impl Drop for Confinement {
     fn drop(&mut self) {
-        // The mask was this thread's own a moment ago; there is nobody to tell if it is not again.
+        // The mask was this thread's own a moment ago; there is no caller to report to if it is not again.
         let _ = self.before.apply(0);
     }
 }

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use crate::validation::ValidationError;
 
 /// Refuses control characters in any text of a TOML document, names included. A text that is no TOML
-/// is left to whoever reads it.
+/// is left to the reader.
 pub(crate) fn check(text: &str) -> Result<(), ValidationError> {
     DeTable::parse(text).map_or(Ok(()), |table| of_table("", table.as_ref()))
 }

@@ -88,9 +88,9 @@ impl Study {
             wanted.is_none() || step.arms.iter().any(runs)
         };
         let figures = self.figures.iter().filter(|figure| figure.experiment == Some(index));
-        let is_told =
+        let is_reported =
             |figure: &Figure| figure.metric != Metric::Makespan || rerun.work_per_worker.is_some();
-        if figures.filter(|it| is_told(it)).any(|it| runs(it.arm) && runs(it.against)) {
+        if figures.filter(|it| is_reported(it)).any(|it| runs(it.arm) && runs(it.against)) {
             return Ok(());
         }
         let refused = step.arms.iter().find_map(|arm| arm.id.clone().err());

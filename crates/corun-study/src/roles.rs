@@ -21,7 +21,7 @@ const ROLES: [Roles; 8] = [
     (Metric::FreePlacement, &["free"], &["full", "spread", "packed", "single"]),
 ];
 
-/// Looks whether a metric compares these arms.
+/// Checks whether a metric compares these arms.
 ///
 /// # Errors
 /// The field, which arms the metric has, and the metric that these arms are of, if there is one.

@@ -297,7 +297,7 @@ impl StudyRunner<'_> {
     }
 }
 
-/// Tells a study's observer what happens inside an experiment.
+/// Reports to a study's observer what happens inside an experiment.
 struct Forwarding<'a>(&'a mut dyn StudyObserver);
 
 impl Observer for Forwarding<'_> {

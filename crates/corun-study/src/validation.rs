@@ -193,7 +193,7 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
     }
     let is_off = |arm: &&StudyArm| arm.is_smt_off;
     if let Some(arm) = raw.arms.iter().find(is_off).filter(|_| raw.smt != SmtNeed::Switched) {
-        return wrong(&format!("`smt`: expected \"switched\" beside the arm {arm}, found another"));
+        return wrong(&format!("`smt`: expected \"switched\" with the arm {arm}, found another"));
     }
     let rerun = match (raw.workload, raw.not_rerun) {
         (Some(_), Some(_)) | (None, None) => {
@@ -209,7 +209,7 @@ fn experiment(raw: FileExperiment) -> Result<Experiment, String> {
             return wrong("`cores`: expected at least 1, found 0");
         }
         (Some(_), None) if raw.arms.is_empty() => {
-            return wrong("`arms`: expected at least one beside `workload`, found none");
+            return wrong("`arms`: expected at least one with `workload`, found none");
         }
         (Some(workload), None) => Ok(Rerun {
             workload,

@@ -25,7 +25,7 @@ pub(crate) fn value(
         (true, 1) => {}
         (false, 0) => return Ok((Value::Unpublished, 0)),
         (false, _) => {
-            return Err("`published`: expected no value beside false, found one".to_owned());
+            return Err("`published`: expected no value with false, found one".to_owned());
         }
         (true, count) => {
             return Err(format!(
@@ -106,14 +106,14 @@ impl Digits {
     fn of(typed: &str, precision: Option<f64>) -> Self {
         let (digits, exponent) = typed.split_once(['e', 'E']).unwrap_or((typed, "0"));
         let exponent: i32 = exponent.replace('_', "").parse().unwrap_or_default();
-        let behind = digits.split_once('.').map_or("", |(_, behind)| behind);
-        let behind = behind.chars().filter(char::is_ascii_digit).count() as i32;
-        let last = exponent.saturating_sub(behind);
+        let fraction = digits.split_once('.').map_or("", |(_, fraction)| fraction);
+        let fraction = fraction.chars().filter(char::is_ascii_digit).count() as i32;
+        let last = exponent.saturating_sub(fraction);
         let step = precision.unwrap_or_else(|| 10_f64.powi(last));
         // A precision of 0.01 says that 2.6 was published as 2.60.
-        let finer = (1..=MOST_DECIMALS).find(|&count| step >= 10_f64.powi(-count) * (1.0 - 1e-9));
-        let of_step = if step > 0.0 && step < 1.0 { finer.unwrap_or(MOST_DECIMALS) } else { 0 };
-        let decimals = of_step.max(last.saturating_neg()).clamp(0, MOST_DECIMALS) as u32;
+        let finer = (1..=MAX_DECIMALS).find(|&count| step >= 10_f64.powi(-count) * (1.0 - 1e-9));
+        let of_step = if step > 0.0 && step < 1.0 { finer.unwrap_or(MAX_DECIMALS) } else { 0 };
+        let decimals = of_step.max(last.saturating_neg()).clamp(0, MAX_DECIMALS) as u32;
         Self { decimals, step }
     }
 
@@ -126,8 +126,8 @@ impl Digits {
     }
 }
 
-/// More than this a double does not tell apart.
-const MOST_DECIMALS: i32 = 15;
+/// More than this a double cannot represent.
+const MAX_DECIMALS: i32 = 15;
 
 #[cfg(test)]
 mod tests {

@@ -42,7 +42,7 @@ fn a_rate_is_a_single_call() {
 }
 
 #[test]
-fn a_mean_tells_its_missing_member() {
+fn a_mean_names_its_missing_member() {
     let [mean, member] = results("ibm-chat", "forty-rooms")[..] else { panic!() };
     // Each member was rounded to a percent, as was the mean.
     close(mean[0], 1.4751);

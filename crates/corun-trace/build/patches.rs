@@ -1,7 +1,7 @@
 //! What is changed in DynamoRIO's source before it is built.
 //!
 //! A place is found by the hash of its lines, so that nothing of DynamoRIO's text is repeated here. A source in
-//! which those lines differ, or occur twice, is not built: whether the change still holds must be looked at.
+//! which those lines differ, or occur twice, is not built: whether the change still holds must be checked.
 
 use std::ops::Range;
 

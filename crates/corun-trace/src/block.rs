@@ -48,7 +48,7 @@ pub struct MemoryOperand {
     /// What it does there.
     pub direction: Direction,
     /// Bytes of one access; 0 where the state of the core decides (`xsave`) and where there is no
-    /// code to tell.
+    /// code to show it.
     pub size: u16,
     /// How many accesses it makes.
     pub form: Form,
@@ -81,7 +81,7 @@ pub enum Form {
 }
 
 /// The most lanes of a vector: 16 of 4 bytes in 64.
-pub(crate) const MOST_LANES: usize = 16;
+pub(crate) const MAX_LANES: usize = 16;
 
 impl Block {
     /// The bytes of the code, if they are known.

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_told() {
+    fn every_kind_is_known() {
         use BranchKind::{Call, Conditional, IndirectCall, IndirectJump, Jump, Return};
         let cases: &[(&str, &[u8], Option<BranchKind>)] = &[
             ("jmp 2", &[0xeb, 0x00], Some(Jump)),

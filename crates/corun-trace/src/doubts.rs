@@ -35,7 +35,7 @@ pub(crate) fn wrote_otherwise(tracer: &dyn Tracer, traced: Written, alone: Writt
     )
 }
 
-/// Whether a program that nobody has seen alone dies alone, too, cannot be known.
+/// Whether a program that was not run without the tracer dies without it, too, is not known.
 pub(crate) fn ended_in_doubt(tracer: &dyn Tracer, traced: &Traced) -> Option<String> {
     matches!(traced.ending, Ending::Killed(_)).then(|| {
         format!(
@@ -71,5 +71,5 @@ pub(crate) fn took_long(
 
 fn another(tracer: &dyn Tracer) -> String {
     let (name, others) = (tracer.name(), others(tracer.name()));
-    format!("Perhaps {name} does not bear this program: try {others}.")
+    format!("Perhaps {name} cannot run this program: try {others}.")
 }

@@ -35,7 +35,7 @@ pub enum Marker {
     SystemCall(u64),
     /// A signal is delivered: its number.
     Signal(u32),
-    /// The next block has an [atomic](crate::is_atomic) instruction: of all threads that has its place here. Told only
+    /// The next block has an [atomic](crate::is_atomic) instruction: of all threads that has its place here. Given only
     /// while there are several.
     Atomic,
     /// The tracer saw the thread go on after another one.
@@ -80,8 +80,8 @@ pub struct Access {
 /// The accesses that the values of an execution stand for, in the order of instructions; those of a
 /// `rep` instruction iteration by iteration.
 ///
-/// They are as many as the values say, which may be 2^63 in a trace that nobody recorded:
-/// [`access_count`] tells beforehand.
+/// They are as many as the values say, which may be 2^63 in a trace that no tracer recorded:
+/// [`access_count`] gives beforehand.
 ///
 /// # Panics
 /// If `values` are not those of the block's first `executed` instructions.

@@ -80,7 +80,7 @@ mod tests {
     use crate::decode;
 
     #[test]
-    fn every_kind_of_end_is_told() {
+    fn every_kind_of_end_is_known() {
         use BranchKind::{Call, Conditional, IndirectCall, IndirectJump, Jump, Return};
         let cases: [(&[u8], Option<BranchKind>, Leads); 8] = [
             (&[0x90], None, Leads::Next),

@@ -4,7 +4,6 @@
 //! each defined once, and for each thread the blocks it executes with the addresses they touch. The words
 //! are the same whatever the tracer, so traces of different tracers compare access by access.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod block;
 mod branch;

@@ -25,7 +25,7 @@ pub struct Native {
     pub user_s: f64,
     /// In the kernel, likewise, in seconds.
     pub system_s: f64,
-    /// The clock just before and just after, in GHz, where a chain of multiplications tells it (x86-64).
+    /// The clock just before and just after, in GHz, where a chain of multiplications measures it (x86-64).
     pub clock_ghz: Option<[f64; 2]>,
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn memory_operands(
     found
 }
 
-/// Whether nobody comes between what an instruction reads and what it writes in memory: it is locked, or exchanges.
+/// Whether no other core comes between what an instruction reads and what it writes in memory: it is locked, or exchanges.
 pub fn is_atomic(decoded: &Decoded) -> bool {
     let mut kinds = (0..decoded.op_count()).map(|index| decoded.op_kind(index));
     decoded.has_lock_prefix()

@@ -24,7 +24,7 @@ pub(crate) fn kernel() -> String {
     format!("{name} {release}")
 }
 
-/// Equal for equal variables, whatever their order; it tells nothing of their values.
+/// Equal for equal variables, whatever their order; it reveals nothing of their values.
 pub(crate) fn environment() -> String {
     let variables: BTreeMap<_, _> = std::env::vars_os().collect();
     let mut digest = ring::digest::Context::new(&ring::digest::SHA256);

@@ -1,7 +1,7 @@
 //! What a program writes to standard output, so that two runs can be compared: its length and a checksum.
 //!
 //! The traced program's output goes where the user wants it. A pipe is read here and passed on; of a file, what the
-//! run has added is read afterwards. A terminal is left alone: programs look for one and then write otherwise.
+//! run has added is read afterwards. A terminal is left alone: programs check for one and then write otherwise.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const CHUNK: usize = 1 << 16;
-/// How often it is looked whether the program has ended, while it writes nothing.
+/// How often corun checks whether the program has ended, while it writes nothing.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// What was written.
@@ -107,7 +107,7 @@ fn read(mut reader: File, mut to: Option<File>, is_over: &AtomicBool) -> (Writte
     let mut written = Written::default();
     let mut chunk = vec![0; CHUNK];
     loop {
-        // Before it is looked what is there: what the program wrote last must not be missed.
+        // Before what is there is read: what the program wrote last must not be missed.
         let was_over = is_over.load(Ordering::Acquire);
         let mut polled = [PollFd::new(&reader, PollFlags::IN)];
         match poll(&mut polled, Some(&PATIENCE)) {

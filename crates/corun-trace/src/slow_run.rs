@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_notice_tells_what_would_be_usual_and_what_to_try() {
+    fn the_notice_says_what_would_be_usual_and_what_to_try() {
         let message = notice("qemu", 100, Duration::from_secs(60));
         assert!(message.starts_with(
             "The program has run for 60 s under qemu, which makes programs up to 100 times"

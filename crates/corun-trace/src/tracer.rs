@@ -62,7 +62,7 @@ pub trait Tracer {
     /// What is missing and what to do about it.
     fn ready(&self) -> Result<(), Unavailable>;
 
-    /// Runs the program with this process's environment, folder and standard streams, and tells the
+    /// Runs the program with this process's environment, folder and standard streams, and passes to the
     /// sink what the plan asks for. After the last interval the program goes on, not recorded, to its
     /// end. Once `stop` is set, or the sink fails, the program is ended.
     ///

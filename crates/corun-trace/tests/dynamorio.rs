@@ -117,7 +117,7 @@ fn a_window_has_its_length_and_says_what_was_skipped() {
     assert!((50_001..50_004).contains(&skipped), "{skipped}");
 }
 
-/// Short gaps, in which code stores its entries for nobody, and long ones, before and behind which it is made anew.
+/// Short gaps, in which code stores entries that are dropped, and long ones, before and after which it is rebuilt.
 #[test]
 fn samples_are_spread_over_the_run() {
     for rounds in [100_000, 120_000_000] {

@@ -21,7 +21,7 @@ fn let_it_go_on(said: &str) {
     let pipe = PIPE.get().expect("it is made before");
     let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).unwrap();
     pipe.write_all(b"on\n").unwrap();
-    // Until the program has read it, somebody must have it open.
+    // Until the program has read it, a reader must have it open.
     std::mem::forget(pipe);
 }
 

@@ -104,7 +104,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // SAFETY: the room is open, and nobody can run it any more.
+        // SAFETY: the room is open, and nothing can run it any more.
         unsafe { (self.close)(self.room) };
     }
 }

@@ -13,7 +13,7 @@ use common::{Ratio, kernel, mean, paired, peer, seconds};
 
 const ROUNDS: usize = 3001;
 const LIMIT: f64 = 0.03;
-const LEAST: usize = 16 << 10;
+const SMALLEST: usize = 16 << 10;
 
 /// Long enough for the clock, short enough that whatever else the machine does hits both sides.
 const SECONDS: f64 = 3e-4;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     println!("ns a load, {ROUNDS} rounds");
     println!("     size     corun         C  ratio");
     let mut reached = true;
-    let mut size = LEAST;
+    let mut size = SMALLEST;
     while size <= most {
         let mut kernel = kernel("chase", &[format!("size={size}")]);
         let elements = (size / 64) as u64;

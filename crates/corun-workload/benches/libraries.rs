@@ -25,9 +25,9 @@ const ROUNDS: usize = 101;
 const TOOL_ROUNDS: usize = 5;
 
 /// Of OpenBLAS's rate.
-const LEAST_MATMUL: f64 = 0.90;
+const MIN_MATMUL: f64 = 0.90;
 /// Of the rate of the libraries' own tools.
-const LEAST_BYTES: f64 = 0.95;
+const MIN_BYTES: f64 = 0.95;
 
 fn main() -> ExitCode {
     type Comparison = fn() -> Result<Compared, String>;
@@ -115,7 +115,7 @@ fn matmul(size: usize) -> Result<Compared, String> {
     };
     let times = paired(ROUNDS, || seconds(|| kernel.run(operations)), || seconds(add_product));
     let peer = format!("OpenBLAS ({})", core.to_string_lossy());
-    Ok(Compared { peer, times, operations, unit: "GFLOP/s", least: Some(LEAST_MATMUL) })
+    Ok(Compared { peer, times, operations, unit: "GFLOP/s", least: Some(MIN_MATMUL) })
 }
 
 fn hash() -> Result<Compared, String> {
@@ -167,7 +167,7 @@ fn hash() -> Result<Compared, String> {
         },
     );
     let peer = "OpenSSL's libcrypto".to_owned();
-    Ok(Compared { peer, times, operations, unit: "GB/s", least: Some(LEAST_BYTES) })
+    Ok(Compared { peer, times, operations, unit: "GB/s", least: Some(MIN_BYTES) })
 }
 
 const LEVEL: c_int = 3;
@@ -219,7 +219,7 @@ fn compress_as(peer: String, mut compress: impl FnMut(&[u8], &mut [u8])) -> Comp
         || seconds(|| text.chunks(BLOCK).for_each(|block| compress(block, &mut frame))),
     );
     let operations = TEXT as u64;
-    Compared { peer, times, operations, unit: "GB/s", least: Some(LEAST_BYTES) }
+    Compared { peer, times, operations, unit: "GB/s", least: Some(MIN_BYTES) }
 }
 
 /// The tool takes its own time by the wall clock, so that this is no limit on a busy machine.

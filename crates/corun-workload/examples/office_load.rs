@@ -18,7 +18,7 @@ fn main() {
 }
 
 /// The text of the load.
-pub fn load() -> String {
+pub(crate) fn load() -> String {
     let mut office = Office::new();
     let mut left = REQUESTS.map(|(_, count)| count);
     loop {
@@ -89,9 +89,9 @@ const FOLDERS: [(&str, &str); 4] =
 const ROOT: &str = r"\clients\client1";
 
 const LONGEST_FILE: u64 = 1 << 20;
-const FEWEST_FILES: usize = 20;
-const MOST_FILES: usize = 40;
-const MOST_OPEN: usize = 6;
+const MIN_FILES: usize = 20;
+const MAX_FILES: usize = 40;
+const MAX_OPEN: usize = 6;
 
 struct File {
     folder: usize,
@@ -141,7 +141,7 @@ impl Office {
 
     fn can(&self, request: Request) -> bool {
         match request {
-            Request::Open | Request::OpenDirectory => self.open.len() < MOST_OPEN,
+            Request::Open | Request::OpenDirectory => self.open.len() < MAX_OPEN,
             Request::Close => !self.open.is_empty(),
             Request::Read => self.open_files().any(|file| file.bytes > 0),
             Request::Write
@@ -149,7 +149,7 @@ impl Office {
             | Request::QueryFile
             | Request::SetFile
             | Request::Lock => self.open_files().next().is_some(),
-            Request::Unlink => self.files.len() > FEWEST_FILES && self.closed().next().is_some(),
+            Request::Unlink => self.files.len() > MIN_FILES && self.closed().next().is_some(),
             Request::Rename | Request::QueryPath => self.closed().next().is_some(),
             Request::RemoveDirectory => self.spare_folder,
             Request::MakeDirectory => !self.spare_folder,
@@ -238,8 +238,8 @@ impl Office {
 
     /// Opens a file; as many are made as are removed.
     fn open(&mut self) {
-        let is_new = self.files.len() < FEWEST_FILES
-            || self.files.len() < MOST_FILES && self.random.below(3) == 0;
+        let is_new = self.files.len() < MIN_FILES
+            || self.files.len() < MAX_FILES && self.random.below(3) == 0;
         let at = if is_new {
             self.numbers += 1;
             let folder = self.random.below(4) as usize;
@@ -272,7 +272,7 @@ impl Office {
         self.line(format_args!("ReadX {handle} {offset} {bytes} {read}"));
     }
 
-    /// Most writes go behind the end; a byte by itself makes a file longer, as programs do before
+    /// Most writes append; a byte by itself makes a file longer, as programs do before
     /// they fill it.
     fn write(&mut self) {
         let (handle, number) = self.an_open();

@@ -85,7 +85,7 @@ fn wait() {
     unsafe { libc::pause() };
 }
 
-/// What to tell of a process that the system does not start, of so many for each worker.
+/// The message on a process that the system does not start, of so many for each worker.
 pub(crate) fn no_processes(
     workload: &'static str,
     processes: u64,
@@ -121,7 +121,7 @@ fn threads(root: &Path) -> Option<u64> {
     of_groups.chain(of_kernel).min()
 }
 
-/// The threads that there are: the number behind the slash.
+/// The threads that there are: the number after the slash.
 fn running(root: &Path) -> Option<u64> {
     let load = corun_files::kernel_text(root.join("proc/loadavg")).ok()?;
     load.split_once('/')?.1.split(' ').next()?.parse().ok()

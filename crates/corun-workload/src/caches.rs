@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::quantity::{parse_count, parse_size};
 
-/// Data caches as most machines have them, for machines that do not tell.
+/// Data caches as most machines have them, for machines that do not report theirs.
 const USUAL: [u64; 3] = [32 << 10, 1 << 20, 32 << 20];
 
 /// Reads `NxLEVEL`, `LEVEL` being `L1`, `L2` or `L3`, as bytes on the machine below `root`.
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_does_not_tell_is_a_usual_one() {
+    fn a_machine_that_reports_no_caches_has_the_usual_ones() {
         let root = machine(&[]);
         assert_eq!(parse_multiple("2xL3", root.path()), Some(64 << 20));
     }

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 /// to get copies of, a good part of its short life.
 ///
 /// # Errors
-/// The system's, if it starts no process, or nobody may wait for it (SIGCHLD is ignored).
+/// The system's, if it starts no process, or it cannot be waited for (SIGCHLD is ignored).
 #[inline(always)]
 pub(crate) fn fork_and_wait(work: impl FnOnce() -> c_int) -> Result<c_int, Errno> {
     // SAFETY: the child keeps to what a copy of a process with threads may do.

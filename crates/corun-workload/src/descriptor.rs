@@ -35,14 +35,14 @@ pub struct Descriptor {
     pub least_operations: u64,
     /// The row of a published suite that it is; `None` for a workload of corun's own.
     pub row: Option<Row>,
-    /// What else its kernels count while they work, beside operations; at most [`MOST_TALLIES`].
+    /// What else its kernels count while they work, beside operations; at most [`MAX_TALLIES`].
     pub tallies: &'static [Tally],
     /// What a kernel's [`overhead`](crate::Kernel::overhead) is, which is subtracted from its time.
     pub subtracts: Option<&'static str>,
 }
 
 /// The most tallies of a workload.
-pub const MOST_TALLIES: usize = 4;
+pub const MAX_TALLIES: usize = 4;
 
 /// Another count of the same work, for instance bytes beside requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,7 +250,7 @@ pub enum Mode {
     /// One process with N threads, a worker each, with work for each.
     Workers,
     /// One process with N threads, a worker each, that do a fixed total together. Some may only
-    /// wait, or hand the work on: each kernel is told the whole number of operations.
+    /// wait, or hand the work on: each kernel is given the whole number of operations.
     WorkersTotal,
 }
 

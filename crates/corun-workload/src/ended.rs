@@ -1,5 +1,5 @@
 //! The early end of a kernel's reset or run, by what the system no longer gives: processes, space on a
-//! disk, descriptors. A kernel returns nothing from its hot loop, so the end unwinds to whoever runs it,
+//! disk, descriptors. A kernel returns nothing from its hot loop, so the end unwinds to the caller,
 //! and is reported as an error that a user can act on.
 
 use std::any::Any;
@@ -14,7 +14,7 @@ struct Ended {
     source: io::Error,
 }
 
-/// Ends this reset or run. `what` goes on behind "cannot go on, because".
+/// Ends this reset or run with the message "cannot go on, because" followed by `what`.
 #[cold]
 #[inline(never)]
 pub(crate) fn end(what: &'static str, source: impl Into<io::Error>) -> ! {
@@ -25,7 +25,7 @@ pub(crate) fn end(what: &'static str, source: impl Into<io::Error>) -> ! {
 /// Lets a kernel do something that may end early.
 ///
 /// # Errors
-/// [`WorkloadError::Ended`], or what [`Kernel::failure`] tells.
+/// [`WorkloadError::Ended`], or what [`Kernel::failure`] reports.
 ///
 /// # Panics
 /// If the kernel does.

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::Suite;
 use crate::load::LoadMismatch;
 
-/// A workload cannot be found, told or prepared.
+/// A workload cannot be found, parsed or prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// No workload has this name.

@@ -1,8 +1,7 @@
 //! The built-in workloads: programs whose behaviour on a shared core is known, so that a machine
 //! can be measured without bringing a program along. Each is one file below `registry/` and
-//! describes itself; none of them looks at a clock, since timing belongs to the caller.
+//! describes itself; none of them reads a clock, since timing belongs to the caller.
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_macros))]
-#![warn(unreachable_pub)]
 
 mod available;
 mod caches;
@@ -31,7 +30,7 @@ mod workload;
 
 pub use available::expect_copies;
 pub use descriptor::{
-    Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MOST_TALLIES, Mode,
+    Choice, DefaultPlacement, Descriptor, Domain, Figure, LineSharing, MAX_TALLIES, Mode,
     Parameter, Row, Suite, Tag, Tally,
 };
 pub use document::description;
@@ -42,4 +41,4 @@ pub use load::LoadMismatch;
 pub use parameters::{Parameters, size};
 pub use registry::{all, find, of_suite};
 pub use scratch::remove_abandoned_scratch;
-pub use workload::{Job, Kernel, MOST_OPERATIONS, Program, ProgramSize, Workload};
+pub use workload::{Job, Kernel, MAX_OPERATIONS, Program, ProgramSize, Workload};

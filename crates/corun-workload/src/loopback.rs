@@ -89,7 +89,7 @@ pub(crate) fn ensure_available(workload: &'static str) -> Result<(), WorkloadErr
     connected.map(drop).map_err(|error| refused(workload, error))
 }
 
-/// What to tell the user when the system gives no connection, or no process for its other end.
+/// The message for when the system gives no connection, or no process for its other end.
 pub(crate) fn refused(workload: &'static str, source: io::Error) -> WorkloadError {
     match Errno::from_io_error(&source) {
         Some(Errno::MFILE | Errno::NFILE) => WorkloadError::NoDescriptors { workload, source },

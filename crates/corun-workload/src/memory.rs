@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn all_workers_together_get_no_more_than_there_is() {
-        let available = available::memory(Path::new("/")).expect("Linux tells");
+        let available = available::memory(Path::new("/")).expect("Linux reports it");
         let three = NonZeroUsize::new(3).unwrap();
         let error = map_each("stream", three, available, Pages::Huge).err().unwrap();
         let reported = error.to_string();

@@ -43,7 +43,7 @@ impl Peer {
     /// Waits until it ends by itself, once what it waits for is gone.
     pub(crate) fn join(self) {
         let _ = rustix::process::waitpid(Some(self.0), WaitOptions::empty());
-        // It is nobody's child any more, and its number may be another's.
+        // It has no parent here any more, and its number may be another's.
         std::mem::forget(self);
     }
 }

@@ -24,7 +24,7 @@ impl Place {
     /// The words, from the beginning of the place.
     pub(crate) fn words(&self) -> &[AtomicU32] {
         // SAFETY: the words lie inside the block, aligned, as `places` made them; any four bytes are
-        // a number, and everybody reaches the block through atomics only.
+        // a number, and all processes reach the block through atomics only.
         unsafe { slice::from_raw_parts(self.block.as_ptr().add(self.start).cast(), self.words) }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn anywhere() -> Option<String> {
     None
 }
 
-/// A kernel for each worker, all alike and told nothing.
+/// A kernel for each worker, all alike and without parameters.
 pub(crate) fn default_kernels<K: Kernel + Default + 'static>(
     _: &Parameters,
     workers: NonZeroUsize,

@@ -155,7 +155,7 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// What to tell the user when the system refuses something else in the folder.
+    /// The message for when the system refuses something else in the folder.
     pub(crate) fn refused(&self, error: impl Into<io::Error>) -> WorkloadError {
         let folder = self.folder.path();
         refused(self.workload, folder.parent().unwrap_or(folder), error.into())
@@ -222,7 +222,7 @@ fn remove_if_abandoned(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens and locks a folder; `None` if somebody holds the lock. The system unlocks it when its owner
+/// Opens and locks a folder; `None` if another process holds the lock. The system unlocks it when its owner
 /// ends, in whatever way.
 fn lock(folder: &Path) -> Result<Option<File>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -146,11 +146,11 @@ mod tests {
 
     #[test]
     fn what_a_killed_owner_left_is_removed() {
-        let (mut reported, mut tell) = io::pipe().unwrap();
+        let (mut reported, mut report) = io::pipe().unwrap();
         let owner = Peer::fork(move || {
             use std::io::Write;
             let semaphore = Semaphore::new(1).unwrap();
-            tell.write_all(&semaphore.0.to_ne_bytes()).unwrap();
+            report.write_all(&semaphore.0.to_ne_bytes()).unwrap();
             // SAFETY: sleeps until it is killed.
             unsafe { libc::pause() };
         })

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use crate::{Descriptor, Latencies, Parameters, WorkloadError};
 
 /// The most operations a [`Kernel`] does in one run.
-pub const MOST_OPERATIONS: u64 = 1 << 60;
+pub const MAX_OPERATIONS: u64 = 1 << 60;
 
 /// A built-in workload: it describes itself, and it prepares work.
 pub trait Workload: Sync {
@@ -72,7 +72,7 @@ pub trait Kernel: Send {
     /// placed on the worker's NUMA node and not faulted in while the clock runs.
     fn reset(&mut self);
 
-    /// Does `operations` operations, at most [`MOST_OPERATIONS`].
+    /// Does `operations` operations, at most [`MAX_OPERATIONS`].
     fn run(&mut self, operations: u64);
 
     /// Does what [`run`](Kernel::run) does around so many operations, without the operations
@@ -99,7 +99,7 @@ pub trait Kernel: Send {
     /// A value that depends on the work of the last run, which a test can compute in another way.
     fn check(&self) -> u64;
 
-    /// The memory that it alone works on, so that a test can look at it and a benchmark can run other
+    /// The memory that it alone works on, so that a test can inspect it and a benchmark can run other
     /// code on the very same pages; empty where there is none to show.
     fn memory(&mut self) -> &mut [u8] {
         &mut []

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use corun_record::{Actionable, Exit};
 use corun_workload::{
-    Domain, Job, MOST_TALLIES, Parameters, Suite, WorkloadError, all, find, of_suite,
+    Domain, Job, MAX_TALLIES, Parameters, Suite, WorkloadError, all, find, of_suite,
 };
 
 #[test]
@@ -160,7 +160,7 @@ fn every_row_says_what_it_is_a_row_of() {
                 descriptor.name
             );
             assert!(row.credit > 0.0 && row.credit.is_finite(), "{}", descriptor.name);
-            assert!(descriptor.tallies.len() <= MOST_TALLIES, "{}", descriptor.name);
+            assert!(descriptor.tallies.len() <= MAX_TALLIES, "{}", descriptor.name);
         }
     }
 }

@@ -51,7 +51,7 @@ fn wait_for_places(first_worker: usize, cpus: &[u32], one_by_one: bool) {
     loop {
         // Seen in place once is not enough: corun may be about to move them, or to verify.
         if are_in_place(first_worker, cpus, one_by_one) {
-            wait_for_corun_to_look();
+            wait_for_corun_to_sample();
             if are_in_place(first_worker, cpus, one_by_one) {
                 return;
             }
@@ -82,7 +82,7 @@ fn are_in_place(first_worker: usize, cpus: &[u32], one_by_one: bool) -> bool {
 }
 
 /// Waits until corun, the parent, has gone back to waiting for events a few times.
-fn wait_for_corun_to_look() {
+fn wait_for_corun_to_sample() {
     let waits = || -> u64 {
         let corun = std::os::unix::process::parent_id();
         let status = std::fs::read_to_string(format!("/proc/{corun}/status")).unwrap_or_default();

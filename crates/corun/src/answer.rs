@@ -15,12 +15,12 @@ use crate::terminal;
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn this_machine() -> Result<MachineSummary, Problem> {
+pub(crate) fn this_machine() -> Result<MachineSummary, Problem> {
     Ok(machine_summary(&Machine::read(Path::new("/"))?))
 }
 
 /// A machine that was read below a root; of a captured one, what only the running kernel tells is not known.
-pub fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
+pub(crate) fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
     let summary = machine_summary(machine);
     match root == Path::new("/") {
         true => summary,
@@ -29,26 +29,26 @@ pub fn summary_of(machine: &Machine, root: &Path) -> MachineSummary {
 }
 
 /// Where a document goes, found writable before anything is done, and when the command began.
-pub struct Answer {
+pub(crate) struct Answer {
     head: Head,
     json: Option<Destination>,
 }
 
 /// When a command began.
 #[derive(Debug, Clone, Copy)]
-pub struct Head {
+pub(crate) struct Head {
     started: SystemTime,
     since: Instant,
 }
 
 impl Head {
     /// Of a command that begins now.
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self { started: SystemTime::now(), since: Instant::now() }
     }
 
     /// The document of a command that ends now, and did all that it was asked for.
-    pub fn record<B: Body>(self, body: B) -> Record<B> {
+    pub(crate) fn record<B: Body>(self, body: B) -> Record<B> {
         let started = humantime::format_rfc3339_seconds(self.started).to_string();
         Record::new(started, self.since.elapsed().as_secs_f64(), body)
     }
@@ -59,7 +59,7 @@ impl Answer {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn open(json: Option<&Path>) -> Result<Self, Problem> {
+    pub(crate) fn open(json: Option<&Path>) -> Result<Self, Problem> {
         Ok(Self { head: Head::now(), json: json.map(Destination::open).transpose()? })
     }
 
@@ -67,7 +67,7 @@ impl Answer {
     ///
     /// # Errors
     /// If the file or the terminal cannot be written.
-    pub fn give<B: Body>(
+    pub(crate) fn give<B: Body>(
         self,
         body: B,
         shown: impl FnOnce(&B, u16) -> String,
@@ -77,7 +77,7 @@ impl Answer {
     }
 
     /// The document, for who has more to say in its head.
-    pub fn record<B: Body>(&self, body: B) -> Record<B> {
+    pub(crate) fn record<B: Body>(&self, body: B) -> Record<B> {
         self.head.record(body)
     }
 
@@ -85,7 +85,7 @@ impl Answer {
     ///
     /// # Errors
     /// If the file or the terminal cannot be written.
-    pub fn write<B: Body>(
+    pub(crate) fn write<B: Body>(
         self,
         record: &Record<B>,
         shown: impl FnOnce(&Record<B>, u16) -> String,
@@ -100,7 +100,7 @@ impl Answer {
     ///
     /// # Errors
     /// If the file or the terminal cannot be written.
-    pub fn write_coloured<B: Body>(
+    pub(crate) fn write_coloured<B: Body>(
         self,
         record: &Record<B>,
         shown: impl FnOnce(&B) -> String,

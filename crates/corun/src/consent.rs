@@ -1,4 +1,4 @@
-//! Asking before the machine is changed, where there is somebody to ask.
+//! Asking before the machine is changed, where there is a user to ask.
 
 use std::io::IsTerminal;
 
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 /// # Errors
 /// If the answer is no.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
-pub fn to_switch(wanted: SmtState, has_consented: bool) -> Result<(), Problem> {
+pub(crate) fn to_switch(wanted: SmtState, has_consented: bool) -> Result<(), Problem> {
     if has_consented || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(());
     }

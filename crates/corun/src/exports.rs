@@ -8,10 +8,10 @@ use crate::problem::{Problem, say};
 use crate::terminal;
 
 /// A way to write a result as text.
-pub type Form<T> = fn(&T) -> String;
+pub(crate) type Form<T> = fn(&T) -> String;
 
 /// Where a result goes, and in which form.
-pub struct Exports<T> {
+pub(crate) struct Exports<T> {
     files: Vec<(Destination, Form<T>)>,
 }
 
@@ -20,7 +20,7 @@ impl<T> Exports<T> {
     ///
     /// # Errors
     /// If two forms are to go to one place, or a place cannot be written.
-    pub fn open<'a>(
+    pub(crate) fn open<'a>(
         wanted: impl IntoIterator<Item = (Option<&'a Path>, Form<T>)>,
     ) -> Result<Self, Problem> {
         let wanted: Vec<(&Path, Form<T>)> =
@@ -41,7 +41,7 @@ impl<T> Exports<T> {
     }
 
     /// Whether a person gets to see the result: no file takes standard output.
-    pub fn are_beside_a_view(&self) -> bool {
+    pub(crate) fn are_beside_a_view(&self) -> bool {
         !self.files.iter().any(|(file, _)| file.is_standard_output())
     }
 
@@ -50,7 +50,7 @@ impl<T> Exports<T> {
     ///
     /// # Errors
     /// The first place that could not be written.
-    pub fn write(
+    pub(crate) fn write(
         self,
         result: &T,
         shown: impl Fn(&T) -> String,

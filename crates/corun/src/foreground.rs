@@ -16,34 +16,34 @@ use signal_hook::iterator::Signals as Caught;
 use crate::problem::Problem;
 
 /// Signals that are passed on instead of ending corun.
-pub struct Signals(Caught);
+pub(crate) struct Signals(Caught);
 
 impl Signals {
     /// Catches them from now on, but for those that corun was started with ignored: so is the command.
     ///
     /// # Errors
     /// If the system refuses the handlers.
-    pub fn catch() -> Result<Self, Problem> {
+    pub(crate) fn catch() -> Result<Self, Problem> {
         let signals = signals_to_handle(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
         Caught::new(signals).map(Self).map_err(not_watched)
     }
 }
 
 /// A running command.
-pub struct Foreground {
+pub(crate) struct Foreground {
     process: libc::pid_t,
     has_terminal: bool,
 }
 
 /// How a command ended.
-pub struct Ended(ExitStatus);
+pub(crate) struct Ended(ExitStatus);
 
 impl Foreground {
     /// Starts the command in a group of its own, with the terminal if corun has it.
     ///
     /// # Errors
     /// If there is no such program, or it may not be executed.
-    pub fn start(argv: &[OsString]) -> Result<Self, Problem> {
+    pub(crate) fn start(argv: &[OsString]) -> Result<Self, Problem> {
         let Some((name, arguments)) = argv.split_first() else {
             return Err(not_watched(io::ErrorKind::InvalidInput.into()));
         };
@@ -74,7 +74,7 @@ impl Foreground {
     }
 
     /// Its process group.
-    pub fn group(&self) -> u32 {
+    pub(crate) fn group(&self) -> u32 {
         self.process.cast_unsigned()
     }
 
@@ -84,7 +84,7 @@ impl Foreground {
     ///
     /// # Errors
     /// If the system does not let it be waited for.
-    pub fn see_through(self, signals: Signals) -> Result<Ended, Problem> {
+    pub(crate) fn see_through(self, signals: Signals) -> Result<Ended, Problem> {
         let group = self.process;
         let mut caught = signals.0;
         let handle = caught.handle();
@@ -137,7 +137,7 @@ impl Foreground {
             // SAFETY: asks for this process's own group.
             give_terminal(unsafe { libc::getpgrp() });
         }
-        // SAFETY: stops this process until somebody continues it.
+        // SAFETY: stops this process until it is continued.
         unsafe { libc::raise(libc::SIGSTOP) };
         if self.has_terminal && has_terminal() {
             give_terminal(self.process);
@@ -148,7 +148,7 @@ impl Foreground {
 
 impl Ended {
     /// The command's exit status; 128 and the signal's number if a signal ended it, as shells say.
-    pub fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         let status = self.0.code().unwrap_or_else(|| 128 + self.0.signal().unwrap_or(0));
         ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
     }

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 ///
 /// # Errors
 /// If the system refuses the handlers.
-pub fn on_signals() -> Result<Interrupt, Problem> {
+pub(crate) fn on_signals() -> Result<Interrupt, Problem> {
     handlers().map_err(refused)
 }
 
@@ -25,7 +25,7 @@ pub fn on_signals() -> Result<Interrupt, Problem> {
 ///
 /// # Errors
 /// If the system refuses the handlers.
-pub fn flag_on_signals() -> Result<Arc<AtomicBool>, Problem> {
+pub(crate) fn flag_on_signals() -> Result<Arc<AtomicBool>, Problem> {
     let flag = Arc::new(AtomicBool::new(false));
     end_at_the_second(&flag).map_err(refused)?;
     Ok(flag)
@@ -44,7 +44,7 @@ fn handlers() -> io::Result<Interrupt> {
 
 /// A file at the size that the user set as the limit (ulimit -f) is an error of writing, as is a full disk,
 /// and no reason to die. Programs that corun starts do not inherit a handler.
-pub fn outlive_large_files() {
+pub(crate) fn outlive_large_files() {
     for signal in signals_to_handle(&[SIGXFSZ]) {
         // Where it is refused, such a file ends corun, as it ends any program.
         let _ = signal_hook::flag::register(signal, Arc::default());

@@ -29,7 +29,7 @@ use command::Command;
 #[derive(Debug, Parser)]
 #[command(version = version::SHORT, long_version = version::long())]
 #[command(about, max_term_width = 100, arg_required_else_help = true)]
-// Not what somebody may have called the file.
+// Not the name that the file may have been given.
 #[command(bin_name = "corun")]
 struct CommandLine {
     #[command(subcommand)]

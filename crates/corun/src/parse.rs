@@ -13,15 +13,15 @@ use crate::{terminal, version};
 /// What was asked for.
 ///
 /// # Errors
-/// The exit code, once help was shown or a mistake told.
-pub fn command_line<T: Parser>() -> Result<T, ExitCode> {
+/// The exit code, once help was shown or a mistake reported.
+pub(crate) fn command_line<T: Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         let exit = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         if !error.use_stderr() {
             return answered(&error, exit);
         }
         if std::env::args_os().all(|argument| excerpt(&shown(&argument)).as_str() == argument) {
-            // With its colours; whether anybody listens changes nothing.
+            // With its colours; a closed output changes nothing.
             let _ = error.print();
         } else {
             complain(&mistake(&error.render().to_string()));

@@ -8,7 +8,7 @@ use corun_record::{Actionable, Exit, on_lines, shortened, shown};
 
 /// Anything that ends a subcommand before its work is done.
 #[derive(Debug)]
-pub struct Problem {
+pub(crate) struct Problem {
     sentence: String,
     next_step: String,
     exit: Exit,
@@ -16,27 +16,27 @@ pub struct Problem {
 
 impl Problem {
     /// A command line that has no meaning.
-    pub fn usage(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+    pub(crate) fn usage(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Usage }
     }
 
     /// Something that failed on the way.
-    pub fn failed(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+    pub(crate) fn failed(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Failed }
     }
 
     /// Something that this machine cannot do.
-    pub fn not_possible(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+    pub(crate) fn not_possible(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::NotPossible }
     }
 
     /// The user ended it before there was anything to keep.
-    pub fn interrupted(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
+    pub(crate) fn interrupted(sentence: impl Into<String>, next_step: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), next_step: next_step.into(), exit: Exit::Interrupted }
     }
 
     /// The user was asked, and did not say yes.
-    pub fn declined() -> Self {
+    pub(crate) fn declined() -> Self {
         Self {
             sentence: "nothing was changed, because the answer was not yes".to_owned(),
             next_step: "Add --yes to go on without a question.".to_owned(),
@@ -45,17 +45,17 @@ impl Problem {
     }
 
     /// The same problem, of this file.
-    pub fn in_file(self, file: &Path) -> Self {
+    pub(crate) fn in_file(self, file: &Path) -> Self {
         Self { sentence: format!("{}: {}", shown(file), self.sentence), ..self }
     }
 
     /// The same problem with another way out.
-    pub fn with_next_step(self, next_step: impl Into<String>) -> Self {
+    pub(crate) fn with_next_step(self, next_step: impl Into<String>) -> Self {
         Self { next_step: next_step.into(), ..self }
     }
 
     /// Says it on standard error and gives the exit code.
-    pub fn report(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> ExitCode {
         complain(&format!("corun: {}\n  {}", below(&self.sentence), self.next_step));
         code(self.exit)
     }
@@ -68,18 +68,18 @@ impl<E: Actionable> From<E> for Problem {
 }
 
 /// The most characters of a line of an error.
-const MOST: usize = 2000;
+const MAX_LINE_CHARS: usize = 2000;
 
 /// Says something on standard error if possible; the exit code is returned in any case. Nothing in it
 /// controls a terminal, whatever its origin.
 #[expect(clippy::disallowed_methods, reason = "this is the writer")]
-pub fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", on_lines(text));
 }
 
 /// As [`say`], with lines that do not fill a screen each.
-pub fn complain(text: &str) {
-    let lines: Vec<_> = text.split('\n').map(|line| shortened(line, MOST)).collect();
+pub(crate) fn complain(text: &str) {
+    let lines: Vec<_> = text.split('\n').map(|line| shortened(line, MAX_LINE_CHARS)).collect();
     say(&lines.join("\n"));
 }
 
@@ -95,6 +95,6 @@ fn below(text: &str) -> String {
 }
 
 /// The process's exit code for an end.
-pub fn code(exit: Exit) -> ExitCode {
+pub(crate) fn code(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
 }

@@ -10,7 +10,7 @@ use corun_study::StudyObserver;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
 /// A progress line.
-pub struct ProgressLine {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
     forecaster: Forecaster,
     forecast: String,
@@ -18,13 +18,13 @@ pub struct ProgressLine {
 
 impl ProgressLine {
     /// A line on standard error if that is a terminal and `quiet` is not asked for.
-    pub fn new(forecaster: Forecaster, quiet: bool) -> Self {
+    pub(crate) fn new(forecaster: Forecaster, quiet: bool) -> Self {
         let bar = bar(quiet);
         Self { bar, forecaster, forecast: String::new() }
     }
 
     /// Takes the line away.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -49,7 +49,7 @@ impl Observer for ProgressLine {
 }
 
 /// A progress line for several workloads, or for the experiments of a study.
-pub struct SuiteProgress {
+pub(crate) struct SuiteProgress {
     bar: ProgressBar,
     items: usize,
     item: String,
@@ -57,12 +57,12 @@ pub struct SuiteProgress {
 
 impl SuiteProgress {
     /// A line on standard error if that is a terminal and `quiet` is not asked for.
-    pub fn new(items: usize, quiet: bool) -> Self {
+    pub(crate) fn new(items: usize, quiet: bool) -> Self {
         Self { bar: bar(quiet), items, item: String::new() }
     }
 
     /// Takes the line away.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -89,21 +89,21 @@ impl StudyObserver for SuiteProgress {
 }
 
 /// A progress line for what is done in steps.
-pub struct StepProgress(ProgressBar);
+pub(crate) struct StepProgress(ProgressBar);
 
 impl StepProgress {
     /// A line on standard error if that is a terminal and `quiet` is not asked for.
-    pub fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Self(bar(quiet))
     }
 
     /// Shows what is going on.
-    pub fn show(&self, text: String) {
+    pub(crate) fn show(&self, text: String) {
         show(&self.0, &text);
     }
 
     /// Takes the line away.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.0.finish_and_clear();
     }
 }

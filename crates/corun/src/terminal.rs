@@ -6,36 +6,36 @@ use corun_record::on_lines;
 use corun_report::ExportError;
 
 /// Columns of the terminal, or 100 where there is none.
-pub fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0).max(40))
 }
 
 /// As [`columns`], in the type that tables take.
-pub fn width() -> u16 {
+pub(crate) fn width() -> u16 {
     u16::try_from(columns()).unwrap_or(u16::MAX)
 }
 
 /// Whether standard output wants colour (<https://no-color.org>).
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
-pub fn has_colour() -> bool {
+pub(crate) fn has_colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty())
 }
 
-/// Shows text on standard output, where nothing in it steers a terminal, whoever wrote it; a reader who has
+/// Shows text on standard output, where nothing in it steers a terminal, whatever wrote it; a reader who has
 /// gone away (a pager) has seen enough.
 ///
 /// # Errors
 /// If the text cannot be written, for instance on a full disk.
-pub fn show(text: &str) -> Result<(), ExportError> {
+pub(crate) fn show(text: &str) -> Result<(), ExportError> {
     write(&on_lines(text))
 }
 
-/// As [`show`] of a text in corun's own colours, where the terminal wants them. Whoever put them in has
+/// As [`show`] of a text in corun's own colours, where the terminal wants them. The code that put them in has
 /// made sure that what others wrote brings none.
 ///
 /// # Errors
 /// As [`show`].
-pub fn show_coloured(text: &str) -> Result<(), ExportError> {
+pub(crate) fn show_coloured(text: &str) -> Result<(), ExportError> {
     if has_colour() { write(&with_colours(text)) } else { show(text) }
 }
 

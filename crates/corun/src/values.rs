@@ -28,7 +28,7 @@ impl From<Pages> for PageSize {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn percentage(text: &str) -> Result<f64, String> {
+pub(crate) fn percentage(text: &str) -> Result<f64, String> {
     let expected = || format!("expected a percentage such as 1% or 0.5%, found \"{text}\"");
     let (number, has_sign) = match text.trim().strip_suffix('%') {
         Some(number) => (number.trim_end(), true),
@@ -45,7 +45,7 @@ pub fn percentage(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     const FACTORS: [(char, u64); 3] = [('k', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
     let expected = || format!("expected a count such as 1000, 500k, 10M or 2G, found \"{text}\"");
     let factor =
@@ -59,7 +59,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn count_or_zero(text: &str) -> Result<u64, String> {
+pub(crate) fn count_or_zero(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { count(text) }
 }
 
@@ -67,16 +67,16 @@ pub fn count_or_zero(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn samples(text: &str) -> Result<(u32, u64), String> {
-    const MOST: u32 = 1_000_000;
+pub(crate) fn samples(text: &str) -> Result<(u32, u64), String> {
+    const MAX: u32 = 1_000_000;
     let expected = || {
         format!(
-            "expected a number of intervals from 1 to {MOST} and their length, such as 10:5M, found \
+            "expected a number of intervals from 1 to {MAX} and their length, such as 10:5M, found \
              \"{text}\""
         )
     };
     let (count, length) = text.split_once(':').ok_or_else(expected)?;
-    let count = count.parse().ok().filter(|count| (1..=MOST).contains(count));
+    let count = count.parse().ok().filter(|count| (1..=MAX).contains(count));
     let count = count.ok_or_else(expected)?;
     Ok((count, self::count(length)?))
 }
@@ -85,7 +85,7 @@ pub fn samples(text: &str) -> Result<(u32, u64), String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
         _ => Err(format!("expected a time such as 500ms, 90s or 5m, found \"{text}\"")),
@@ -96,7 +96,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn one_group(text: &str) -> Result<Regex, String> {
+pub(crate) fn one_group(text: &str) -> Result<Regex, String> {
     let pattern = Regex::new(text).map_err(|error| error.to_string())?;
     match pattern.captures_len() - 1 {
         1 => Ok(pattern),
@@ -113,7 +113,7 @@ const LONGEST: f64 = 1e6;
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn simulated_time(text: &str) -> Result<f64, String> {
+pub(crate) fn simulated_time(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number <= LONGEST => Ok(number),
         _ => Err(format!("expected a number above 0 and up to {LONGEST}, found \"{text}\"")),
@@ -124,7 +124,7 @@ pub fn simulated_time(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn assignment(text: &str) -> Result<(String, String), String> {
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("expected NAME=VALUE, found \"{text}\"")),
@@ -135,7 +135,7 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 ///
 /// # Errors
 /// A sentence on what was expected.
-pub fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     corun_workload::size(text)
         .filter(|&size| size > 0)
         .ok_or_else(|| format!("expected a size such as 4096, 4K, 4KiB or 8xL3, found \"{text}\""))

@@ -33,7 +33,7 @@ pub enum Cpu {
 
 impl Cpu {
     /// Newer kernels crash on the emulated cmpxchg16b. Without rdrand a guest, in which nothing
-    /// happens by chance, has no random numbers for minutes, and whoever asks for one waits.
+    /// happens at random, has no random numbers for minutes, and a process that asks for one waits.
     fn model(self) -> &'static str {
         match self {
             Self::Nehalem => "Nehalem,-cx16,+rdrand",

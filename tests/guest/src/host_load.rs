@@ -1,6 +1,6 @@
 //! How much CPU time other programs took from a guest while it ran.
 //!
-//! A guest's CPUs are threads of the host; whoever else runs there slows some arms of an experiment
+//! A guest's CPUs are threads of the host; other load there slows some arms of an experiment
 //! and not others. So a boot says how disturbed it was, and a timed test repeats a disturbed one.
 
 use std::fs;
@@ -39,7 +39,7 @@ impl Watch {
 
     /// What everybody but the process `guest` used since the beginning.
     ///
-    /// `guest` may have ended, as long as nobody has taken its exit status.
+    /// `guest` may have ended, as long as its exit status was not collected.
     pub(crate) fn end(&self, root: &Path, guest: Pid) -> io::Result<ForeignLoad> {
         let elapsed = self.begun.elapsed();
         let foreign = host_busy(root)? - self.busy - process_busy(root, guest)?;

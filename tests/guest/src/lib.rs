@@ -1,7 +1,7 @@
 //! Boots a stock kernel with a real SMT topology under QEMU and runs corun in it.
 //!
-//! The hardware at hand may have no SMT, or may not let a test switch it; a guest has both. A test
-//! describes a [`Guest`], gives it a [`Scenario`], and looks at the [`Outcome`].
+//! The hardware of the host may have no SMT, or may not let a test switch it; a guest has both. A test
+//! describes a [`Guest`], gives it a [`Scenario`], and checks the [`Outcome`].
 
 mod boot;
 mod guest;

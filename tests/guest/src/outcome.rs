@@ -1,4 +1,4 @@
-//! How a boot ended: what the scenario sent back, or why there is nothing to look at.
+//! How a boot ended: what the scenario sent back, or why there is nothing to check.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{ForeignLoad, Results, ResultsError};
 
-/// What a guest left behind.
+/// What a guest left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The exit code and the files of the scenario.
@@ -21,7 +21,7 @@ pub struct Outcome {
 /// Why a boot has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    /// QEMU, or a file for it, gave trouble.
+    /// QEMU, or a file for it, gave error.
     #[error("cannot run QEMU: {source}; it said: {said:?}")]
     Qemu {
         /// What went wrong.

@@ -45,7 +45,7 @@ impl Drop for Membership {
     }
 }
 
-/// Takes a group away that nobody is in any more.
+/// Removes a group that has no member any more.
 pub(super) fn remove(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }

@@ -30,7 +30,7 @@ pub(super) struct RunningProcess<'a> {
 }
 
 impl<'a> RunningProcess<'a> {
-    /// Starts it and tells it what to prepare.
+    /// Starts it and sends it what to prepare.
     pub(super) fn start(plan: &'a Process, interrupt: &'a Interrupt) -> Result<Self, ObserveError> {
         let refused =
             |error| ObserveError::Refused(format!("corun could not start itself: {error}"));
@@ -67,7 +67,7 @@ impl<'a> RunningProcess<'a> {
         }
     }
 
-    /// Tells it the common start.
+    /// Sends it the common start.
     pub(super) fn go(&mut self, start_ns: u64) -> Result<(), ObserveError> {
         self.order(&start_ns.to_string())
     }

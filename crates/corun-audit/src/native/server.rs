@@ -1,6 +1,6 @@
 //! The inside of a load's process: corun started by itself, in a session of its own.
 //!
-//! It prepares, waits for the common start, runs its tasks and tells what they noted. Should the
+//! It prepares, waits for the common start, runs its tasks and reports what they recorded. Should the
 //! corun that started it die, its input ends; then it undoes what it changed and ends too.
 #![expect(clippy::disallowed_methods, reason = "another corun reads it")]
 
@@ -18,7 +18,7 @@ use crate::timeline::TaskLog;
 /// The hidden subcommand that a load's process runs.
 pub const SUBCOMMAND: &str = "audit-load";
 
-/// What a load's process tells, a line each.
+/// What a load's process reports, a line each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// It has done what comes before the common start.
@@ -29,7 +29,7 @@ pub(super) enum Answer {
     Refused(String),
 }
 
-/// Be a load's process: does what standard input says; the exit code tells whether it could.
+/// Runs as a load's process: does what standard input says; the exit code is whether it could.
 pub fn serve_as_load() -> ExitCode {
     let membership = Arc::default();
     let answer = match serve(&membership) {
@@ -93,5 +93,5 @@ fn send(answer: &Answer) {
 }
 
 fn not_for_people() -> String {
-    "this command is for corun alone; it starts it by itself".to_owned()
+    "this command is for internal use; corun starts it itself".to_owned()
 }

@@ -1,6 +1,6 @@
 //! Who ran on each CPU when, from the kernel's records of context switches.
 //!
-//! They hold what the tracepoint `sched:sched_switch` tells, need no tracefs, and are written into a
+//! They hold what the tracepoint `sched:sched_switch` reports, need no tracefs, and are written into a
 //! buffer for each CPU (`perf_event_open(2)`, PERF_RECORD_SWITCH_CPU_WIDE). One event is opened once and
 //! stays: opening makes the kernel patch its own code.
 
@@ -41,9 +41,9 @@ impl Switches {
     /// Opens them.
     ///
     /// # Errors
-    /// Why they cannot be opened, or would not tell idle CPUs from busy ones.
+    /// Why they cannot be opened, or would not distinguish idle CPUs from busy ones.
     pub(super) fn open(cpus: &[u32]) -> Result<Self, String> {
-        // In a process namespace of its own every stranger looks like the idle task.
+        // In a process namespace of its own every process of another namespace looks like the idle task.
         let kernel_thread = corun_files::kernel_text("/proc/2/comm").unwrap_or_default();
         if kernel_thread.trim() != "kthreadd" {
             return Err("this process sees only some of the machine's processes".to_owned());
@@ -123,7 +123,7 @@ fn sampler(cpu: u32) -> io::Result<Sampler> {
     builder.build()?.sampled(BUFFER)
 }
 
-/// The fields behind the header: the other task's process and thread, then this one's, then the time.
+/// The fields after the header: the other task's process and thread, then this one's, then the time.
 fn parse(bytes: &[u8], misc: u16) -> Option<Switch> {
     let process = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);
     let at_ns = u64::from_ne_bytes(bytes.get(16..24)?.try_into().ok()?);

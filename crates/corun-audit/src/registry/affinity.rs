@@ -20,7 +20,7 @@ pub(super) const PROPERTY: Property = Property {
 const CHANGE_NS: u64 = 150 * MS;
 const END_NS: u64 = 300 * MS;
 /// The share of time that may be spent elsewhere: nothing but the clock's own grain.
-const MOST: f64 = 0.001;
+const MAX_TIME_ELSEWHERE: f64 = 0.001;
 /// The steps that set the first and the second mask.
 const MASKS: [usize; 2] = [0, 3];
 
@@ -35,7 +35,7 @@ fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     ]);
     Ok(PropertyPlan {
         expected: "never elsewhere; two tasks on one CPU get half each".to_owned(),
-        bound: AuditBound::at_most(MOST),
+        bound: AuditBound::at_most(MAX_TIME_ELSEWHERE),
         loads: vec![Load::of(vec![task; 2])],
         read: Box::new(move |seen| seen.first().map_or_else(Vec::new, |seen| read(seen, cpus))),
         observed,

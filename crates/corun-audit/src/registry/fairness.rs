@@ -22,12 +22,12 @@ pub(super) const PROPERTY: Property = Property {
 /// Tasks settle until here.
 const SETTLED_NS: u64 = 50 * MS;
 const END_NS: u64 = 450 * MS;
-/// The least share of an equal share that anybody may get.
-const LEAST: f64 = 0.9;
+/// The least share of an equal share that a task may get.
+const MIN_FAIR_SHARE: f64 = 0.9;
 /// On more CPUs than this not every number of tasks is tried.
 const ALL_UP_TO: usize = 4;
 
-const LEAST_SHARE: &str = "the least of an equal share, the worst number of tasks";
+const SMALLEST_SHARE: &str = "the least of an equal share, the worst number of tasks";
 const OF_ONE: &str = "the least of an equal share";
 const OF_A_CPU: &str = "of a CPU for each task";
 
@@ -43,7 +43,7 @@ fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
             three_halves(cpus.len()),
             facts.free().len()
         ),
-        bound: AuditBound::at_least(LEAST),
+        bound: AuditBound::at_least(MIN_FAIR_SHARE),
         loads: counts.iter().map(|&count| Load::of(tasks(count)).pinned_to(held)).collect(),
         read: Box::new(move |seen| read(seen, &cpus)),
         observed,
@@ -84,7 +84,7 @@ fn read(seen: &[Timeline], cpus: &[u32]) -> Vec<Reading> {
         details.push(Figure::share(OF_A_CPU, arm).reads(mean, 0.0));
     }
     let Some((least, attributed)) = worst else { return Vec::new() };
-    let worst = least_share(LEAST_SHARE, "free").reads(least, attributed);
+    let worst = least_share(SMALLEST_SHARE, "free").reads(least, attributed);
     std::iter::once(worst).chain(details).collect()
 }
 

@@ -23,25 +23,25 @@ const APART_NS: u64 = 10 * MS;
 /// After the last birth.
 const TAIL_NS: u64 = 400 * MS;
 /// More threads than this show no more.
-const MOST_TASKS: usize = 8;
+const MAX_TASKS: usize = 8;
 /// The share of time that may be spent beside an idle core.
-const MOST: f64 = 0.05;
+const MAX_TIME_BESIDE_IDLE_CORE: f64 = 0.05;
 
 fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
     facts.core_beside_another()?;
-    let tasks = facts.cores.len().min(MOST_TASKS);
+    let tasks = facts.cores.len().min(MAX_TASKS);
     let load = Load::of(chain(tasks)).pinned_to(facts.pinned_to.as_deref());
     let facts = facts.clone();
     Ok(PropertyPlan {
         expected: "none of the time".to_owned(),
-        bound: AuditBound::at_most(MOST),
+        bound: AuditBound::at_most(MAX_TIME_BESIDE_IDLE_CORE),
         loads: vec![load],
         read: Box::new(move |seen| seen.first().map_or_else(Vec::new, |seen| read(seen, &facts))),
         observed,
     })
 }
 
-/// Tasks that begin one another, each computing all the time: nobody else has to be awake when one is
+/// Tasks that begin one another, each computing all the time: no other task has to be awake when one is
 /// born.
 fn chain(tasks: usize) -> Vec<Task> {
     let end_ns = tasks as u64 * APART_NS + TAIL_NS;

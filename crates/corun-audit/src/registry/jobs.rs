@@ -1,7 +1,7 @@
 //! N jobs of equal work on M logical CPUs end together, for N from 1 to 3 M: when and with what share of a
 //! CPU each.
 //!
-//! `fairness` looks at a window of time; this looks at the end, which balancing over seconds decides. It is
+//! `fairness` judges a window of time; this judges the end, which balancing over seconds decides. It is
 //! also how the scheduler model is compared with a kernel (`docs/scheduling.md`).
 
 use corun_record::{AuditBound, Metric, Observation};
@@ -28,7 +28,7 @@ const SLOWEST: f64 = 0.9;
 
 const WORST: &str = "speed of the last job over that of equal shares, the worst number of jobs";
 const MAKESPAN: &str = "until the last job has ended";
-const LEAST: &str = "of a CPU for the job that got least";
+const SMALLEST_SHARE: &str = "of a CPU for the job that got least";
 const MEAN: &str = "of a CPU for each job";
 const GREATEST: &str = "of a CPU for the job that got most";
 
@@ -71,7 +71,7 @@ fn read(seen: &[Timeline], cpus: &[u32]) -> Vec<Reading> {
         let arm = format!("free@{count}");
         let whole = Figure { metric: Metric::Makespan, ..Figure::time(MAKESPAN, arm.as_str()) };
         details.push(whole.reads(makespan, 0.0));
-        details.push(Figure::share(LEAST, arm.as_str()).reads(shares().fold(1.0, f64::min), 0.0));
+        details.push(Figure::share(SMALLEST_SHARE, arm.as_str()).reads(shares().fold(1.0, f64::min), 0.0));
         details.push(Figure::share(MEAN, arm.as_str()).reads(shares().sum::<f64>() / count as f64, 0.0));
         details.push(Figure::share(GREATEST, arm.as_str()).reads(shares().fold(0.0, f64::max), 0.0));
     }
@@ -109,14 +109,14 @@ mod tests {
         let readings = read(&[timeline(&[6.25; 5])], &[0, 1, 2, 3]);
         assert!((readings[0].value - 1.0).abs() < 1e-9, "{readings:?}");
         assert!((figure(&readings, MAKESPAN, "free@5") - 6.25).abs() < 1e-9);
-        assert!((figure(&readings, LEAST, "free@5") - 0.8).abs() < 1e-9);
+        assert!((figure(&readings, SMALLEST_SHARE, "free@5") - 0.8).abs() < 1e-9);
     }
 
     #[test]
     fn a_pair_that_stays_on_one_cpu_is_late() {
         let readings = read(&[timeline(&[5.0, 5.0, 5.0, 7.5, 7.5])], &[0, 1, 2, 3]);
         assert!((readings[0].value - 6.25 / 7.5).abs() < 1e-9, "{readings:?}");
-        assert!((figure(&readings, LEAST, "free@5") - 2.0 / 3.0).abs() < 1e-9);
+        assert!((figure(&readings, SMALLEST_SHARE, "free@5") - 2.0 / 3.0).abs() < 1e-9);
         assert_eq!(figure(&readings, GREATEST, "free@5"), 1.0);
     }
 

@@ -19,7 +19,7 @@ pub(super) const PROPERTY: Property = Property {
 const SETTLED_NS: u64 = 100 * MS;
 const END_NS: u64 = 500 * MS;
 /// Moves of a task in a second: one in ten slices of 10 ms.
-const MOST: f64 = 10.0;
+const MAX_MIGRATIONS_PER_S: f64 = 10.0;
 /// Others who take more than this of the CPUs push tasks about.
 const PUSHING: f64 = 0.02;
 
@@ -30,8 +30,8 @@ fn plan(facts: &Facts) -> Result<PropertyPlan, String> {
         Load::of(vec![Task::busy(SETTLED_NS, END_NS); count]).pinned_to(facts.pinned_to.as_deref())
     };
     Ok(PropertyPlan {
-        expected: format!("fewer than {MOST:.0} moves a second of each task"),
-        bound: AuditBound::at_most(MOST),
+        expected: format!("fewer than {MAX_MIGRATIONS_PER_S:.0} moves a second of each task"),
+        bound: AuditBound::at_most(MAX_MIGRATIONS_PER_S),
         loads: vec![load(cpus.len()), load(cpus.len() + 1)],
         read: Box::new(move |seen| seen.iter().filter_map(|seen| read(seen, &cpus)).collect()),
         observed,

@@ -81,7 +81,7 @@ impl Made {
                     4.0
                 }
             }
-            _ if name.ends_with("operations of 4 bytes") => {
+            _ if name.ends_with("NOPs of 4 bytes") => {
                 if number <= 4096.0 {
                     1.0 / 6.0
                 } else {
@@ -154,14 +154,14 @@ fn only_a_slower_form_differs_from_the_base() {
     let with_registers = |row: &overlay::Row| {
         let mut names = corun_model::timing::with_registers(&row.form);
         let found = names.find_map(|name| rows.iter().find(|other| other.form == name));
-        found.map(|other| other.timing.operations.clone())
+        found.map(|other| other.timing.uops.clone())
     };
     let differing: Vec<&str> = rows
         .iter()
         .filter(|row| {
             let base = row.base.as_ref();
-            base.is_some_and(|base| base.operations != row.timing.operations)
-                && with_registers(row).as_ref() != Some(&row.timing.operations)
+            base.is_some_and(|base| base.uops != row.timing.uops)
+                && with_registers(row).as_ref() != Some(&row.timing.uops)
         })
         .map(|row| row.form.as_str())
         .collect();

@@ -83,7 +83,7 @@ fn may_run(instruction: &Instruction) -> bool {
                 | VMX
         )
     };
-    let asks_somebody = matches!(
+    let asks_the_system = matches!(
         instruction.mnemonic(),
         // The kernel, the hypervisor (which CPUID, XGETBV and SGDT may ask), or waiting.
         Cpuid
@@ -159,7 +159,7 @@ fn may_run(instruction: &Instruction) -> bool {
         && !instruction.is_privileged()
         && !(instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix()))
-        && !asks_somebody
+        && !asks_the_system
         && !changes_what_others_need
         && !names_others
         && !instruction.cpuid_features().iter().any(is_of)

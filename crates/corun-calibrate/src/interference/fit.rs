@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_found_again_by_what_its_circles_take() {
+    fn a_model_is_found_again_by_what_its_rings_take() {
         let mut machine = find("zen4").unwrap();
         let hierarchy = &mut machine.hierarchy;
         (hierarchy.l2.miss, hierarchy.walk.cycles, hierarchy.walk.nested) = (45, 80, 1);
@@ -195,14 +195,14 @@ mod tests {
             }
         };
         // Two quiet readings and a busy one, whose geometric mean is that of 1 GB/s.
-        let [calm, some] = [seen(0.0), seen(1.0)];
-        let third = |some: f64, calm: f64| some.powi(3) / calm.powi(2);
+        let [quiet, some] = [seen(0.0), seen(1.0)];
+        let third = |some: f64, quiet: f64| some.powi(3) / quiet.powi(2);
         let busy = InterferenceReading {
-            contended: third(some.contended, calm.contended),
-            main: third(some.main, calm.main),
+            contended: third(some.contended, quiet.contended),
+            main: third(some.main, quiet.main),
             ..seen(2.0)
         };
-        let found = fit_memory(&base, rings, &[calm, busy, calm], true).unwrap();
+        let found = fit_memory(&base, rings, &[quiet, busy, quiet], true).unwrap();
         let settings: Vec<_> = found.iter().map(CalibratedField::setting).collect();
         let hierarchy = base.clone().with(&settings).unwrap().hierarchy;
         assert!(hierarchy.l2.miss.abs_diff(45) <= 1, "{found:?}");

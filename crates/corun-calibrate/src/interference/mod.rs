@@ -50,18 +50,18 @@ impl ProbeRings {
     pub fn of(model: &CoreModel) -> Option<Self> {
         let last = u64::from(model.hierarchy.l3.as_ref()?.kib) << 10;
         let second = u64::from(model.hierarchy.l2.kib) << 10;
-        let of_lines = |bytes: u64| PointerChaseRing::of_lines(bytes.min(MOST_MEMORY));
+        let of_lines = |bytes: u64| PointerChaseRing::of_lines(bytes.min(MAX_MEMORY));
         let known = model.hierarchy.stlb.as_ref().map_or(0, |stlb| stlb.entries);
         Some(Self {
             last_level: of_lines((3 * second).min(last / 4)),
             contended: of_lines(last / 4),
             main: of_lines(2 * last),
             pages: PointerChaseRing::of_pages(
-                (known / 3 * 8).clamp(512, MOST_MEMORY as u32 / PAGE as u32),
+                (known / 3 * 8).clamp(512, MAX_MEMORY as u32 / PAGE as u32),
             ),
         })
     }
 }
 
 /// The largest ring, in bytes.
-const MOST_MEMORY: u64 = 64 << 20;
+const MAX_MEMORY: u64 = 64 << 20;

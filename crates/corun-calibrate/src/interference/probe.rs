@@ -7,7 +7,7 @@ use corun_machine::evidence::gigahertz;
 use corun_sim::PointerChaseRing;
 use memmap2::{Advice, MmapMut, MmapOptions};
 
-use super::{InterferenceReading, MOST_MEMORY, ProbeRings};
+use super::{InterferenceReading, MAX_MEMORY, ProbeRings};
 use crate::memory::PAGE;
 use crate::{CalibrateError, Memory};
 
@@ -31,7 +31,7 @@ impl InterferenceProbe {
     /// # Errors
     /// If the kernel refuses it.
     pub fn new(rings: ProbeRings) -> Result<Self, CalibrateError> {
-        let length = MOST_MEMORY as usize + 2 * PAGE;
+        let length = MAX_MEMORY as usize + 2 * PAGE;
         let system = |source| CalibrateError::System { what: "mmap", source };
         let memory = MmapOptions::new().len(length).map_anon().map_err(system)?;
         // Programs' pages are small, too.
@@ -49,13 +49,13 @@ impl InterferenceProbe {
         let ProbeRings { last_level, contended, main, pages } = self.rings;
         // Interference only adds to the core's own latency, so the least time is taken.
         let least = |times: Vec<f64>| times.into_iter().fold(f64::INFINITY, f64::min);
-        let settling =
+        let warm_up_steps =
             |ring: PointerChaseRing| PointerChaseRing::ROUNDS_TO_SETTLE * ring.places as usize;
         let mean = |times: Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         InterferenceReading {
-            pages: least(self.follow(pages, settling(pages), TIMES)),
-            last_level: least(self.follow(last_level, settling(last_level), TIMES)),
-            contended: mean(self.follow(contended, settling(contended), CONTENDED)),
+            pages: least(self.follow(pages, warm_up_steps(pages), TIMES)),
+            last_level: least(self.follow(last_level, warm_up_steps(last_level), TIMES)),
+            contended: mean(self.follow(contended, warm_up_steps(contended), CONTENDED)),
             // Caches keep little of it, so one pass is enough.
             main: mean(self.follow(main, 2 * LOADS, 1)),
             gigabytes_a_second: self.read(),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_leads_through_all_its_places() {
+    fn a_ring_leads_through_all_its_places() {
         let ring = PointerChaseRing { places: 100, apart: 64 };
         let mut probe =
             InterferenceProbe::new(ProbeRings::of(&find("zen4").unwrap()).unwrap()).unwrap();

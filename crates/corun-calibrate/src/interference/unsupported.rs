@@ -12,7 +12,7 @@ impl InterferenceProbe {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_circles: ProbeRings) -> Result<Self, CalibrateError> {
+    pub fn new(_rings: ProbeRings) -> Result<Self, CalibrateError> {
         Err(crate::Native::new(0, 0).map_or_else(|error| error, |_| CalibrateError::Interrupted))
     }
 

@@ -75,7 +75,7 @@ pub(crate) fn buffers(
     let plain = |_: u32, _: Register| nop(1);
     let rob = match back.elimination.integer_moves {
         true => most(bench, "copies", back.rob.entries, nothing, eliminated)?,
-        false => most(bench, "no-operations", back.rob.entries, nothing, plain)?,
+        false => most(bench, "NOPs", back.rob.entries, nothing, plain)?,
     };
     let rob = rob.map(|it| it.map(|it| even(it + ENDS)));
     let limit = rob.map_or(f64::INFINITY, |it| it.median);
@@ -120,7 +120,7 @@ pub(crate) fn buffers(
     let moved = |loaded: Register| encode(&two(Movq_xmm_rm64, XMM1, loaded));
     let found = most(bench, "vector sums that wait", back.registers.vector, moved, added)?;
     if let Some(found) = found.filter(|it| it.median + ENDS < 0.97 * limit) {
-        figures.push(Figure::beside("vector operations that wait", ENTRIES, found));
+        figures.push(Figure::beside("waiting vector micro-ops", ENTRIES, found));
     }
     Ok(figures)
 }
@@ -130,12 +130,11 @@ fn even(entries: f64) -> f64 {
     2.0 * (entries / 2.0).round()
 }
 
-/// The schedulers that the form's operations wait in.
+/// The schedulers that the form's micro-ops wait in.
 fn schedulers_of(base: &CoreModel, timings: &TimingTable, form: &str) -> Vec<usize> {
-    let operations = timings.row(form).map(|row| row.operations.as_slice()).unwrap_or_default();
-    let takes = |ports: &[String]| {
-        operations.iter().any(|operation| operation.ports.iter().any(|it| ports.contains(it)))
-    };
+    let uops = timings.row(form).map(|row| row.uops.as_slice()).unwrap_or_default();
+    let takes =
+        |ports: &[String]| uops.iter().any(|uop| uop.ports.iter().any(|it| ports.contains(it)));
     let schedulers = base.back.schedulers.iter().enumerate();
     schedulers.filter(|(_, it)| takes(&it.ports)).map(|(index, _)| index).collect()
 }

@@ -55,8 +55,8 @@ fn levels(bench: &mut dyn RoutineTimer, base: &CoreModel) -> Result<Vec<Figure>,
         let miss = third.map(|it| it - second.median);
         figures.push(Figure::field("hierarchy.l2.miss", CYCLES, miss));
         // By the base's clock, so that the model's memory takes as many cycles as this one.
-        let behind = memory.map(|it| it - third.median - f64::from(last.miss));
-        let nanoseconds = behind.map(|it| it / base.gigahertz);
+        let beyond = memory.map(|it| it - third.median - f64::from(last.miss));
+        let nanoseconds = beyond.map(|it| it / base.gigahertz);
         figures.push(Figure::field("hierarchy.main.nanoseconds", "ns", nanoseconds));
     }
     let mut size = |places: &[u32], resolution: u32| {

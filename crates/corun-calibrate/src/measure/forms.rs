@@ -16,20 +16,20 @@ use crate::{CalibrateError, Routine, RoutineTimer, Spread};
 /// Instructions of a chain, and of a stream (a multiple of the registers that it writes in turn).
 const LINKS: usize = 60;
 const STREAM: usize = 72;
-/// Instructions with no-operations between, and the most no-operations between two.
+/// Instructions with NOPs between, and the most NOPs between two.
 const FILLED: usize = 24;
-const MOST_FILLERS: usize = 64;
+const MAX_FILLERS: usize = 64;
 /// By how much two figures of one thing may differ: a share, and cycles.
 const SHARE: f64 = 0.04;
 const CYCLES: f64 = 0.02;
 /// By how much a stream must be slower than what chains it anyway.
 const CHAINED: f64 = 1.15;
-/// Slots a cycle are asked of the bench by a routine of this many no-operations.
+/// Slots a cycle are asked of the bench by a routine of this many NOPs.
 const NOPS: usize = 240;
 
 /// What all forms are measured against.
 struct References {
-    /// Cycles of a no-operation.
+    /// Cycles of a NOP.
     nop: f64,
     /// Cycles of an x87 stack operation.
     stack: f64,
@@ -118,11 +118,11 @@ fn measure(
     };
     let taken = slots.map_or(1.0, |slots| slots.median) + stream.breakers as f64;
     let breakers = if stream.breakers > 0 { taken * references.nop } else { 0.0 };
-    let is_told = cycles.median > CHAINED * turn && cycles.median > CHAINED * breakers;
+    let is_resolved = cycles.median > CHAINED * turn && cycles.median > CHAINED * breakers;
     Ok(Some(FormFigure {
         form: form.name.to_owned(),
         latency,
-        cycles: Some(cycles).filter(|_| is_told),
+        cycles: Some(cycles).filter(|_| is_resolved),
         slots,
         sample: Some(form.sample()),
     }))
@@ -168,7 +168,7 @@ fn update(bench: &mut dyn RoutineTimer, form: &Form) -> Result<Option<Spread>, C
     bench.time_apart(&routine(format!("update {}", form.name), form, one.repeat(LINKS), LINKS))
 }
 
-/// Slots of renaming: so many no-operations stand beside each instruction that these alone decide how long
+/// Rename slots: so many NOPs stand beside each instruction that these alone decide how long
 /// it takes.
 fn slots(
     bench: &mut dyn RoutineTimer,
@@ -178,7 +178,7 @@ fn slots(
     references: &References,
 ) -> Result<Option<Spread>, CalibrateError> {
     let fillers = 8 + (1.4 * cycles / references.nop).ceil() as usize;
-    if fillers > MOST_FILLERS {
+    if fillers > MAX_FILLERS {
         return Ok(None);
     }
     let Some(all) = spread_out(form, fillers) else { return Ok(None) };

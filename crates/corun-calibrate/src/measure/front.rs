@@ -1,4 +1,4 @@
-//! Widths, cached operations, and branches.
+//! Widths, the op cache, and branches.
 
 use corun_model::CoreModel;
 use iced_x86::Code;
@@ -26,13 +26,13 @@ pub(crate) fn front(
     Ok(figures)
 }
 
-/// No-operations of so many bytes each, so many of them: how many a cycle.
+/// NOPs of so many bytes each, so many of them: how many a cycle.
 fn nops(
     bench: &mut dyn RoutineTimer,
     count: usize,
     bytes: usize,
 ) -> Result<Spread, CalibrateError> {
-    let name = format!("{count} no-operations of {bytes} bytes");
+    let name = format!("{count} NOPs of {bytes} bytes");
     let spread = bench.time(&Routine::new(name, nop(bytes).repeat(count), count))?;
     Ok(spread.map(|cycles| 1.0 / cycles))
 }
@@ -48,11 +48,7 @@ fn widths(bench: &mut dyn RoutineTimer, base: &CoreModel) -> Result<Vec<Figure>,
         Ok::<_, CalibrateError>(1.0 / nops(bench, count as usize, 4)?.median)
     })?;
     if let Some(found) = found {
-        figures.push(Figure::beside(
-            "operations that the op cache holds",
-            "entries",
-            found.place(),
-        ));
+        figures.push(Figure::beside("micro-ops that the op cache holds", "entries", found.place()));
         // Sets are a power of two.
         let sets = f64::from(found.last) / f64::from(line);
         let sets = 2f64.powf(sets.log2().round());
@@ -75,7 +71,7 @@ fn widths(bench: &mut dyn RoutineTimer, base: &CoreModel) -> Result<Vec<Figure>,
             p90: found.first.into(),
             samples: 1,
         };
-        figures.push(Figure::beside("code after which no-operations get slower", "KiB", spread));
+        figures.push(Figure::beside("code after which NOPs get slower", "KiB", spread));
     }
     Ok(figures)
 }
@@ -90,7 +86,7 @@ fn mispredict(bench: &mut dyn RoutineTimer) -> Result<Vec<Figure>, CalibrateErro
         [copy(RCX, RAX), constant(shift, RCX, places), two(Xor_r64_rm64, RAX, RCX)]
     };
     let next = [step(Shl_rm64_imm8, 13), step(Shr_rm64_imm8, 7), step(Shl_rm64_imm8, 17)].concat();
-    // test al, bits; jz over a no-operation
+    // test al, bits; jz over a NOP
     let branch = |bits: i32| {
         let test = encode(&constant(Test_rm8_imm8, AL, bits));
         [encode_all(&next), test, vec![0x74, 1], nop(1)].concat()

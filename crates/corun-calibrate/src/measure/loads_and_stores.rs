@@ -70,7 +70,7 @@ fn rates(bench: &mut dyn RoutineTimer) -> Result<Vec<Figure>, CalibrateError> {
     let mut rate = |name: &str, one: &dyn Fn(usize) -> Instruction| {
         let body: Vec<Instruction> = (0..2 * COPIES).map(one).collect();
         let spread = bench.time(&Routine::new(name, encode_all(&body), 2 * COPIES))?;
-        // Whoever else takes ports makes it less: the best tenth is the core's own.
+        // A sibling that takes ports makes it less: the best tenth is the core's own.
         let rate = spread.map(|cycles| 1.0 / cycles);
         Ok::<_, CalibrateError>(Spread { median: rate.p90, ..rate })
     };

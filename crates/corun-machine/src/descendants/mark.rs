@@ -11,7 +11,7 @@ use super::group::Group;
 
 /// Marks are above this value, which no limit that means anything reaches.
 const BASE: u64 = 1 << 62;
-/// The bits that tell commands of one corun apart.
+/// The bits that distinguish the commands of one corun.
 const COMMAND_BITS: u32 = 32;
 
 /// A mark of one command.

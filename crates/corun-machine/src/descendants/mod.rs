@@ -23,7 +23,7 @@ pub use mark::Mark;
 
 /// How long killed processes may take to end before they are named as still running.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest pause between two looks at whether they have ended.
+/// The longest pause between two checks whether they have ended.
 const PAUSE_MS: i32 = 20;
 
 /// A process that a command left running when it ended.
@@ -185,7 +185,7 @@ struct Stat {
 }
 
 impl Stat {
-    /// Without `/proc` nothing tells the name.
+    /// Without `/proc` the name is not known.
     #[expect(clippy::disallowed_methods, reason = "a name in the kernel's file may be no text")]
     fn of(process: i32) -> Option<Self> {
         match fs::read(format!("/proc/{process}/stat")) {
@@ -240,7 +240,7 @@ fn has_children() -> bool {
     }
 }
 
-/// Waits until the first of these processes has ended, at most so long; tells whether one has.
+/// Waits until the first of these processes has ended, at most so long; returns whether one has.
 fn wait_for(processes: &[OwnedFd], patience_ms: i32) -> bool {
     let entry =
         |it: &OwnedFd| libc::pollfd { fd: it.as_raw_fd(), events: libc::POLLIN, revents: 0 };

@@ -61,7 +61,7 @@ impl Iterator for Numbers {
     }
 }
 
-/// The names in a folder, which is looked up in another one.
+/// The names in a folder, which is opened below another one.
 pub(super) fn names(above: libc::c_int, folder: &CStr) -> Names {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: opens a folder by a C string.

@@ -13,13 +13,13 @@ use super::{group, mark, scan};
 /// The name that the kernel shows.
 pub(super) const NAME: &str = "corun-watchdog";
 
-/// Looks for marked processes after corun's end, and the pause between two.
+/// Searches for marked processes after corun's end, and the pause between two.
 const ROUNDS: u32 = 100;
 const PAUSE_NS: libc::c_long = 10_000_000;
 
 static IS_THERE: OnceLock<bool> = OnceLock::new();
 
-/// Starts the watchdog of this process, if it has none, and tells whether it is there. Where that
+/// Starts the watchdog of this process, if it has none; returns whether it is there. Where that
 /// fails, corun ends what is left by itself, unless it is killed.
 pub(super) fn ensure() -> bool {
     *IS_THERE.get_or_init(|| start().is_ok())
@@ -37,7 +37,7 @@ fn start() -> io::Result<()> {
     // SAFETY: a fresh descriptor.
     let corun = unsafe { OwnedFd::from_raw_fd(raw as i32) };
     // SAFETY: the child makes system calls only, and never returns. Its own child is the watchdog, so
-    // that it is nobody's child here: whoever waits for all children does not wait for it.
+    // that it is no child of this process: code that waits for all children does not wait for it.
     match unsafe { libc::fork() } {
         -1 => return Err(io::Error::last_os_error()),
         // SAFETY: as above.

@@ -6,13 +6,13 @@
 use super::report::{Advice, Diagnosis, Evidence, Severity};
 use super::system::System;
 
-/// One thing that is looked at.
+/// One thing that is checked.
 pub(super) struct Check {
     /// Its name in reports.
     pub(super) name: &'static str,
     /// Why it matters for a comparison of placements: one sentence.
     pub(super) why: &'static str,
-    /// Looks at it.
+    /// Checks it.
     pub(super) examine: fn(&mut System<'_>) -> Result<Answer, CheckUnavailable>,
 }
 

@@ -1,7 +1,7 @@
 //! The report of `corun doctor`, as its JSON has it.
 //!
 //! Every check of the registry leaves one diagnosis, also where nothing is wrong and where it could
-//! not be made: what is absent from the report was not looked at.
+//! not be made: what is absent from the report was not checked.
 
 use std::path::Path;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub enum Severity {
     Unknown,
     /// No harm to a comparison, but a condition under which its figures hold.
     Note,
-    /// Looked at, and as it should be.
+    /// Checked, and as it should be.
     Fine,
 }
 

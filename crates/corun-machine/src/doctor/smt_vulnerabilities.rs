@@ -46,7 +46,7 @@ pub enum Exposure {
 enum Siblings {
     Active,
     None,
-    /// None, as far as a guest of a virtual machine can tell.
+    /// None, as far as a virtual machine can see.
     OnlyTheHostKnows,
 }
 
@@ -141,11 +141,11 @@ const WHAT: &[(&str, &str)] = &[
 const UNKNOWN_WHAT: &str = "A vulnerability that this version of corun does not know; the kernel's \
                             Documentation/admin-guide/hw-vuln/ describes it.";
 
-/// The price of closing a hole by switching SMT off.
+/// The cost of mitigating a vulnerability by switching SMT off.
 const OFF_COSTS: &str = "Cheaper than switching SMT off is to let only programs that trust each \
                          other share a core (core scheduling, whole cores for each tenant). Off \
-                         costs each program its SMT yield, which `corun measure` tells.";
-const OFF_HAS_COST: &str = "The price is the SMT yield of each program; `corun measure` tells it \
+                         costs each program its SMT yield, which `corun measure` measures.";
+const OFF_HAS_COST: &str = "The cost is the SMT yield of each program; `corun measure` measures it \
                             on a machine with siblings online.";
 const HOST_COSTS: &str = "Nothing can be chosen here: the host's operator can give the guest whole \
                           cores, or use core scheduling.";
@@ -238,7 +238,7 @@ const L1TF_VULNERABLE: Phrase = Phrase {
 const NO_SIBLINGS: Phrase = Phrase {
     words: "STIBP: disabled",
     exposure: Exposure::Closed,
-    meaning: "No core has two active siblings, so that there is nobody to protect from.",
+    meaning: "No core has two active siblings, so that there is no sibling to protect from.",
     cost: "It costs nothing.",
 };
 
@@ -254,7 +254,7 @@ const UNKNOWN_PHRASE: Phrase = Phrase {
     words: "",
     exposure: Exposure::Unknown,
     meaning: "The kernel uses words that this version of corun does not know.",
-    cost: "The kernel's Documentation/admin-guide/hw-vuln/ tells.",
+    cost: "The kernel's Documentation/admin-guide/hw-vuln/ describes it.",
 };
 
 impl Exposure {

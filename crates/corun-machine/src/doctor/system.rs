@@ -1,4 +1,4 @@
-//! What a check may look at: files, the machine that was read from them, and what was watched.
+//! What a check may read: files, the machine that was read from them, and what was watched.
 
 use std::str::FromStr;
 
@@ -71,7 +71,7 @@ impl<'a> System<'a> {
 
     /// The mounts of control groups.
     pub(super) fn mounts(&mut self) -> Result<Vec<Mount>, CheckUnavailable> {
-        mounts(self.files).map_err(|(file, trouble)| cannot_read(file, trouble))
+        mounts(self.files).map_err(|(file, error)| cannot_read(file, error))
     }
 
     /// The kernel's command line.
@@ -189,11 +189,11 @@ impl Evidence {
 }
 
 fn evidence(file: &str, text: Result<&str, FileError>) -> Result<Evidence, CheckUnavailable> {
-    text.map(|text| Evidence::new(file, text)).map_err(|trouble| cannot_read(file, trouble))
+    text.map(|text| Evidence::new(file, text)).map_err(|error| cannot_read(file, error))
 }
 
-fn cannot_read(file: &str, trouble: FileError) -> CheckUnavailable {
-    match trouble {
+fn cannot_read(file: &str, error: FileError) -> CheckUnavailable {
+    match error {
         FileError::Missing => CheckUnavailable::new(format!("It takes /{file}, which is missing.")),
         FileError::Unreadable(why) => CheckUnavailable {
             sentence: format!("It takes /{file}, which cannot be read."),

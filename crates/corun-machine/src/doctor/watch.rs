@@ -1,4 +1,4 @@
-//! What the machine did while nobody asked anything of it: two readings around a pause.
+//! What the machine did while corun was idle: two readings around a pause.
 //!
 //! The readings at both ends of the pause are nested, the CPU times innermost, so that corun's own
 //! reading of thousands of small files is not taken for load.
@@ -14,7 +14,7 @@ use crate::{Machine, SystemFiles};
 
 /// Lets time pass; a test lets something else happen instead.
 pub trait Pause {
-    /// Pauses, and tells for how long.
+    /// Pauses; returns for how long.
     fn pause(&mut self) -> Duration;
 }
 

@@ -1,7 +1,7 @@
 //! A machine drawn for a person: cores side by side, each a column of its siblings.
 //!
 //! Cores stand together by package and by what divides it (die, NUMA node, L3 cache, core type), so
-//! that one look tells which CPUs share what.
+//! that one sees at a glance which CPUs share what.
 
 mod grid;
 mod groups;

@@ -11,7 +11,7 @@ use crate::{Finding, Machine};
 /// The same machine with control characters in its texts written as escapes.
 pub(super) fn shown(machine: &Machine) -> Machine {
     let mut shown = machine.clone();
-    // Each field by its name: what is added to a machine is looked at here, too.
+    // Each field by its name: what is added to a machine is handled here, too.
     let Machine {
         cpu_model,
         hypervisor,

@@ -1,6 +1,6 @@
 //! How long each CPU was busy, by two accounts of the kernel.
 //!
-//! `/proc/stat` (`proc_stat(5)`) counts ticks, and tells stolen time; `/proc/schedstat`
+//! `/proc/stat` (`proc_stat(5)`) counts ticks, and reports stolen time; `/proc/schedstat`
 //! (`Documentation/scheduler/sched-stats.rst`) counts nanoseconds, where the kernel keeps it.
 
 use std::collections::BTreeMap;

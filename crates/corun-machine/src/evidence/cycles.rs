@@ -1,4 +1,4 @@
-//! The clock that a CPU really had, from the counters APERF and MPERF.
+//! The clock that a CPU had, from the counters APERF and MPERF.
 //!
 //! While a CPU is not halted, APERF counts at its clock and MPERF at the rate of the time stamp
 //! counter (Intel SDM volume 3, "Hardware Coordination Feedback"; AMD APM volume 2 likewise).

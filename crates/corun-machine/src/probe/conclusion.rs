@@ -1,7 +1,7 @@
 //! From what was observed of every pair to conclusions, and to where sysfs is wrong.
 //!
-//! Whether two share a core each pair tells for itself; whether two of them share an L3 cache only
-//! the comparison with the other pairs can tell.
+//! Whether two share a core each pair shows by itself; whether two of them share an L3 cache only
+//! the comparison with the other pairs can show.
 
 use super::distance::{Contrast, RoundTrips};
 use super::judgement::{Judgement, Round, contention};
@@ -41,7 +41,7 @@ struct Conclusion {
     because: String,
 }
 
-/// What the round trips of all pairs that share no core tell about L3 caches.
+/// What the round trips of all pairs that share no core show of L3 caches.
 struct Caches {
     contrast: Option<Contrast>,
     /// The middle one of the round trips of pairs that share an L3 cache according to sysfs.
@@ -76,7 +76,7 @@ impl Caches {
         let (short, long) = ("its round trip is a short one", "its round trip is a long one");
         let Some(is_near) = near else {
             let relation = if says.l3 == Some(true) { SharesAnL3 } else { Farther };
-            return (relation, AsSysfsSays, false, "round trips do not tell the caches apart");
+            return (relation, AsSysfsSays, false, "round trips do not distinguish the caches");
         };
         let as_near_as_known = trips.shortest() <= self.yardstick && self.yardstick.is_some();
         match (is_near, says.l3) {
@@ -98,7 +98,7 @@ impl Caches {
 impl Observed {
     /// Whether what was judged may be true for a moment only: sharing on a virtual machine, and
     /// whatever contradicts sysfs.
-    pub(super) fn needs_second_look(&self, is_virtual: bool) -> bool {
+    pub(super) fn needs_repetition(&self, is_virtual: bool) -> bool {
         match self.judgement {
             Judgement::Shared(_) => is_virtual || self.says.siblings != Some(true),
             Judgement::Apart => self.says.siblings == Some(true),

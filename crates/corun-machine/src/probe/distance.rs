@@ -2,7 +2,7 @@
 //!
 //! Only the contrast between pairs of one machine means something. A large gap is believed if no
 //! short trip overlaps a long one, and if "near" makes groups of CPUs that are far from each other.
-//! A CPU that is near to nobody tells nothing: it may merely be slow.
+//! A CPU that is near no other shows nothing: it may merely be slow.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -30,7 +30,7 @@ const ROUNDS_SHARED: usize = 3;
 /// Rounds that decide what sysfs does not say.
 const ROUNDS_AGAINST: usize = 4;
 /// Rounds after which nothing is concluded.
-const MOST_ROUNDS: usize = 12;
+const MAX_ROUNDS: usize = 12;
 
 /// Lengths of windows in nanoseconds: enough to see two run at once; enough to see turns; and for
 /// hypervisors with long slices.
@@ -75,7 +75,7 @@ pub(super) enum Judgement {
     Apart,
     /// They share a core.
     Shared(Sharing),
-    /// The rounds do not tell, for this reason.
+    /// The rounds do not decide, for this reason.
     Undecided(&'static str),
 }
 
@@ -102,10 +102,10 @@ pub(super) fn judge(rounds: &[Round], siblings: Option<bool>) -> Option<Judgemen
     if [&ports, &chains].iter().all(|sights| sights.are_turns(needed(true))) {
         return Some(Judgement::Shared(Sharing::TimeSlicing));
     }
-    (rounds.len() >= MOST_ROUNDS).then(|| give_up(rounds))
+    (rounds.len() >= MAX_ROUNDS).then(|| give_up(rounds))
 }
 
-/// Why rounds that do not tell do not tell.
+/// Why the rounds do not decide.
 pub(super) fn give_up(rounds: &[Round]) -> Judgement {
     let ports = Sights::of(rounds, |round| &round.ports);
     let chains = Sights::of(rounds, |round| &round.chains);
@@ -141,7 +141,7 @@ pub(super) fn next_window(rounds: &[Round]) -> u64 {
     }
 }
 
-/// What is told of the contests besides the conclusion: the best round of each figure, since
+/// What is reported of the contests besides the conclusion: the best round of each figure, since
 /// disturbance only takes away.
 pub(super) fn contention(rounds: &[Round], of: fn(&Round) -> &Contest) -> Contention {
     let best = best_alone(rounds, of);
@@ -293,7 +293,7 @@ mod tests {
     fn between_one_core_and_two_nothing_is_concluded() {
         let (rounds, judgement) = settled(contest(1.0, 1.0, 0.71), free(), Some(true));
         assert!(matches!(judgement, Judgement::Undecided(_)), "{judgement:?}");
-        assert_eq!(rounds, MOST_ROUNDS);
+        assert_eq!(rounds, MAX_ROUNDS);
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn virtual_cpus_that_are_moved_about_contradict_nothing() {
-        let moved = [(free(), free()), (turns(), turns())].repeat(MOST_ROUNDS / 2);
+        let moved = [(free(), free()), (turns(), turns())].repeat(MAX_ROUNDS / 2);
         let judgement = judged(&moved, Some(true));
         let Some(Judgement::Undecided(why)) = judgement else { panic!("{judgement:?}") };
         assert!(why.contains("at times"), "{why}");
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_grow_until_they_tell() {
+    fn windows_grow_until_they_decide() {
         let round = |contest| Round { ports: contest, chains: contest };
         assert_eq!(next_window(&[]), SHORT);
         assert_eq!(next_window(&[round(free())]), SHORT);

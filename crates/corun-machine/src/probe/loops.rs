@@ -2,7 +2,7 @@
 //!
 //! Multiplications that wait for nothing fill every port that can multiply, so that two such loops
 //! on one core halve each other. A chain of them leaves those ports idle two cycles of three, so
-//! that siblings do not notice each other's; they are the control that tells siblings from turns.
+//! that siblings do not notice each other's; they are the control that distinguishes siblings from time slices.
 
 /// A loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! Is the topology true? Measures what pairs of logical CPUs really share.
+//! Is the topology true? Measures what pairs of logical CPUs share.
 //!
 //! Virtual machines hide and invent siblings. Contention does not lie: two loops that want the same
-//! ports, two chains that do not, and a cache line thrown to and fro tell what a pair shares.
+//! ports, two chains that do not, and a cache line passed to and fro show what a pair shares.
 //! `docs/probing.md` says what is concluded from what, and its limits.
 
 mod conclusion;

@@ -20,7 +20,7 @@ use crate::Machine;
 /// No pair is measured for longer, however busy the machine is.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How often a pair in doubt is looked at again, and how long after the time before at least.
+/// How often a pair in doubt is measured again, and how long after the time before at least.
 const VISITS: usize = 3;
 const BETWEEN_VISITS: Duration = Duration::from_millis(700);
 
@@ -64,7 +64,7 @@ pub(super) fn probe_pairs(
     Ok(Observations { pairs, interrupted })
 }
 
-/// Looks again, later, since the host of virtual CPUs may move them about: for a while two of them
+/// Measures again, later, since the host of virtual CPUs may move them about: for a while two of them
 /// share a core, or are near to each other's caches, and then no longer. False if it was ended.
 fn revisit(
     machine: &Machine,
@@ -78,7 +78,7 @@ fn revisit(
     let is_virtual = machine.hypervisor.is_some();
     let mut doubtful: Vec<(usize, &mut Observed)> = pairs
         .iter_mut()
-        .filter(|pair| pair.needs_second_look(is_virtual))
+        .filter(|pair| pair.needs_repetition(is_virtual))
         .map(|pair| (pair.rounds.len(), pair))
         .collect();
     for _ in 0..VISITS {
@@ -89,7 +89,8 @@ fn revisit(
         for place in 0..doubtful.len() {
             if observer.wants_end() {
                 for (_, pair) in &mut doubtful {
-                    pair.judgement = Judgement::Undecided("interrupted before a second look");
+                    pair.judgement =
+                        Judgement::Undecided("interrupted before it was measured again");
                 }
                 return Ok(false);
             }

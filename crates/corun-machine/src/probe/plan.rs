@@ -15,7 +15,7 @@ use crate::Machine;
 /// Up to this number all pairs are probed: those of 16 CPUs.
 const ALL: u64 = 120;
 /// No more random pairs than this are drawn; no budget lasts longer.
-const MOST_RANDOM: usize = 2000;
+const MAX_RANDOM: usize = 2000;
 
 /// The pairs to probe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl ProbePlan {
         required.extend(one_of_each_distance(machine, cpus, &mut random));
         let mut known: BTreeSet<[u32; 2]> = required.iter().copied().collect();
         let mut drawn = Vec::new();
-        for _ in 0..MOST_RANDOM {
+        for _ in 0..MAX_RANDOM {
             let [one, other] = [0, 1].map(|_| cpus[random.random_range(0..cpus.len())]);
             let pair = [one.min(other), one.max(other)];
             if one != other && known.insert(pair) {

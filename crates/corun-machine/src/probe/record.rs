@@ -1,6 +1,6 @@
 //! What a probe found, as `corun topo --probe --json` writes it beside the machine.
 //!
-//! Each pair tells the conclusion first, then what it rests on, so that a reader can judge it.
+//! Each pair has the conclusion first, then what it rests on, so that a reader can judge it.
 
 use corun_record::Body;
 use schemars::JsonSchema;
@@ -63,7 +63,7 @@ pub enum Relation {
     SharesAnL3,
     /// Neither.
     Farther,
-    /// The windows do not tell; sysfs never says this.
+    /// The windows do not decide; sysfs never says this.
     Undecided,
 }
 
@@ -73,9 +73,9 @@ pub enum Relation {
 pub enum Sureness {
     /// Measured, in windows that admit nothing else.
     Sure,
-    /// That they share no core is sure; the L3 cache is told by round trips that differ moderately.
+    /// That they share no core is sure; the L3 cache is inferred from round trips that differ moderately.
     Likely,
-    /// That they share no core is sure; the L3 cache is told by sysfs alone.
+    /// That they share no core is sure; the L3 cache is taken from sysfs alone.
     AsSysfsSays,
     /// Nothing is concluded.
     Undecided,

@@ -10,7 +10,7 @@ use std::time::Instant;
 const BURST: u64 = 100;
 /// Bursts in a rally.
 const BURSTS: usize = 12;
-/// Looks at the line between two looks at the clock.
+/// Reads of the line between two reads of the clock.
 const LOOKS: u32 = 256;
 /// Thrown when the rally is over.
 const OVER: u64 = u64::MAX;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn no_thread_waits_for_ever() {
         let past = Instant::now();
         for side in [Side::Serving, Side::Returning] {
             assert!(SharedLine::default().play(side, past).is_empty(), "{side:?}");

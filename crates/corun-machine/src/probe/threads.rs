@@ -145,7 +145,7 @@ fn pinned(cpu: u32) -> std::io::Result<()> {
 }
 
 fn obey(cpu: u32, order: Order, pace: &Pace) {
-    // Whoever asked may have gone; then nobody wants the answer.
+    // The thread that asked may have ended; then the answer is dropped.
     match order {
         Order::Run { which, begin, window, answer } => {
             let _ = answer.send((cpu, pace.of(which).run(which, begin, window)));
@@ -204,7 +204,7 @@ impl Chunk {
         while Instant::now() < begin {
             std::hint::spin_loop();
         }
-        // Whoever wakes up too late begins later: that time it was away.
+        // A thread that wakes up too late begins later: that time it was away.
         let mut now = begin.elapsed();
         while now < window {
             marks.push(nanoseconds(now));

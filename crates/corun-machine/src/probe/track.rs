@@ -1,7 +1,7 @@
 //! From the times at which a loop's chunks ended to how fast it ran, and when it did not run.
 //!
 //! A chunk that takes many times as long as it should was interrupted: the CPU did something else.
-//! So *slow* (a sibling takes ports) and *away* (a hypervisor runs somebody else) are distinguished,
+//! So *slow* (a sibling takes ports) and *away* (a hypervisor runs another virtual CPU) are distinguished,
 //! and time that others take from a window spoils neither figure.
 
 /// How many times the nominal length of a chunk a running chunk may take. A sibling doubles it, a

@@ -1,4 +1,4 @@
-//! The names of Arm cores, which `/proc/cpuinfo` does not tell.
+//! The names of Arm cores, which `/proc/cpuinfo` does not give.
 //!
 //! Numbers and names are those of the cores' technical reference manuals and of the vendors'
 //! identification registers (MIDR_EL1).

@@ -11,7 +11,7 @@ use crate::{Cache, CacheType, CpuSet, FindingKind, SystemFiles};
 /// Kernels number the caches of a CPU without gaps; captured trees need not.
 const ALWAYS_TRIED: u32 = 4;
 /// More than any machine has.
-const MOST: u32 = 16;
+const MAX_CACHES: u32 = 16;
 
 /// Reads the caches, by level, type and lowest CPU. `siblings_of` gives the siblings of a CPU.
 pub(super) fn read<F: SystemFiles>(
@@ -25,7 +25,7 @@ pub(super) fn read<F: SystemFiles>(
     let mut described: HashSet<(u32, SetId)> = HashSet::new();
     let mut caches: HashMap<(u32, CacheType, CpuSet), Cache> = HashMap::new();
     for cpu in online.iter() {
-        for index in 0..MOST {
+        for index in 0..MAX_CACHES {
             let Some(list) = lists.read(source, cpu, format_args!("cache/index{index}")) else {
                 if index < ALWAYS_TRIED { continue } else { break }
             };

@@ -1,6 +1,6 @@
 //! The core types of a hybrid machine.
 //!
-//! Only three sources tell types of core and nothing else: the folders of Intel's performance
+//! Only three sources give core types and nothing else: the folders of Intel's performance
 //! counters, Arm's part number (MIDR_EL1), and the capacities that the scheduler works with. The
 //! highest frequency is none of them: it differs between equal cores that were binned differently.
 

@@ -67,7 +67,7 @@ fn infer(
 }
 
 /// Makes disjoint sets of the lists. Each CPU comes with those that it lists, that list it and have
-/// no other number of core, and with offline ones, which list nobody.
+/// no other number of core, and with offline ones, which list no siblings.
 fn agree(
     online: &CpuSet,
     listed: &HashMap<u32, CpuSet>,

@@ -26,9 +26,9 @@ impl<'a, F: SystemFiles> Source<'a, F> {
         match self.files.read(path) {
             Ok(text) => Some(text).filter(|text| !text.is_empty()),
             Err(FileError::Missing) => None,
-            Err(trouble) => {
+            Err(error) => {
                 let kind = FindingKind::UnreadableFile;
-                self.findings.add(kind, path, trouble.to_string(), &CpuSet::new());
+                self.findings.add(kind, path, error.to_string(), &CpuSet::new());
                 None
             }
         }
@@ -41,9 +41,9 @@ impl<'a, F: SystemFiles> Source<'a, F> {
         match self.files.read(&self.path) {
             Ok(text) => Some(text).filter(|text| !text.is_empty()),
             Err(FileError::Missing) => None,
-            Err(trouble) => {
+            Err(error) => {
                 let kind = FindingKind::UnreadableFile;
-                self.findings.add(kind, of_each(name), trouble.to_string(), &CpuSet::from([cpu]));
+                self.findings.add(kind, of_each(name), error.to_string(), &CpuSet::from([cpu]));
                 None
             }
         }

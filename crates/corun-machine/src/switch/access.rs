@@ -49,7 +49,7 @@ pub(super) fn held(runtime: &Runtime) -> Result<Option<State>, SwitchError> {
     runtime.held().map_err(|source| SwitchError::Unreadable { file: runtime.held_file(), source })
 }
 
-/// This process, as others are told of it.
+/// This process, as other processes see it.
 pub(super) fn this_process() -> Holder {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     Holder { process: std::process::id(), command: words.collect::<Vec<_>>().join(" ") }

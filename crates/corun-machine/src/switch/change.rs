@@ -1,4 +1,4 @@
-//! Putting SMT into a state, and looking whether it is there.
+//! Putting SMT into a state, and verifying it.
 //!
 //! Through `smt/control` where the kernel has it, else CPU by CPU through `cpuN/online`
 //! (`Documentation/core-api/cpu_hotplug.rst`). `forceoff` is never written: only a reboot undoes it.
@@ -38,7 +38,7 @@ pub enum ChangeError {
     NoCpus,
 }
 
-/// Puts SMT into `wanted`, where `before` tells how it was just before.
+/// Puts SMT into `wanted`, where `before` is its state just before.
 ///
 /// # Errors
 /// At the first write that fails, or if reading back shows another state; something may be changed

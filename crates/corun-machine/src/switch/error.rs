@@ -38,7 +38,7 @@ pub enum SwitchError {
         /// The file.
         file: PathBuf,
     },
-    /// Nobody may, from here.
+    /// No user may, from here.
     #[error("{file} is mounted read-only, as in a container")]
     ReadOnly {
         /// The file.
@@ -70,7 +70,7 @@ pub enum SwitchError {
         source: io::Error,
     },
     /// Somebody else switched meanwhile.
-    #[error("somebody else has changed which CPUs are online: corun left {left}, found {found}")]
+    #[error("another process has changed which CPUs are online: corun left {left}, found {found}")]
     Disturbed {
         /// What it was.
         left: String,
@@ -179,19 +179,19 @@ impl Actionable for SwitchError {
                  asked for it; run it outside."
                 .to_owned(),
             Self::Unreadable { file, .. } => format!(
-                "Nothing was changed. Look at `corun smt status`; once SMT is as it should be, \
+                "Nothing was changed. See `corun smt status`; once SMT is as it should be, \
                  remove {}.",
                 corun_record::shown(file)
             ),
             Self::Disturbed { .. } => {
-                "Let nothing else switch SMT or take CPUs offline meanwhile.".to_owned()
+                "Stop what else switches SMT or takes CPUs offline.".to_owned()
             }
             Self::NotForgotten { .. } => "Remove them by hand.".to_owned(),
             Self::Unfinished(_) => "Bring everything back first: corun smt restore".to_owned(),
             Self::NothingToRestore => "`corun smt status` shows the state.".to_owned(),
             Self::RolledBack { .. } => "See what the kernel says about it: dmesg | tail".to_owned(),
             Self::NotRestored(_) => {
-                "Look at what is named, then try again: corun smt restore".to_owned()
+                "Check what is named, then try again: corun smt restore".to_owned()
             }
             Self::State { .. } => "Nothing was changed. See that the folder can be written and \
                  its file system has room."

@@ -33,7 +33,7 @@ pub fn restore_left(options: &SwitchOptions) -> Result<Restored, SwitchError> {
     let _lock = take_lock(&runtime, options.wait, &this_process())?;
     let (unfinished, held) = (unfinished(&runtime)?, held(&runtime)?);
     let was_unfinished = unfinished.is_some();
-    // What is held was there before what was not finished, unless somebody had undone it by hand.
+    // What is held was there before what was not finished, unless it had been undone by hand.
     let in_force = |held: &State| {
         unfinished.as_ref().is_none_or(|unfinished| held.before.smt != unfinished.before.smt)
     };

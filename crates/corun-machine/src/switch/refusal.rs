@@ -18,7 +18,7 @@ use super::{cpusets, tasks};
 use crate::boot_line::{self, BootLine};
 use crate::{CpuSet, Machine, RootFiles, SmtControl};
 
-/// Looks whether SMT can be switched here and by this user.
+/// Checks whether SMT can be switched here and by this user.
 ///
 /// # Errors
 /// Why it cannot.

@@ -1,4 +1,4 @@
-//! Bringing a snapshot's state back, step by step, and looking whether it is back.
+//! Bringing a snapshot's state back, step by step, and verifying that it is back.
 //!
 //! Safe to interrupt anywhere and to begin again: every step only writes what differs. What a write
 //! returns is not believed; reading back decides.

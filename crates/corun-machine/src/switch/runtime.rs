@@ -122,7 +122,7 @@ impl Runtime {
         Ok(Lock(file))
     }
 
-    /// Whether somebody has the lock now, and who, if it said so.
+    /// Whether another process has the lock now, and which one, if it said so.
     pub fn is_locked(&self) -> Option<Option<Holder>> {
         let file = File::open(self.folder.join(LOCK)).ok()?;
         match file.try_lock_shared() {
@@ -131,7 +131,7 @@ impl Runtime {
         }
     }
 
-    /// Waits until nobody has the lock.
+    /// Waits until the lock is free.
     pub fn wait_until_free(&self) {
         if let Ok(file) = File::open(self.folder.join(LOCK)) {
             let _ = file.lock_shared();
@@ -157,7 +157,7 @@ impl Runtime {
     /// Writes down what has to be undone.
     ///
     /// # Errors
-    /// If the file system gives trouble; then no file is there.
+    /// If the file system reports an error; then no file is there.
     pub fn begin(&self, state: &State) -> io::Result<()> {
         let path = self.folder.join(UNFINISHED_NAME);
         let beside = self.folder.join(format!("{UNFINISHED_NAME}.new"));
@@ -178,9 +178,9 @@ impl Runtime {
     /// unless an earlier change is still in force.
     ///
     /// # Errors
-    /// If the file system gives trouble; then the change is still one that has to be undone.
+    /// If the file system reports an error; then the change is still one that has to be undone.
     pub fn keep(&self, before: &Snapshot) -> io::Result<()> {
-        // Where SMT was found as it had been before the earlier change, somebody has undone that.
+        // Where SMT was found as it had been before the earlier change, that was undone by hand.
         let in_force = |earlier: &State| earlier.before.smt != before.smt;
         if self.held()?.is_some_and(|earlier| in_force(&earlier)) {
             return self.finish();
@@ -194,7 +194,7 @@ impl Runtime {
     /// The change was undone.
     ///
     /// # Errors
-    /// If the file system gives trouble.
+    /// If the file system reports an error.
     pub fn finish(&self) -> io::Result<()> {
         remove(&self.folder.join(UNFINISHED_NAME))?;
         self.flush()
@@ -203,13 +203,13 @@ impl Runtime {
     /// The change that was to stay was undone.
     ///
     /// # Errors
-    /// If the file system gives trouble.
+    /// If the file system reports an error.
     pub fn let_go(&self) -> io::Result<()> {
         remove(&self.folder.join(HELD))?;
         self.flush()
     }
 
-    /// For everybody to read: any corun says what one of them has left.
+    /// Readable by all users: any corun says what one of them has left.
     fn make_folder(&self) -> io::Result<()> {
         if !self.folder.is_dir() {
             fs::create_dir_all(&self.folder)?;
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_changes_that_stay_the_first_tells_how_it_was() {
+    fn of_several_changes_that_stay_the_first_records_how_it_was() {
         let (_folder, runtime) = runtime();
         let off = Snapshot { smt: SmtState::Off, ..state(2).before };
         for (process, before) in [(1, state(1).before), (2, off)] {

@@ -1,6 +1,6 @@
 //! One use of the switch, from taking the lock to giving everything back.
 //!
-//! The order is what makes it safe: lock, look, start the watchdog, write down, change, verify; and
+//! The order is what makes it safe: lock, check, start the watchdog, write down, change, verify; and
 //! whatever ends the use (its normal end, an error, a panic, a signal, SIGKILL) leads to restoring,
 //! here or in the watchdog.
 
@@ -30,7 +30,7 @@ pub struct SmtSwitch {
     /// What the kernel said right after the last change.
     seen: Seen,
     watchdog: Option<Watchdog>,
-    /// Dropped last: until then nobody else switches.
+    /// Dropped last: until then no other process switches.
     _lock: Lock,
 }
 
@@ -86,10 +86,10 @@ impl SmtSwitch {
         machine.map(|machine| cpus::taken_by_off(&mut self.files, &machine)).unwrap_or_default()
     }
 
-    /// Looks whether everything is as this switch has left it.
+    /// Checks whether everything is as this switch has left it.
     ///
     /// # Errors
-    /// If somebody else has switched SMT or a CPU meanwhile.
+    /// If another process has switched SMT or a CPU meanwhile.
     pub fn verify(&mut self) -> Result<(), SwitchError> {
         match Seen::now(&mut self.files) {
             now if now == self.seen => Ok(()),
@@ -187,7 +187,7 @@ impl Drop for SmtSwitch {
     }
 }
 
-/// What tells whether somebody else has switched: two small files.
+/// What shows whether another process has switched: two small files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     control: String,

@@ -54,9 +54,9 @@ pub enum OfflineBy {
     Corun,
     /// Somebody by hand, before corun switched.
     Hand,
-    /// The switch, or somebody by hand: with SMT off the kernel does not distinguish them.
+    /// The switch, or a user by hand: with SMT off the kernel does not distinguish them.
     SwitchOrHand,
-    /// The boot line did not let it come up, and nobody has brought it up since.
+    /// The boot line did not let it come up, and it was not brought up since.
     BootLine,
 }
 
@@ -143,7 +143,7 @@ impl SmtStatus {
         let machine = Machine::from_files(files)?;
         let now = Snapshot::take(files, &machine);
         let (left, snapshot) = left_by_corun(runtime).unzip();
-        // Of a change that somebody has undone by hand, nothing tells who took what offline since.
+        // After a change that was undone by hand, nothing shows who took what offline since.
         let snapshot = snapshot.flatten().filter(|before| before.smt != now.smt);
         let boot_line =
             BootLine::new(&text(files, boot_line::FILE).unwrap_or_default()).about_siblings();

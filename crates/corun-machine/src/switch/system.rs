@@ -1,5 +1,5 @@
 //! What the switch does to a system, beside reading: behind a trait, so that a simulated kernel can
-//! be switched, interrupted at any step and looked at.
+//! be switched, interrupted at any step and inspected.
 
 use std::io;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Tasks that were given CPUs of their own: a CPU that goes offline may cost them their mask.
 //!
-//! `/proc/PID/task/TID/status` tells the mask with the offline CPUs in it, `sched_getaffinity(2)`
+//! `/proc/PID/task/TID/status` gives the mask with the offline CPUs in it, `sched_getaffinity(2)`
 //! does not; see `proc_pid_status(5)` and `proc_pid_stat(5)`.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct TaskMask {
     pub process: u32,
     /// The thread.
     pub task: u32,
-    /// When it started, in clock ticks since boot: tells it from a later task of the same number.
+    /// When it started, in clock ticks since boot: distinguishes it from a later task of the same number.
     pub started: u64,
     /// Its name.
     pub name: String,
@@ -100,7 +100,7 @@ fn mask(files: &mut impl SystemFiles, process: u32, task: u32) -> Option<CpuSet>
 struct TaskInfo {
     name: String,
     started: u64,
-    /// The kernel has bound it and lets nobody else.
+    /// The kernel has bound it and lets no user change that.
     is_bound: bool,
 }
 

@@ -1,7 +1,7 @@
 //! A small process that outlives corun for a moment, to give the machine back if corun dies.
 //!
 //! It is started before the change, holds one end of a socket and a share of the lock, and does
-//! nothing until that socket closes. Then it ends the process groups it was told of, and restores.
+//! nothing until that socket closes. Then it ends the process groups it was given, and restores.
 //! A session of its own keeps the terminal's signals away from it.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
@@ -84,7 +84,7 @@ impl Watchdog {
 
     /// Lets it go: there is nothing to restore any more.
     pub(super) fn dismiss(mut self) {
-        // Even if somebody has stopped it.
+        // Even if it is stopped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -118,7 +118,7 @@ pub fn serve_as_watchdog(folder: &Path) -> bool {
         return false;
     }
     let runtime = Runtime::at(folder);
-    // Kept in mind too: somebody may remove the file.
+    // Kept in mind too: the file may be removed.
     let mut state = None;
     let mut groups: Vec<i32> = Vec::new();
     for line in BufReader::new(line).lines().map_while(Result::ok) {

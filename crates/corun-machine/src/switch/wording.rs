@@ -113,7 +113,7 @@ fn meaning(control: &SmtControl) -> &'static str {
         SmtControl::ForceOff => "siblings are offline until a reboot",
         SmtControl::NotSupported => "the kernel sees no siblings",
         SmtControl::NotImplemented => "the kernel cannot switch on this architecture",
-        SmtControl::Threads(_) => "so many threads of each core are enabled",
+        SmtControl::Threads(_) => "that many threads of each core are enabled",
         SmtControl::Other(_) => "a word that this corun does not know",
     }
 }

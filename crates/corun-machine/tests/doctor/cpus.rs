@@ -120,7 +120,7 @@ fn a_quota_of_either_version_is_found_anywhere_up_the_tree() {
 }
 
 #[test]
-fn a_group_that_no_mount_shows_cannot_be_told_about() {
+fn a_group_that_no_mount_shows_is_unknown() {
     let hidden = tree().file("proc/self/mountinfo", "21 1 0:20 / /proc rw - proc proc rw");
     let diagnosis = only(&hidden, "quota", Severity::Unknown);
     assert_eq!(diagnosis.evidence[0].text, "0::/user.slice");

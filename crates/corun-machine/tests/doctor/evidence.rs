@@ -3,7 +3,7 @@
 use corun_machine::doctor::Report;
 use corun_machine::{CpuSet, SystemFiles};
 
-/// Two readings of these are compared, so that their evidence tells a difference and its time.
+/// Two readings of these are compared, so that their evidence has a difference and its time.
 const COUNTERS: [&str; 5] = [
     "proc/stat",
     "proc/interrupts",
@@ -14,7 +14,7 @@ const COUNTERS: [&str; 5] = [
 
 /// Checks all evidence of a report about these files.
 #[track_caller]
-pub fn assert_it_was_read(report: &Report, files: &mut impl SystemFiles) {
+pub(crate) fn assert_it_was_read(report: &Report, files: &mut impl SystemFiles) {
     for diagnosis in &report.diagnoses {
         for evidence in &diagnosis.evidence {
             let (file, text) = (evidence.file.as_str(), evidence.text.as_str());

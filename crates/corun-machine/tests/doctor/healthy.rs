@@ -7,11 +7,11 @@ use corun_machine::doctor::{Diagnosis, Pause, Report, Severity};
 
 use crate::builder::Tree;
 
-pub const CPUS: &str = "sys/devices/system/cpu";
-pub const GROUP: &str = "sys/fs/cgroup/user.slice";
+pub(crate) const CPUS: &str = "sys/devices/system/cpu";
+pub(crate) const GROUP: &str = "sys/fs/cgroup/user.slice";
 
 /// Two cores of two siblings, quiet in every respect.
-pub fn tree() -> Tree {
+pub(crate) fn tree() -> Tree {
     let mut tree = Tree::of_cores(&[&[0, 2], &[1, 3]])
         .smt("on", "1")
         .file("proc/cmdline", "quiet")
@@ -55,26 +55,26 @@ pub fn tree() -> Tree {
 }
 
 /// `/proc/stat` with these ticks of user and of stolen time for each CPU.
-pub fn stat(user: [u64; 4], steal: [u64; 4]) -> String {
+pub(crate) fn stat(user: [u64; 4], steal: [u64; 4]) -> String {
     let lines =
         (0..4).map(|cpu| format!("cpu{cpu} {} 0 0 9000 0 0 0 {} 0 0\n", user[cpu], steal[cpu]));
     lines.collect()
 }
 
 /// `/proc/PID/stat` of a task that has used these ticks.
-pub fn task(id: u32, name: &str, ticks: u64) -> String {
+pub(crate) fn task(id: u32, name: &str, ticks: u64) -> String {
     format!("{id} ({name}) S 1 1 1 0 -1 4194304 9 0 0 0 {ticks} 0 0 0 20 0 1 0 777 0 0")
 }
 
 /// `/proc/interrupts` with one device, which has interrupted CPU 3 so often.
-pub fn interrupts(count: u64) -> String {
+pub(crate) fn interrupts(count: u64) -> String {
     format!(
         "      CPU0 CPU1 CPU2 CPU3\n 45:   0    0    0 {count}  PCI-MSI 5-edge  nvme0q1\nLOC: 9 9 9 9 Local timer interrupts"
     )
 }
 
 /// `/proc/pressure/memory` with this average of a minute.
-pub fn pressure(average: &str) -> String {
+pub(crate) fn pressure(average: &str) -> String {
     format!(
         "some avg10=0.00 avg60={average} avg300=0.00 total=9\n\
          full avg10=0.00 avg60=0.00 avg300=0.00 total=9"
@@ -92,12 +92,12 @@ impl<F: FnMut()> Pause for Meanwhile<F> {
 }
 
 /// What becomes of a machine on which `happens` happens in the second for which it is watched.
-pub fn watched(tree: &Tree, happens: impl FnMut()) -> Report {
+pub(crate) fn watched(tree: &Tree, happens: impl FnMut()) -> Report {
     watched_for(Duration::from_secs(1), tree, happens)
 }
 
 /// As [`watched`], for another time.
-pub fn watched_for(time: Duration, tree: &Tree, happens: impl FnMut()) -> Report {
+pub(crate) fn watched_for(time: Duration, tree: &Tree, happens: impl FnMut()) -> Report {
     let mut files = RootFiles::open(tree.root()).unwrap();
     let report = Report::from_files(&mut files, Some(&mut Meanwhile(time, happens))).unwrap();
     crate::evidence::assert_it_was_read(&report, &mut files);
@@ -105,19 +105,19 @@ pub fn watched_for(time: Duration, tree: &Tree, happens: impl FnMut()) -> Report
 }
 
 /// Writes a file of a tree while it is watched.
-pub fn rewrite(tree: &Tree, path: &str, text: &str) {
+pub(crate) fn rewrite(tree: &Tree, path: &str, text: &str) {
     std::fs::write(tree.root().join(path), text).unwrap();
 }
 
 /// The only diagnosis that is not fine, which must be of this check and severity.
 #[track_caller]
-pub fn only(tree: &Tree, check: &str, severity: Severity) -> Diagnosis {
+pub(crate) fn only(tree: &Tree, check: &str, severity: Severity) -> Diagnosis {
     only_in(&watched(tree, || ()), check, severity)
 }
 
 /// As [`only`], of a report.
 #[track_caller]
-pub fn only_in(report: &Report, check: &str, severity: Severity) -> Diagnosis {
+pub(crate) fn only_in(report: &Report, check: &str, severity: Severity) -> Diagnosis {
     let found: Vec<(&str, Severity)> = report
         .diagnoses
         .iter()
@@ -130,7 +130,7 @@ pub fn only_in(report: &Report, check: &str, severity: Severity) -> Diagnosis {
 
 /// The diagnosis of one check, whatever the others say.
 #[track_caller]
-pub fn one(tree: &Tree, check: &str) -> Diagnosis {
+pub(crate) fn one(tree: &Tree, check: &str) -> Diagnosis {
     watched(tree, || ()).diagnosis(check).unwrap().clone()
 }
 

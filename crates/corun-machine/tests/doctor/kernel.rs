@@ -109,12 +109,12 @@ fn a_hypervisor_is_reported_with_its_traces() {
 
 #[test]
 fn where_no_file_can_show_a_hypervisor_nobody_knows() {
-    let tell = |cpuinfo: &str| one(&tree().file("proc/cpuinfo", cpuinfo), "virtual-machine");
+    let check = |cpuinfo: &str| one(&tree().file("proc/cpuinfo", cpuinfo), "virtual-machine");
     let arm = "processor : 0\nFeatures : fp\nCPU implementer : 0x41\nCPU part : 0xd0c";
-    assert_eq!(tell(arm).severity, Severity::Unknown);
+    assert_eq!(check(arm).severity, Severity::Unknown);
     let real = tree().file("proc/cpuinfo", arm).file("sys/class/dmi/id/sys_vendor", "HPE");
     assert_eq!(one(&real, "virtual-machine").severity, Severity::Fine);
-    assert_eq!(tell("model name : x\nflags : fpu tsc").severity, Severity::Fine);
-    assert_eq!(tell("cpu : POWER9\nplatform : PowerNV").severity, Severity::Fine);
-    assert_eq!(tell("cpu : 740/750\nplatform : PowerMac").severity, Severity::Unknown);
+    assert_eq!(check("model name : x\nflags : fpu tsc").severity, Severity::Fine);
+    assert_eq!(check("cpu : POWER9\nplatform : PowerNV").severity, Severity::Fine);
+    assert_eq!(check("cpu : 740/750\nplatform : PowerMac").severity, Severity::Unknown);
 }

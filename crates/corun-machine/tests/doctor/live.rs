@@ -22,7 +22,7 @@ fn this_machine_is_examined_and_its_report_reads_back() {
         let needs_advice = diagnosis.severity <= Severity::Disturbs;
         assert!(!needs_advice || diagnosis.advice.is_some(), "{diagnosis:#?}");
     }
-    // What is watched can be told of a live machine.
+    // What is watched can be read on a live machine.
     for check in ["load", "steal"] {
         assert_ne!(report.diagnosis(check).unwrap().severity, Severity::Unknown, "{check}");
     }

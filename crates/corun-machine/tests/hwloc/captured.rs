@@ -6,17 +6,17 @@ use corun_machine::{CpuSet, FileError, SystemFiles};
 
 /// Files by their paths below the root.
 #[derive(Default)]
-pub struct CapturedFiles(BTreeMap<String, String>);
+pub(crate) struct CapturedFiles(BTreeMap<String, String>);
 
 impl CapturedFiles {
-    pub fn insert(&mut self, path: String, bytes: &[u8]) {
+    pub(crate) fn insert(&mut self, path: String, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_matches(|byte: char| byte == '\0' || byte.is_whitespace());
         self.0.insert(path, text.to_owned());
     }
 
     /// The NUMA nodes without a single CPU in their masks, found without corun's readers.
-    pub fn memory_only(&self) -> BTreeSet<u32> {
+    pub(crate) fn memory_only(&self) -> BTreeSet<u32> {
         let nodes = self.below("sys/devices/system/node/");
         let number = |(path, mask): (&str, &str)| {
             let (node, file) = path.split_once('/')?;

@@ -12,7 +12,7 @@ use crate::captured::CapturedFiles;
 use crate::facts::Aspect;
 
 /// One `.test` file and all that it names.
-pub struct Case {
+pub(crate) struct Case {
     pub name: String,
     pub machine: Machine,
     /// NUMA nodes to which the kernel assigns no CPU.
@@ -28,7 +28,7 @@ pub struct Case {
 }
 
 /// All cases, by name.
-pub fn cases(folder: &Path) -> Vec<Case> {
+pub(crate) fn cases(folder: &Path) -> Vec<Case> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str().map(str::to_owned))
@@ -40,7 +40,7 @@ pub fn cases(folder: &Path) -> Vec<Case> {
 }
 
 /// The aspects of cases in which corun deliberately differs from hwloc: `CASE ASPECT REASON`.
-pub fn exceptions(text: &str) -> BTreeSet<(String, Aspect)> {
+pub(crate) fn exceptions(text: &str) -> BTreeSet<(String, Aspect)> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let parse = |line: &str| {
         let mut words = line.splitn(3, ' ');

@@ -8,7 +8,7 @@ use corun_machine::{CacheType, CpuSet};
 use crate::facts::{CacheFacts, Facts};
 
 /// Reads XML or indented text.
-pub fn facts(text: &str, name: &str) -> Facts {
+pub(crate) fn facts(text: &str, name: &str) -> Facts {
     let root = if is_xml(text) { from_xml(text) } else { from_console(text) };
     let mut facts = Facts { cpus: root.cpus(), ..Facts::default() };
     collect(&root, &root.cpus(), &mut facts);
@@ -17,7 +17,7 @@ pub fn facts(text: &str, name: &str) -> Facts {
 }
 
 /// Whether the output is XML, which gives exact sizes.
-pub fn is_xml(text: &str) -> bool {
+pub(crate) fn is_xml(text: &str) -> bool {
     text.starts_with("<?xml")
 }
 

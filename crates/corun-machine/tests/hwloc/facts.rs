@@ -6,7 +6,7 @@ use corun_machine::{CacheType, CpuSet, Machine};
 
 /// A part of a machine that is compared by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Aspect {
+pub(crate) enum Aspect {
     Cpus,
     Cores,
     Siblings,
@@ -16,13 +16,13 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    pub const ALL: [Self; 6] =
+    pub(crate) const ALL: [Self; 6] =
         [Self::Cpus, Self::Cores, Self::Siblings, Self::Packages, Self::NumaNodes, Self::Caches];
 }
 
 /// A machine as far as it is compared.
 #[derive(Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     pub cpus: CpuSet,
     pub cores: Vec<CpuSet>,
     /// Each CPU with its siblings, itself included.
@@ -34,7 +34,7 @@ pub struct Facts {
 }
 
 /// A cache as far as it is compared; 0 is unknown.
-pub struct CacheFacts {
+pub(crate) struct CacheFacts {
     pub level: u32,
     pub cache_type: CacheType,
     pub size_bytes: u64,
@@ -46,7 +46,7 @@ pub struct CacheFacts {
 impl Facts {
     /// What `machine` is in the view of a process: without offline CPUs, and without what the
     /// cpuset forbids unless asked for.
-    pub fn of(machine: &Machine, with_disallowed: bool) -> Self {
+    pub(crate) fn of(machine: &Machine, with_disallowed: bool) -> Self {
         let view = if with_disallowed { machine.online() } else { machine.allowed() };
         let seen = |cpus: &CpuSet| Some(cpus.intersection(&view)).filter(|cpus| !cpus.is_empty());
         let nodes = machine.numa_nodes.iter().filter(|node| node.allowed || with_disallowed);
@@ -81,7 +81,7 @@ impl Facts {
     }
 
     /// One aspect, a line an object.
-    pub fn lines(&self, aspect: Aspect) -> BTreeSet<String> {
+    pub(crate) fn lines(&self, aspect: Aspect) -> BTreeSet<String> {
         match aspect {
             Aspect::Cpus => BTreeSet::from([self.cpus.to_string()]),
             Aspect::Cores => self.cores.iter().map(CpuSet::to_string).collect(),

@@ -101,7 +101,7 @@ fn a_small_machine_with_a_probe() {
 }
 
 #[test]
-fn every_cpu_has_a_cell_and_every_core_tells_its_caches() {
+fn every_cpu_has_a_cell_and_every_core_names_its_caches() {
     let tips = tooltips(&draw_svg(&small(), None));
     assert_eq!(tips.iter().filter(|tip| is_cell(tip)).count(), 4, "{tips:#?}");
     assert!(tips.contains(&"CPU 3, offline".to_owned()), "{tips:#?}");

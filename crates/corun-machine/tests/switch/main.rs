@@ -18,7 +18,7 @@ fn snapshot(met: &mut Met) -> Snapshot {
     Snapshot::take(met, &machine)
 }
 
-/// Switches, and tells what was written.
+/// Switches; returns what was written.
 fn written_by(kernel: Kernel, wanted: SmtState) -> (Met, Vec<String>) {
     let mut met = Met::new(kernel);
     let before = snapshot(&mut met);

@@ -14,7 +14,7 @@ const CPUS: &str = "sys/devices/system/cpu";
 
 /// The kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kernel {
+pub(crate) struct Kernel {
     pub cores: u32,
     pub width: u32,
     pub online: BTreeSet<u32>,
@@ -30,7 +30,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// All CPUs online, SMT on.
-    pub fn new(cores: u32, width: u32) -> Self {
+    pub(crate) fn new(cores: u32, width: u32) -> Self {
         Self {
             cores,
             width,
@@ -43,7 +43,7 @@ impl Kernel {
         }
     }
 
-    pub fn cpus(&self) -> CpuSet {
+    pub(crate) fn cpus(&self) -> CpuSet {
         (0..self.cores * self.width).collect()
     }
 
@@ -76,7 +76,7 @@ impl Kernel {
     }
 
     /// Threads of each core that the switch allows.
-    pub fn allowed_threads(&self) -> u32 {
+    pub(crate) fn allowed_threads(&self) -> u32 {
         match self.control.as_deref() {
             Some("off") => 1,
             Some(number) => number.parse().unwrap_or(self.width),
@@ -229,9 +229,9 @@ impl Kernel {
 
 /// The kernel as corun meets it: every write is counted, and some may fail or never come.
 #[derive(Debug, Clone)]
-pub struct Met {
+pub(crate) struct Met {
     pub kernel: Kernel,
-    /// So many writes are still carried out; what comes later, nobody writes any more.
+    /// So many writes are still carried out; what comes later is not written any more.
     pub writes_left: usize,
     /// The write that fails, counted from now; the switch has then done half of its work.
     pub fails_at: Option<usize>,
@@ -240,7 +240,7 @@ pub struct Met {
 }
 
 impl Met {
-    pub fn new(kernel: Kernel) -> Self {
+    pub(crate) fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
             writes_left: usize::MAX,

@@ -1,4 +1,4 @@
-//! What `corun smt status` tells of simulated kernels.
+//! What `corun smt status` reports of simulated kernels.
 
 use std::collections::BTreeSet;
 use std::path::Path;

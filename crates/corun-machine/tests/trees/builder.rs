@@ -7,24 +7,24 @@ use corun_machine::{CpuSet, Machine, MachineError};
 use tempfile::TempDir;
 
 /// A tree under construction.
-pub struct Tree(TempDir);
+pub(crate) struct Tree(TempDir);
 
 const CPUS: &str = "sys/devices/system/cpu";
 
 impl Tree {
     /// A tree with nothing in it.
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
     /// One package of these cores, all online: topology files, `present` and `online`, an L1 data
     /// cache a core and an L3 cache for all.
-    pub fn of_cores(cores: &[&[u32]]) -> Self {
+    pub(crate) fn of_cores(cores: &[&[u32]]) -> Self {
         Self::empty().package(0, cores).all_present().all_online()
     }
 
     /// Adds a package of online cores.
-    pub fn package(mut self, package: u32, cores: &[&[u32]]) -> Self {
+    pub(crate) fn package(mut self, package: u32, cores: &[&[u32]]) -> Self {
         let all: CpuSet = cores.concat().into_iter().collect();
         for (core_id, core) in cores.iter().enumerate() {
             let siblings: CpuSet = core.iter().copied().collect();
@@ -43,7 +43,7 @@ impl Tree {
     }
 
     /// Adds a description of a cache (level, type, size, ways) to a CPU.
-    pub fn cache(
+    pub(crate) fn cache(
         self,
         cpu: u32,
         index: u32,
@@ -60,7 +60,7 @@ impl Tree {
     }
 
     /// Takes a CPU offline as kernels do: its own folders shrink and others forget it.
-    pub fn offline(mut self, cpu: u32) -> Self {
+    pub(crate) fn offline(mut self, cpu: u32) -> Self {
         for folder in ["topology", "cache"] {
             fs::remove_dir_all(self.path(&format!("{CPUS}/cpu{cpu}/{folder}"))).unwrap();
         }
@@ -84,30 +84,30 @@ impl Tree {
     }
 
     /// Writes `smt/control` and `smt/active`.
-    pub fn smt(self, control: &str, active: &str) -> Self {
+    pub(crate) fn smt(self, control: &str, active: &str) -> Self {
         self.file(&format!("{CPUS}/smt/control"), control)
             .file(&format!("{CPUS}/smt/active"), active)
     }
 
     /// Lists all CPUs that have a folder as present.
-    pub fn all_present(self) -> Self {
+    pub(crate) fn all_present(self) -> Self {
         let all = self.folders();
         self.file(&format!("{CPUS}/present"), &all)
     }
 
     /// Lists all CPUs that have a folder as online.
-    pub fn all_online(self) -> Self {
+    pub(crate) fn all_online(self) -> Self {
         let all = self.folders();
         self.file(&format!("{CPUS}/online"), &all)
     }
 
     /// Writes a file, ended by a newline; what was there is gone.
-    pub fn file(self, path: &str, content: impl std::fmt::Display) -> Self {
+    pub(crate) fn file(self, path: &str, content: impl std::fmt::Display) -> Self {
         self.raw(path, format!("{content}\n").as_bytes())
     }
 
     /// Writes a file byte by byte.
-    pub fn raw(self, path: &str, bytes: &[u8]) -> Self {
+    pub(crate) fn raw(self, path: &str, bytes: &[u8]) -> Self {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
@@ -115,13 +115,13 @@ impl Tree {
     }
 
     /// Removes a file.
-    pub fn without(self, path: &str) -> Self {
+    pub(crate) fn without(self, path: &str) -> Self {
         fs::remove_file(self.path(path)).unwrap();
         self
     }
 
-    /// Puts a directory where a file should be: nobody can read it, root neither.
-    pub fn unreadable(self, path: &str) -> Self {
+    /// Puts a directory where a file should be: no user can read it, not even root.
+    pub(crate) fn unreadable(self, path: &str) -> Self {
         let path = self.path(path);
         fs::remove_file(&path).unwrap();
         fs::create_dir(path).unwrap();
@@ -129,7 +129,7 @@ impl Tree {
     }
 
     /// Puts a symbolic link where a file may be.
-    pub fn link(self, path: &str, target: &str) -> Self {
+    pub(crate) fn link(self, path: &str, target: &str) -> Self {
         let path = self.path(path);
         let _ = fs::remove_file(&path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -138,17 +138,17 @@ impl Tree {
     }
 
     /// The root.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.0.path()
     }
 
     /// Reads the machine.
-    pub fn read(&self) -> Result<Machine, MachineError> {
+    pub(crate) fn read(&self) -> Result<Machine, MachineError> {
         Machine::read(self.root())
     }
 
     /// Reads the machine, which must be there.
-    pub fn machine(&self) -> Machine {
+    pub(crate) fn machine(&self) -> Machine {
         self.read().unwrap()
     }
 

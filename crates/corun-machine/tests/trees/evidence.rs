@@ -35,7 +35,7 @@ fn energy_counts_packages_once_and_survives_a_wrap() {
         .file(&zone("intel-rapl:1", "energy_uj"), 30);
     let after = energy.read(&mut files(&tree));
     assert_eq!(energy.joules(&before, &after), Some(200e-6 + 20e-6));
-    // Without a range nobody knows what a step back means.
+    // Without a range the meaning of a step back is not known.
     let backwards = energy.read(&mut files(&tree.file(&zone("intel-rapl:1", "energy_uj"), 5)));
     assert_eq!(energy.joules(&before, &backwards), None);
 }

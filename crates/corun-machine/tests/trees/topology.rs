@@ -59,7 +59,7 @@ fn sparse_numbers_are_kept() {
 }
 
 #[test]
-fn offline_siblings_have_no_core_that_anyone_knows() {
+fn offline_siblings_have_no_core_that_is_known() {
     let tree = Tree::of_cores(&[&[0, 2], &[1, 3]]).offline(2).offline(3).smt("off", "0");
     let machine = tree.machine();
     let offline = machine.cpu(2).unwrap();
@@ -95,7 +95,7 @@ fn the_first_cpu_may_be_offline() {
 }
 
 #[test]
-fn without_the_summaries_the_folders_tell() {
+fn without_the_summaries_the_folders_are_read() {
     let cpus = "sys/devices/system/cpu";
     let tree = Tree::of_cores(&[&[0, 2], &[1, 3]])
         .offline(3)
@@ -133,7 +133,7 @@ fn hybrid_machines_name_their_core_types() {
 }
 
 #[test]
-fn arm_parts_tell_core_types_and_different_capacities_alone_do_too() {
+fn arm_parts_give_core_types_and_so_do_different_capacities_alone() {
     let cpu = |cpu: u32, name: &str| format!("sys/devices/system/cpu/cpu{cpu}/{name}");
     let with_capacity = Tree::of_cores(&[&[0], &[1], &[2]])
         .file(&cpu(0, "cpu_capacity"), 446)

@@ -1,4 +1,4 @@
-//! What is known of an arm beside how fast it is: its figure in a suite's table, other counts of the
+//! What is known of an arm besides its speed: its figure in a suite's table, other counts of the
 //! same work, and how long parts of it took.
 
 use corun_record::{Arm, Latency, Metric, Observation, Sample};
@@ -29,7 +29,7 @@ pub(super) fn of(analyst: &Analyst, arm: &Arm, samples: &[Sample]) -> Vec<Observ
     figures.chain(rates).chain(latencies).collect()
 }
 
-/// The figure as the suite's table gives it: of what is really done, and where the original counts
+/// The figure as the suite's table gives it: of the operations that are executed, and where the original counts
 /// otherwise, also as it would be there.
 fn figures(analyst: &Analyst, arm: &Arm, row: Row) -> Vec<Observation> {
     let logs = analyst.throughput.arm(&arm.id);

@@ -77,7 +77,7 @@ impl EvidenceReader {
         }
     }
 
-    /// Looks at the CPUs an arm uses and begins to count for its threads.
+    /// Reads the CPUs that an arm uses and begins to count for its threads.
     pub(crate) fn before(
         &mut self,
         cpus: Vec<u32>,
@@ -165,7 +165,7 @@ fn share(busy: Busy, seconds: f64) -> Option<f64> {
     (busy.step_s <= RESOLVED / 2.0 * seconds).then(|| busy.seconds / seconds)
 }
 
-/// The busiest of the siblings that ought to be idle, as a share of the time between the readings.
+/// The busiest of the siblings that should be idle, as a share of the time between the readings.
 fn idle_sibling_busy(activity: &Activity, arm: &Arm, elapsed_s: f64) -> Option<f64> {
     arm.idle_siblings
         .iter()

@@ -1,6 +1,6 @@
 //! How long workers were ready to run and had to wait for their CPU, as the scheduler counts it.
 //!
-//! `/proc/PID/schedstat` (`Documentation/scheduler/sched-stats.rst`) tells in nanoseconds how long a
+//! `/proc/PID/schedstat` (`Documentation/scheduler/sched-stats.rst`) gives in nanoseconds how long a
 //! task ran and waited, and how often it got a CPU. Nothing is divided by ticks, so that a run of a
 //! millisecond can be judged too. Of a process that has ended it can be read until it is collected.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A wait of this length, at each turn on a CPU, is that of a wake-up or of the kernel's own short
 /// work: an idle CPU needs about as long to leave its deepest sleep.
 const OF_WAKE_UP_NS: u64 = 100_000;
-/// A process is looked at again when it is older by a quarter.
+/// A process is read again when it is older by a quarter.
 const GROWTH: f64 = 1.25;
 
 /// What the scheduler counts of a task.
@@ -97,12 +97,12 @@ impl Waits {
         self.processes.insert(process, of_process);
     }
 
-    /// Whether it is time to look at threads, whose accounts go away with them.
+    /// Whether it is time to read threads, whose accounts go away with them.
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.due_ns
     }
 
-    /// Looks at these tasks of a process.
+    /// Reads these tasks of a process.
     pub(crate) fn sample(&mut self, process: libc::pid_t, tasks: &[libc::pid_t], now_ns: u64) {
         let Some(known) = self.processes.get_mut(&process) else { return };
         for &task in tasks {
@@ -135,7 +135,7 @@ impl Waits {
     }
 
     /// The share of its time for which the worker waited that waited most; `None` where the kernel
-    /// does not tell.
+    /// does not say.
     pub(crate) fn most(&self) -> Option<f64> {
         self.most
     }

@@ -1,4 +1,4 @@
-//! From what ended when to a makespan and a throughput.
+//! Makespan and throughput, from the times at which workers ended.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

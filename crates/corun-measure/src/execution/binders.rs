@@ -70,7 +70,7 @@ const LIBRARIES: [(&str, &str); 5] = [
 ];
 
 /// How much of a program's beginning is searched for the names of libraries.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// What is known of a command, each thing with the way to turn it off.
 #[derive(Debug, Clone, Default)]
@@ -93,7 +93,7 @@ impl Binders {
         let mut text = Vec::new();
         let is_file = program.metadata().is_ok_and(|metadata| metadata.is_file());
         if is_file && let Ok(file) = File::open(program) {
-            let _ = file.take(MOST_BYTES).read_to_end(&mut text);
+            let _ = file.take(MAX_BYTES).read_to_end(&mut text);
         }
         named.extend(of_script(&text));
         let mut seen = BTreeSet::new();
@@ -124,14 +124,14 @@ fn of_script(file: &[u8]) -> Vec<String> {
         return Vec::new();
     }
     let lines = || {
-        let code = file.split(|byte| *byte == b'\n').take(MOST_LINES);
+        let code = file.split(|byte| *byte == b'\n').take(MAX_LINES);
         code.filter(|line| !line.trim_ascii_start().starts_with(b"#")).map(OsStr::from_bytes)
     };
     wrappers(lines()).into_iter().chain(assignments(lines())).collect()
 }
 
-/// Lines of a script that are looked at.
-const MOST_LINES: usize = 10_000;
+/// Lines of a script that are searched.
+const MAX_LINES: usize = 10_000;
 
 /// The words of a command line, those of a script for a shell included.
 fn words<'a>(

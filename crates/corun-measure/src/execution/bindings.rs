@@ -1,4 +1,4 @@
-//! Where everything sits during a sample: workers, their memory, and corun itself.
+//! The placement of workers, their memory and corun itself during a sample.
 
 use corun_machine::{Affinity, CpuSet, MemoryPolicy};
 use corun_record::Arm;

@@ -7,10 +7,10 @@ use super::local::LocalExecutor;
 use crate::experiment::Executor;
 
 /// The most operations that any kernel takes.
-const MOST: f64 = 1e18;
+const MAX_OPERATIONS: f64 = 1e18;
 
 /// The most sizes that are tried: a machine that is held up all the time settles on none.
-const MOST_TRIALS: usize = 30;
+const MAX_TRIALS: usize = 30;
 
 /// Sets the executor's operations so that a run of `arm` takes about `seconds`, or longer where
 /// `least_operations` do.
@@ -24,7 +24,7 @@ pub fn calibrate(
     least_operations: u64,
 ) -> Result<u64, ExecutionError> {
     let mut operations = least_operations.max(1000);
-    for _ in 0..MOST_TRIALS {
+    for _ in 0..MAX_TRIALS {
         executor.set_operations(operations);
         let mut seen = f64::INFINITY;
         // A run that seems long enough may only have been held up by others: the least of some counts.
@@ -45,7 +45,7 @@ pub fn calibrate(
     Ok(operations)
 }
 
-/// Runs of which the shortest tells how long that many operations take.
+/// Runs of which the shortest is taken as how long that many operations take.
 const RUNS_TO_SETTLE: usize = 3;
 
 #[derive(Debug, PartialEq)]
@@ -58,13 +58,13 @@ struct Step {
 /// half of the wanted time at least and twice at most, so that nothing far off is extrapolated to.
 fn next(operations: u64, seen: f64, wanted: f64) -> Step {
     let factor = wanted / seen.max(1e-9);
-    let at_an_end = operations as f64 >= MOST || (operations == 1 && factor < 1.0);
+    let at_an_end = operations as f64 >= MAX_OPERATIONS || (operations == 1 && factor < 1.0);
     let settled = (0.5..=2.0).contains(&factor) || at_an_end;
     let scaled = operations as f64 * if settled { factor } else { factor.min(100.0) };
-    Step { operations: round(scaled.clamp(1.0, MOST)), settled }
+    Step { operations: round(scaled.clamp(1.0, MAX_OPERATIONS)), settled }
 }
 
-/// Two significant digits: nobody needs more, and reports stay readable.
+/// Two significant digits: more serves no purpose, and reports stay readable.
 fn round(operations: f64) -> u64 {
     let unit = 10_f64.powf(operations.log10().floor() - 1.0).max(1.0);
     ((operations / unit).round() * unit) as u64

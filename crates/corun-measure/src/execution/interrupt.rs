@@ -1,4 +1,4 @@
-//! The user's wish to stop, as something a waiting loop can wait for too.
+//! The user's request to stop, as something that a waiting loop can wait for, too.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -53,7 +53,7 @@ pub fn serve_as_kernel_worker(order: &KernelWorkerOrder) -> ExitCode {
     }
 }
 
-/// Why a kernel could not be prepared, or not go on, as its process tells the controlling one: an exit
+/// Why a kernel could not be prepared, or not go on, as its process reports it to the controlling one: an exit
 /// code and two lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -87,7 +87,7 @@ impl<E: Actionable> From<E> for Refusal {
 fn serve(order: &KernelWorkerOrder) -> Result<(), Refusal> {
     let mistaken = |reason: String| Refusal {
         reason,
-        next_step: "This command is for corun alone; it starts it by itself.".to_owned(),
+        next_step: "This command is for internal use; corun starts it itself.".to_owned(),
         exit: Exit::Failed,
     };
     let barrier = match order.barrier {
@@ -183,7 +183,7 @@ fn work(
     go_on(unless_ended(descriptor.name, &mut *kernel, |kernel| kernel.reset()));
     barrier.arrive_and_wait();
     if order.barrier.is_none() {
-        // Whoever traces it can tell by this system call where the operations begin.
+        // A tracer can see by this system call where the operations begin.
         let _ = std::os::unix::process::parent_id();
     }
     loop {

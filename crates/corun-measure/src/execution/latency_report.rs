@@ -1,4 +1,4 @@
-//! How a kernel's process tells how long the parts of its work took: a line of its output for each
+//! How a kernel's process reports how long the parts of its work took: a line of its output for each
 //! worker, since histograms have no fixed size.
 #![expect(clippy::disallowed_methods, reason = "another corun reads it")]
 
@@ -19,7 +19,7 @@ pub(super) fn write(latencies: &Latencies) {
         return;
     }
     let text = serde_json::to_string(latencies).unwrap_or_default();
-    // At once, so that the lines of threads do not mix; nobody reads along, so nobody can be gone.
+    // At once, so that the lines of threads do not mix; it goes to a file, so that no reader can be gone.
     let _ = std::io::stdout().lock().write_all(format!("{MARK}{text}\n").as_bytes());
 }
 

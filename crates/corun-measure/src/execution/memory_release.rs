@@ -87,17 +87,17 @@ impl ExecutionView {
 }
 
 /// The most regions that are given up; the child cannot allocate.
-const MOST: usize = 256;
+const MAX_REGIONS: usize = 256;
 
 /// Regions that a child of the calling thread gives up.
 pub(crate) struct MemoryRelease {
-    regions: [Region; MOST],
+    regions: [Region; MAX_REGIONS],
     count: usize,
 }
 
 impl Default for MemoryRelease {
     fn default() -> Self {
-        Self { regions: [Region { start: 0, end: 0 }; MOST], count: 0 }
+        Self { regions: [Region { start: 0, end: 0 }; MAX_REGIONS], count: 0 }
     }
 }
 

@@ -1,8 +1,8 @@
-//! Where a pinned process really was: the affinity and the CPUs of its threads and descendants, read
-//! back at every look and once more when it has ended.
+//! Where a pinned process ran: the affinity and the CPUs of its threads and descendants, read
+//! back at every sample and once more when it has ended.
 //!
 //! A process that has ended keeps its affinity, its last CPU and its count of migrations until it is
-//! collected, so that the last look costs the run nothing and misses no change by its first thread.
+//! collected, so that the last sample costs the run nothing and misses no change by its first thread.
 
 use std::collections::BTreeSet;
 
@@ -27,18 +27,18 @@ impl ObservedPlacement {
         Self { place, outside: BTreeSet::new(), is_changed: false, has_moved: false }
     }
 
-    /// Looks at every thread of a running process and of its descendants.
+    /// Samples every thread of a running process and of its descendants.
     pub(crate) fn sample(&mut self, process: libc::pid_t) {
         for process in threads::descendants_of(process).into_iter().chain([process]) {
             for thread in threads::of_process(process) {
-                self.look_at(process, thread);
+                self.sample_thread(process, thread);
             }
         }
     }
 
-    /// Looks at a process that has ended and is not yet collected, and at what it leaves running.
-    pub(crate) fn look_at_end(&mut self, process: libc::pid_t, migrations: Option<u64>) {
-        self.look_at(process, process);
+    /// Samples a process that has ended and is not yet collected, and at what it leaves running.
+    pub(crate) fn sample_at_end(&mut self, process: libc::pid_t, migrations: Option<u64>) {
+        self.sample_thread(process, process);
         if migrations.is_some_and(|moves| moves > 0) {
             self.note_moves();
         }
@@ -49,7 +49,7 @@ impl ObservedPlacement {
         self.has_moved |= self.place.len() == 1;
     }
 
-    fn look_at(&mut self, process: libc::pid_t, thread: libc::pid_t) {
+    fn sample_thread(&mut self, process: libc::pid_t, thread: libc::pid_t) {
         let affinity = Affinity::of(thread).ok().map(|affinity| affinity.cpus());
         self.note(affinity.as_ref(), threads::cpu_of(process, thread));
     }
@@ -84,7 +84,7 @@ mod tests {
             observed_placement.note(Some(&affinity.iter().copied().collect()), Some(*cpu));
         }
         // A process of this number does not exist: only the migrations count.
-        observed_placement.look_at_end(-1, migrations);
+        observed_placement.sample_at_end(-1, migrations);
         observed_placement.displaced(0).map(|it| (it.outside, it.moved))
     }
 

@@ -1,5 +1,5 @@
-//! The time that counts: without what the loop around the operations takes, and without the time in
-//! which that was found out (as lmbench subtracts it, McVoy and Staelin 1996).
+//! The counted time: without the loop around the operations, and without the time in which that loop
+//! itself was measured (as lmbench subtracts it, McVoy and Staelin 1996).
 
 use super::clock::monotonic_ns;
 

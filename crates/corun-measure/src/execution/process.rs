@@ -195,7 +195,7 @@ fn become_image(launch: &Launch, corun: libc::pid_t, memory_release: &MemoryRele
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid() != corun {
-            // corun died before the line above: nobody will open the barrier.
+            // corun died before the line above: the barrier will not be opened.
             libc::_exit(127);
         }
         libc::setpgid(0, 0);

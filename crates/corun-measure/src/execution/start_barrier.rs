@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use corun_workload::MOST_TALLIES;
+use corun_workload::MAX_TALLIES;
 
 /// The words that all workers share.
 #[repr(C, align(64))]
@@ -54,7 +54,7 @@ pub(crate) struct Slot {
     /// Kernels: what was subtracted from all windows together, in nanoseconds.
     pub subtracted_ns: AtomicU64,
     /// Kernels: what else they counted in all windows together.
-    pub tallies: [AtomicU64; MOST_TALLIES],
+    pub tallies: [AtomicU64; MAX_TALLIES],
 }
 
 /// What a worker was doing when it failed before its work began.
@@ -182,7 +182,7 @@ impl StartBarrier {
         }
     }
 
-    /// Waits until `count` workers are ready, at most about `patience`; tells whether they are.
+    /// Waits until `count` workers are ready, at most about `patience`; returns whether they are.
     pub(crate) fn wait_ready(&self, count: u32, patience: Duration) -> bool {
         let ready = &self.head().ready;
         let seen = ready.load(Ordering::Acquire);
@@ -275,7 +275,7 @@ fn futex_wait(word: &AtomicU32, expected: u32, patience: Option<Duration>) {
 }
 
 fn futex_wake(word: &AtomicU32) {
-    // SAFETY: a valid word; waking nobody is no error.
+    // SAFETY: a valid word; waking no thread is no error.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
@@ -285,7 +285,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn nobody_passes_before_the_barrier_opens() {
+    fn no_worker_passes_before_the_barrier_opens() {
         for is_alerted in [false, true] {
             open_for_three(is_alerted);
         }

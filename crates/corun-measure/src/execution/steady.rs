@@ -1,4 +1,4 @@
-//! Who has finished what: when a copy is started again and when a sample is over.
+//! Which copies have finished: when a copy is started again and when a sample is over.
 //!
 //! Without `--steady` each worker does one run. With it, copies are started again until every one
 //! has finished a counted window, so that no copy is timed beside an idle sibling; work begun but

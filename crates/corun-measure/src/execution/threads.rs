@@ -31,7 +31,7 @@ pub(crate) fn workers_among(threads: &[libc::pid_t], workers: usize) -> Option<&
     }
 }
 
-/// Pins a thread (0 is the calling one) to one CPU; tells whether the kernel did it.
+/// Pins a thread (0 is the calling one) to one CPU; returns whether the kernel did it.
 pub(crate) fn pins(thread: libc::pid_t, cpu: u32) -> bool {
     let only = [cpu].into();
     Affinity::new(&only).apply_and_verify(thread).is_ok_and(|cpus| cpus == only)
@@ -51,13 +51,13 @@ pub(crate) fn current_cpu() -> Option<u32> {
 /// The processes that descend from a process and still run, where the kernel lists children.
 pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
     let mut found = vec![process];
-    let mut looked_at = 0;
-    while let Some(&parent) = found.get(looked_at) {
-        looked_at += 1;
+    let mut examined = 0;
+    while let Some(&parent) = found.get(examined) {
+        examined += 1;
         for thread in of_process(parent) {
             let path = format!("/proc/{parent}/task/{thread}/children");
             let children = corun_files::kernel_text(path).unwrap_or_default();
-            let more = MOST_DESCENDANTS.saturating_sub(found.len());
+            let more = MAX_DESCENDANTS.saturating_sub(found.len());
             let children = children.split_ascii_whitespace().take(more);
             found.extend(children.filter_map(|number| number.parse::<libc::pid_t>().ok()));
         }
@@ -65,8 +65,8 @@ pub(crate) fn descendants_of(process: libc::pid_t) -> Vec<libc::pid_t> {
     found.split_off(1)
 }
 
-/// A program that starts more processes than this is not looked at as a whole.
-const MOST_DESCENDANTS: usize = 256;
+/// A program that starts more processes than this is not observed as a whole.
+const MAX_DESCENDANTS: usize = 256;
 
 /// The CPU a thread last ran on.
 pub(crate) fn cpu_of(process: libc::pid_t, thread: libc::pid_t) -> Option<u32> {
@@ -106,7 +106,7 @@ fn first_works(before: &[u64], after: &[u64]) -> bool {
     first > 0 && first * 2 * count >= others
 }
 
-/// Looks between the two accounts of the threads' CPU time.
+/// Samples between the two accounts of the threads' CPU time.
 const SAMPLES: u32 = 20;
 
 /// Pins the worker threads of one process as they appear.
@@ -115,7 +115,7 @@ pub(crate) struct ThreadPinner<'a> {
     cpus: &'a [u32],
     seen: BTreeSet<libc::pid_t>,
     pinned: bool,
-    /// Looks since a first thread was found that should only wait.
+    /// Samples since a first thread was found that should only wait.
     samples: u32,
     /// The CPU time of every thread at the first of these, in nanoseconds.
     on_cpu_ns: Vec<u64>,
@@ -161,7 +161,7 @@ impl<'a> ThreadPinner<'a> {
     }
 
     /// Reads the first thread's affinity once more, when the process has ended.
-    pub(crate) fn look_at_end(&mut self) {
+    pub(crate) fn sample_at_end(&mut self) {
         if let Ok(affinity) = Affinity::of(self.process) {
             let whole_set = self.cpus.iter().copied().collect();
             self.changed_from(&whole_set, self.process, &affinity.cpus());
@@ -191,13 +191,13 @@ impl<'a> ThreadPinner<'a> {
         verified.is_ok_and(|found| found == *cpus)
     }
 
-    /// Looks for new threads and pins again when the workers can be distinguished from the others.
+    /// Finds new threads and pins again when the workers can be distinguished from the others.
     pub(crate) fn tick(&mut self) {
         let before = self.seen.len();
         self.seen.extend(of_process(self.process));
         self.read_back();
         if self.seen.len() == before {
-            self.look_at_the_first();
+            self.sample_the_first();
             return;
         }
         let threads: Vec<_> = self.seen.iter().copied().collect();
@@ -225,9 +225,9 @@ impl<'a> ThreadPinner<'a> {
         }
     }
 
-    /// With a thread too many, the first one ought to wait. If it works, nobody knows which of the
+    /// With a thread too many, the first one ought to wait. If it works, it is not known which of the
     /// others does not: all go back to the set.
-    fn look_at_the_first(&mut self) {
+    fn sample_the_first(&mut self) {
         if !self.pinned || self.seen.len() != self.cpus.len() + 1 || self.samples > SAMPLES {
             return;
         }

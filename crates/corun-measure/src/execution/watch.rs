@@ -1,7 +1,7 @@
 //! Watching a sample's processes from the common start until the last one ended.
 //!
 //! One poll over the processes' handles and the user's interrupt; it wakes in between only where
-//! there is something to look at (unpinned workers, new threads, a deadline, a flood of output).
+//! there is something to sample (unpinned workers, new threads, a deadline, a flood of output).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -68,7 +68,7 @@ pub(crate) struct Watch<'a> {
 pub(crate) enum Event {
     /// A process ended.
     Ended(Ended),
-    /// Time to look after output.
+    /// Time to read output.
     Tick,
     /// The time allowed is over; everything was killed.
     TimedOut,
@@ -103,7 +103,7 @@ impl<'a> Watch<'a> {
         self.left = Some(Vec::new());
     }
 
-    /// Looks whether the processes stay on these CPUs, one set for each.
+    /// Checks whether the processes stay on these CPUs, one set for each.
     pub(crate) fn expect_places(&mut self, places: impl Iterator<Item = CpuSet>) {
         self.observed_placement = places.map(ObservedPlacement::new).collect();
     }
@@ -203,7 +203,7 @@ impl<'a> Watch<'a> {
         Ok(self.ended.pop_front())
     }
 
-    /// Kills whatever still runs; tells what it used.
+    /// Kills what still runs; returns what it used.
     pub(crate) fn kill_rest(&mut self) -> Vec<libc::rusage> {
         let rest = std::mem::take(&mut self.live);
         let end = |(_, process): (usize, Process)| {
@@ -254,7 +254,7 @@ impl<'a> Watch<'a> {
             if self.deadline_ns.is_some_and(|deadline| now >= deadline) {
                 return Ok(Event::TimedOut);
             }
-            self.look_around();
+            self.sample();
             return Ok(Event::Tick);
         }
     }
@@ -284,7 +284,7 @@ impl<'a> Watch<'a> {
         left.min(tick) as i32
     }
 
-    fn look_around(&mut self) {
+    fn sample(&mut self) {
         if let Some(pinner) = &mut self.pinner {
             pinner.tick();
         }
@@ -339,10 +339,10 @@ impl<'a> Watch<'a> {
             // Only until it is collected can it be asked.
             self.waits.sample(id, &[id], at_ns);
             if let Some(observed_placement) = self.observed_placement.get_mut(number) {
-                observed_placement.look_at_end(id, migrations);
+                observed_placement.sample_at_end(id, migrations);
             }
             if let Some(pinner) = &mut self.pinner {
-                pinner.look_at_end();
+                pinner.sample_at_end();
             }
             let collected = process.collect();
             self.forget(id);

@@ -1,4 +1,4 @@
-//! What to tell the user of a worker that did not start, or did not end as it should.
+//! The message on a worker that did not start, or did not end as it should.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +14,7 @@ use super::output::Capture;
 use super::start_barrier::{Slot, Stage};
 use super::work::{Command, Task, Work};
 
-/// Bytes of output looked through for its last lines.
+/// Bytes of output searched for its last lines.
 const TAIL: usize = 4096;
 
 /// Whether a process ended as it should.

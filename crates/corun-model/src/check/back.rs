@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::super::back::{BackEnd, Elimination};
 use super::front::{mnemonics, subset};
-use super::{Faults, MOST_ENTRIES};
-use crate::{MOST_IN_FLIGHT, MOST_PORTS};
+use super::{Faults, MAX_ENTRIES};
+use crate::{MAX_IN_FLIGHT, MAX_PORTS};
 
 /// Names of a thread's registers of one kind, which never are free.
 const ARCHITECTURAL: u32 = 8;
@@ -16,7 +16,7 @@ const LONGEST_COPY: u32 = 7;
 pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     faults.a_cycle("back.dispatch.entries", back.dispatch.entries);
     faults.a_cycle("back.retire.entries", back.retire.entries);
-    faults.within("back.rob.entries", back.rob.entries, 1, MOST_IN_FLIGHT);
+    faults.within("back.rob.entries", back.rob.entries, 1, MAX_IN_FLIGHT);
     faults.resource("back.rob", "entries", back.rob.entries, &back.rob.sharing);
     let registers = &back.registers;
     let least = ARCHITECTURAL * faults.smt_width + 1;
@@ -28,7 +28,7 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
     for (kind, count) in kinds {
         if let Some(count) = count {
             let path = format!("back.registers.{kind}");
-            faults.within(&path, count, least, MOST_ENTRIES);
+            faults.within(&path, count, least, MAX_ENTRIES);
             faults.resource("back.registers", kind, count, &registers.sharing);
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn check(back: &BackEnd, faults: &mut Faults) {
         faults.cycles(&format!("{path}.begin"), one.begin);
         faults.cycles(&format!("{path}.element"), one.element);
         if let Some(bulk) = one.bulk {
-            faults.within(&format!("{path}.bulk.from"), bulk.from, 0, MOST_ENTRIES);
+            faults.within(&format!("{path}.bulk.from"), bulk.from, 0, MAX_ENTRIES);
             faults.cycles(&format!("{path}.bulk.begin"), bulk.begin);
             faults.a_cycle(&format!("{path}.bulk.bytes"), bulk.bytes);
         }
@@ -100,8 +100,8 @@ fn schedulers(back: &BackEnd, faults: &mut Faults) {
             faults.add("back.units", "names that no port has", format_args!("\"{unit}\""));
         }
     }
-    if ports.len() > MOST_PORTS as usize {
-        let expected = format!("at most {MOST_PORTS} ports");
+    if ports.len() > MAX_PORTS as usize {
+        let expected = format!("at most {MAX_PORTS} ports");
         faults.add("back.schedulers", expected, ports.len());
     }
     for (index, queue) in back.non_scheduling_queues.iter().enumerate() {
@@ -122,7 +122,7 @@ fn elimination(elimination: &Elimination, faults: &mut Faults) {
         let path = "back.elimination.move_slots";
         faults.within(&format!("{path}.cycles"), slots.cycles, 1, LONGEST_COPY);
         for (file, places) in [("integer", slots.integer), ("vector", slots.vector)] {
-            faults.within(&format!("{path}.{file}"), places, 0, MOST_ENTRIES);
+            faults.within(&format!("{path}.{file}"), places, 0, MAX_ENTRIES);
         }
     }
     mnemonics("back.elimination.zero_idioms", &elimination.zero_idioms, faults);

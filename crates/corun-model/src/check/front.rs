@@ -7,20 +7,20 @@ use iced_x86::Mnemonic;
 
 use super::super::CoreModel;
 use super::super::front::{BranchPrediction, Constants, Fusion, OpCache};
-use super::{Faults, MOST_CYCLES, MOST_ENTRIES, memory};
+use super::{Faults, MAX_CYCLES, MAX_ENTRIES, memory};
 
 /// Instructions whose addresses the simulator remembers before they are renamed.
 const LONGEST_QUEUE: u32 = 1 << 12;
 /// Runs of code that prediction is ahead at most.
-const MOST_AHEAD: u32 = 256;
+const MAX_AHEAD: u32 = 256;
 /// Branches back that the longest history of a predictor holds.
 const LONGEST_HISTORY: u32 = 1 << 12;
-/// Lengths of history that a predictor looks at.
-const MOST_HISTORIES: usize = 32;
+/// Lengths of history that a predictor uses.
+const MAX_HISTORIES: usize = 32;
 /// Bits of the longest tag.
 const LONGEST_TAG: u32 = 16;
-/// Operations that one instruction can be before it is a program.
-const MOST_OPERATIONS: u32 = 8;
+/// Micro-ops that one instruction can have before it is microcoded.
+const MAX_UOPS: u32 = 8;
 /// Bytes of the largest fetch, and of the window of an op cache.
 const LARGEST_FETCH: u32 = 256;
 
@@ -31,20 +31,20 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     memory::cache("front.l1i", &front.l1i, faults);
     memory::tlb("front.itlb", &front.itlb, faults);
     if let Some(huge) = front.itlb.huge {
-        faults.add("front.itlb.huge", "none, as code lies in pages of 4 KiB", huge);
+        faults.add("front.itlb.huge", "none, as code is in pages of 4 KiB", huge);
     }
     prediction(&front.prediction, faults);
     let decoder = &front.decoder;
     faults.a_cycle("front.decoder.width", decoder.width);
-    faults.within("front.decoder.first", decoder.first, 1, MOST_OPERATIONS);
+    faults.within("front.decoder.first", decoder.first, 1, MAX_UOPS);
     faults.within("front.decoder.others", decoder.others, 1, decoder.first.max(1));
-    faults.within("front.decoder.uops", decoder.uops, decoder.first, super::MOST_A_CYCLE);
+    faults.within("front.decoder.uops", decoder.uops, decoder.first, super::MAX_PER_CYCLE);
     if let Some(predecoder) = &front.predecoder {
         let path = "front.predecoder";
         faults.a_cycle(&format!("{path}.instructions"), predecoder.instructions);
         faults.resource(path, "queue", predecoder.queue, &predecoder.sharing);
-        let least = predecoder.instructions.min(super::MOST_A_CYCLE);
-        faults.within(&format!("{path}.queue"), predecoder.queue, least, MOST_ENTRIES);
+        let least = predecoder.instructions.min(super::MAX_PER_CYCLE);
+        faults.within(&format!("{path}.queue"), predecoder.queue, least, MAX_ENTRIES);
         faults.cycles(&format!("{path}.delay"), predecoder.delay);
     }
     subset("front.decoder.alone", &decoder.alone, &decoder.first_only, faults);
@@ -54,21 +54,21 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     if let Some(buffer) = &front.loop_buffer {
         faults.resource("front.loop_buffer", "uops", buffer.uops, &buffer.sharing);
     }
-    // An instruction of more operations than a decoder makes must be a program.
+    // An instruction of more micro-ops than a decoder makes must be microcoded.
     faults.within("front.microcode.from", front.microcode.from, 2, decoder.first.saturating_add(1));
     faults.a_cycle("front.microcode.width", front.microcode.width);
     faults.cycles("front.microcode.switch", front.microcode.switch);
     faults.cycles("front.microcode.from_decoders", front.microcode.from_decoders.unwrap_or(0));
     fusion(&front.fusion, faults);
     faults.resource("front.queue", "entries", front.queue.entries, &front.queue.sharing);
-    let least = model.back.dispatch.entries.min(super::MOST_A_CYCLE);
+    let least = model.back.dispatch.entries.min(super::MAX_PER_CYCLE);
     faults.within("front.queue.entries", front.queue.entries, least, LONGEST_QUEUE);
 }
 
 fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     let tage = &prediction.direction;
-    faults.power_of_two("front.prediction.direction.base", tage.base, MOST_ENTRIES);
-    faults.power_of_two("front.prediction.direction.table", tage.table, MOST_ENTRIES);
+    faults.power_of_two("front.prediction.direction.base", tage.base, MAX_ENTRIES);
+    faults.power_of_two("front.prediction.direction.table", tage.table, MAX_ENTRIES);
     faults.within("front.prediction.direction.tag", tage.tag, 1, LONGEST_TAG);
     let field = "front.prediction.direction.histories";
     histories(field, &tage.histories, 1..=LONGEST_HISTORY, faults);
@@ -88,7 +88,7 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
         faults.cycles("front.prediction.taken", cycles);
     }
     let indirect = &prediction.indirect;
-    faults.within("front.prediction.indirect.entries", indirect.entries, 1, MOST_ENTRIES);
+    faults.within("front.prediction.indirect.entries", indirect.entries, 1, MAX_ENTRIES);
     let of_branch = indirect.of_branch.unwrap_or(indirect.entries);
     faults.within("front.prediction.indirect.of_branch", of_branch, 1, indirect.entries);
     faults.cycles("front.prediction.indirect.bubble", indirect.bubble);
@@ -96,8 +96,8 @@ fn prediction(prediction: &BranchPrediction, faults: &mut Faults) {
     let field = "front.prediction.indirect.histories";
     histories(field, &indirect.histories, 0..=u64::BITS, faults);
     faults.within("front.prediction.return_stack", prediction.return_stack, 1, LONGEST_HISTORY);
-    faults.within("front.prediction.ahead", prediction.ahead, 0, MOST_AHEAD);
-    faults.within("front.prediction.mispredict", prediction.mispredict, 1, MOST_CYCLES);
+    faults.within("front.prediction.ahead", prediction.ahead, 0, MAX_AHEAD);
+    faults.within("front.prediction.mispredict", prediction.mispredict, 1, MAX_CYCLES);
     faults.within("front.prediction.resteer", prediction.resteer, 0, prediction.mispredict);
 }
 
@@ -108,16 +108,16 @@ fn histories(field: &str, lengths: &[u32], within: RangeInclusive<u32>, faults: 
     for &length in lengths {
         faults.within(field, length, *within.start(), *within.end());
     }
-    if lengths.len() > MOST_HISTORIES {
-        faults.add(field, format_args!("at most {MOST_HISTORIES} lengths"), lengths.len());
+    if lengths.len() > MAX_HISTORIES {
+        faults.add(field, format_args!("at most {MAX_HISTORIES} lengths"), lengths.len());
     }
 }
 
 fn op_cache(cache: &OpCache, faults: &mut Faults) {
-    faults.within("front.op_cache.sets", cache.sets, 1, MOST_ENTRIES);
+    faults.within("front.op_cache.sets", cache.sets, 1, MAX_ENTRIES);
     faults.within("front.op_cache.ways", cache.ways, 1, 256);
-    if u64::from(cache.sets) * u64::from(cache.ways) > MOST_ENTRIES.into() {
-        let expected = format!("as many sets as hold {MOST_ENTRIES} lines at most");
+    if u64::from(cache.sets) * u64::from(cache.ways) > MAX_ENTRIES.into() {
+        let expected = format!("as many sets as hold {MAX_ENTRIES} lines at most");
         faults.add("front.op_cache.sets", expected, cache.sets);
     }
     faults.sets("front.op_cache", "sets", cache.sets, cache.ways, &cache.sharing);

@@ -7,13 +7,13 @@ use super::Faults;
 /// KiB of the largest caches of a core, and of several.
 const LARGEST: [u32; 2] = [1 << 16, 1 << 19];
 /// Lines of a set, at most.
-const MOST_WAYS: u32 = 64;
+const MAX_WAYS: u32 = 64;
 /// Cores that share memory, at most.
-const MOST_CORES: u32 = 64;
+const MAX_CORES: u32 = 64;
 /// GB a second of cores that are not simulated, at most.
-const MOST_OF_OTHERS: f64 = 1e5;
+const MAX_BACKGROUND_GB_S: f64 = 1e5;
 /// Entries of a prefetcher, at most.
-const MOST_PREFETCHES: u32 = 1 << 12;
+const MAX_PREFETCHES: u32 = 1 << 12;
 
 pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     let Hierarchy { fills, l2, l3, stlb, code_stlb, walk, prefetch, main, coherence } =
@@ -31,10 +31,10 @@ pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     if let Some(l3) = l3 {
         size("hierarchy.l3", [l3.kib, l3.ways], LARGEST[1], faults);
         faults.cycles("hierarchy.l3.miss", l3.miss);
-        faults.within("hierarchy.l3.cores", l3.cores, 1, MOST_CORES);
+        faults.within("hierarchy.l3.cores", l3.cores, 1, MAX_CORES);
         amount("hierarchy.l3.interval", l3.interval, 1024.0, faults);
-        if !(0.0..=MOST_OF_OTHERS).contains(&l3.background_fills) {
-            let expected = format_args!("a number from 0 up to {MOST_OF_OTHERS}").to_string();
+        if !(0.0..=MAX_BACKGROUND_GB_S).contains(&l3.background_fills) {
+            let expected = format_args!("a number from 0 up to {MAX_BACKGROUND_GB_S}").to_string();
             faults.add("hierarchy.l3.background_fills", expected, l3.background_fills);
         }
     }
@@ -81,13 +81,13 @@ fn prefetchers(prefetch: &Prefetch, faults: &mut Faults) {
         ]
     });
     for (field, count) in counts.into_iter().chain(of_lines) {
-        faults.within(&format!("hierarchy.prefetch.{field}"), count, 0, MOST_PREFETCHES);
+        faults.within(&format!("hierarchy.prefetch.{field}"), count, 0, MAX_PREFETCHES);
     }
 }
 
 fn size(path: &str, [kib, ways]: [u32; 2], most: u32, faults: &mut Faults) {
     faults.within(&format!("{path}.kib"), kib, 1, most);
-    faults.within(&format!("{path}.ways"), ways, 1, MOST_WAYS);
+    faults.within(&format!("{path}.ways"), ways, 1, MAX_WAYS);
     let (lines, ways) = (u64::from(kib) * 1024 / u64::from(LINE), u64::from(ways.max(1)));
     if !lines.is_multiple_of(ways) {
         let expected = format_args!("whole sets of {} bytes", ways * u64::from(LINE)).to_string();

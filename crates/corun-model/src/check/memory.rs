@@ -11,7 +11,7 @@ const WIDEST_ACCESS: u32 = 64;
 const LARGEST_CACHE: u32 = 1 << 14;
 
 /// Loads that remember their stores.
-const MOST_PAIRS: u32 = 256;
+const MAX_FORWARDING_PAIRS: u32 = 256;
 
 pub(super) fn check(model: &CoreModel, faults: &mut Faults) {
     let memory = &model.memory;
@@ -57,14 +57,14 @@ fn loads(loads: &Loads, faults: &mut Faults) {
     faults.a_cycle("memory.loads.vector_rate", loads.vector_rate);
     faults.power_of_two("memory.loads.width", loads.width, WIDEST_ACCESS);
     for (field, cycles) in [("latency", loads.latency), ("vector_latency", loads.vector_latency)] {
-        faults.within(&format!("memory.loads.{field}"), cycles, 1, super::MOST_CYCLES);
+        faults.within(&format!("memory.loads.{field}"), cycles, 1, super::MAX_CYCLES);
     }
     faults.cycles("memory.loads.complex_address", loads.complex_address);
     faults.cycles("memory.loads.split", loads.split);
     if let Some(count) = loads.wide_issue_slots
-        && !(1.0..=f64::from(super::MOST_CYCLES)).contains(&count)
+        && !(1.0..=f64::from(super::MAX_CYCLES)).contains(&count)
     {
-        let expected = format!("1 to {}", super::MOST_CYCLES);
+        let expected = format!("1 to {}", super::MAX_CYCLES);
         faults.add("memory.loads.wide_issue_slots", expected, count);
     }
     if let Some(banks) = loads.banks {
@@ -78,9 +78,9 @@ fn stores(stores: &Stores, faults: &mut Faults) {
     faults.a_cycle("memory.stores.vector_rate", stores.vector_rate);
     faults.power_of_two("memory.stores.width", stores.width, WIDEST_ACCESS);
     faults.a_cycle("memory.stores.commit", stores.commit);
-    let least = stores.commit.min(super::MOST_A_CYCLE);
+    let least = stores.commit.min(super::MAX_PER_CYCLE);
     let same_line = stores.commit_same_line;
-    faults.within("memory.stores.commit_same_line", same_line, least, super::MOST_A_CYCLE);
+    faults.within("memory.stores.commit_same_line", same_line, least, super::MAX_PER_CYCLE);
     faults.cycles("memory.stores.split", stores.split);
 }
 
@@ -91,7 +91,7 @@ fn forwarding(forwarding: &Forwarding, faults: &mut Faults) {
         "memory.forwarding.predictive_forwarding",
         forwarding.predictive_forwarding,
         0,
-        MOST_PAIRS,
+        MAX_FORWARDING_PAIRS,
     );
     faults.cycles("memory.forwarding.failure", forwarding.failure);
     faults.cycles("memory.forwarding.alias", forwarding.alias);
@@ -108,7 +108,7 @@ pub(super) fn cache(path: &str, cache: &Cache, faults: &mut Faults) {
         match bytes.checked_rem(set) {
             Some(0) => faults.sets(path, "kib", bytes / set, cache.ways, &cache.sharing),
             Some(_) => faults.add(field("kib"), format_args!("whole sets of {set} bytes"), bytes),
-            // No ways or no line: told already.
+            // No ways or no line: reported already.
             None => {}
         }
     }

@@ -14,14 +14,14 @@ use super::sharing::{Policy, Sharing};
 use super::{CoreModel, sources};
 
 /// What is wrong: the field's path, and what was expected and found.
-pub(super) type Wrong = (String, String);
+pub(super) type Fault = (String, String);
 
 /// More than any core has of anything that is counted in entries.
-const MOST_ENTRIES: u32 = 1 << 20;
+const MAX_ENTRIES: u32 = 1 << 20;
 /// More than anything inside a core takes, in cycles.
-const MOST_CYCLES: u32 = 1 << 12;
+const MAX_CYCLES: u32 = 1 << 12;
 /// More than any core does in one cycle.
-const MOST_A_CYCLE: u32 = 64;
+const MAX_PER_CYCLE: u32 = 64;
 /// What is used anew each cycle, so that threads can take turns there.
 const ALTERNATING: [&str; 6] = [
     "front.fetch",
@@ -35,7 +35,7 @@ const ALTERNATING: [&str; 6] = [
 pub const WIDEST: u32 = 8;
 
 /// Everything that is wrong with the model.
-pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Wrong> {
+pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Fault> {
     // Of a width that is wrong itself nothing else is said.
     let smt_width = if model.smt_width <= WIDEST { model.smt_width.max(1) } else { 1 };
     let mut faults = Faults { smt_width, all: Vec::new() };
@@ -48,7 +48,7 @@ pub(super) fn faults(model: &CoreModel, places: &Places) -> Vec<Wrong> {
         if sharing.cap.is_some() && sharing.policy != Policy::Shared {
             faults.add(
                 format!("{path}.sharing.cap"),
-                "none beside a policy that is not \"shared\"",
+                "none with a policy that is not \"shared\"",
                 "one",
             );
         }
@@ -101,7 +101,7 @@ fn whole(model: &CoreModel, places: &Places, faults: &mut Faults) {
 /// What is wrong so far, and how more is found.
 struct Faults {
     smt_width: u32,
-    all: Vec<Wrong>,
+    all: Vec<Fault>,
 }
 
 impl Faults {
@@ -121,15 +121,15 @@ impl Faults {
     }
 
     fn entries(&mut self, path: &str, value: u32) {
-        self.within(path, value, 1, MOST_ENTRIES);
+        self.within(path, value, 1, MAX_ENTRIES);
     }
 
     fn a_cycle(&mut self, path: &str, value: u32) {
-        self.within(path, value, 1, MOST_A_CYCLE);
+        self.within(path, value, 1, MAX_PER_CYCLE);
     }
 
     fn cycles(&mut self, path: &str, value: u32) {
-        self.within(path, value, 0, MOST_CYCLES);
+        self.within(path, value, 0, MAX_CYCLES);
     }
 
     fn power_of_two(&mut self, path: &str, value: u32, most: u32) {

@@ -1,4 +1,4 @@
-//! Forms that take the same operations as another, apart from loads and stores.
+//! Forms that take the same micro-ops as another, apart from loads and stores.
 //!
 //! Tables need not have a row for each combination of operands: a form with memory computes what the form
 //! with a register does.
@@ -40,7 +40,7 @@ pub fn with_registers(form: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// With a register instead of memory, these are another operation than a load or store.
+/// With a register instead of memory, these are another micro-op than a load or store.
 fn only_copies(mnemonic: &str) -> bool {
     let bare = mnemonic.strip_prefix('v').unwrap_or(mnemonic);
     ["mov", "broadcast", "pbroadcast", "lddqu", "push", "pop", "pextr", "extract"]

@@ -1,6 +1,6 @@
 //! Classes of instructions, for forms that no table has.
 //!
-//! A class is chosen by what the instruction is, from its mnemonic and its registers; a table tells the
+//! A class is chosen by what the instruction is, from its mnemonic and its registers; a table gives the
 //! timing of a class in a row `class:NAME`, which is that of the class's commonest form.
 
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind};
@@ -37,7 +37,7 @@ macro_rules! classes {
 }
 
 classes! {
-    /// Integer arithmetic of one operation.
+    /// Integer arithmetic of one micro-op.
     Integer = "integer", ["add r64 r64"];
     /// Shifts, rotations, and work on single bits.
     Shift = "shift", ["shl r64 i8"];

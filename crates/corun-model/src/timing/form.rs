@@ -86,7 +86,7 @@ fn register(instruction: &Instruction, operand: u32) -> &'static str {
 
 /// Shifting by one has an encoding of its own, which some cores treat apart.
 fn immediate8(instruction: &Instruction) -> &'static str {
-    // Operation code and address, no byte for the count.
+    // Opcode and address, no byte for the count.
     let by_one = shifts(instruction.mnemonic())
         && instruction.op_count() == 2
         && instruction.op_kind(1) == OpKind::Immediate8
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_an_address_is_computed_of() {
+    fn the_parts_of_an_address_are_known() {
         let cases: [(&[u8], &str); 6] = [
             (&[0x48, 0x8d, 0x03], "lea r64 b"),
             (&[0x48, 0x8d, 0x43, 0x08], "lea r64 bd"),

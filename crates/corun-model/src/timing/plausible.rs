@@ -39,7 +39,7 @@ struct Row<'t> {
     timing: &'t Timing,
 }
 
-/// What a core can do, what the row says, and which other row tells.
+/// What a core can do, what the row says, and which other row contradicts it.
 type Fault = (String, String, Option<String>);
 
 impl Row<'_> {
@@ -79,14 +79,14 @@ impl Row<'_> {
 
     /// A load and nothing else is what a copy from memory does.
     fn is_no_placeholder(&self) -> Option<Fault> {
-        let only_loads = self.timing.operations.is_empty() && self.timing.loads > 0;
+        let only_loads = self.timing.uops.is_empty() && self.timing.loads > 0;
         let wrong = only_loads
             && self.timing.latency == 0
             && self.timing.stores == 0
             && !copies(self.mnemonic());
         wrong.then(|| {
             (
-                "operations behind the load of a form that computes".to_owned(),
+                "micro-ops after the load of a form that computes".to_owned(),
                 "latency 0 and a load alone (a placeholder)".to_owned(),
                 None,
             )
@@ -96,8 +96,8 @@ impl Row<'_> {
     /// Only what renaming does by itself, or what has no result, takes no time.
     fn takes_time(&self) -> Option<Fault> {
         let stores =
-            self.timing.stores > 0 && (self.timing.operations.is_empty() || self.timing.loads == 0);
-        let loads = self.timing.loads > 0 && self.timing.operations.is_empty();
+            self.timing.stores > 0 && (self.timing.uops.is_empty() || self.timing.loads == 0);
+        let loads = self.timing.loads > 0 && self.timing.uops.is_empty();
         let wrong = self.timing.latency == 0 && !stores && !loads && !is_free(self.mnemonic());
         wrong.then(|| ("latency 1 at least".to_owned(), self.latency().to_string(), None))
     }
@@ -151,14 +151,14 @@ impl Row<'_> {
         if goes_over {
             return None;
         }
-        let told = |what: String| format!("{what}, as of {name:?}");
+        let against = |what: String| format!("{what}, as of {name:?}");
         if self.timing.latency < other.latency {
-            let expected = told(format!("latency {} at least", other.latency));
+            let expected = against(format!("latency {} at least", other.latency));
             return Some((expected, self.latency().to_string(), Some(name)));
         }
         let (own, others) = (cycles(self.timing), cycles(other));
-        let as_many = self.timing.operations.len() >= other.operations.len();
-        let expected = told(format!("{others:.2} cycles of one of many at least"));
+        let as_many = self.timing.uops.len() >= other.uops.len();
+        let expected = against(format!("{others:.2} cycles of one of many at least"));
         (as_many && own < ROUNDED * others).then(|| (expected, format!("{own:.2}"), Some(name)))
     }
 
@@ -221,7 +221,7 @@ impl Row<'_> {
     }
 }
 
-/// How a latency is told.
+/// How a latency is written.
 struct Cycles(u16);
 
 impl std::fmt::Display for Cycles {
@@ -290,10 +290,9 @@ fn is_free(mnemonic: &str) -> bool {
 
 /// Cycles of one of many, as its ports allow.
 fn cycles(timing: &Timing) -> f64 {
-    let sets: BTreeSet<&[String]> = timing.operations.iter().map(|it| &it.ports[..]).collect();
+    let sets: BTreeSet<&[String]> = timing.uops.iter().map(|it| &it.ports[..]).collect();
     let of = |set: &[String]| {
-        let inside =
-            timing.operations.iter().filter(|it| it.ports.iter().all(|port| set.contains(port)));
+        let inside = timing.uops.iter().filter(|it| it.ports.iter().all(|port| set.contains(port)));
         inside.map(|it| f64::from(it.busy.max(1))).sum::<f64>() / set.len().max(1) as f64
     };
     sets.into_iter().map(of).fold(0.0, f64::max)
@@ -351,11 +350,11 @@ mod tests {
     use super::*;
 
     /// What is said of a table with these rows.
-    fn told(rows: &str) -> Vec<String> {
+    fn reported(rows: &str) -> Vec<String> {
         let text = format!("form,slots,latency,ports,late\n{rows}");
         let table = TimingTable::parse("zen2", &text).unwrap();
-        let tell = |it: Implausible| format!("{}: {} for {}", it.form, it.found, it.expected);
-        faults(&table).into_iter().map(tell).collect()
+        let sentence = |it: Implausible| format!("{}: {} for {}", it.form, it.found, it.expected);
+        faults(&table).into_iter().map(sentence).collect()
     }
 
     #[test]
@@ -393,8 +392,8 @@ mod tests {
             ("class:gather,1,1,L,\n", "class:gather: 1 accesses"),
         ];
         for (rows, beginning) in wrong {
-            let told = told(rows);
-            assert!(told.iter().any(|it| it.starts_with(beginning)), "{rows}{told:?}");
+            let found = reported(rows);
+            assert!(found.iter().any(|it| it.starts_with(beginning)), "{rows}{found:?}");
         }
     }
 
@@ -405,6 +404,6 @@ mod tests {
             lock add m64 r64,9,18,L+A+S,\nadd m64 r64,1,1,L+A|B+S,\nprefetchnta m8,1,0,L,\n\
             vaddps y y y,1,3,A,\nvaddps z z z,1,3,A:2,\nvpgatherdd x vm32x x,9,8,4*L+A,\n\
             cvtps2pd x x,2,5,A+B,\ncvtps2pd x m64,1,5,L+A,\n";
-        assert_eq!(told(right), [""; 0]);
+        assert_eq!(reported(right), [""; 0]);
     }
 }

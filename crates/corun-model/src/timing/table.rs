@@ -1,4 +1,4 @@
-//! Tables of instruction timings: one row a form, as `docs/timing-tables.md` tells.
+//! Tables of instruction timings: one row a form, as `docs/timing-tables.md` describes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,12 +23,12 @@ static TABLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/timings.rs"
 /// What one form of instruction needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timing {
-    /// Operations in queue, renaming, reorder buffer and retirement (fused where the core fuses).
+    /// Micro-ops in queue, renaming, reorder buffer and retirement (fused where the core fuses).
     pub slots: u8,
     /// Cycles from register operands to results; of a form that loads, without the load.
     pub latency: u16,
     /// What computes, without loads and stores.
-    pub operations: Vec<ComputeOperation>,
+    pub uops: Vec<ComputeUop>,
     /// Loads.
     pub loads: u8,
     /// Stores.
@@ -37,9 +37,9 @@ pub struct Timing {
     pub late: Vec<Late>,
 }
 
-/// One operation for a port.
+/// One micro-op for a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComputeOperation {
+pub struct ComputeUop {
     /// Names of the ports that can do it.
     pub ports: Vec<String>,
     /// Cycles for which it keeps the port from others.
@@ -252,9 +252,9 @@ impl TimingTable {
             for form in forms {
                 let Some(row) = self.rows.get_mut(&form) else { continue };
                 row.latency = division.latency(bits).min(u16::MAX.into()) as u16;
-                for operation in &mut row.operations {
-                    if operation.ports.iter().any(|port| model.back.units.contains(port)) {
-                        operation.busy = division.busy(bits).clamp(1, u16::MAX.into()) as u16;
+                for uop in &mut row.uops {
+                    if uop.ports.iter().any(|port| model.back.units.contains(port)) {
+                        uop.busy = division.busy(bits).clamp(1, u16::MAX.into()) as u16;
                     }
                 }
             }
@@ -296,7 +296,7 @@ impl TimingTable {
         &self.usage
     }
 
-    /// An operation none of whose ports were there would take none.
+    /// A micro-op none of whose ports were there would take none.
     fn check_ports(&self, name: &str, model: &CoreModel) -> Result<(), TableError> {
         let schedulers = model.back.schedulers.iter().flat_map(|scheduler| &scheduler.ports);
         let known: Vec<&str> = schedulers.chain(&model.back.units).map(String::as_str).collect();
@@ -319,7 +319,7 @@ impl TimingTable {
         let text = corun_files::text(&file, InputKind::TIMINGS).map_err(|error| TableError {
             table: shown(&file),
             line: 1,
-            expected: "a timing table beside the model that names it".to_owned(),
+            expected: "a timing table in the folder of the model that names it".to_owned(),
             found: error.to_string(),
         })?;
         Self::parse(name, &text)
@@ -351,14 +351,14 @@ impl TimingTable {
 
     /// Names of the ports of all rows, without those that loads and stores use.
     pub fn ports(&self) -> impl Iterator<Item = &str> {
-        let operations = self.rows.values().flat_map(|timing| &timing.operations);
-        operations.flat_map(|operation| operation.ports.iter().map(String::as_str))
+        let uops = self.rows.values().flat_map(|timing| &timing.uops);
+        uops.flat_map(|uop| uop.ports.iter().map(String::as_str))
     }
 
     /// What the instruction needs.
     ///
     /// A form without a row takes that of the same form with a register instead of memory, without
-    /// broadcast or without a mask, and adds its loads and stores; else its class tells.
+    /// broadcast or without a mask, and adds its loads and stores; else its class decides.
     pub fn lookup(&self, instruction: &Instruction) -> Lookup<'_> {
         self.trace(instruction).0
     }
@@ -403,9 +403,9 @@ impl TimingTable {
 }
 
 impl Timing {
-    /// One operation of one cycle that any port does at once.
+    /// One micro-op of one cycle that any port does at once.
     fn plain() -> Self {
-        Self { slots: 1, latency: 1, operations: Vec::new(), loads: 0, stores: 0, late: Vec::new() }
+        Self { slots: 1, latency: 1, uops: Vec::new(), loads: 0, stores: 0, late: Vec::new() }
     }
 }
 
@@ -431,7 +431,7 @@ const COLUMNS: [&str; 6] = ["form", "slots", "latency", "ports", "late", "source
 const HEAD: &str = "form,slots,latency,ports,late or form,slots,latency,ports,late,source";
 
 /// What is allowed, and what is there instead.
-type Wrong = (&'static str, String);
+type FieldError = (&'static str, String);
 
 fn unreadable(table: &str, error: &csv::Error) -> TableError {
     TableError {
@@ -452,7 +452,7 @@ fn line_of(record: &csv::StringRecord, lines: &[&str]) -> u64 {
     line
 }
 
-fn row(record: &csv::StringRecord) -> Result<(String, Timing), Wrong> {
+fn row(record: &csv::StringRecord) -> Result<(String, Timing), FieldError> {
     let field = |column: usize| record.get(column).unwrap_or_default();
     let form = field(0);
     let known = |class: &str| Class::ALL.iter().any(|known| known.name() == class);
@@ -462,7 +462,7 @@ fn row(record: &csv::StringRecord) -> Result<(String, Timing), Wrong> {
     let mut timing = Timing {
         slots: number(field(1), "a number of slots up to 255")?,
         latency: number(field(2), "a number of cycles up to 65535")?,
-        operations: Vec::new(),
+        uops: Vec::new(),
         loads: 0,
         stores: 0,
         late: field(4).split_whitespace().map(late).collect::<Result<_, _>>()?,
@@ -473,14 +473,14 @@ fn row(record: &csv::StringRecord) -> Result<(String, Timing), Wrong> {
     Ok((form.to_owned(), timing))
 }
 
-fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, Wrong> {
+fn number<T: FromStr>(text: &str, expected: &'static str) -> Result<T, FieldError> {
     text.parse().map_err(|_| (expected, format!("{text:?}")))
 }
 
-/// Operations of one row at most, so that no table fills the memory.
-const MOST_OPERATIONS: usize = 4096;
+/// Micro-ops of one row at most, so that no table fills the memory.
+const MAX_UOPS: usize = 4096;
 
-fn add_term(timing: &mut Timing, term: &str) -> Result<(), Wrong> {
+fn add_term(timing: &mut Timing, term: &str) -> Result<(), FieldError> {
     const TERM: &str = "terms [TIMES*]PORT|PORT[:CYCLES], with L for a load and S for a store";
     let wrong = || (TERM, format!("{term:?}"));
     let (times, what) = match term.split_once('*') {
@@ -506,15 +506,15 @@ fn add_term(timing: &mut Timing, term: &str) -> Result<(), Wrong> {
         right.then(|| port.to_owned()).ok_or_else(wrong)
     };
     let ports: Vec<String> = ports.split('|').map(name).collect::<Result<_, _>>()?;
-    let operation = ComputeOperation { ports, busy };
-    if times == 0 || busy == 0 || timing.operations.len() + usize::from(times) > MOST_OPERATIONS {
+    let uop = ComputeUop { ports, busy };
+    if times == 0 || busy == 0 || timing.uops.len() + usize::from(times) > MAX_UOPS {
         return Err(wrong());
     }
-    timing.operations.extend(std::iter::repeat_n(operation, usize::from(times)));
+    timing.uops.extend(std::iter::repeat_n(uop, usize::from(times)));
     Ok(())
 }
 
-fn late(text: &str) -> Result<Late, Wrong> {
+fn late(text: &str) -> Result<Late, FieldError> {
     const LATE: &str = "OPERAND=CYCLES or flags=CYCLES, separated by blanks";
     let (source, latency) = text.split_once('=').ok_or_else(|| (LATE, format!("{text:?}")))?;
     let operand = match source {
@@ -544,9 +544,9 @@ mod tests {
         let table = TimingTable::parse("t", text).unwrap();
         let timing = table.row("adc m64 r64").unwrap();
         assert_eq!((timing.slots, timing.latency, timing.loads, timing.stores), (3, 4, 1, 2));
-        let both = ComputeOperation { ports: vec!["p0".to_owned(), "p6".to_owned()], busy: 3 };
-        let one = ComputeOperation { ports: vec!["p1".to_owned()], busy: 1 };
-        assert_eq!(timing.operations, [both.clone(), both, one]);
+        let both = ComputeUop { ports: vec!["p0".to_owned(), "p6".to_owned()], busy: 3 };
+        let one = ComputeUop { ports: vec!["p1".to_owned()], busy: 1 };
+        assert_eq!(timing.uops, [both.clone(), both, one]);
         let late = [Late { operand: Some(1), latency: 2 }, Late { operand: None, latency: 1 }];
         assert_eq!(timing.late, late);
     }

@@ -50,8 +50,8 @@ impl<'a> Sample<'a> {
     /// Of something of windows, how much of it what is not recorded has; nothing unless they stand for that.
     pub(super) fn left_out(&self, of: impl Fn(&SimulatedWindow) -> f64) -> f64 {
         let times = |it: &SimulatedWindow| {
-            let stands_for = it.weight.filter(|_| self.is_chosen);
-            stands_for.map_or(0.0, |it| it.left_out as f64 / it.own as f64)
+            let weight = it.weight.filter(|_| self.is_chosen);
+            weight.map_or(0.0, |it| it.left_out as f64 / it.own as f64)
         };
         self.windows.iter().map(|(it, _)| times(it) * of(it)).sum()
     }

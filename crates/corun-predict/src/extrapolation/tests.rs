@@ -45,9 +45,8 @@ fn windows_give_the_textbook_interval() {
 #[test]
 fn windows_that_were_chosen_weigh_what_they_stand_for() {
     let mut three = windows(&[100, 200, 500], 100, 4);
-    for (window, stands_for) in three.iter_mut().zip([7000, 2000, 1000]) {
-        window.weight =
-            Some(SimulationWeight { own: 100, all: stands_for, left_out: stands_for - 500 });
+    for (window, weight) in three.iter_mut().zip([7000, 2000, 1000]) {
+        window.weight = Some(SimulationWeight { own: 100, all: weight, left_out: weight - 500 });
     }
     let found = extrapolated(&three, 10_000).unwrap();
     assert!((found.value - 16_000.0).abs() < 1e-6, "{found:?}");

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_another_program_is_not_told() {
+    fn what_becomes_another_program_is_not_reported() {
         let run = pinned(|| Bracketed::run(&shell("exec true"), None, &AtomicBool::new(false)));
         assert!(matches!(run, Err(MeasureError::Replaced)), "{run:?}");
         let missing = Target { program: "/nowhere".into(), arguments: Vec::new() };

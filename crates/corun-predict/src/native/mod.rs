@@ -28,9 +28,9 @@ use probe::Probe;
 
 /// Runs that count, at most (with interference all that were alone do), and at least where there is time for them.
 const RUNS: usize = 7;
-const LEAST_RUNS: usize = 3;
+const MIN_RUNS: usize = 3;
 /// Runs that are tried at most, so that those with a core of their own can count.
-const MOST_TRIED: usize = 200;
+const MAX_ATTEMPTS: usize = 200;
 /// Runs before them.
 const WARM_UP: usize = 1;
 /// Runs between two memory-interference samples, and the number of such intervals: interference changes within seconds.
@@ -95,7 +95,7 @@ pub fn measure(
             let mut since_sample = 0;
             let wanted =
                 if interference.is_some() { RUNS_PER_SAMPLE * SAMPLE_INTERVALS } else { RUNS };
-            while tried.len() < MOST_TRIED {
+            while tried.len() < MAX_ATTEMPTS {
                 let is_late = !tried.is_empty() && begun.elapsed() > budget;
                 // Each sample has runs on both sides.
                 let is_between = interference.is_none() || since_sample == 0;
@@ -134,7 +134,7 @@ pub fn measure(
             readings.extend(interference.as_mut().map(InterferenceProbe::sample));
             let shares: Vec<_> = tried.iter().map(|(run, _)| run.contention_share).collect();
             let most = if interference.is_some() { tried.len() } else { RUNS };
-            let counted = contention::least_contended(&shares, LEAST_RUNS, most);
+            let counted = contention::least_contended(&shares, MIN_RUNS, most);
             let runs = MeasuredRuns {
                 cpu,
                 warmup: WARM_UP as u32,

@@ -6,7 +6,7 @@ use corun_trace::{Ending, Plan};
 use super::Report;
 
 /// User time below which start-up decides what is measured, in seconds.
-const LEAST_USER_S: f64 = 0.01;
+const MIN_USER_S: f64 = 0.01;
 
 /// The caveats of all stages: the job's, the measurement's, and those that follow from the figures.
 pub(super) fn of(report: &Report<'_>) -> Vec<Caveat> {
@@ -94,7 +94,7 @@ fn of_runs(measured: &MeasuredRuns) -> Vec<Caveat> {
     let runs = &measured.runs;
     let mut caveats = Vec::new();
     let shortest = runs.iter().map(|run| run.user_s).fold(f64::INFINITY, f64::min);
-    if shortest < LEAST_USER_S {
+    if shortest < MIN_USER_S {
         caveats.push(Caveat::new(
             "short",
             "What counts of the program is over so soon that cold caches decide what is measured, rather \

@@ -45,7 +45,7 @@ fn run(job: &Job<'_>, pre_run: PreRun, stop: &AtomicBool) -> Result<PreRunResult
         if let TraceError::NoCall { .. } = error {
             return PredictError::Trace(error);
         }
-        // A program that dies before its first event looks like a tracer failure: run it natively to tell them apart.
+        // A program that dies before its first event looks like a tracer failure: run it natively to distinguish them.
         match Native::run(&job.target, stop).map(|native| native.ending) {
             Ok(Ending::Killed(signal)) => PredictError::Killed(signal),
             Ok(Ending::Interrupted) => PredictError::Interrupted { during: "traced" },

@@ -13,7 +13,7 @@ use corun_sched::{Costs, Outcome, Settings, Slowdowns, Topology, load, schedule}
 
 /// Bytes that are allocated, now and at most.
 static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
@@ -21,7 +21,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(now, Ordering::Relaxed);
+        PEAK.fetch_max(now, Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -72,10 +72,10 @@ fn main() {
         let load = busy_sleepers(count);
         let settings = Settings { until: Some(1_000_000_000), ..settings("2x16x2") };
         let before = NOW.load(Ordering::Relaxed);
-        MOST.store(before, Ordering::Relaxed);
+        PEAK.store(before, Ordering::Relaxed);
         let policy = PolicyEntry::find("cfs").expect("a policy");
         schedule(&policy, &load, &settings, &mut ()).expect("it can be scheduled");
-        let most = MOST.load(Ordering::Relaxed) - before;
+        let most = PEAK.load(Ordering::Relaxed) - before;
         println!(
             "  {count:>7} tasks: {:>7.1} MB, {} bytes a task",
             most as f64 / 1e6,

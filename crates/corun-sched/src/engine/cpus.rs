@@ -4,11 +4,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::outcome::CpuUse;
-use crate::policy::{Balance, Balanced, Turn, Why};
+use crate::policy::{AfterSlice, Balance, Balanced, Why};
 use crate::topology::Distance;
 
 use super::state::Doing;
-use super::{Engine, Stretch, TaskId};
+use super::{Engine, RunInterval, TaskId};
 
 /// What the engine knows of a CPU beside what it does.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Cpu {
     pub(super) is_called: bool,
     /// Whether its balancing timer is off.
     is_parked: bool,
-    /// Why the running task gives way when the CPU looks for its next.
+    /// Why the running task gives way when the CPU picks its next.
     gives_way: Option<Why>,
     phase: u64,
     pub(super) used: CpuUse,
@@ -45,7 +45,7 @@ impl Engine<'_> {
         self.parked = (0..self.cpus.len()).collect();
     }
 
-    /// Tells a CPU to look for its next task in this instant.
+    /// Has a CPU pick its next task in this instant.
     pub(super) fn call(&mut self, cpu: usize) {
         if self.state.is_idle(cpu) {
             self.state.set(cpu, Doing::Called);
@@ -55,7 +55,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells an idle CPU from another, which takes the time of an interrupt.
+    /// Wakes an idle CPU from another, which takes the time of an interrupt.
     pub(super) fn interrupt(&mut self, cpu: usize, from: Option<usize>) {
         if self.costs.interrupt == 0 || from == Some(cpu) {
             return self.call(cpu);
@@ -81,9 +81,9 @@ impl Engine<'_> {
         let is_over = self.cpus[cpu].slice_end.is_some_and(|end| end <= self.state.now);
         if is_over && self.cpus[cpu].gives_way.is_none() {
             match self.policy.slice_is_over(&self.state, cpu, task) {
-                Turn::Keep => self.set_slice(cpu, task),
-                Turn::Next => self.give_way(cpu, Why::Expired),
-                Turn::WholeCore => {
+                AfterSlice::Keep => self.set_slice(cpu, task),
+                AfterSlice::Next => self.give_way(cpu, Why::Expired),
+                AfterSlice::WholeCore => {
                     let core = self.state.topology.cpus[cpu].core;
                     for place in 0..self.state.topology.cores[core].len() {
                         let sibling = self.state.topology.cores[core][place];
@@ -168,7 +168,7 @@ impl Engine<'_> {
     pub(super) fn take_off(&mut self, cpu: usize) -> Option<TaskId> {
         let task = self.state.running(cpu)?;
         self.settle(cpu);
-        self.tell(cpu);
+        self.report(cpu);
         self.note_core(cpu);
         self.state.set(cpu, Doing::Called);
         let now = self.state.now;
@@ -190,7 +190,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The CPU looks for its next task.
+    /// The CPU picks its next task.
     pub(super) fn find_next(&mut self, cpu: usize) {
         if self.state.running(cpu).is_some() {
             let Some(why) = self.cpus[cpu].gives_way else { return };
@@ -350,11 +350,11 @@ impl Engine<'_> {
         }
     }
 
-    /// Tells the observer that the running task leaves.
-    pub(super) fn tell(&mut self, cpu: usize) {
+    /// Reports to the observer that the running task leaves.
+    pub(super) fn report(&mut self, cpu: usize) {
         let Some(task) = self.state.running(cpu) else { return };
         let held = self.state.task(task);
-        let stretch = Stretch {
+        let interval = RunInterval {
             cpu,
             task: held.number,
             program: held.inside.program,
@@ -362,8 +362,8 @@ impl Engine<'_> {
             begin: self.cpus[cpu].since,
             end: self.state.now,
         };
-        if stretch.begin < stretch.end {
-            self.observer.ran(stretch);
+        if interval.begin < interval.end {
+            self.observer.ran(interval);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is to happen next: at most one event for each place, by time and then by order of setting.
 //!
-//! An indexed heap, so that a changed event leaves nothing behind, and memory goes with places.
+//! An indexed heap, so that a changed event leaves no stale entry, and memory is proportional to places.
 
 /// A heap of four children a node, which lie in one line of a cache, with the place of each event's node.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use super::ScheduleError;
 use super::costs::Costs;
 use super::outcome::{Outcome, Tally};
 use super::policy::{Policy, PolicyEntry};
-use super::program::{Load, MOST as MOST_TASKS};
+use super::program::{Load, MAX_TASKS};
 use super::slowdowns::{Slowdowns, Speeds};
 use super::topology::Topology;
 
@@ -38,9 +38,9 @@ pub struct Settings {
     pub until: Option<u64>,
 }
 
-/// A stretch of time that a task had a CPU.
+/// An interval of time that a task had a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
+pub struct RunInterval {
     /// The CPU.
     pub cpu: usize,
     /// The task, by how many were born before it.
@@ -55,21 +55,21 @@ pub struct Stretch {
     pub end: u64,
 }
 
-/// Is told what ran where.
+/// Records what ran where.
 pub trait Observer {
     /// A task had a CPU, and has left it.
-    fn ran(&mut self, stretch: Stretch);
+    fn ran(&mut self, interval: RunInterval);
 }
 
 /// Sees nothing.
 impl Observer for () {
-    fn ran(&mut self, _stretch: Stretch) {}
+    fn ran(&mut self, _stretch: RunInterval) {}
 }
 
 /// Keeps all.
-impl Observer for Vec<Stretch> {
-    fn ran(&mut self, stretch: Stretch) {
-        self.push(stretch);
+impl Observer for Vec<RunInterval> {
+    fn ran(&mut self, interval: RunInterval) {
+        self.push(interval);
     }
 }
 
@@ -98,7 +98,7 @@ pub fn schedule(
     match engine.has_too_many_events() {
         true => Err(ScheduleError::Load {
             load: load.name.clone(),
-            why: format!("more than {MOST_TASKS} tasks live at once"),
+            why: format!("more than {MAX_TASKS} tasks live at once"),
         }),
         false => Ok(engine.outcome()),
     }
@@ -118,7 +118,7 @@ struct Engine<'a> {
     cpus: Vec<Cpu>,
     /// When each lock of the policy is free, by its number.
     policy_locks: Vec<u64>,
-    /// CPUs that are to look for their next task, now.
+    /// CPUs that are to pick their next task, now.
     called: VecDeque<usize>,
     /// Cores on which something changed now, so that speeds may differ.
     changed: Vec<usize>,
@@ -262,14 +262,14 @@ impl<'a> Engine<'a> {
 
     /// Whether there are more tasks than a load may have.
     fn has_too_many_events(&self) -> bool {
-        self.state.tasks.len() - self.free.len() > MOST_TASKS
+        self.state.tasks.len() - self.free.len() > MAX_TASKS
     }
 
     fn finish(&mut self) {
         for cpu in 0..self.cpus.len() {
             if self.state.running(cpu).is_some() {
                 self.settle(cpu);
-                self.tell(cpu);
+                self.report(cpu);
             }
         }
         for core in 0..self.state.busy.len() {

@@ -1,4 +1,4 @@
-//! What a policy may look at: the time, the topology, the tasks, and who runs where.
+//! What a policy may read: the time, the topology, the tasks, and who runs where.
 //!
 //! The engine changes it; policies only read.
 
@@ -16,7 +16,7 @@ pub struct TaskId(pub u32);
 /// A task that lives.
 #[derive(Debug)]
 pub struct Task {
-    /// Tells tasks of the same id apart: how many were born before it.
+    /// Distinguishes tasks of the same id: how many were born before it.
     pub number: u64,
     /// The CPUs that it may run on, by the kernel's numbers; `None`: all.
     pub affinity: Option<Arc<CpuSet>>,
@@ -72,7 +72,7 @@ pub(crate) struct Record {
     pub(crate) work: f64,
     /// On a CPU.
     pub(crate) ran: u64,
-    /// Waiting for a CPU, all told and at the end.
+    /// Waiting for a CPU, in total and at the end.
     pub(crate) waited: u64,
     pub(crate) waits: u64,
     /// Whether it had work of its own, or may have had without ever getting a CPU.
@@ -99,13 +99,13 @@ impl Task {
 pub(super) enum Doing {
     /// Nothing.
     Idle,
-    /// It has been told to look for a task.
+    /// It has been asked to pick a task.
     Called,
     /// It runs a task.
     Running(TaskId),
 }
 
-/// What a policy may look at.
+/// What a policy may read.
 #[derive(Debug)]
 pub struct State {
     pub(super) now: u64,
@@ -162,7 +162,7 @@ impl State {
         }
     }
 
-    /// Whether a CPU has nothing to do, and has not been told to look for something.
+    /// Whether a CPU has nothing to do, and has not been asked to pick a task.
     pub fn is_idle(&self, cpu: usize) -> bool {
         self.doing[cpu] == Doing::Idle
     }

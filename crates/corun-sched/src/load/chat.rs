@@ -21,7 +21,7 @@ pub(super) const ENTRY: LoadEntry = LoadEntry {
 };
 
 /// Steps of all programs together: less than a gigabyte of them.
-const MOST_STEPS: u64 = 20_000_000;
+const MAX_STEPS: u64 = 20_000_000;
 
 fn make(values: &Values) -> Result<Load, String> {
     let mut load = Load { operation: "messages".to_owned(), ..Load::default() };
@@ -35,9 +35,9 @@ fn make(values: &Values) -> Result<Load, String> {
     }
     // Each reader has a step for each of the others.
     let steps = rooms.saturating_mul(users).saturating_mul(users);
-    if steps > MOST_STEPS {
+    if steps > MAX_STEPS {
         return Err(format!(
-            "expected rooms times users times users of {MOST_STEPS} at most, found {steps}"
+            "expected rooms times users times users of {MAX_STEPS} at most, found {steps}"
         ));
     }
     let [send, receive] = ["send", "receive"].map(|name| values.time(name));

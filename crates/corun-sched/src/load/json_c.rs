@@ -78,7 +78,7 @@ impl Reader<'_> {
                     Some(end) => self.at += end + 4,
                     None => {
                         return Err(
-                            "expected */ behind a comment, found the end of the file".to_owned()
+                            "expected */ after a comment, found the end of the file".to_owned()
                         );
                     }
                 }
@@ -122,12 +122,12 @@ impl Reader<'_> {
                     self.value(depth + 1)?
                 }
                 Some(',' | '}') => Json::Missing,
-                _ => return self.expected(&format!("a colon behind \"{name}\"")),
+                _ => return self.expected(&format!("a colon after \"{name}\"")),
             };
             fields.push((name, value));
             self.skip_space()?;
             if !self.takes(',') && self.next() != Some('}') {
-                return self.expected("a comma or } behind a field");
+                return self.expected("a comma or } after a field");
             }
         }
     }
@@ -143,7 +143,7 @@ impl Reader<'_> {
             items.push(self.value(depth + 1)?);
             self.skip_space()?;
             if !self.takes(',') && self.next() != Some(']') {
-                return self.expected("a comma or ] behind an item");
+                return self.expected("a comma or ] after an item");
             }
         }
     }
@@ -173,7 +173,7 @@ impl Reader<'_> {
             Some('r') => '\r',
             Some('t') => '\t',
             Some('u') => return self.unicode(),
-            _ => return self.expected("one of \" \\ / b f n r t u behind \\"),
+            _ => return self.expected("one of \" \\ / b f n r t u after \\"),
         };
         self.at += 1;
         Ok(known)
@@ -203,7 +203,7 @@ impl Reader<'_> {
                 self.at += 4;
                 Ok(code)
             }
-            None => self.expected("four hexadecimal digits behind \\u"),
+            None => self.expected("four hexadecimal digits after \\u"),
         }
     }
 
@@ -352,11 +352,11 @@ mod tests {
             ("{,}", 1, "a name in quotes"),
             ("[,]", 1, "a value, found ','"),
             ("{\"a\":1 \"b\":2}", 1, "a comma or }"),
-            ("{\"a\"\n 1}", 2, "a colon behind \"a\""),
+            ("{\"a\"\n 1}", 2, "a colon after \"a\""),
             ("[1 2]", 1, "a comma or ]"),
             ("{\"a\":\n1,\n/* ", 3, "expected */"),
-            ("\"\\x\"", 1, "behind \\"),
-            ("'\\''", 1, "behind \\"),
+            ("\"\\x\"", 1, "after \\"),
+            ("'\\''", 1, "after \\"),
             ("\"\\u12g4\"", 1, "four hexadecimal"),
             ("[+1]", 1, "a value"),
             ("[.5]", 1, "a value"),

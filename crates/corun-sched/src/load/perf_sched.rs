@@ -1,6 +1,6 @@
 //! What `perf sched record` recorded, as `perf script` prints it: each task runs and sleeps as it did.
 //!
-//! A task that slept does so again for as long, whoever woke it; its time on a CPU is taken for work,
+//! A task that slept does so again for as long, whichever task woke it; its time on a CPU is taken for work,
 //! whatever ran on the sibling. Both forms that perf has printed are read.
 //!
 //! Events can be lost. Each CPU runs one task at a time, so that a task has left a CPU as soon as any event
@@ -77,7 +77,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// An event shows that this task has this CPU now. Whoever else had it, and wherever else the task
+    /// An event shows that this task has this CPU now. Any other task that had it, and wherever else the task
     /// was, is over by now, though the events that said so are lost.
     fn shows(&mut self, cpu: u32, pid: u32, now: u64) {
         let held = self.cpus.get(&cpu);

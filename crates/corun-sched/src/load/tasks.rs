@@ -19,7 +19,7 @@ pub(super) const ENTRY: LoadEntry = LoadEntry {
 
 const FORMAT: &str = "corun-tasks";
 /// Copies of a task beyond this are refused.
-const MOST: usize = 1_000_000;
+const MAX_COPIES: usize = 1_000_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -147,8 +147,8 @@ fn read(text: &str) -> Result<Load, ScheduleError> {
 
 impl Names {
     fn task(&self, task: FileTask) -> Result<(TaskSpec, usize), String> {
-        if !(1..=MOST).contains(&task.copies) {
-            return Err(format!("`copies`: expected 1 to {MOST}, found {}", task.copies));
+        if !(1..=MAX_COPIES).contains(&task.copies) {
+            return Err(format!("`copies`: expected 1 to {MAX_COPIES}, found {}", task.copies));
         }
         if !(-20..=19).contains(&task.nice) {
             return Err(format!("`nice`: expected -20 to 19, found {}", task.nice));
@@ -257,7 +257,7 @@ nice = -5
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         for (from, to, line, expected) in [
             ("corun-tasks", "corun-task", 2, "expected format"),
             ("250us", "250", 7, "expected a time"),

@@ -9,8 +9,8 @@ use super::Parameter;
 pub struct Values(BTreeMap<&'static str, String>);
 
 /// Counts beyond this are refused.
-const MOST: u64 = 1_000_000_000;
-const MOST_TASKS: u64 = 1_000_000;
+const MAX_COUNT: u64 = 1_000_000_000;
+const MAX_TASKS: u64 = 1_000_000;
 
 impl Values {
     /// `jobs=8,work=10s`, and the defaults of what is not named.
@@ -63,10 +63,10 @@ impl Values {
 
     fn tasks_from(&self, least: u64, name: &str) -> Result<usize, String> {
         let count = self.number(name)?;
-        match (least..=MOST_TASKS).contains(&count) {
+        match (least..=MAX_TASKS).contains(&count) {
             true => Ok(count as usize),
             false => Err(format!(
-                "{name}: expected a whole number from {least} to {MOST_TASKS}, found {count}"
+                "{name}: expected a whole number from {least} to {MAX_TASKS}, found {count}"
             )),
         }
     }
@@ -77,9 +77,9 @@ impl Values {
     /// What was expected and found.
     pub fn number(&self, name: &str) -> Result<u64, String> {
         let found = self.text(name);
-        let number = found.parse().ok().filter(|&number| number <= MOST);
+        let number = found.parse().ok().filter(|&number| number <= MAX_COUNT);
         number.ok_or_else(|| {
-            format!("{name}: expected a whole number up to {MOST}, found \"{found}\"")
+            format!("{name}: expected a whole number up to {MAX_COUNT}, found \"{found}\"")
         })
     }
 

@@ -18,11 +18,11 @@ use crate::policy::{Balanced, Why};
 /// A full slice at nice 0, in nanoseconds.
 const SLICE: u64 = 100_000_000;
 /// The most that a task has of it.
-const MOST_SLICE: u64 = 3 * SLICE;
+const MAX_SLICE: u64 = 3 * SLICE;
 /// A tick, the least that a task is started with, in nanoseconds.
 const TICK: u64 = 1_000_000;
 /// Slept or run time beyond this is forgotten, in nanoseconds.
-const MOST_SLEEP: u64 = 2_000_000_000;
+const MAX_SLEEP: u64 = 2_000_000_000;
 /// Levels of priority by sleeping, the first runs first.
 const LEVELS: usize = 11;
 
@@ -77,7 +77,7 @@ impl Arrays {
         let memory = self.memory(state, task);
         if why == Why::Woken {
             let slept = state.now() - state.task(task).blocked_since;
-            memory.slept = (memory.slept + slept).min(MOST_SLEEP);
+            memory.slept = (memory.slept + slept).min(MAX_SLEEP);
         }
         let is_expired = self.renew(state, task) || why == Why::Expired;
         let level = self.level(task);
@@ -181,7 +181,7 @@ impl Arrays {
         let Memory { slice_left, is_shared, .. } = *self.memory(state, child);
         if is_shared {
             let held = self.memory(state, parent);
-            held.slice_left = (held.slice_left + slice_left).min(MOST_SLICE);
+            held.slice_left = (held.slice_left + slice_left).min(MAX_SLICE);
         }
     }
 
@@ -195,7 +195,7 @@ impl Arrays {
     /// The level by sleeping: 0 for a task that always slept, the last for one that never did.
     fn level(&self, task: TaskId) -> usize {
         let slept = self.tasks[task.0 as usize].slept;
-        (LEVELS - 1) - (slept * (LEVELS as u64 - 1) / MOST_SLEEP) as usize
+        (LEVELS - 1) - (slept * (LEVELS as u64 - 1) / MAX_SLEEP) as usize
     }
 
     fn memory(&mut self, state: &State, task: TaskId) -> &mut Memory {
@@ -215,5 +215,5 @@ impl Arrays {
 
 /// A slice in proportion to the task's weight, from a tenth to three times the usual.
 fn full_slice(state: &State, task: TaskId) -> u64 {
-    (SLICE * state.task(task).weight / 1024).clamp(SLICE / 10, MOST_SLICE)
+    (SLICE * state.task(task).weight / 1024).clamp(SLICE / 10, MAX_SLICE)
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::domains::Waiting;
 use super::load_balance::{self, Domains, Moved};
-use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, around, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, around, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -35,7 +35,7 @@ struct Queue {
     weight: u64,
     /// The cookie of the tasks that run.
     cookie: u32,
-    /// The virtual run time of whoever is farthest behind; it goes forward only.
+    /// The virtual run time of the task that has had least; it goes forward only.
     least: u64,
 }
 
@@ -80,7 +80,7 @@ impl CoreScheduling {
         &mut self.entities[place]
     }
 
-    /// The cookie whose first task is farthest behind.
+    /// The cookie whose first task has the lowest virtual run time.
     fn best(&self, core: usize) -> Option<(u64, u32)> {
         let first = |(&cookie, tasks): (&u32, &BTreeSet<(u64, TaskId)>)| {
             tasks.first().map(|&(time, _)| (time, cookie))
@@ -257,18 +257,18 @@ impl Policy for CoreScheduling {
         (self.queues[core(state, cpu)].length > 0).then_some(SLICE)
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         let core = core(state, cpu);
         let own = self.entity(state, task, core).virtual_run;
         match self.best(core) {
             Some((time, cookie)) if time <= own => {
                 if cookie == self.queues[core].cookie {
-                    Turn::Next
+                    AfterSlice::Next
                 } else {
-                    Turn::WholeCore
+                    AfterSlice::WholeCore
                 }
             }
-            _ => Turn::Keep,
+            _ => AfterSlice::Keep,
         }
     }
 
@@ -282,7 +282,7 @@ impl Policy for CoreScheduling {
     fn balance(&mut self, state: &State, cpu: usize, when: Balance) -> Balanced {
         let own = core(state, cpu);
         if when != Balance::Busy && self.queues[own].length > 0 {
-            // What may run beside the siblings may have changed since this CPU looked.
+            // What may run beside the siblings may have changed since this CPU picked.
             return if when == Balance::Idle { Balanced::Pulled } else { Balanced::Nothing };
         }
         let mut domains = std::mem::take(&mut self.domains);
@@ -296,7 +296,7 @@ impl Policy for CoreScheduling {
     }
 
     fn next_balance(&self, state: &State, cpu: usize, is_idle: bool) -> Option<u64> {
-        // A sibling that has found no task of the cookie looks again by its own tick.
+        // A sibling that has found no task of the cookie picks again at its own tick.
         self.domains.next(state, cpu, !is_idle).or_else(|| is_idle.then(|| state.now() + TICK))
     }
 

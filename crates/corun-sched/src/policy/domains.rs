@@ -1,4 +1,4 @@
-//! How many tasks wait at the CPUs of each last-level cache, so that balancing need not look where none does.
+//! How many tasks wait at the CPUs of each last-level cache, so that balancing can skip caches where none does.
 
 use crate::engine::State;
 use crate::topology::Topology;
@@ -23,7 +23,7 @@ impl Waiting {
     }
 
     /// Tasks that wait at the CPUs of a cache.
-    pub(super) fn behind(&self, cache: usize) -> usize {
+    pub(super) fn waiting_at(&self, cache: usize) -> usize {
         self.0[cache]
     }
 

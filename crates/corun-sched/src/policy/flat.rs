@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::array::{Arrays, Puller};
-use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -84,10 +84,10 @@ impl Policy for Flat {
         Some(self.arrays.slice(state, task))
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         match self.arrays.renew(state, task) && self.arrays.len(cpu) > 0 {
-            true => Turn::Next,
-            false => Turn::Keep,
+            true => AfterSlice::Next,
+            false => AfterSlice::Keep,
         }
     }
 

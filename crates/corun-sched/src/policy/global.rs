@@ -3,7 +3,7 @@
 //! The textbook's equal sharing, and how Linux worked up to 2.4 but for its search among all tasks.
 
 use super::array::Arrays;
-use super::{Arrival, Policy, PolicyEntry, Turn, Why, around, least};
+use super::{AfterSlice, Arrival, Policy, PolicyEntry, Why, around, least};
 use crate::engine::{State, TaskId};
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry {
@@ -59,10 +59,10 @@ impl Policy for Global {
         Some(self.arrays.slice(state, task))
     }
 
-    fn slice_is_over(&mut self, state: &State, _cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, _cpu: usize, task: TaskId) -> AfterSlice {
         match self.arrays.renew(state, task) && self.arrays.len(0) > 0 {
-            true => Turn::Next,
-            false => Turn::Keep,
+            true => AfterSlice::Next,
+            false => AfterSlice::Keep,
         }
     }
 

@@ -5,13 +5,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::{Arrival, Balance, Balanced, Decision, Policy, PolicyEntry, Turn, Why, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Decision, Policy, PolicyEntry, Why, least};
 use crate::engine::{State, TaskId};
 use crate::program::weight;
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry {
     name: "ht-2.4",
-    summary: "one run queue and counters; an idle core is preferred; a decision looks at all runnable tasks",
+    summary: "one run queue and counters; an idle core is preferred; a decision examines all runnable tasks",
     source: "Linux 2.4.17 and later, kernel/sched.c: schedule, goodness, reschedule_idle",
     is_without_siblings: false,
     make: |topology, _| Box::new(Ht24::new(topology.cpus.len())),
@@ -22,8 +22,8 @@ const TICK: u64 = 10_000_000;
 /// What a task gains where it ran last (`PROC_CHANGE_PENALTY` of i386).
 const SAME_CPU: u64 = 15 * TICK;
 /// The most that a task has when others that it started have ended (`MAX_COUNTER`).
-const MOST: u64 = 20 * TICK;
-/// How often a CPU that is idle looks at the queue: a task that was preempted may wait there.
+const MAX_COUNTER: u64 = 20 * TICK;
+/// How often an idle CPU polls the queue: a task that was preempted may wait there.
 const IDLE_INTERVAL: u64 = 1_000_000;
 
 /// What is remembered of a task.
@@ -182,7 +182,7 @@ impl Ht24 {
     }
 
     /// Gives all tasks new counters, as this CPU finds none that has any left; those that sleep get theirs when
-    /// they are looked at.
+    /// they are examined.
     fn recalculate(&mut self, state: &State, own: usize) {
         let cpus = 0..state.topology().cpus.len();
         let running: Vec<(usize, TaskId)> =
@@ -211,13 +211,13 @@ impl Policy for Ht24 {
         let last = last.filter(|&cpu| state.may_run(task, cpu));
         self.memory(state, task).cpu = last;
         let cpu = self.choose(state, task, last);
-        // Whoever comes from outside has a CPU too.
+        // A task from outside has a CPU too.
         self.memory(state, task).cpu.get_or_insert(cpu);
         cpu
     }
 
     fn decision(&self, state: &State, _cpu: usize) -> Decision {
-        Decision { looked_at: state.waiting(), lock: 0 }
+        Decision { examined: state.waiting(), lock: 0 }
     }
 
     fn enqueue(&mut self, state: &State, task: TaskId, cpu: usize, why: Why) {
@@ -263,22 +263,22 @@ impl Policy for Ht24 {
     fn exit(&mut self, state: &State, child: TaskId, parent: TaskId) {
         let left = self.memory(state, child).counter;
         let held = self.memory(state, parent);
-        held.counter = (held.counter + left).min(MOST);
+        held.counter = (held.counter + left).min(MAX_COUNTER);
     }
 
     fn slice(&mut self, state: &State, _cpu: usize, task: TaskId) -> Option<u64> {
         Some(self.memory(state, task).counter)
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         if self.memory(state, task).counter > 0 {
-            return Turn::Keep;
+            return AfterSlice::Keep;
         }
         if self.best(state, cpu).is_some() {
-            return Turn::Next;
+            return AfterSlice::Next;
         }
         self.recalculate(state, cpu);
-        Turn::Keep
+        AfterSlice::Keep
     }
 
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool {
@@ -317,7 +317,7 @@ impl Ht24 {
                 return cpu;
             }
         }
-        // Whoever runs gains as much where it is as who ran last there; elsewhere few can be better.
+        // The running task gains as much where it is as the task that ran there last; elsewhere few can be better.
         let least_of_others = SAME_CPU + (above_least(self.highest) + 1) * TICK;
         if let Some(last) = last.filter(|_| self.goodness(state, task) <= least_of_others) {
             return last;

@@ -1,11 +1,11 @@
 //! One run queue a core, with the five properties of the patch for Linux 2.5.31: balancing by cores,
 //! active balancing, pickup within the core first, affinity to the core, and waking on the idle sibling.
 //!
-//! One queue for all siblings makes three of the five by itself, since siblings look at the same tasks.
+//! One queue for all siblings makes three of the five by itself, since siblings see the same tasks.
 
 use super::array::{Arrays, Puller};
 use super::flat::{BUSY_INTERVAL, IDLE_INTERVAL};
-use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, around, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, around, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -105,10 +105,10 @@ impl Policy for Ht25 {
         Some(self.arrays.slice(state, task))
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         match self.arrays.renew(state, task) && self.arrays.len(core(state, cpu)) > 0 {
-            true => Turn::Next,
-            false => Turn::Keep,
+            true => AfterSlice::Next,
+            false => AfterSlice::Keep,
         }
     }
 

@@ -21,11 +21,11 @@ const BUSY_FACTOR: u64 = 16;
 /// A task that ran within this time is cache-hot (`sysctl_sched_migration_cost`), in nanoseconds.
 const MIGRATION_COST: u64 = 500_000;
 /// At most so many tasks move at once (`sysctl_sched_nr_migrate`).
-const MOST_TASKS: usize = 32;
+const MAX_TASKS: usize = 32;
 /// The weight of a task at nice 0, and the capacity of a CPU.
 const SCALE: u64 = 1024;
 
-/// What balancing looks at of the queues, and what it moves.
+/// What balancing reads of the queues, and what it moves.
 pub(super) trait Queues {
     /// Runnable tasks of a CPU, the running one included.
     fn tasks(&self, state: &State, cpu: usize) -> usize;
@@ -298,7 +298,7 @@ impl Domains {
         let mut moved = if detached.moved > 0 { Moved::Waiting } else { Moved::Nothing };
         let Some((from, imbalance)) = found else {
             domain.failed = 0;
-            let most = if detached.are_all_bound { MOST_PINNED } else { 2 * weight };
+            let most = if detached.are_all_bound { MAX_PINNED_INTERVAL_MS } else { 2 * weight };
             if when != Balance::NewlyIdle && domain.interval < most {
                 domain.interval *= 2;
             }
@@ -337,7 +337,7 @@ fn push(queues: &mut impl Queues, state: &State, from: usize, to: usize) -> Move
 /// A tick that lies so far back that all intervals fit between it and 0.
 const LONG_AGO: u64 = 1 << 40;
 /// `MAX_PINNED_INTERVAL`, in milliseconds.
-const MOST_PINNED: u64 = 512;
+const MAX_PINNED_INTERVAL_MS: u64 = 512;
 
 /// `should_we_balance`: the first idle CPU of the group, else its first.
 fn should_balance(state: &State, group: &[usize], cpu: usize) -> bool {
@@ -485,7 +485,7 @@ impl Span {
             Detached { are_all_bound: !candidates.is_empty(), ..Detached::default() };
         let shrink = |value: u64| value.checked_shr(failed).unwrap_or(0);
         let mut left = imbalance;
-        for task in candidates.into_iter().take(MOST_TASKS) {
+        for task in candidates.into_iter().take(MAX_TASKS) {
             if when != Balance::Busy && queues.tasks(state, from) <= 1 {
                 break;
             }

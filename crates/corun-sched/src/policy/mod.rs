@@ -25,7 +25,7 @@ use super::topology::Topology;
 /// runnable tasks that wait. A running task is in no queue.
 pub trait Policy {
     /// The CPU for a task that becomes runnable; it must be one that the task may run on. If it is
-    /// idle it is told to look for a task.
+    /// idle it is asked to pick a task.
     fn place(&mut self, state: &State, task: TaskId, arrival: Arrival) -> usize;
 
     /// Puts a task into the queue of a CPU.
@@ -53,7 +53,7 @@ pub trait Policy {
     fn slice(&mut self, state: &State, cpu: usize, task: TaskId) -> Option<u64>;
 
     /// What comes after the slice of the running task.
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn;
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice;
 
     /// Whether a task that was enqueued at the CPU runs before the one that runs there.
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
@@ -79,20 +79,20 @@ pub trait Policy {
         false
     }
 
-    /// Whether idle siblings are to look for a task when a CPU has found one: what they may run can
+    /// Whether idle siblings are to pick a task when a CPU has found one: what they may run can
     /// depend on it.
     fn calls_siblings(&self) -> bool {
         false
     }
 
-    /// The sibling that is to look for a task instead, since a CPU has found none that it may run.
+    /// The sibling that is to pick a task instead, since a CPU has found none that it may run.
     fn leaves_choice_to(&self, _state: &State, _cpu: usize) -> Option<usize> {
         None
     }
 
-    /// What a decision of the CPU looks at, and which lock it holds meanwhile.
+    /// What a decision of the CPU examines, and which lock it holds meanwhile.
     fn decision(&self, _state: &State, _cpu: usize) -> Decision {
-        Decision { looked_at: 0, lock: 0 }
+        Decision { examined: 0, lock: 0 }
     }
 }
 
@@ -122,12 +122,12 @@ pub enum Why {
 
 /// What comes after a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub enum AfterSlice {
     /// The same task goes on.
     Keep,
-    /// The CPU looks for the next.
+    /// The CPU picks the next.
     Next,
-    /// All CPUs of the core look for their next.
+    /// All CPUs of the core pick their next.
     WholeCore,
 }
 
@@ -156,8 +156,8 @@ pub enum Balanced {
 /// The cost of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Tasks that are looked at.
-    pub looked_at: usize,
+    /// Tasks that are examined.
+    pub examined: usize,
     /// The lock, by a number of the policy's own.
     pub lock: usize,
 }
@@ -255,7 +255,7 @@ impl PolicyEntry {
 impl Decision {
     /// Nanoseconds that the lock is held.
     pub(super) fn hold(&self, costs: &Costs) -> u64 {
-        costs.search * self.looked_at as u64
+        costs.search * self.examined as u64
     }
 }
 

@@ -2,7 +2,7 @@
 //! `spread` and `full` pin their workers. A CPU's tasks take turns.
 
 use super::array::Arrays;
-use super::{Arrival, Policy, PolicyEntry, Turn, Why};
+use super::{AfterSlice, Arrival, Policy, PolicyEntry, Why};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 
@@ -69,10 +69,10 @@ impl Policy for Pinned {
         Some(self.arrays.slice(state, task))
     }
 
-    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> Turn {
+    fn slice_is_over(&mut self, state: &State, cpu: usize, task: TaskId) -> AfterSlice {
         match self.arrays.renew(state, task) && self.arrays.len(cpu) > 0 {
-            true => Turn::Next,
-            false => Turn::Keep,
+            true => AfterSlice::Next,
+            false => AfterSlice::Keep,
         }
     }
 

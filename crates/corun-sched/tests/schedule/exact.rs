@@ -39,9 +39,9 @@ fn two_tasks_on_one_of_two_packages() {
         let expected = if policy == "pinned" { 10 } else { 18 };
         assert_eq!(run(policy, &load, &settings).0.makespan, expected * SECOND, "{policy}");
     }
-    let (outcome, stretches) = run("ht-2.5", &load, &settings);
-    // Until one is pushed away both have 5/9 of the speed; whoever stays then needs the rest of its 10 s.
-    let pushed = stretches.iter().map(|it| it.end).min().unwrap();
+    let (outcome, intervals) = run("ht-2.5", &load, &settings);
+    // Until one is pushed away both have 5/9 of the speed; the one that stays then needs the rest of its 10 s.
+    let pushed = intervals.iter().map(|it| it.end).min().unwrap();
     assert!(pushed <= 1_000_000, "by the first tick of an idle CPU: {pushed} ns");
     assert_eq!(outcome.makespan, pushed + 10 * SECOND - pushed * 5 / 9);
     assert_eq!(outcome.migrations.elsewhere, 1);
@@ -79,7 +79,7 @@ fn five_tasks_on_four_cpus_share_equally() {
 }
 
 /// The lecture's jobs of 9.962 s: five on four CPUs ended after 12.208 to 13.143 s, where equal shares of a
-/// CPU say 12.4525 s. Kernels that balance average loads rotate whoever has no CPU of its own; a pair that
+/// CPU say 12.4525 s. Kernels that balance average loads rotate the tasks that have no CPU of their own; a pair that
 /// stays on one CPU ends after 1.2 times as long.
 #[test]
 fn jobs_that_have_no_cpu_of_their_own_rotate() {
@@ -91,9 +91,9 @@ fn jobs_that_have_no_cpu_of_their_own_rotate() {
             let (mut first, mut last) = (0.0, 0.0);
             for seed in 0..SEEDS {
                 let settings = Settings { seed, ..settings(topology, "1") };
-                let (outcome, stretches) = run(policy, &load, &settings);
+                let (outcome, intervals) = run(policy, &load, &settings);
                 let ends: Vec<f64> = (0..jobs as u64)
-                    .map(|job| stretches.iter().filter(move |it| it.task == job).map(|it| it.end))
+                    .map(|job| intervals.iter().filter(move |it| it.task == job).map(|it| it.end))
                     .map(|ends| ends.max().unwrap() as f64 / equal)
                     .collect();
                 assert!(outcome.is_finished);
@@ -141,19 +141,19 @@ fn unequal(policy: &str) -> Vec<String> {
             let mut shares = vec![0.0; jobs];
             for seed in 0..SEEDS {
                 let settings = Settings { seed, ..settings.clone() };
-                for stretch in run(policy, &load, &settings).1 {
-                    let time = (stretch.end - stretch.begin) as f64;
-                    shares[stretch.task as usize] += time / (TIME * SECOND * SEEDS) as f64;
+                for interval in run(policy, &load, &settings).1 {
+                    let time = (interval.end - interval.begin) as f64;
+                    shares[interval.task as usize] += time / (TIME * SECOND * SEEDS) as f64;
                 }
             }
             // Where as many wait at each cache but for one, and 7 for 6 are within `imbalance_pct` (117),
             // fair.c moves none: those of a cache share its CPUs.
             let (fewest, most) = (jobs / caches, jobs.div_ceil(caches));
             let stays = policy != "ht-2.4" && jobs > cpus && most * 100 <= fewest * 117;
-            let behind = if stays { [fewest, most] } else { [jobs, jobs] };
+            let sharing = if stays { [fewest, most] } else { [jobs, jobs] };
             let all = if stays { cpus / caches } else { cpus };
             let is_equal = |share: &f64| {
-                let equal = behind.map(|behind| (all as f64 / behind as f64).min(1.0));
+                let equal = sharing.map(|sharing| (all as f64 / sharing as f64).min(1.0));
                 equal.iter().any(|equal| (share / equal - 1.0).abs() <= off)
             };
             if !shares.iter().all(is_equal) {
@@ -183,9 +183,9 @@ fn who_is_bound_keeps_nobody_from_rotating() {
     load.tasks = vec![TaskSpec { affinity: Some(first), ..TaskSpec::of(job) }; 2];
     load.tasks(job, 4);
     for policy in ["cfs", "eevdf"] {
-        let (outcome, stretches) = run(policy, &load, &settings("1x4x1", "1"));
+        let (outcome, intervals) = run(policy, &load, &settings("1x4x1", "1"));
         // The four have three CPUs: 20 s of work in 6.67 s, the bound pair 10 s.
-        let free = stretches.iter().filter(|it| it.task >= 2).map(|it| it.end).max().unwrap();
+        let free = intervals.iter().filter(|it| it.task >= 2).map(|it| it.end).max().unwrap();
         assert!(free < 7_300_000_000, "{policy}: {free}");
         assert!(outcome.makespan < 10_100_000_000, "{policy}: {}", outcome.makespan);
     }
@@ -207,10 +207,10 @@ fn eight_jobs_on_four_cores_take_two_over_the_yield() {
 fn with_smt_off_eight_jobs_take_turns_on_four_cores() {
     let load = load("batch:jobs=8,work=10s");
     for policy in ["flat/smt-off", "ht-2.5/smt-off", "smt-off", "eevdf/smt-off", "pinned/smt-off"] {
-        let (outcome, stretches) = run(policy, &load, &settings("1x4x2", "2/1.25"));
+        let (outcome, intervals) = run(policy, &load, &settings("1x4x2", "2/1.25"));
         assert_eq!(outcome.makespan, 20 * SECOND, "{policy}");
         assert_eq!(outcome.cpus.len(), 4, "{policy}");
-        assert!(stretches.iter().all(|it| it.cpu < 4), "{policy}");
+        assert!(intervals.iter().all(|it| it.cpu < 4), "{policy}");
     }
 }
 
@@ -311,7 +311,7 @@ fn tasks_without_work_do_not_count_as_unfair() {
 }
 
 #[test]
-fn tasks_that_all_wait_are_told_from_a_time_that_is_over() {
+fn a_deadlock_is_distinguished_from_the_end_of_the_time() {
     let mut load = Load::default();
     let queue = load.queue(QueueSpec::default());
     let program = load.program("it", "it", vec![Step::Receive(queue)]);
@@ -418,9 +418,9 @@ fn a_cookie_on_one_sibling_has_its_turn() {
             TaskSpec { cookie: 1, ..TaskSpec::of(long) },
             TaskSpec { cookie: 2, affinity, ..TaskSpec::of(short) },
         ];
-        let (outcome, stretches) = run("core", &load, &settings("1x1x2", "1.6"));
+        let (outcome, intervals) = run("core", &load, &settings("1x1x2", "1.6"));
         assert_eq!(outcome.makespan, 11 * SECOND, "{cpu}");
-        let end = stretches.iter().filter(|it| it.cookie == 2).map(|it| it.end).max().unwrap();
+        let end = intervals.iter().filter(|it| it.cookie == 2).map(|it| it.end).max().unwrap();
         assert!(end.abs_diff(2 * SECOND) < SECOND / 100, "{cpu}: {end}");
     }
 }
@@ -471,9 +471,9 @@ fn tasks_are_balanced_between_caches_that_are_both_busy() {
     load.tasks.extend(vec![bound(long); 4]);
     load.tasks.extend(vec![TaskSpec { start: SECOND / 100, ..TaskSpec::of(long) }; 10]);
     for policy in ["cfs", "eevdf", "core"] {
-        let (_, stretches) = run(policy, &load, &settings("2x2x1", "1"));
-        let of_bound = |it: &&corun_sched::Stretch| it.program == 1 && it.task < 16;
-        let end = stretches.iter().filter(of_bound).map(|it| it.end).max().expect("they ran");
+        let (_, intervals) = run(policy, &load, &settings("2x2x1", "1"));
+        let of_bound = |it: &&corun_sched::RunInterval| it.program == 1 && it.task < 16;
+        let end = intervals.iter().filter(of_bound).map(|it| it.end).max().expect("they ran");
         // 6 s of short ones on two CPUs, then 14 long ones share four.
         assert!(end > 25 * SECOND, "{policy}: {end}");
     }

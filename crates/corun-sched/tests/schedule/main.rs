@@ -7,7 +7,7 @@ mod recorded;
 
 use corun_sched::policy::PolicyEntry;
 use corun_sched::{
-    Costs, Load, Outcome, Ratio, ScheduleError, Settings, Slowdowns, Stretch, Topology, load,
+    Costs, Load, Outcome, Ratio, RunInterval, ScheduleError, Settings, Slowdowns, Topology, load,
     schedule,
 };
 
@@ -26,7 +26,7 @@ fn load(text: &str) -> Load {
     load::find(text, |path| std::fs::read_to_string(path)).unwrap()
 }
 
-fn run(policy: &str, load: &Load, settings: &Settings) -> (Outcome, Vec<Stretch>) {
+fn run(policy: &str, load: &Load, settings: &Settings) -> (Outcome, Vec<RunInterval>) {
     run_of(policy, load, settings).unwrap()
 }
 
@@ -34,9 +34,9 @@ fn run_of(
     policy: &str,
     load: &Load,
     settings: &Settings,
-) -> Result<(Outcome, Vec<Stretch>), ScheduleError> {
-    let mut stretches = Vec::new();
+) -> Result<(Outcome, Vec<RunInterval>), ScheduleError> {
+    let mut intervals = Vec::new();
     let policy = PolicyEntry::find(policy).unwrap();
-    let outcome = schedule(&policy, load, settings, &mut stretches)?;
-    Ok((outcome, stretches))
+    let outcome = schedule(&policy, load, settings, &mut intervals)?;
+    Ok((outcome, intervals))
 }

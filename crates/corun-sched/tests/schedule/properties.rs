@@ -6,7 +6,7 @@ use std::sync::Arc;
 use corun_machine::CpuSet;
 use corun_sched::policy::{ALL, PolicyEntry};
 use corun_sched::program::{Amount, Load, QueueSpec, Step, TaskSpec};
-use corun_sched::{Costs, Ratio, Settings, Slowdowns, Stretch, Topology, schedule};
+use corun_sched::{Costs, Ratio, RunInterval, Settings, Slowdowns, Topology, schedule};
 use proptest::prelude::*;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -107,17 +107,20 @@ fn all_work(load: &Load) -> u64 {
     load.tasks.iter().map(|task| of(load, task.program)).sum()
 }
 
-/// The stretches of each of some things, one after another in time.
-fn by<K: Ord>(stretches: &[Stretch], key: impl Fn(&Stretch) -> K) -> BTreeMap<K, Vec<Stretch>> {
-    let mut map: BTreeMap<K, Vec<Stretch>> = BTreeMap::new();
-    for stretch in stretches {
-        map.entry(key(stretch)).or_default().push(*stretch);
+/// The intervals of each of some things, one after another in time.
+fn by<K: Ord>(
+    intervals: &[RunInterval],
+    key: impl Fn(&RunInterval) -> K,
+) -> BTreeMap<K, Vec<RunInterval>> {
+    let mut map: BTreeMap<K, Vec<RunInterval>> = BTreeMap::new();
+    for interval in intervals {
+        map.entry(key(interval)).or_default().push(*interval);
     }
     map.values_mut().for_each(|it| it.sort_by_key(|it| (it.begin, it.end)));
     map
 }
 
-fn overlap(one: &Stretch, other: &Stretch) -> bool {
+fn overlap(one: &RunInterval, other: &RunInterval) -> bool {
     one.begin < other.end && other.begin < one.end
 }
 
@@ -126,8 +129,8 @@ proptest! {
 
     #[test]
     fn every_schedule_is_a_schedule(load in loads(), settings in machines(), policy in policies()) {
-        let mut stretches = Vec::new();
-        let outcome = schedule(&policy, &load, &settings, &mut stretches).unwrap();
+        let mut intervals = Vec::new();
+        let outcome = schedule(&policy, &load, &settings, &mut intervals).unwrap();
 
         // All work is done, once, and none starves.
         prop_assert!(outcome.is_finished, "{}: {outcome:?}", policy.title());
@@ -135,16 +138,16 @@ proptest! {
         prop_assert!((outcome.work - all_work(&load) as f64).abs() < 1.0, "{}", policy.title());
 
         // A CPU has one task at a time, and a task one CPU.
-        for runs in by(&stretches, |it| it.cpu).values().chain(by(&stretches, |it| it.task).values()) {
+        for runs in by(&intervals, |it| it.cpu).values().chain(by(&intervals, |it| it.task).values()) {
             prop_assert!(runs.windows(2).all(|two| two[0].end <= two[1].begin), "{}: {runs:?}", policy.title());
         }
         let busy: u64 = outcome.cpus.iter().map(|cpu| cpu.busy).sum();
-        prop_assert_eq!(busy, stretches.iter().map(|it| it.end - it.begin).sum::<u64>());
+        prop_assert_eq!(busy, intervals.iter().map(|it| it.end - it.begin).sum::<u64>());
 
         let topology = policy.topology(&settings.topology);
         // No siblings run tasks of different cookies.
         if policy.name == "core" {
-            for runs in by(&stretches, |it| topology.cpus[it.cpu].core).values() {
+            for runs in by(&intervals, |it| topology.cpus[it.cpu].core).values() {
                 for (place, one) in runs.iter().enumerate() {
                     let mixed = runs[place + 1..].iter().find(|other| overlap(one, other) && one.cookie != other.cookie);
                     prop_assert!(mixed.is_none(), "{one:?} beside {mixed:?}");
@@ -172,28 +175,28 @@ proptest! {
                 TaskSpec { affinity: Some(Arc::new(cpus)), ..TaskSpec::of(program) }
             })
             .collect();
-        let mut stretches = Vec::new();
-        let outcome = schedule(&policy, &load, &settings, &mut stretches).unwrap();
+        let mut intervals = Vec::new();
+        let outcome = schedule(&policy, &load, &settings, &mut intervals).unwrap();
         prop_assert!(outcome.is_finished, "{}", policy.title());
-        for stretch in stretches {
-            let number = topology.cpus[stretch.cpu].number;
-            let mask = load.tasks[stretch.task as usize].affinity.as_ref().unwrap();
-            prop_assert!(mask.contains(number), "{}: {stretch:?}", policy.title());
+        for interval in intervals {
+            let number = topology.cpus[interval.cpu].number;
+            let mask = load.tasks[interval.task as usize].affinity.as_ref().unwrap();
+            prop_assert!(mask.contains(number), "{}: {interval:?}", policy.title());
         }
     }
 
     #[test]
     fn the_same_seed_gives_the_same_schedule(load in loads(), settings in machines(), policy in policies()) {
         let run = || {
-            let mut stretches = Vec::new();
-            (schedule(&policy, &load, &settings, &mut stretches).unwrap(), stretches)
+            let mut intervals = Vec::new();
+            (schedule(&policy, &load, &settings, &mut intervals).unwrap(), intervals)
         };
         prop_assert!(run() == run());
     }
 
-    /// Whoever can run does so within a bounded time, however many others there are.
+    /// A runnable task runs within a bounded time, however many others there are.
     #[test]
-    fn nobody_starves(
+    fn no_task_starves(
         jobs in 2_usize..20,
         settings in machines(),
         policy in policies(),
@@ -211,7 +214,7 @@ proptest! {
 
     /// Nor does a job beside shells that start one program after another, with masks and cookies.
     #[test]
-    fn nobody_starves_beside_shells(
+    fn no_task_starves_beside_shells(
         hogs in 1_usize..4,
         shells in proptest::collection::vec((0_u64..60, 0_u64..3, 1_u64..60, 0_u32..2, 0_u32..5), 1..7),
         masks in proptest::collection::vec(0_u32..5, 3),

@@ -54,11 +54,11 @@ fn recorded(text: &str) -> BTreeMap<u32, Figures> {
 /// What the model gives for one seed.
 fn simulated(policy: &str, topology: &str, jobs: u32, seed: u64) -> Figures {
     let load = load(&format!("batch:jobs={jobs},work=5s"));
-    let (outcome, stretches) = run(policy, &load, &Settings { seed, ..settings(topology, "1") });
+    let (outcome, intervals) = run(policy, &load, &Settings { seed, ..settings(topology, "1") });
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
-    for stretch in &stretches {
-        let end = ends.entry(stretch.task).or_default();
-        *end = stretch.end.max(*end);
+    for interval in &intervals {
+        let end = ends.entry(interval.task).or_default();
+        *end = interval.end.max(*end);
     }
     let shares = || ends.values().map(|&end| 5e9 / end as f64);
     Figures {

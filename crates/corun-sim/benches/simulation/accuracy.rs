@@ -9,7 +9,7 @@ use corun_model::timing::TimingTable;
 use corun_sim::uops::Lowering;
 use corun_sim::{Copies, steady_state};
 
-pub fn show(model: &CoreModel, timings: &TimingTable) {
+pub(crate) fn show(model: &CoreModel, timings: &TimingTable) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/measured");
     let Ok(file) = File::open(folder.join(format!("{}-blocks.csv", model.name))) else {
         return println!("left out: no blocks were measured on {}", model.title);

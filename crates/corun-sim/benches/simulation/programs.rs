@@ -14,13 +14,13 @@ const BYTES: usize = 8 << 20;
 const PART: Plan = Plan::Window { skip: 100_000_000, length: Some(10_000_000) };
 
 /// A trace with its name.
-pub struct Program {
+pub(crate) struct Program {
     pub name: String,
     pub trace: Trace,
 }
 
-/// Compressors at work; one that cannot be traced here is left out, and the reason told.
-pub fn trace_all() -> Vec<Program> {
+/// Compressors at work; one that cannot be traced here is left out, and the reason printed.
+pub(crate) fn trace_all() -> Vec<Program> {
     let folder = tempfile::tempdir().expect("there is room for a folder");
     let input = folder.path().join("text");
     std::fs::write(&input, text(BYTES)).expect("there is room for a text");
@@ -47,7 +47,7 @@ fn trace(program: &str, options: &str, input: &Path) -> Result<Trace, TraceError
 }
 
 /// Traces that were recorded before.
-pub fn open(files: &[PathBuf]) -> Vec<Program> {
+pub(crate) fn open(files: &[PathBuf]) -> Vec<Program> {
     files
         .iter()
         .map(|file| Program {

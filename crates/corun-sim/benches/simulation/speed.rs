@@ -13,7 +13,7 @@ use crate::programs::Program;
 /// How often each trace is simulated.
 const ROUNDS: usize = 5;
 
-pub fn show(model: &CoreModel, timings: &TimingTable, programs: &[Program]) {
+pub(crate) fn show(model: &CoreModel, timings: &TimingTable, programs: &[Program]) {
     println!(
         "{:<12} {:>8} {:>8} {:>6} {:>14} {:>11} {:>7} {:>7}",
         "program", "M instr", "M cycles", "IPC", "mispredicts/k", "M instr/s", "least", "most"

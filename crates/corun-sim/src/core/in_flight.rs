@@ -1,6 +1,6 @@
 //! Micro-ops between renaming and retirement.
 
-use crate::memory::{Displacement, Origin};
+use crate::memory::{Origin, SiblingEviction};
 use crate::uops::Kind;
 
 /// Which micro-op of which thread.
@@ -25,9 +25,9 @@ impl Handle {
 
 /// Micro-ops that a thread can have in flight: more than reorder buffers hold, and few enough to stay
 /// in a cache of the machine that simulates.
-pub(crate) const CAPACITY: usize = corun_model::MOST_IN_FLIGHT as usize;
+pub(crate) const CAPACITY: usize = corun_model::MAX_IN_FLIGHT as usize;
 /// Registers, own micro-ops and stores that one micro-op may wait for.
-pub(crate) const MOST_SOURCES: usize = 8;
+pub(crate) const MAX_SOURCES: usize = 8;
 /// A list's end.
 const NONE: u16 = u16::MAX;
 /// Not started.
@@ -60,7 +60,7 @@ pub(crate) struct InFlightUop {
     pub(crate) has_port: bool,
     /// The port it was given.
     pub(crate) port: u8,
-    /// Operands that nobody can say the time of.
+    /// Operands whose time is not known.
     pub(crate) pending: u8,
     pub(crate) busy: u16,
     pub(crate) latency: u16,
@@ -68,12 +68,12 @@ pub(crate) struct InFlightUop {
     pub(crate) extra: u16,
     /// Whether a store that has not reached the cache gives its data.
     pub(crate) is_forwarded: bool,
-    /// Whether nobody can come between it and what it is part of: a locked load, or a prefetch.
+    /// Whether no other core can come between it and what it is part of: a locked load, or a prefetch.
     pub(crate) is_firm: bool,
     /// Whether it is a plain load of a general-purpose register.
     pub(crate) is_pointer: bool,
-    /// Of its last cycles those that a sibling costs it which displaced its line.
-    pub(crate) displaced: Displacement,
+    /// Of its last cycles those that a sibling costs it which evicted its line.
+    pub(crate) evicted: SiblingEviction,
     /// The first of those that wait for it: an edge.
     waiters: u16,
     /// Sources that it waits for, or has waited for.
@@ -112,7 +112,7 @@ impl InFlightUop {
 pub(crate) struct InFlightUops {
     ring: Box<[InFlightUop; CAPACITY]>,
     /// For each source of each micro-op the next edge of the same producer, and the cycles it adds.
-    edges: Box<[[(u16, i16); MOST_SOURCES]; CAPACITY]>,
+    edges: Box<[[(u16, i16); MAX_SOURCES]; CAPACITY]>,
 }
 
 impl Default for InFlightUops {
@@ -137,11 +137,11 @@ impl Default for InFlightUops {
             is_firm: false,
             is_pointer: false,
             waited: 0,
-            displaced: Displacement::default(),
+            evicted: SiblingEviction::default(),
             waiters: NONE,
             used_edges: 0,
         };
-        Self { ring: filled(empty), edges: filled([(NONE, 0); MOST_SOURCES]) }
+        Self { ring: filled(empty), edges: filled([(NONE, 0); MAX_SOURCES]) }
     }
 }
 
@@ -182,7 +182,7 @@ impl InFlightUops {
         in_flight.is_forwarded = false;
         in_flight.is_firm = false;
         in_flight.waited = 0;
-        in_flight.displaced = Displacement::default();
+        in_flight.evicted = SiblingEviction::default();
         in_flight.waiters = NONE;
         in_flight.used_edges = 0;
         in_flight
@@ -199,13 +199,13 @@ impl InFlightUops {
         }
         let in_flight = &mut self.ring[consumer];
         let slot = usize::from(in_flight.used_edges);
-        if slot == MOST_SOURCES {
+        if slot == MAX_SOURCES {
             return;
         }
         self.edges[consumer][slot] = (waiters, extra);
         in_flight.used_edges += 1;
         in_flight.pending += 1;
-        self.ring[producer].waiters = (consumer * MOST_SOURCES + slot) as u16;
+        self.ring[producer].waiters = (consumer * MAX_SOURCES + slot) as u16;
     }
 
     /// Says when a micro-op is done; calls `ready` with the sequence (modulo the ring) of each that
@@ -216,7 +216,7 @@ impl InFlightUops {
         let mut edge = std::mem::replace(&mut in_flight.waiters, NONE);
         while edge != NONE {
             let (consumer, slot) =
-                (usize::from(edge) / MOST_SOURCES, usize::from(edge) % MOST_SOURCES);
+                (usize::from(edge) / MAX_SOURCES, usize::from(edge) % MAX_SOURCES);
             let consumer = consumer % CAPACITY;
             let in_flight = &mut self.ring[consumer];
             let (next, extra) = self.edges[consumer][slot];

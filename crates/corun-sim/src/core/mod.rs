@@ -22,7 +22,7 @@ use parameters::Parameters;
 use round_robin::RoundRobin;
 use thread::Thread;
 
-use crate::execute::ports::{MOST_PORTS, Ports};
+use crate::execute::ports::{MAX_PORTS, Ports};
 use crate::execute::wheel::Wheel;
 use crate::frontend::branch::Predictor;
 use crate::frontend::{Front, Pace};
@@ -145,7 +145,7 @@ pub(crate) struct Core<F> {
     /// The ports of all threads, and those of single ones after them.
     pub(crate) ports: Vec<Ports>,
     /// Occupied entries of each scheduler.
-    pub(crate) scheduler_used: [u32; MOST_PORTS],
+    pub(crate) scheduler_used: [u32; MAX_PORTS],
     /// Whose turn it is to predict, to fetch, to rename, to retire, and to write to the cache.
     pub(crate) predict_turn: RoundRobin,
     pub(crate) fetch_turn: RoundRobin,
@@ -210,7 +210,7 @@ impl<F: InstructionSource> Core<F> {
             rename_turn: turn,
             retire_turn: turn,
             commit_turn: turn,
-            scheduler_used: [0; MOST_PORTS],
+            scheduler_used: [0; MAX_PORTS],
             age: 0,
             active: count as u32,
             next_snoop: None,

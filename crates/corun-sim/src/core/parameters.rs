@@ -1,7 +1,7 @@
 //! A model's figures as the pipeline reads them: numbers and bits instead of names.
 
 use crate::core::limit::Limit;
-use crate::execute::ports::MOST_PORTS;
+use crate::execute::ports::MAX_PORTS;
 use crate::uops::PortSet;
 use corun_model::{Choice, CoreModel, LINE, MemoryRenaming, Policy};
 
@@ -55,7 +55,7 @@ pub(crate) struct Limits {
 #[derive(Debug, Clone)]
 pub(crate) struct PortMap {
     /// Of each port: its scheduler and its group.
-    pub(crate) of_port: [Port; MOST_PORTS],
+    pub(crate) of_port: [Port; MAX_PORTS],
     /// Ports that each thread has for itself.
     pub(crate) own: PortSet,
     /// Names of the groups of ports.
@@ -248,7 +248,7 @@ impl Parameters {
                 forwarding_failure: memory.forwarding.failure,
                 alias: memory.forwarding.alias as u16,
                 issue_delay,
-                // Told for a core whose micro-ops start a cycle after renaming.
+                // Given for a core whose micro-ops start a cycle after renaming.
                 mispredict: u64::from(model.front.prediction.mispredict)
                     .saturating_sub(issue_delay - 1),
                 resteer: model.front.prediction.resteer.into(),

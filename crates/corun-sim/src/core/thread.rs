@@ -7,7 +7,7 @@ use crate::core::cycle_stack::CycleStack;
 use crate::core::in_flight::{Handle, InFlightUops, NEVER, filled};
 use crate::core::occupancy::Occupancy;
 use crate::core::parameters::Parameters;
-use crate::execute::ports::MOST_PORTS;
+use crate::execute::ports::MAX_PORTS;
 use crate::frontend::Fetcher;
 use crate::lsq::predictive_forwarding::ForwardingPredictor;
 use crate::lsq::store_queue::{Gathered, StoreQueue};
@@ -51,7 +51,7 @@ pub(crate) struct Thread<F> {
     /// Loads that wait for a buffer of the first level's misses.
     pub(crate) mshr_blocked: VecDeque<Handle>,
     /// Its entries of each scheduler.
-    pub(crate) scheduler_used: [u32; MOST_PORTS],
+    pub(crate) scheduler_used: [u32; MAX_PORTS],
     pub(crate) stores: StoreQueue,
     /// Those that have left the queue, and have not reached the cache.
     pub(crate) gathered: Gathered,
@@ -72,7 +72,7 @@ pub(crate) struct Thread<F> {
     /// Whether it has begun anew with the oldest instruction, which then is not too early again.
     pub(crate) is_reexecuting: bool,
     /// Until when the oldest micro-op is not retired because another core may take back what it loaded.
-    pub(crate) exposed: u64,
+    pub(crate) held_until: u64,
     /// Since when siblings have left it no entry of something.
     pub(crate) starved: Option<u64>,
     /// What siblings have of a full buffer.
@@ -95,7 +95,7 @@ pub(crate) struct SiblingEntries {
 }
 
 /// The most hardware threads of a core.
-pub(crate) const MOST_THREADS: usize = WIDEST as usize;
+pub(crate) const MAX_THREADS: usize = WIDEST as usize;
 
 /// Values that the ring holds: more than the queue's instructions have.
 pub(crate) const VALUES: usize = 1 << 14;
@@ -159,7 +159,7 @@ impl<F: InstructionSource> Thread<F> {
             registers_used: [0; 3],
             loads_used: 0,
             mshr_blocked: VecDeque::new(),
-            scheduler_used: [0; MOST_PORTS],
+            scheduler_used: [0; MAX_PORTS],
             stores: StoreQueue::default(),
             gathered: Gathered::default(),
             pairs: ForwardingPredictor::new(model.memory.forwarding.predictive_forwarding),
@@ -170,7 +170,7 @@ impl<F: InstructionSource> Thread<F> {
             cleared: 0,
             ordering_violation: None,
             is_reexecuting: false,
-            exposed: 0,
+            held_until: 0,
             starved: None,
             sibling_entries: SiblingEntries::default(),
             retired: 0,
@@ -212,8 +212,7 @@ impl<F: InstructionSource> Thread<F> {
         let oldest = oldest.filter(|oldest| oldest.done != NEVER);
         let head = oldest.map(|oldest| oldest.done);
         // From then on a sibling is to blame.
-        let displaced =
-            oldest.map(|oldest| oldest.done.saturating_sub(oldest.displaced.cycles.into()));
+        let evicted = oldest.map(|oldest| oldest.done.saturating_sub(oldest.evicted.cycles.into()));
         let queued = self.queue.front().map(|queued| queued.at.max(self.cleared).max(self.paused));
         let fetch = self.fetcher.next_event(now);
         // From then on it is not.
@@ -221,8 +220,8 @@ impl<F: InstructionSource> Thread<F> {
         let is_to_come = |at: &u64| *at > now;
         let stores = self.stores.next_event();
         let gathered = Some(self.gathered.until());
-        let exposed = Some(self.exposed);
-        [head, exposed, displaced, sibling_entries, queued, fetch, stores, gathered]
+        let held_until = Some(self.held_until);
+        [head, held_until, evicted, sibling_entries, queued, fetch, stores, gathered]
             .into_iter()
             .flatten()
             .filter(is_to_come)

@@ -71,10 +71,10 @@ impl<F: InstructionSource> Core<F> {
             let mut ready = self.ports[set].ready;
             // Where memory does not take as many loads as have their addresses, the oldest are first.
             let loads = ready & self.parameters.port_map.loads;
-            let contested = if loads.count_ones() > whole.vector_loads { loads } else { 0 };
+            let contended = if loads.count_ones() > whole.vector_loads { loads } else { 0 };
             while ready != 0 {
                 let ports = &self.ports[set];
-                let port = ports.first(ready, contested);
+                let port = ports.first(ready, contended);
                 ready &= !(1 << port);
                 if ports.free[port] > self.now {
                     continue;
@@ -188,13 +188,13 @@ impl<F: InstructionSource> Core<F> {
             let in_flight = self.threads[handle.thread()].in_flight_uops.get_mut(handle);
             in_flight.origin = in_flight.origin.max(reply.origin);
             if reply.ready > ready {
-                (ready, in_flight.displaced) = (reply.ready, reply.displaced);
+                (ready, in_flight.evicted) = (reply.ready, reply.evicted);
             }
         }
         ready
     }
 
-    /// Tells those that wait for a result when it comes. What can start in this very cycle goes to
+    /// Wakes the micro-ops that wait for a result. What can start in this very cycle goes to
     /// `due`.
     pub(crate) fn finish(&mut self, handle: Handle, done: u64, mut due: Option<&mut Vec<Handle>>) {
         let (now, wheel) = (self.now, &mut self.wheel);

@@ -9,7 +9,7 @@ use crate::uops::PortSet;
 use corun_model::PortAssignment;
 
 /// As many ports as a set of them can name, and no fewer than a core has schedulers.
-pub(crate) const MOST_PORTS: usize = PortSet::BITS as usize;
+pub(crate) const MAX_PORTS: usize = PortSet::BITS as usize;
 
 /// The ports of a set, the lowest first.
 #[inline]
@@ -25,17 +25,17 @@ pub(crate) fn members(mut ports: PortSet) -> impl Iterator<Item = usize> {
 #[derive(Debug)]
 pub(crate) struct Ports {
     /// Micro-ops that have their operands, of each port, the oldest first.
-    pub(crate) waiting: [VecDeque<(u64, Handle)>; MOST_PORTS],
+    pub(crate) waiting: [VecDeque<(u64, Handle)>; MAX_PORTS],
     /// The ports that any wait for.
     pub(crate) ready: PortSet,
     /// Micro-ops that were given each port and have not started.
-    pub(crate) assigned: [u32; MOST_PORTS],
+    pub(crate) assigned: [u32; MAX_PORTS],
     /// The same as the renamer knows it.
     pub(crate) counts: Counts,
     /// From when on each port takes another micro-op.
-    pub(crate) free: [u64; MOST_PORTS],
+    pub(crate) free: [u64; MAX_PORTS],
     /// The thread whose micro-op each port took last.
-    pub(crate) requester: [u8; MOST_PORTS],
+    pub(crate) requester: [u8; MAX_PORTS],
 }
 
 impl Ports {
@@ -44,10 +44,10 @@ impl Ports {
         Self {
             waiting: std::array::from_fn(|_| VecDeque::new()),
             ready: 0,
-            assigned: [0; MOST_PORTS],
-            counts: Counts::new(binding, parameters.port_map.loads, MOST_PORTS),
-            free: [0; MOST_PORTS],
-            requester: [0; MOST_PORTS],
+            assigned: [0; MAX_PORTS],
+            counts: Counts::new(binding, parameters.port_map.loads, MAX_PORTS),
+            free: [0; MAX_PORTS],
+            requester: [0; MAX_PORTS],
         }
     }
 
@@ -70,15 +70,15 @@ impl Ports {
         u64::from(self.assigned[port]) + self.free[port].saturating_sub(now)
     }
 
-    /// The lowest of these ports; if that is one of the contested ones, the one of them for which the oldest waits.
+    /// The lowest of these ports; if that is one of the contended ones, the one of them for which the oldest waits.
     #[inline]
-    pub(crate) fn first(&self, ports: PortSet, contested: PortSet) -> usize {
+    pub(crate) fn first(&self, ports: PortSet, contended: PortSet) -> usize {
         let lowest = ports.trailing_zeros() as usize;
-        if contested >> lowest & 1 == 0 {
+        if contended >> lowest & 1 == 0 {
             return lowest;
         }
         let age = |port: &usize| self.waiting[*port].front().map(|(age, _)| *age);
-        members(ports & contested).min_by_key(age).unwrap_or(lowest)
+        members(ports & contended).min_by_key(age).unwrap_or(lowest)
     }
 
     /// Takes the oldest that waits for a port.

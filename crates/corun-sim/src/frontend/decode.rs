@@ -86,7 +86,7 @@ impl Fetcher {
         true
     }
 
-    /// Fetches the next so many bytes, or tells when their line will be there.
+    /// Fetches the next so many bytes, or returns when their line will be there.
     pub(crate) fn fetch_block(&mut self, bytes: u64, code: &mut Code<'_>) -> Result<(), u64> {
         let last = self.fetched_to + bytes - 1;
         let line = last / u64::from(LINE);
@@ -94,8 +94,8 @@ impl Fetcher {
             self.line = line;
             let reply = code.line(last);
             self.line_ready = reply.ready;
-            if reply.ready > code.now && reply.displaced.cycles > 0 {
-                self.displaced = (reply.ready, reply.displaced);
+            if reply.ready > code.now && reply.evicted.cycles > 0 {
+                self.evicted = (reply.ready, reply.evicted);
             }
         }
         if self.line_ready > code.now {
@@ -124,15 +124,15 @@ impl Fetcher {
     ) -> bool {
         let (now, requester) = (code.now, code.request.requester);
         let Some(predecoder) = &mut self.predecoder else { return true };
-        let (last, displaced) = (&mut self.line, &mut self.displaced);
+        let (last, evicted) = (&mut self.line, &mut self.evicted);
         let missed = |address: u64| {
             let line = address / u64::from(LINE);
             if std::mem::replace(last, line) == line {
                 return 0;
             }
             let reply = code.line(address);
-            if reply.displaced.cycles > 0 {
-                *displaced = (reply.ready, reply.displaced);
+            if reply.evicted.cycles > 0 {
+                *evicted = (reply.ready, reply.evicted);
             }
             reply.ready - now
         };

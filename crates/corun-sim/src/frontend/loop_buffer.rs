@@ -25,22 +25,22 @@ pub(crate) struct End {
     /// The branch that it ends with.
     pub(crate) branch: Option<BranchKind>,
     /// The address after it, and the one that is executed next.
-    pub(crate) behind: u64,
+    pub(crate) fall_through: u64,
     pub(crate) next: u64,
 }
 
 impl Looping {
     /// Goes past the end of a step. Returns whether what comes next is in a buffer of so many micro-ops.
     pub(crate) fn pass(&mut self, end: End, most: u32) -> bool {
-        let End { uops, branch, behind, next } = end;
+        let End { uops, branch, fall_through, next } = end;
         self.uops = self.uops.saturating_add(uops);
         let is_plain = matches!(branch, None | Some(BranchKind::Jump | BranchKind::Conditional));
         if !is_plain || self.uops > most {
             *self = Self::default();
-        } else if next < behind {
-            match (next, behind) == (self.begin, self.end) {
+        } else if next < fall_through {
+            match (next, fall_through) == (self.begin, self.end) {
                 true => self.rounds = self.rounds.saturating_add(1),
-                false => *self = Self { begin: next, end: behind, ..Self::default() },
+                false => *self = Self { begin: next, end: fall_through, ..Self::default() },
             }
             self.uops = 0;
         } else if next >= self.end {

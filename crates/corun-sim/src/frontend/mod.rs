@@ -12,12 +12,12 @@ mod structures;
 mod warm_up;
 
 use crate::core::in_flight::NEVER;
-use crate::core::thread::{MOST_THREADS, Queued, VALUES};
+use crate::core::thread::{MAX_THREADS, Queued, VALUES};
 use crate::core::{Core, InstructionSource};
 use crate::frontend::branch::Outcome;
 use crate::frontend::op_cache::Filling;
 use crate::frontend::predecoder::Predecoder;
-use crate::memory::{Displacement, Memory};
+use crate::memory::{Memory, SiblingEviction};
 use crate::sharing::Requester;
 use corun_model::{Choice, CoreModel, Policy};
 use path::{Path, Place};
@@ -46,8 +46,8 @@ pub(crate) struct Fetcher {
     /// The line that was fetched last, and when it can be decoded.
     line: u64,
     line_ready: u64,
-    /// Until when it waits for a line that a sibling displaced, and for how long of that.
-    displaced: (u64, Displacement),
+    /// Until when it waits for a line that a sibling evicted, and for how long of that.
+    evicted: (u64, SiblingEviction),
     is_decoding: bool,
     /// The first byte that the last fetch did not bring.
     fetched_to: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Fetcher {
 
 /// Cycles from a line to the first of its micro-ops that can be renamed.
 const DECODED: u64 = 1;
-/// Cycles until a thread that waits at a synchronisation point looks again.
+/// Cycles until a thread that waits at a synchronisation point polls again.
 const SYNC_POLL: u64 = 50;
 
 impl Fetcher {
@@ -76,7 +76,7 @@ impl Fetcher {
             }),
             line: u64::MAX,
             line_ready: 0,
-            displaced: (0, Displacement::default()),
+            evicted: (0, SiblingEviction::default()),
             is_decoding: true,
             fetched_to: 0,
             admits_nop: false,
@@ -102,12 +102,12 @@ impl Fetcher {
         self.path.waits()
     }
 
-    /// What it waits for, if that is a line that a sibling displaced.
-    pub(crate) fn displaced(&self, now: u64) -> Option<Displacement> {
-        let (until, displaced) = self.displaced;
-        let begin = until.saturating_sub(displaced.cycles.into());
-        let is_late = displaced.cycles > 0 && begin <= now && now < until + DECODED;
-        is_late.then_some(displaced)
+    /// What it waits for, if that is a line that a sibling evicted.
+    pub(crate) fn evicted(&self, now: u64) -> Option<SiblingEviction> {
+        let (until, evicted) = self.evicted;
+        let begin = until.saturating_sub(evicted.cycles.into());
+        let is_late = evicted.cycles > 0 && begin <= now && now < until + DECODED;
+        is_late.then_some(evicted)
     }
 
     pub(crate) fn was_kept_out(&self) -> bool {
@@ -129,7 +129,7 @@ impl Fetcher {
                 None => "its mispredicted branch to be renamed".to_owned(),
             }
         } else if self.resume > now {
-            format!("cycle {}, when fetch goes on", self.resume)
+            format!("cycle {}, when fetch resumes", self.resume)
         } else {
             let from = if self.is_decoding { "the decoders" } else { "the op cache" };
             format!("its turn to fetch from {from}")
@@ -166,8 +166,8 @@ impl Fetcher {
         if self.waits() {
             return Some(now + SYNC_POLL);
         }
-        let (until, displaced) = self.displaced;
-        let blamed = until.saturating_sub(displaced.cycles.into());
+        let (until, evicted) = self.evicted;
+        let blamed = until.saturating_sub(evicted.cycles.into());
         let next = if blamed > now { self.resume.min(blamed) } else { self.resume };
         let fetch = (!self.awaits_branch && self.path.current.is_some()).then_some(next);
         let predicted = self.path.next_event();
@@ -222,9 +222,9 @@ impl<F: InstructionSource> Core<F> {
     }
 
     /// The threads in the order in which they may fetch in this cycle.
-    fn fetch_order(&self) -> SmallVec<[usize; MOST_THREADS]> {
+    fn fetch_order(&self) -> SmallVec<[usize; MAX_THREADS]> {
         let count = self.threads.len();
-        let mut order: SmallVec<[usize; MOST_THREADS]> =
+        let mut order: SmallVec<[usize; MAX_THREADS]> =
             (0..count).map(|place| self.fetch_turn.thread(place, count)).collect();
         if self.parameters.widths.fetch_choice == Choice::InstructionCount {
             order.sort_by_key(|&index| {

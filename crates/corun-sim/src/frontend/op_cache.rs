@@ -49,11 +49,11 @@ pub(crate) struct Reading {
 #[derive(Debug, Clone, Copy, Default)]
 struct Turns {
     count: u8,
-    parts: [(u64, u64); MOST_TURNS],
+    parts: [(u64, u64); MAX_BRANCHES],
 }
 
 /// As in NetBurst, whose lines have two branches at most.
-const MOST_TURNS: usize = 2;
+const MAX_BRANCHES: usize = 2;
 
 /// Micro-ops that follow each other from one address on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,7 +132,7 @@ impl OpCache {
         let shift = self.window_shift;
         let is_trace = !self.turns.is_empty();
         let joins = |line: &Line, turns: &Turns| match is_trace {
-            true => turns.end(line) == address || usize::from(turns.count) < MOST_TURNS,
+            true => turns.end(line) == address || usize::from(turns.count) < MAX_BRANCHES,
             false => line.end == address && line.start >> shift == address >> shift,
         };
         let joined = filling.line.filter(|line| {

@@ -243,19 +243,20 @@ impl<F: InstructionSource> Core<F> {
         };
         let instructions = &self.code[step.block as usize].instructions;
         let executed = &instructions[..(step.executed as usize).min(instructions.len())];
-        let behind = executed.iter().fold(step.address, |at, it| at.wrapping_add(it.length.into()));
+        let fall_through =
+            executed.iter().fold(step.address, |at, it| at.wrapping_add(it.length.into()));
         let is_whole = executed.len() == instructions.len();
         let last = executed.last().filter(|_| is_whole);
         let is_looping = self.parameters.limits.loop_buffer > 0 && {
             let uops = executed.iter().map(|it| u32::from(it.slots)).sum();
             let branch = last.and_then(|last| last.branch);
             path.looping
-                .pass(End { uops, branch, behind, next }, self.parameters.limits.loop_buffer)
+                .pass(End { uops, branch, fall_through, next }, self.parameters.limits.loop_buffer)
         };
         let branch = last.and_then(|last| Some((last.length, last.branch?)));
         let outcome = match branch {
             Some((length, kind)) => {
-                let at = behind.wrapping_sub(length.into());
+                let at = fall_through.wrapping_sub(length.into());
                 self.predictor.branch(index, at, length, kind, next)
             }
             None => Outcome::Right { bubble: 0 },
@@ -266,14 +267,14 @@ impl<F: InstructionSource> Core<F> {
             _ => path.following[reached - 1].from,
         };
         let is_far = path.most > 0 && next / u64::from(LINE) != path.run / u64::from(LINE);
-        let goes_on = branch.is_none() && next == behind;
+        let goes_on = branch.is_none() && next == fall_through;
         path.run = if goes_on { path.run } else { next };
         let (from, free) = match outcome {
             // Where a block ends without a branch there is nothing to predict.
             Outcome::Right { .. } if goes_on => {
                 (if begins == NEVER { at } else { begins }, path.free)
             }
-            Outcome::Right { bubble } if next != behind => {
+            Outcome::Right { bubble } if next != fall_through => {
                 let from = at + 1 + if is_looping { 0 } else { u64::from(bubble) };
                 (from, from)
             }

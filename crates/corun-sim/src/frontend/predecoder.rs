@@ -18,7 +18,7 @@ pub(crate) struct Predecoder {
     block_bytes: u64,
     /// Stall of a prefix that changes a length.
     stall: u64,
-    /// The block at hand, and how many of the cycle's instructions are taken.
+    /// The present block, and how many of the cycle's instructions are taken.
     block: u64,
     taken: u32,
     cycle: u64,
@@ -61,7 +61,7 @@ impl Claims {
         }
     }
 
-    /// The first free cycle from this one on, for a block that is fetched or for more of the one at hand.
+    /// The first free cycle from this one on, for a block that is fetched or for more of the present one.
     fn claim(&mut self, mut cycle: u64, is_fetched: bool) -> u64 {
         if !(self.predecoder || (self.fetch && is_fetched)) {
             return cycle;
@@ -116,7 +116,7 @@ impl Predecoder {
         self.block = u64::MAX;
     }
 
-    /// From when on the decoders may take the instruction; `missed` tells the cycles lost to fetch a
+    /// From when on the decoders may take the instruction; `missed` is the cycles lost to fetch a
     /// block.
     pub(crate) fn ready(
         &mut self,
@@ -185,8 +185,8 @@ impl Predecoder {
     fn go_on(&mut self, claims: &mut Claims, is_fetched: bool) {
         self.cycles_of_block += 1;
         self.taken = 0;
-        let behind = self.queue.saturating_sub(self.width) as usize + 1;
-        let room = self.left.len().checked_sub(behind).map_or(0, |at| self.left[at] + 1);
+        let full_at = self.queue.saturating_sub(self.width) as usize + 1;
+        let room = self.left.len().checked_sub(full_at).map_or(0, |at| self.left[at] + 1);
         self.cycle = claims.claim((self.cycle + 1).max(room), is_fetched);
     }
 }

@@ -1,6 +1,6 @@
 //! Warming: caches, translations and predictors see what a program does, and nothing is timed.
 //!
-//! That is many times faster than the pipeline, so that what lies long before a counted stretch can be
+//! That is many times faster than the pipeline, so that what lies long before a counted interval can be
 //! there when it begins (Wunderlich and others 2003, "SMARTS: accelerating microarchitecture simulation
 //! via rigorous statistical sampling").
 
@@ -81,7 +81,7 @@ impl<F: InstructionSource> Core<F> {
             let code = std::mem::take(&mut self.code);
             self.show(index, place, &code[place.step.block as usize], memory);
             self.code = code;
-            // What it would have cost is nobody's.
+            // Its cost is charged to no thread.
             if self.ending(index) == Some(Outcome::Mispredict) {
                 self.threads[index].mispredicts += 1;
             }
@@ -144,7 +144,7 @@ impl<F: InstructionSource> Core<F> {
                 }
             }
             let thread = &mut self.threads[index];
-            values = lowered.memory.iter().fold(values, |at, place| thread.behind(place, at));
+            values = lowered.memory.iter().fold(values, |at, place| thread.values_after(place, at));
             address = end;
             thread.retired += 1;
             self.now = self.pace.step(self.now);
@@ -169,7 +169,7 @@ mod tests {
         pace.begin(now, 2 * TELLING);
         assert_eq!(after(&mut pace, now), now + 2500);
         pace.end(6 * TELLING, 10 * TELLING);
-        // Too few to tell.
+        // Too few to judge.
         let now = 9 * TELLING;
         pace.begin(now, 11 * TELLING - 1);
         assert_eq!(after(&mut pace, now), now + 2500);

@@ -7,7 +7,7 @@ use corun_model::CoreModel;
 /// What still begins in this cycle, if anything may be too much.
 #[derive(Debug, Clone)]
 pub(crate) struct AguBandwidth {
-    /// As how many a wide load counts; none where wide accesses are in nobody's way.
+    /// As how many a wide load counts; none where wide accesses issue like others.
     wide_load: Option<f64>,
     /// Bytes of the core's accesses.
     width: u64,

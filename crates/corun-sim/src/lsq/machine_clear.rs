@@ -10,7 +10,7 @@ use crate::lsq::operands::lines;
 use crate::memory::Memory;
 
 impl<F: InstructionSource> Core<F> {
-    /// Looks for loads of lines that other cores have taken by now.
+    /// Searches for loads of lines that other cores have taken by now.
     pub(crate) fn check_snoops(&mut self, memory: &mut Memory) {
         let (now, shift) = (self.now, self.parameters.load_store.line_shift);
         self.next_snoop = None;
@@ -90,6 +90,6 @@ impl<F> Thread<F> {
         self.sibling_entries = Default::default();
         self.ordering_violation = None;
         self.is_reexecuting = true;
-        (self.paused, self.exposed) = (0, 0);
+        (self.paused, self.held_until) = (0, 0);
     }
 }

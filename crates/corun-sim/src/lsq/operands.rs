@@ -15,11 +15,11 @@ impl<F: InstructionSource> Thread<F> {
     pub(crate) fn first_value(&self, lowered: &DecodedInstruction, values: u32, memory: u8) -> u32 {
         lowered.memory[..usize::from(memory)]
             .iter()
-            .fold(values, |at, place| self.behind(place, at))
+            .fold(values, |at, place| self.values_after(place, at))
     }
 
     /// Where the values end that begin with those of a place.
-    pub(crate) fn behind(&self, place: &Place, at: u32) -> u32 {
+    pub(crate) fn values_after(&self, place: &Place, at: u32) -> u32 {
         at.wrapping_add(match place.form {
             Form::Single => 1,
             Form::Repeated => 2,

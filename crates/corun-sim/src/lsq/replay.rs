@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::core::in_flight::Handle;
-use crate::core::thread::MOST_THREADS;
+use crate::core::thread::MAX_THREADS;
 use crate::core::{Core, InstructionSource};
 use crate::memory::{Memory, Request};
 
@@ -22,17 +22,17 @@ impl<F: InstructionSource> Core<F> {
         true
     }
 
-    /// Asks for what can be asked for by now.
+    /// Replays the loads for which an MSHR is free by now.
     pub(crate) fn replay_blocked_loads(&mut self, memory: &mut Memory) {
         self.next_replay = None;
         if self.threads.iter().all(|thread| thread.mshr_blocked.is_empty()) {
             return;
         }
         // Of all threads, the oldest first: none takes every buffer from another.
-        let mut threads: SmallVec<[usize; MOST_THREADS]> = (0..self.threads.len())
+        let mut threads: SmallVec<[usize; MAX_THREADS]> = (0..self.threads.len())
             .filter(|&index| !self.threads[index].mshr_blocked.is_empty())
             .collect();
-        while let Some((place, handle)) = self.oldest_unasked(&threads) {
+        while let Some((place, handle)) = self.oldest_blocked(&threads) {
             if let Err(free) = memory.may_ask(self.wanted(handle), self.now) {
                 self.next_replay = self.next_replay.into_iter().chain([free]).min();
                 threads.swap_remove(place);
@@ -57,8 +57,8 @@ impl<F: InstructionSource> Core<F> {
         self.request(handle.thread(), in_flight.instruction.into(), in_flight.address)
     }
 
-    /// The one that comes next, and the place of its thread among `threads`.
-    fn oldest_unasked(&self, threads: &[usize]) -> Option<(usize, Handle)> {
+    /// The load to replay next, and the place of its thread among `threads`.
+    fn oldest_blocked(&self, threads: &[usize]) -> Option<(usize, Handle)> {
         let first = |&index: &usize| self.threads[index].mshr_blocked.front().copied();
         let fronts = threads.iter().enumerate();
         let fronts = fronts.filter_map(|(place, index)| Some((place, first(index)?)));

@@ -3,7 +3,7 @@
 //! Their lines come at a steady mean rate into sets at random (a Poisson process). A set learns of those that came
 //! when it is next asked for something, so that they cost no time until then.
 
-/// Lines of others on their way into a cache.
+/// Lines of other cores on their way into a cache.
 #[derive(Debug)]
 pub(super) struct BackgroundFills {
     /// Lines a cycle into one set.
@@ -22,7 +22,7 @@ impl BackgroundFills {
 
     /// How many lines have come into a set of so many ways since it was last asked; no more than some times the ways,
     /// after which hardly anything is left of what was there, whichever line leaves first. Before it is asked at all it is
-    /// full: others did not begin with the simulation.
+    /// full: background work did not begin with the simulation.
     pub(super) fn come(&mut self, set: u64, now: u64, ways: u32) -> u32 {
         let known = &mut self.known[set as usize];
         let before = known.replace(known.map_or(now, |before| before.max(now)));
@@ -93,13 +93,13 @@ mod tests {
     #[test]
     fn as_many_come_as_the_rate_says() {
         // 0.01 lines a cycle into 16 sets, each asked every 500 cycles for a million.
-        let mut others = BackgroundFills::new(0.01, 16);
-        assert!((0..16).all(|set| others.come(set, 0, 16) == 16), "they were there before");
+        let mut fills = BackgroundFills::new(0.01, 16);
+        assert!((0..16).all(|set| fills.come(set, 0, 16) == 16), "they were there before");
         let mut all = [0; 16];
         let mut none = 0;
         for now in (500..=1_000_000).step_by(500) {
             for (set, count) in (0..).zip(&mut all) {
-                let came = others.come(set, now, 16);
+                let came = fills.come(set, now, 16);
                 *count += came;
                 none += u32::from(came == 0);
             }
@@ -114,11 +114,11 @@ mod tests {
 
     #[test]
     fn a_long_wait_fills_the_set_and_no_more() {
-        let mut others = BackgroundFills::new(1.0, 4);
-        others.come(1, 0, 16);
-        assert_eq!(others.come(1, 1_000_000_000, 16), ROUNDS * 16);
-        assert_eq!(others.come(1, 1_000_000_000, 16), 0, "they are known now");
-        assert_eq!(others.come(1, 5, 16), 0, "an earlier request changes nothing");
+        let mut fills = BackgroundFills::new(1.0, 4);
+        fills.come(1, 0, 16);
+        assert_eq!(fills.come(1, 1_000_000_000, 16), ROUNDS * 16);
+        assert_eq!(fills.come(1, 1_000_000_000, 16), 0, "they are known now");
+        assert_eq!(fills.come(1, 5, 16), 0, "an earlier request changes nothing");
     }
 
     #[test]

@@ -13,9 +13,9 @@ pub(super) type Line = u64;
 pub(super) enum State {
     /// Others may hold it too.
     Shared,
-    /// Nobody else holds it, and memory has the same.
+    /// No other core holds it, and memory has the same.
     Exclusive,
-    /// Nobody else holds it, and memory has something older.
+    /// No other core holds it, and memory has something older.
     Modified,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Held {
     pub(super) stays: bool,
     /// The thread that it came for, and whether that would have had it without its siblings.
     thread: u8,
-    pub(super) was_displaced: bool,
+    pub(super) was_evicted: bool,
 }
 
 impl Held {
@@ -62,11 +62,11 @@ pub(super) struct Evicted {
 /// No line has this number.
 const EMPTY: Line = Line::MAX;
 /// Lines of cores that are not simulated have this one, all of them.
-const OF_OTHERS: Line = EMPTY - 1;
+const BACKGROUND: Line = EMPTY - 1;
 
 /// Whether a place holds a line of a core that is simulated.
-fn is_someones(line: Line) -> bool {
-    !matches!(line, EMPTY | OF_OTHERS)
+fn is_own_line(line: Line) -> bool {
+    !matches!(line, EMPTY | BACKGROUND)
 }
 
 /// Re-reference interval of a line that is about to leave (Jaleel et al. 2010, two bits).
@@ -85,9 +85,9 @@ pub(super) struct Cache {
     /// Counts uses, for the order of the last ones.
     clock: u32,
     /// What threads lost to each other, where several share it.
-    displaced: Option<ShadowTags>,
+    shadow_tags: Option<ShadowTags>,
     /// Which cores that are not simulated use it, too.
-    others: Option<BackgroundFills>,
+    background_fills: Option<BackgroundFills>,
     chance: Chance,
 }
 
@@ -117,21 +117,22 @@ impl Cache {
         let mask = sets.is_power_of_two().then(|| sets - 1);
         let replacement = size.replacement;
         let (clock, chance) = (0, Chance::default());
-        let (displaced, others) = (None, None);
-        Self { sets, mask, ways, replacement, groups, clock, displaced, others, chance }
+        let (shadow_tags, background_fills) = (None, None);
+        Self { sets, mask, ways, replacement, groups, clock, shadow_tags, background_fills, chance }
     }
 
     /// One into which cores that are not simulated bring so many lines a cycle.
-    pub(super) fn with_others(self, lines_a_cycle: f64) -> Self {
-        let others = (lines_a_cycle > 0.0).then(|| BackgroundFills::new(lines_a_cycle, self.sets));
-        Self { others, ..self }
+    pub(super) fn with_background_fills(self, lines_a_cycle: f64) -> Self {
+        let background_fills =
+            (lines_a_cycle > 0.0).then(|| BackgroundFills::new(lines_a_cycle, self.sets));
+        Self { background_fills, ..self }
     }
 
     /// One that so many threads share.
     pub(super) fn of_threads(size: CacheSize, threads: usize) -> Self {
         let cache = Self::of(size);
-        let displaced = (threads > 1).then(|| ShadowTags::new(cache.sets, cache.ways, threads));
-        Self { displaced, ..cache }
+        let shadow_tags = (threads > 1).then(|| ShadowTags::new(cache.sets, cache.ways, threads));
+        Self { shadow_tags, ..cache }
     }
 
     fn number(&self, line: Line) -> u64 {
@@ -139,9 +140,9 @@ impl Cache {
     }
 
     /// Whether a thread would find a line that is not there, if it had the cache for itself.
-    pub(super) fn was_displaced(&self, line: Line, thread: u8) -> bool {
+    pub(super) fn was_evicted(&self, line: Line, thread: u8) -> bool {
         let set = self.number(line);
-        self.displaced.as_ref().is_some_and(|displaced| displaced.has(set, thread, line))
+        self.shadow_tags.as_ref().is_some_and(|tags| tags.has(set, thread, line))
     }
 
     #[inline]
@@ -157,19 +158,19 @@ impl Cache {
         position(lines, line).map(|way| set.first + way)
     }
 
-    /// How many lines others have brought into a line's set up to now; each is to be [let in](Self::let_in).
+    /// How many background fills have come into a line's set up to now; each is to be [let in](Self::let_in).
     pub(super) fn came(&mut self, line: Line, now: u64) -> u32 {
         let (number, ways) = (self.number(line), self.ways as u32);
-        self.others.as_mut().map_or(0, |others| others.come(number, now, ways))
+        self.background_fills.as_mut().map_or(0, |fills| fills.come(number, now, ways))
     }
 
-    /// Lets a line of others into a line's set; returns the one that left for it, if it was nobody else's.
+    /// Lets a background fill into a line's set; returns the line it evicted, unless that was itself a background fill.
     pub(super) fn let_in(&mut self, line: Line, now: u64) -> Option<Evicted> {
         let set = self.set(line);
         self.make_room(set);
         let place = self.victim(set);
-        let (line, held) = self.take_in(set, place, OF_OTHERS, now, State::Exclusive, 0);
-        is_someones(line).then_some(Evicted { line, state: held.kept() })
+        let (line, held) = self.take_in(set, place, BACKGROUND, now, State::Exclusive, 0);
+        is_own_line(line).then_some(Evicted { line, state: held.kept() })
     }
 
     /// A line that it holds, as it is; the replacement does not notice.
@@ -228,7 +229,7 @@ impl Cache {
         let (before, held) = self.take_in(set, place, line, ready, state, thread);
         // What another core has, or is about to have, is not worth a place elsewhere.
         let leaves =
-            known.is_none() && is_someones(before) && (held.until == u64::MAX || held.stays);
+            known.is_none() && is_own_line(before) && (held.until == u64::MAX || held.stays);
         let evicted = leaves.then(|| Evicted { line: before, state: held.kept() });
         if known.is_none() {
             let left = evicted.map(|evicted| (held.thread, evicted.line));
@@ -250,8 +251,8 @@ impl Cache {
         let group = &mut self.groups[set.group];
         let before = (group.lines[place], group.held[place]);
         group.lines[place] = line;
-        let (until, was_displaced) = (u64::MAX, false);
-        group.held[place] = Held { ready, state, until, stays: false, thread, was_displaced };
+        let (until, was_evicted) = (u64::MAX, false);
+        group.held[place] = Held { ready, state, until, stays: false, thread, was_evicted };
         match self.replacement {
             Replacement::Rrip => group.ranks[place] = DISTANT - 1,
             _ => self.touch(set, place),
@@ -261,7 +262,7 @@ impl Cache {
 
     /// Notes what it means to the threads that share the cache that a line came and another one left.
     fn note(&mut self, set: Set, place: usize, left: Option<(u8, Line)>) {
-        let Some(displaced) = &mut self.displaced else { return };
+        let Some(shadow_tags) = &mut self.shadow_tags else { return };
         let Group { lines, held, .. } = &mut self.groups[set.group];
         let ways = set.first..set.first + self.ways;
         let number = set.group as u64 * GROUP + (set.first / self.ways) as u64;
@@ -269,7 +270,7 @@ impl Cache {
         let count =
             |thread| all().filter(|(line, held)| **line != EMPTY && held.thread == thread).count();
         let came = (held[place].thread, lines[place]);
-        held[place].was_displaced = displaced.fill(number, came, left, count);
+        held[place].was_evicted = shadow_tags.fill(number, came, left, count);
     }
 
     fn make_room(&mut self, set: Set) {
@@ -281,7 +282,7 @@ impl Cache {
                 until: u64::MAX,
                 stays: false,
                 thread: 0,
-                was_displaced: false,
+                was_evicted: false,
             };
             let places = self.sets.min(GROUP) as usize * self.ways;
             *group = Group {
@@ -397,9 +398,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outlasts_what_others_bring_for_long() {
+    fn no_line_outlasts_background_fills_for_long() {
         for replacement in ALL {
-            let mut cache = empty(64, 16, replacement).with_others(1.0);
+            let mut cache = empty(64, 16, replacement).with_background_fills(1.0);
             for line in 0..64 {
                 cache.came(line, 0);
                 cache.insert(line, 0, State::Exclusive, 0);

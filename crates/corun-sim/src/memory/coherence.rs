@@ -6,28 +6,28 @@ use std::hash::BuildHasherDefault;
 use crate::memory::cache::Line;
 
 /// The most cores that share memory.
-pub(super) const MOST_CORES: usize = 64;
+pub(super) const MAX_CORES: usize = 64;
 
 /// The cores that may hold each line.
 #[derive(Debug)]
 pub(super) struct Directory {
     holders: HashMap<Line, u64, BuildHasherDefault<LineHasher>>,
     /// Lines that came from another core the last time.
-    contested: HashSet<Line, BuildHasherDefault<LineHasher>>,
+    contended: HashSet<Line, BuildHasherDefault<LineHasher>>,
     /// For each core the lines that others took from it, and when.
     taken: Vec<Vec<(Line, u64)>>,
 }
 
 impl Directory {
-    /// For at most [`MOST_CORES`] cores.
+    /// For at most [`MAX_CORES`] cores.
     pub(super) fn new(cores: usize) -> Self {
-        let taken = vec![Vec::new(); cores.min(MOST_CORES)];
-        Self { holders: HashMap::default(), contested: HashSet::default(), taken }
+        let taken = vec![Vec::new(); cores.min(MAX_CORES)];
+        Self { holders: HashMap::default(), contended: HashSet::default(), taken }
     }
 
     /// A core takes a line. Returns the others that may hold it, a bit each.
     pub(super) fn ask(&mut self, line: Line, core: usize, is_write: bool) -> u64 {
-        let own = 1 << (core % MOST_CORES);
+        let own = 1 << (core % MAX_CORES);
         let holders = self.holders.entry(line).or_insert(0);
         let others = *holders & !own;
         *holders = if is_write { own } else { *holders | own };
@@ -35,15 +35,15 @@ impl Directory {
     }
 
     /// A core got a line, from another one or not.
-    pub(super) fn contest(&mut self, line: Line, is_from_other: bool) {
+    pub(super) fn set_contended(&mut self, line: Line, is_from_other: bool) {
         match is_from_other {
-            true => self.contested.insert(line),
-            false => self.contested.remove(&line),
+            true => self.contended.insert(line),
+            false => self.contended.remove(&line),
         };
     }
 
-    pub(super) fn is_contested(&self, line: Line) -> bool {
-        self.contested.contains(&line)
+    pub(super) fn is_contended(&self, line: Line) -> bool {
+        self.contended.contains(&line)
     }
 
     /// The lines that others took from a core.

@@ -1,6 +1,6 @@
 //! Memory beyond the pipeline: caches, translations, prefetchers, and other cores that want the same lines.
 //!
-//! A request changes all states at once and is told when its line will be there. What others still have to
+//! A request changes all states at once and is answered with when its line will be there. What others still have to
 //! wait for (buffers, links, a line on its way) is remembered as the cycle in which it is free.
 
 mod background_fills;
@@ -81,22 +81,22 @@ pub(crate) struct Reply {
     /// Cycles of them for the translation.
     pub(crate) translation: u64,
     pub(crate) origin: Origin,
-    /// Cycles of them that the line would not have taken if a sibling had not displaced it.
-    pub(crate) displaced: Displacement,
+    /// Cycles of them that the line would not have taken if a sibling had not evicted it.
+    pub(crate) evicted: SiblingEviction,
 }
 
-/// What a line takes longer because a sibling displaced it.
+/// What a line takes longer because a sibling evicted it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Displacement {
+pub(crate) struct SiblingEviction {
     pub(crate) cycles: u16,
-    /// Whether it was displaced from the second level, not from the first.
+    /// Whether it was evicted from the second level, not from the first.
     pub(crate) is_second: bool,
 }
 
-impl Displacement {
+impl SiblingEviction {
     /// From the first level, if it was, or as from the second.
-    fn of(is_displaced: bool, cycles: u64, second: u64) -> Self {
-        match is_displaced {
+    fn of(is_evicted: bool, cycles: u64, second: u64) -> Self {
+        match is_evicted {
             true => Self { cycles: cycles.min(u16::MAX.into()) as u16, is_second: false },
             false => Self { cycles: second.min(u16::MAX.into()) as u16, is_second: true },
         }
@@ -109,8 +109,8 @@ struct Beyond {
     ready: u64,
     origin: Origin,
     state: State,
-    /// Cycles that the second level would have spared if a sibling had not displaced it there.
-    displaced: u64,
+    /// Cycles that the second level would have spared if a sibling had not evicted it there.
+    evicted: u64,
 }
 
 /// All that cores share, and what each has of its own.
@@ -129,7 +129,7 @@ pub(crate) struct Memory {
 /// Cores around one last-level cache, and their way to memory.
 struct Group {
     l3: Option<Cache>,
-    /// Lines from memory, and those back to it, which are in nobody's way there.
+    /// Lines from memory, and those written back, which delay no read there.
     from_main: Link,
     to_main: Link,
 }
@@ -161,7 +161,7 @@ impl Memory {
         let group = || Group {
             l3: l3.map(|l3| {
                 let lines_a_second = l3.background_fills * 1e9 / f64::from(LINE);
-                Cache::of(l3.size()).with_others(lines_a_second / (model.gigahertz * 1e9))
+                Cache::of(l3.size()).with_background_fills(lines_a_second / (model.gigahertz * 1e9))
             }),
             from_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
             to_main: Link::new(seconds_a_line * model.gigahertz * 1e9),
@@ -226,9 +226,9 @@ impl Memory {
 
     /// Whether a line came from another core, which had changed it or was to, the last time that it came to
     /// any.
-    pub(crate) fn is_contested(&self, request: Request) -> bool {
+    pub(crate) fn is_contended(&self, request: Request) -> bool {
         self.directory.as_ref().is_some_and(|directory| {
-            directory.is_contested(request.pages.physical(request.linear) >> LINE_SHIFT)
+            directory.is_contended(request.pages.physical(request.linear) >> LINE_SHIFT)
         })
     }
 
@@ -240,18 +240,17 @@ impl Memory {
         let core = &mut self.cores[request.core];
         if let Some(held) = core.l1i.of(request.requester).find(line) {
             let ready = held.ready.max(start);
-            let displaced = Displacement::of(held.was_displaced, ready - start, 0);
-            return Reply { ready, translation, origin: Origin::L1, displaced };
+            let evicted = SiblingEviction::of(held.was_evicted, ready - start, 0);
+            return Reply { ready, translation, origin: Origin::L1, evicted };
         }
         core.asked(request.requester).l1i_misses += 1;
-        let is_displaced =
-            core.l1i.of(request.requester).was_displaced(line, request.requester.thread);
+        let is_evicted = core.l1i.of(request.requester).was_evicted(line, request.requester.thread);
         let Request { core, requester, .. } = request;
         let found = self.beyond(core, requester, line, false, start, self.latencies.code);
         let (ready, origin) = (found.ready, found.origin);
         self.cores[core].l1i.of(requester).insert(line, ready, State::Shared, requester.thread);
-        let displaced = Displacement::of(is_displaced, ready - start, found.displaced);
-        Reply { ready, translation, origin, displaced }
+        let evicted = SiblingEviction::of(is_evicted, ready - start, found.evicted);
+        Reply { ready, translation, origin, evicted }
     }
 
     /// Brings a line of code that is going to be asked for.
@@ -287,21 +286,21 @@ impl Memory {
                     held.state = State::Modified;
                 }
                 let ready = held.ready.max(start);
-                let displaced = Displacement::of(held.was_displaced, ready - start, 0);
-                Reply { ready, translation, origin: Origin::L1, displaced }
+                let evicted = SiblingEviction::of(held.was_evicted, ready - start, 0);
+                Reply { ready, translation, origin: Origin::L1, evicted }
             }
             _ => {
                 core.asked(requester).l1d_misses += 1;
-                let is_displaced = core.l1d.of(requester).was_displaced(line, requester.thread);
+                let is_evicted = core.l1d.of(requester).was_evicted(line, requester.thread);
                 let begin = core.settling.begin(line, core.fills.of(requester).free(start));
-                let Beyond { ready, origin, displaced, .. } =
+                let Beyond { ready, origin, evicted, .. } =
                     self.bring(number, requester, line, is_write, begin);
-                let displaced = Displacement::of(is_displaced, ready - start, displaced);
+                let evicted = SiblingEviction::of(is_evicted, ready - start, evicted);
                 self.cores[number].fills.of(requester).take(ready);
                 if self.cores[number].next_line && !(line + 1).is_multiple_of(LINES_OF_A_PAGE) {
                     self.bring_ahead(number, requester, line + 1, begin);
                 }
-                Reply { ready, translation, origin, displaced }
+                Reply { ready, translation, origin, evicted }
             }
         };
         let is_new = reply.origin != Origin::L1;
@@ -347,7 +346,7 @@ impl Memory {
         }
     }
 
-    /// A line for the first level that nobody asked for, unless it is there; says no if all buffers are taken.
+    /// A line for the first level without a demand access, unless it is there; says no if all buffers are taken.
     fn bring_ahead(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
         if own.l1d.of(requester).peek(line).is_some() {
@@ -383,7 +382,7 @@ impl Memory {
         found
     }
 
-    /// A line from the second level or beyond, which begins to be looked for `now`.
+    /// A line from the second level or beyond, which is searched for from `now` on.
     fn beyond(
         &mut self,
         core: usize,
@@ -400,13 +399,13 @@ impl Memory {
         let reply = match found {
             Some(held) if held.hands_on(is_write) => {
                 let ready = held.ready.max(start);
-                let displaced = if held.was_displaced { ready - start } else { 0 };
+                let evicted = if held.was_evicted { ready - start } else { 0 };
                 let (origin, state) = (Origin::L2, held.kept());
-                Beyond { ready: ready + to_l2, origin, state, displaced }
+                Beyond { ready: ready + to_l2, origin, state, evicted }
             }
             _ => {
                 own.asked(requester).l2_misses += 1;
-                let is_displaced = own.l2.of(requester).was_displaced(line, requester.thread);
+                let is_evicted = own.l2.of(requester).was_evicted(line, requester.thread);
                 let begin = own.l2_misses.of(requester).free(start);
                 let (ready, origin, state) = self.outside(core, requester, line, is_write, begin);
                 let own = &mut self.cores[core];
@@ -414,8 +413,8 @@ impl Memory {
                 if own.adjacent {
                     self.fill_l2_ahead(core, requester, line ^ 1, begin);
                 }
-                let displaced = if is_displaced { ready - start } else { 0 };
-                Beyond { ready: ready + to_l2, origin, state, displaced }
+                let evicted = if is_evicted { ready - start } else { 0 };
+                Beyond { ready: ready + to_l2, origin, state, evicted }
             }
         };
         for line in stream {
@@ -428,7 +427,7 @@ impl Memory {
         reply
     }
 
-    /// A line for the second level that nobody asked for, unless it is there; says no if all buffers are taken.
+    /// A line for the second level without a demand access, unless it is there; says no if all buffers are taken.
     fn fill_l2_ahead(&mut self, core: usize, requester: Requester, line: Line, now: u64) -> bool {
         let own = &mut self.cores[core];
         if own.l1d.of(requester).peek(line).is_some() || own.l2.of(requester).peek(line).is_some() {
@@ -472,7 +471,7 @@ impl Memory {
         };
         let latencies = self.latencies;
         let start = self.cores[core].l3_link.take(now);
-        self.let_others_in(core, line, start);
+        self.let_background_fills_in(core, line, start);
         let group = &mut self.groups[core / self.group_size];
         let found = group.l3.as_mut().and_then(|l3| l3.find(line)).map(|held| held.ready);
         let (ready, origin) = match found {
@@ -496,7 +495,7 @@ impl Memory {
         let transfer = if others == 0 { 0 } else { self.next_transfer() };
         let heard = transfer * self.latencies.heard / self.latencies.transfer.max(1);
         let mut given = None;
-        let mut is_contested = is_write;
+        let mut is_contended = is_write;
         let mut left = others;
         while left != 0 {
             let other = left.trailing_zeros() as usize;
@@ -507,7 +506,7 @@ impl Memory {
             if self.holds == Holds::Victims || held.state != State::Shared {
                 given = given.max(Some(at + transfer.saturating_sub(heard)));
             }
-            is_contested |= held.state == State::Modified;
+            is_contended |= held.state == State::Modified;
             // A core that is the first to read what another one changed takes it for a moment, too.
             let is_taken = is_write || held.state == State::Modified && !held.stays;
             if let Some(directory) = self.directory.as_mut().filter(|_| is_taken) {
@@ -515,7 +514,7 @@ impl Memory {
             }
         }
         if let Some(directory) = &mut self.directory {
-            directory.contest(line, is_contested && given.is_some());
+            directory.set_contended(line, is_contended && given.is_some());
         }
         given
     }
@@ -540,7 +539,7 @@ impl Memory {
     }
 
     fn fill_l3(&mut self, core: usize, line: Line, ready: u64, state: State) {
-        self.let_others_in(core, line, ready);
+        self.let_background_fills_in(core, line, ready);
         let group = &mut self.groups[core / self.group_size];
         let Some(l3) = &mut group.l3 else {
             if state == State::Modified {
@@ -554,7 +553,7 @@ impl Memory {
     }
 
     /// What cores that are not simulated have brought into a line's set of the last level comes in.
-    fn let_others_in(&mut self, core: usize, line: Line, now: u64) {
+    fn let_background_fills_in(&mut self, core: usize, line: Line, now: u64) {
         let group = core / self.group_size;
         let came = self.groups[group].l3.as_mut().map_or(0, |l3| l3.came(line, now));
         for _ in 0..came {

@@ -9,7 +9,7 @@ pub(super) const PAGE_SHIFT: u32 = 12;
 const HUGE_SHIFT: u32 = 21;
 /// Bits of a physical address.
 const PHYSICAL_BITS: u32 = 52;
-/// What tells the number of a huge page, and the entry for it, from those of pages of 4 KiB: a bit above those of both.
+/// What distinguishes the number of a huge page, and the entry for it, from those of pages of 4 KiB: a bit above those of both.
 const HUGE: u64 = 1 << 39;
 
 /// What numbers and entries of pages of a size have, and those of other sizes have not.
@@ -51,7 +51,7 @@ pub(crate) struct Pages {
     in_tables: PageSize,
     /// Whether all of them are one page of memory.
     are_one: bool,
-    /// Tells the process's code from that of others.
+    /// Distinguishes the process's code from that of other processes.
     space: u64,
 }
 

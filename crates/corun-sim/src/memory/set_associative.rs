@@ -8,7 +8,7 @@ pub(super) struct Ways {
     ways: usize,
     /// What each place has.
     numbers: Vec<u64>,
-    /// The places of each set in a circle by their last use, so that whoever goes is not searched for.
+    /// The places of each set in a ring by their last use, so that the victim is not searched for.
     order: Vec<Neighbours>,
     /// The place of each set that was used last.
     last_used: Vec<u32>,
@@ -36,7 +36,7 @@ impl Ways {
     pub(super) fn new(entries: u32, ways: u32) -> Self {
         let ways = ways.max(1);
         let sets = (entries / ways).max(1);
-        let circle = |place: u32| {
+        let ring = |place: u32| {
             let (set, way) = (place / ways * ways, place % ways);
             let at = |way: u32| set + way % ways;
             Neighbours { older: at(way + 1), newer: at(way + ways - 1) }
@@ -44,7 +44,7 @@ impl Ways {
         Self {
             ways: ways as usize,
             numbers: vec![NONE; (sets * ways) as usize],
-            order: (0..sets * ways).map(circle).collect(),
+            order: (0..sets * ways).map(ring).collect(),
             last_used: (0..sets).map(|set| set * ways).collect(),
             seen: [0; SEEN],
             last: NONE,
@@ -94,7 +94,7 @@ impl Ways {
         }
     }
 
-    /// Moves a place to the newer end of its set's circle.
+    /// Moves a place to the newer end of its set's ring.
     #[inline]
     fn use_now(&mut self, set: usize, place: u32) {
         let before = std::mem::replace(&mut self.last_used[set], place);
@@ -111,7 +111,7 @@ impl Ways {
     }
 }
 
-/// Where a number is among others, looked for in several at a time.
+/// Where a number is among others, compared with several at a time.
 #[inline]
 pub(super) fn position(numbers: &[u64], number: u64) -> Option<usize> {
     const AT_A_TIME: usize = 8;

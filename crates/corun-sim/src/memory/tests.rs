@@ -165,7 +165,7 @@ fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
     let read = memory.load(request(1, 64), ready - 1).ready;
     assert_eq!(memory.owned(request(0, 64), ready), Some(ready));
     assert!(read > ready, "{read} and {ready}");
-    // Then both have it, and nobody may write it.
+    // Then both have it, and neither may write it.
     for core in [0, 1] {
         assert_eq!(memory.owned(request(core, 64), read), None);
         assert_eq!(memory.load(request(core, 64), read).origin, Origin::L1);
@@ -173,15 +173,15 @@ fn who_waits_for_a_line_can_write_it_before_a_reader_has_it() {
 }
 
 #[test]
-fn what_was_only_read_comes_from_an_inclusive_level_and_is_not_contested() {
+fn what_was_only_read_comes_from_an_inclusive_level_and_is_not_contended() {
     let model = corun_model::find("coffee-lake").unwrap();
     let mut memory = Memory::new(&model, &[1; 4]);
     memory.own(request(0, 64), 0);
-    assert!(!memory.is_contested(request(0, 64)));
+    assert!(!memory.is_contended(request(0, 64)));
     assert_eq!(memory.load(request(1, 64), 1 << 20).origin, Origin::OtherCore);
-    assert!(memory.is_contested(request(1, 64)));
+    assert!(memory.is_contended(request(1, 64)));
     assert_eq!(memory.load(request(2, 64), 1 << 21).origin, Origin::L3);
-    assert!(!memory.is_contested(request(2, 64)), "it came from the last level");
+    assert!(!memory.is_contended(request(2, 64)), "it came from the last level");
 }
 
 #[test]
@@ -214,12 +214,12 @@ fn processes_share_nothing() {
 }
 
 #[test]
-fn what_others_displace_from_an_inclusive_level_leaves_the_cores_too() {
+fn what_background_fills_evict_from_an_inclusive_level_leaves_the_cores_too() {
     const LINES: u64 = 256;
-    let again = |holds: Holds, others: f64| {
+    let again = |holds: Holds, fills: f64| {
         let mut model = zen4();
         let l3 = model.hierarchy.l3.as_mut().unwrap();
-        (l3.holds, l3.background_fills) = (holds, others);
+        (l3.holds, l3.background_fills) = (holds, fills);
         let mut memory = Memory::new(&model, &[1]);
         let mut now = 0;
         let mut load_all = |begin: u64| {
@@ -231,7 +231,7 @@ fn what_others_displace_from_an_inclusive_level_leaves_the_cores_too() {
             memory.requests(0, 0).main
         };
         load_all(0);
-        // A set learns of others when it is asked for something.
+        // Background fills come into a set when it is accessed.
         let before = load_all(1 << 30);
         load_all(0) - before
     };
@@ -284,7 +284,7 @@ fn a_virtual_machines_walk_reads_an_entry_more() {
         Memory::new(&model, &[1]).load(request(0, 4096), 0)
     };
     let (bare, nested) = (of(0), of(1));
-    // Nobody has read it before.
+    // It was not read before.
     let main = zen4().hierarchy.main.nanoseconds * zen4().gigahertz;
     assert!((nested.translation - bare.translation) as f64 > main, "{bare:?} {nested:?}");
     assert_eq!(nested.ready - nested.translation, bare.ready - bare.translation);

@@ -31,8 +31,8 @@ impl Memory {
     /// Where a store past the caches goes: its page is known, and nothing is asked for.
     pub(crate) fn locate(&mut self, request: Request, now: u64) -> Reply {
         let translation = self.translate(&request, false, now);
-        let displaced = crate::memory::Displacement::default();
-        Reply { ready: now + translation, translation, origin: Origin::L1, displaced }
+        let evicted = crate::memory::SiblingEviction::default();
+        Reply { ready: now + translation, translation, origin: Origin::L1, evicted }
     }
 
     /// A store past the caches: when there is a buffer for its line, which memory takes then.

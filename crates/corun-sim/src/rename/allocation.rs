@@ -5,9 +5,9 @@ use crate::core::cycle_stack::{Component, Shared};
 use crate::core::in_flight::CAPACITY;
 use crate::core::limit::Limit;
 use crate::core::parameters::Limits;
-use crate::core::thread::{MOST_THREADS, Thread};
+use crate::core::thread::{MAX_THREADS, Thread};
 use crate::core::{Core, InstructionSource};
-use crate::execute::ports::{MOST_PORTS, members};
+use crate::execute::ports::{MAX_PORTS, members};
 use crate::uops::{DecodedInstruction, PortSet, Uop};
 use corun_model::PortAssignment;
 
@@ -24,11 +24,11 @@ pub(crate) enum Stall {
 #[derive(Debug)]
 pub(crate) struct Allocator {
     pub(crate) ports: Vec<u8>,
-    taken: [u16; MOST_PORTS],
+    taken: [u16; MAX_PORTS],
     /// Whose turn it is of a pair of load ports, of each set of ports.
-    pub(crate) turns: [bool; 1 + MOST_THREADS],
+    pub(crate) turns: [bool; 1 + MAX_THREADS],
     /// The turns before this instruction.
-    pub(crate) turns_before: [bool; 1 + MOST_THREADS],
+    pub(crate) turns_before: [bool; 1 + MAX_THREADS],
     /// Whether it found no place because siblings have what the thread may have.
     pub(crate) is_stalled_by_sibling: bool,
 }
@@ -37,9 +37,9 @@ impl Allocator {
     pub(crate) fn new() -> Self {
         Self {
             ports: Vec::new(),
-            taken: [0; MOST_PORTS],
-            turns: [false; 1 + MOST_THREADS],
-            turns_before: [false; 1 + MOST_THREADS],
+            taken: [0; MAX_PORTS],
+            turns: [false; 1 + MAX_THREADS],
+            turns_before: [false; 1 + MAX_THREADS],
             is_stalled_by_sibling: false,
         }
     }
@@ -110,7 +110,7 @@ impl<F: InstructionSource> Core<F> {
             self.check_all(index, lowered)?;
         }
         self.allocator.ports.clear();
-        self.allocator.taken = [0; MOST_PORTS];
+        self.allocator.taken = [0; MAX_PORTS];
         self.allocator.turns = self.allocator.turns_before;
         let mut full = Ok(());
         for uop in &lowered.uops {
@@ -278,7 +278,7 @@ impl<F: InstructionSource> Core<F> {
                     let set = if own_ports >> port & 1 == 0 { shared } else { own };
                     set.load(port, self.now) << PORT_BITS | port as u64
                 };
-                best = members(ports).map(load).min()? as usize % MOST_PORTS;
+                best = members(ports).map(load).min()? as usize % MAX_PORTS;
             }
             if !self.is_full(index, usize::from(self.parameters.port_map.of_port[best].scheduler)) {
                 return Some(best);

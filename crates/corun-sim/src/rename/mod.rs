@@ -231,8 +231,8 @@ impl<F: InstructionSource> Core<F> {
             Component::Serializing
         } else if thread.fetcher.recovers(self.now) {
             Component::Mispredict
-        } else if let Some(displaced) = thread.fetcher.displaced(self.now) {
-            let is_second = displaced.is_second;
+        } else if let Some(evicted) = thread.fetcher.evicted(self.now) {
+            let is_second = evicted.is_second;
             Component::Sibling(if is_second { Shared::L2 } else { Shared::L1i })
         } else if thread.fetcher.was_kept_out() {
             Component::Sibling(Shared::FrontEnd)
@@ -269,7 +269,7 @@ impl<F: InstructionSource> Core<F> {
         if thread.sibling_entries.to.is_none_or(|head| is_miss && head != thread.head) {
             let done = thread.in_flight_uops.at(thread.head).done;
             if is_miss && done == NEVER {
-                // It waits for a buffer, and nobody knows yet for how long.
+                // It waits for a buffer, for a time not known yet.
                 return Component::Sibling(shared);
             }
             let in_flight = thread.rob_used.max(1);
@@ -295,17 +295,17 @@ impl<F: InstructionSource> Core<F> {
         }
         let oldest = thread.in_flight_uops.at(thread.head);
         if oldest.done <= self.now {
-            return match thread.exposed > self.now {
+            return match thread.held_until > self.now {
                 true => Component::Memory(Origin::OtherCore),
                 false => full,
             };
         }
         let is_load = matches!(oldest.kind, Kind::Load(_));
-        let is_displaced = oldest.displaced.cycles > 0
-            && self.now.saturating_add(oldest.displaced.cycles.into()) >= oldest.done;
+        let is_evicted = oldest.evicted.cycles > 0
+            && self.now.saturating_add(oldest.evicted.cycles.into()) >= oldest.done;
         let data = match (is_load, oldest.is_forwarded) {
             (true, true) => Component::Forwarding,
-            (true, false) if is_displaced => Component::Sibling(match oldest.displaced.is_second {
+            (true, false) if is_evicted => Component::Sibling(match oldest.evicted.is_second {
                 true => Shared::L2,
                 false => Shared::L1d,
             }),
@@ -444,7 +444,7 @@ impl<F: InstructionSource> Thread<F> {
         }
     }
 
-    /// Tells the load and store queues which bytes a micro-op touches. Returns the micro-op that gives a
+    /// Records in the load and store queues which bytes a micro-op touches. Returns the micro-op that gives a
     /// load's result in its place, if it is renamed to a store's data.
     fn access(
         &mut self,

@@ -11,7 +11,7 @@ struct Shared {
     until_all: bool,
     /// Registers of each shared value, and whether at most one was left when the cycle began.
     groups: Vec<(u64, bool)>,
-    /// MoveElimination eliminated in this cycle and the ones before, the latest first.
+    /// Moves eliminated in this cycle and the ones before, the latest first.
     eliminated: [u32; HISTORY],
     /// Places taken at the end of the cycles before.
     taken: [u32; HISTORY],

@@ -18,9 +18,9 @@ pub(crate) struct SynchronisedReplay {
     /// Recorded instructions that it was given, or that it spun instead of.
     position: u64,
     spinning: Option<Spinning>,
-    /// What it waits for without looking, and the block that sees it.
+    /// What it waits for without polling, and the block that sees it.
     awaiting: Option<(Spin, Step)>,
-    /// Blocks that are not done yet, if anybody waits for this thread.
+    /// Blocks that are not done yet, if a thread waits for this one.
     given: VecDeque<Given>,
     is_awaited: bool,
 }
@@ -160,7 +160,7 @@ impl SynchronisedReplay {
         }
     }
 
-    /// Keeps nobody back any more.
+    /// Keeps no thread back any more.
     pub(crate) fn give_up(&self) {
         self.order.borrow_mut().give_up();
     }

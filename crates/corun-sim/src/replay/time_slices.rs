@@ -176,7 +176,7 @@ mod tests {
     use crate::core::Step;
     use crate::replay::time_slices::*;
 
-    /// A program of so many steps, which waits at a synchronisation point before each of them if it is told to.
+    /// A program of so many steps, which waits at a synchronisation point before each of them if asked to.
     struct Steps {
         left: u32,
         waits: bool,
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(sliced.pass(110), Some(117));
         assert_eq!(sliced.pages().space(), Pages::of(1, 0, PageSize::Small).space());
         assert_eq!(program(&mut sliced, 117), Some(1));
-        assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins behind the change to it");
+        assert_eq!(program(&mut sliced, 216), Some(1), "a slice begins after the change to it");
         assert_eq!(next(&mut sliced, 217), Next::SyncPoint);
         assert_eq!(sliced.pass(217), Some(224));
         let slices: Vec<_> = sliced.done().iter().map(|it| (it.program, it.instructions)).collect();
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(program(&mut sliced, 17), Some(2));
         assert_eq!(program(&mut sliced, 18), Some(2));
         assert_eq!(next(&mut sliced, 19), Next::SyncPoint);
-        assert_eq!(sliced.pass(20), None, "nobody can go on");
+        assert_eq!(sliced.pass(20), None, "no program can continue");
         sliced.programs[1].waits = false;
         assert_eq!(sliced.pass(30), Some(37));
         assert_eq!(program(&mut sliced, 37), Some(1));

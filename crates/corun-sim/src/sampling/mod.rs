@@ -104,7 +104,7 @@ const STRIDE: u64 = 1 << 18;
 /// Instructions of a piece of a window.
 const PIECE: u64 = 25_000;
 
-/// Runs the windows of a thread alone on a core, its data in pages of that size. `goes_on` is told now and then how many of all
+/// Runs the windows of a thread alone on a core, its data in pages of that size. `goes_on` is called now and then with how many of all
 /// instructions are done, warm-ups included; when it says no, there is no result.
 ///
 /// # Errors
@@ -172,7 +172,7 @@ pub fn simulate_windows(
     Ok(Some(SimulatedWindows { windows, together }))
 }
 
-/// Instructions before what counts, of which nothing is told with the first window. They are those of all threads: of
+/// Instructions before what counts, which are not reported with the first window. They are those of all threads: of
 /// one among several, more warm-ups are left out.
 fn before(trace: &Trace) -> u64 {
     trace.opening().plan.rest().1
@@ -211,7 +211,7 @@ fn intervals(trace: &Trace, thread: ThreadId) -> Result<Vec<Interval>, FormatErr
             }
         }
     }
-    tell_stand_ins(trace, &mut intervals);
+    set_weights(trace, &mut intervals);
     let mut begin = 0;
     intervals.retain(|interval| interval.end > std::mem::replace(&mut begin, interval.end));
     Ok(intervals)
@@ -219,7 +219,7 @@ fn intervals(trace: &Trace, thread: ThreadId) -> Result<Vec<Interval>, FormatErr
 
 /// Windows were chosen for all threads together, and a run that is not quite the same may lack some. A thread's only one is
 /// known by its place; of several threads one that has missed a window does not know which.
-fn tell_stand_ins(trace: &Trace, intervals: &mut [Interval]) {
+fn set_weights(trace: &Trace, intervals: &mut [Interval]) {
     let Plan::SimulationPoints { windows, length, total, .. } = trace.opening().plan.rest().0
     else {
         return;
@@ -330,7 +330,7 @@ mod tests {
     fn windows_that_were_chosen_stand_for_others() {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 0, 90), (Counted, 0, 40), (Counted, 50, 20), (WarmUp, 7, 9)];
-        let told = |places: &[(u64, u64)]| {
+        let weights_of = |places: &[(u64, u64)]| {
             let window =
                 |&(begin, instructions)| SimulationPoint { begin, instructions, left_out: 7 };
             let windows = places.iter().map(window).collect();
@@ -339,14 +339,14 @@ mod tests {
             let all = |window: &SimulatedWindow| window.weight.map(|it| it.all);
             windows.iter().map(all).collect::<Vec<_>>()
         };
-        assert_eq!(told(&[(0, 700), (0, 300)]), [Some(700), Some(300)]);
+        assert_eq!(weights_of(&[(0, 700), (0, 300)]), [Some(700), Some(300)]);
         // The run was over before the last one.
         let three = [(270, 600), (440, 300), (900, 100)];
-        assert_eq!(told(&three), [Some(600), Some(300)]);
+        assert_eq!(weights_of(&three), [Some(600), Some(300)]);
     }
 
     #[test]
-    fn what_lies_before_what_counts_is_told_of_no_window() {
+    fn what_lies_before_what_counts_is_reported_with_no_window() {
         use Phase::{Counted, WarmUp};
         let intervals = [(WarmUp, 30, 1000), (WarmUp, 0, 200), (Counted, 0, 100)];
         let rest = Box::new(Plan::Samples { count: 1, length: 300, warm_up: 600, total: 900 });
@@ -357,14 +357,14 @@ mod tests {
         assert!(recorded(&windows).abs_diff(900) < 16, "{windows:?}");
         let all = simulated(&trace(&intervals)).windows;
         assert!(recorded(&all).abs_diff(3900) < 16, "{all:?}");
-        // Of a thread that has done less than all did before; what counts is told in any case.
+        // Of a thread that has done less than all did before; what counts is reported in any case.
         let plan = Plan::After { skip: 1 << 40, warm_up: 3000, rest: Box::new(Plan::Whole) };
         let few = simulated(&planned(plan, &intervals)).windows;
         assert!(recorded(&few).abs_diff(300) < 16, "{few:?}");
     }
 
     #[test]
-    fn it_stops_when_it_is_told_to() {
+    fn it_stops_on_request() {
         let trace = trace(&[(Phase::Counted, 0, 500)]);
         let model = find("zen3").unwrap();
         let timings = TimingTable::of(&model).unwrap();

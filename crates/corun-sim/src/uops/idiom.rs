@@ -1,4 +1,4 @@
-//! Instructions that a core finishes while renaming, told from their bytes alone.
+//! Instructions that a core finishes while renaming, recognised by their bytes alone.
 
 use iced_x86::{Code, Instruction, Mnemonic, OpKind, Register};
 

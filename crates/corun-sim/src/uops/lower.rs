@@ -36,7 +36,7 @@ pub struct Lowering<'m> {
 
 impl Drop for Lowering<'_> {
     fn drop(&mut self) {
-        self.tell();
+        self.record_usage();
     }
 }
 
@@ -49,9 +49,9 @@ pub struct Unknown {
     pub places: u64,
 }
 
-/// The most micro-ops of one instruction that are told apart; the rest of a long microprogram counts
+/// The most micro-ops of one instruction that are distinguished; the rest of a long microprogram counts
 /// in slots and latency only.
-const MOST_UOPS: usize = 24;
+const MAX_UOPS: usize = 24;
 /// Displacements below it do not make an address complex (Intel, Optimization Reference Manual, 2.4.5.2).
 const NEAR: u64 = 2048;
 
@@ -73,7 +73,7 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The micro-op that tells the back end where the stack pointer is.
+    /// The synchronisation micro-op that gives the back end the stack pointer.
     pub(crate) fn stack_update(&mut self) -> DecodedInstruction {
         // lea rsp, [rsp + 8]
         let bytes = [0x48, 0x8d, 0x64, 0x24, 0x08];
@@ -82,7 +82,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Adds what was executed since the last time to the usage of the table.
-    pub fn tell(&mut self) {
+    pub fn record_usage(&mut self) {
         let executed = std::mem::take(&mut self.executed);
         for provenance in Provenance::ALL {
             self.timings.usage().add(provenance, executed[provenance as usize]);
@@ -107,12 +107,12 @@ impl<'m> Lowering<'m> {
         let mut instructions: Vec<DecodedInstruction> =
             Vec::with_capacity(block.instructions.len());
         let mut before: Option<Instruction> = None;
-        for told in &block.instructions {
+        for encoded in &block.instructions {
             if !decoder.can_decode() {
                 break;
             }
             let decoded = decoder.decode();
-            let own: Vec<MemoryOperand> = operands.by_ref().take(told.operands.into()).collect();
+            let own: Vec<MemoryOperand> = operands.by_ref().take(encoded.operands.into()).collect();
             let mut lowered = self.instruction(&decoded, &own);
             if let (Some(first), Some(pending)) = (&before, instructions.last_mut())
                 && self.fuses(first, &decoded)
@@ -340,7 +340,7 @@ impl<'m> Lowering<'m> {
             *self.names.entry(address).or_insert(next)
         });
         let is_whole = operand.size >= 4 && operand.size <= 8;
-        let is_plain_load = timing.operations.is_empty();
+        let is_plain_load = timing.uops.is_empty();
         let is_near = place
             .is_some_and(|place| place.index() == Register::None && place.displacement() < NEAR);
         Memory {
@@ -397,8 +397,8 @@ impl<'m> Lowering<'m> {
             .map(|&register| Source::Register(register, late(register)))
             .collect();
         sources.extend(loaded.iter().map(|&load| Source::Own(load)));
-        let count = timing.operations.len().min(MOST_UOPS);
-        for (index, uop) in timing.operations.iter().take(count).enumerate() {
+        let count = timing.uops.len().min(MAX_UOPS);
+        for (index, uop) in timing.uops.iter().take(count).enumerate() {
             let is_last = index + 1 == count;
             // Those before the last are a part of the way, if it is long enough.
             let (own, others) = match (is_last, timing.latency) {

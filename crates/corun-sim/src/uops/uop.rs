@@ -78,7 +78,7 @@ pub(crate) struct DecodedInstruction {
     pub(crate) is_locked: bool,
     /// Whether a prefix changes its length.
     pub(crate) has_length_changing_prefix: bool,
-    /// Whether the stack engine must tell the stack pointer to the back end first: it is read or
+    /// Whether the stack engine must synchronise the stack pointer with the back end first: it is read or
     /// written as any register.
     pub(crate) uses_stack_pointer: bool,
     /// Whether the stack engine moves the stack pointer.

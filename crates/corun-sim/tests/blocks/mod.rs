@@ -9,22 +9,22 @@ use corun_sim::{Copies, CycleStack, steady_state};
 /// What every register and every word of memory holds.
 const PATTERN: u64 = 0x232_4000;
 
-pub fn model(name: &str) -> CoreModel {
+pub(crate) fn model(name: &str) -> CoreModel {
     corun_model::find(name).unwrap()
 }
 
 /// Cycles of a copy in steady state on a model that comes with corun.
-pub fn cycles(name: &str, code: &[u8]) -> f64 {
+pub(crate) fn cycles(name: &str, code: &[u8]) -> f64 {
     cycles_on(&model(name), code)
 }
 
 /// Cycles of a copy in steady state.
-pub fn cycles_on(model: &CoreModel, code: &[u8]) -> f64 {
+pub(crate) fn cycles_on(model: &CoreModel, code: &[u8]) -> f64 {
     steady(model, code).0
 }
 
 /// Cycles of a copy in steady state, and where they go; all memory operands are one place.
-pub fn steady(model: &CoreModel, code: &[u8]) -> (f64, CycleStack) {
+pub(crate) fn steady(model: &CoreModel, code: &[u8]) -> (f64, CycleStack) {
     let timings = TimingTable::of(model).unwrap();
     let block = corun_trace::decode(0x10_0000, code).unwrap();
     let values = vec![PATTERN; block.operands.len()];

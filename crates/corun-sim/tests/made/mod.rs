@@ -12,7 +12,7 @@ use corun_trace::format::{Options, Trace, Writer};
 use corun_trace::{Marker, OrderedMarker, Sink, decode};
 
 /// A loop: its body, what each round touches in memory, how often it goes round, and where it lies.
-pub struct Loop<'a> {
+pub(crate) struct Loop<'a> {
     pub body: &'a [u8],
     pub touches: &'a dyn Fn(u64) -> Vec<u64>,
     pub rounds: u64,
@@ -33,7 +33,7 @@ fn back(length: usize) -> Vec<u8> {
 
 impl Loop<'_> {
     /// The loop as the trace of a program.
-    pub fn trace(&self) -> Trace {
+    pub(crate) fn trace(&self) -> Trace {
         let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
         let code = [self.body, &back(self.body.len())].concat();
         let block = decode(self.at, &code).unwrap();
@@ -48,12 +48,17 @@ impl Loop<'_> {
 }
 
 /// A body over and over.
-pub fn body(body: &[u8]) -> Trace {
+pub(crate) fn body(body: &[u8]) -> Trace {
     Loop { body, ..Loop::default() }.trace()
 }
 
 /// Phases of a placement; the first quarter of the first program only warms up.
-pub fn simulated(model: &CoreModel, traces: &[&Trace], placement: &str, phases: usize) -> Outcome {
+pub(crate) fn simulated(
+    model: &CoreModel,
+    traces: &[&Trace],
+    placement: &str,
+    phases: usize,
+) -> Outcome {
     let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
     let placement = placement.parse().unwrap();
     let wanted = MappingRequest {
@@ -114,13 +119,13 @@ fn setup<'a, 't>(
 }
 
 /// The SMT yield of programs as siblings.
-pub fn smt_yield(model: &CoreModel, traces: &[&Trace]) -> f64 {
+pub(crate) fn smt_yield(model: &CoreModel, traces: &[&Trace]) -> f64 {
     let [spread, full] = ["spread", "full@2"].map(|it| simulated(model, traces, it, 2));
     full.per_core(&spread).unwrap().mean
 }
 
 /// The SMT yield of two copies of a program, with or without pages of their own for the code of each.
-pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 {
+pub(crate) fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 {
     let processes = [Process::of(trace)];
     let timings = timings(model);
     let warm_up = trace.threads()[0].instructions / 4;
@@ -134,7 +139,7 @@ pub fn yield_with_code(model: &CoreModel, trace: &Trace, own_code: bool) -> f64 
 }
 
 /// Two workers as siblings, the second on the first logical CPU and the first turn the other's.
-pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
+pub(crate) fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
     let processes: Vec<Process<'_>> = traces.iter().map(|trace| Process::of(trace)).collect();
     let first = traces[0].threads()[0].instructions;
     let mapping = vec![vec![vec![1], vec![0]]].into();
@@ -146,7 +151,7 @@ pub fn swapped(model: &CoreModel, traces: &[&Trace; 2]) -> Outcome {
 }
 
 /// A branch that goes either way at random, and nothing that takes time.
-pub fn guesses(rounds: u64) -> Trace {
+pub(crate) fn guesses(rounds: u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     // test rax, rax; jz to 0x2000; after it and there: jmp to the beginning
     let branch = [&[0x48, 0x85, 0xc0, 0x0f, 0x84][..], &0xff7_i32.to_le_bytes()].concat();
@@ -169,7 +174,7 @@ pub fn guesses(rounds: u64) -> Trace {
 
 /// How one thread lets another one in.
 #[derive(Debug, Clone, Copy)]
-pub enum By {
+pub(crate) enum By {
     /// Each makes a system call.
     SystemCalls,
     /// The first exchanges a value at a place, for which the other one spins; it had tried so many times when it was recorded.
@@ -180,7 +185,7 @@ pub enum By {
 
 /// A body over and over in two threads, the second of which was let in by the first when that had done its rounds, or
 /// before.
-pub fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> Trace {
+pub(crate) fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     let block = decode(0x1000, &[body, &back(body.len())].concat()).unwrap();
     let count = block.instructions.len() as u32;
@@ -229,12 +234,12 @@ pub fn handed_over(body: &[u8], rounds: u64, by: By, is_after: bool) -> Trace {
 }
 
 /// Cycles of a process with two workers on two cores, from the beginning of the first to the end of both.
-pub fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
+pub(crate) fn on_two_cores(model: &CoreModel, trace: &Trace) -> f64 {
     of_two_workers(model, trace, vec![vec![vec![0]], vec![vec![1]]].into())
 }
 
 /// The same on one logical CPU, the second worker first.
-pub fn in_turns(model: &CoreModel, trace: &Trace) -> f64 {
+pub(crate) fn in_turns(model: &CoreModel, trace: &Trace) -> f64 {
     of_two_workers(model, trace, vec![vec![vec![1, 0]]].into())
 }
 
@@ -246,7 +251,7 @@ fn of_two_workers(model: &CoreModel, trace: &Trace, mapping: ThreadMapping) -> f
 }
 
 /// Jumps from each place to the next, and from the last to the first.
-pub fn jumps(places: u64, rounds: u64, lies: impl Fn(u64) -> u64) -> Trace {
+pub(crate) fn jumps(places: u64, rounds: u64, lies: impl Fn(u64) -> u64) -> Trace {
     let mut writer = Writer::new(Vec::new(), &Default::default(), Options::default()).unwrap();
     let at = |place: u64| 0x40_0000 + lies(place);
     let blocks: Vec<_> = (0..places)

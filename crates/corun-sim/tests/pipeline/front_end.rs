@@ -55,13 +55,13 @@ fn prediction_that_is_ahead_hides_what_the_first_level_lacks() {
     core.front.op_cache = None;
     let ahead = cycles_each(&core, &trace);
     core.front.prediction.ahead = 0;
-    let behind = cycles_each(&core, &trace);
-    assert!(behind > 2.0 * ahead, "{ahead} cycles a jump, {behind} without");
-    assert!(behind > f64::from(core.front.l1i.miss), "{behind}");
+    let without = cycles_each(&core, &trace);
+    assert!(without > 2.0 * ahead, "{ahead} cycles a jump, {without} without");
+    assert!(without > f64::from(core.front.l1i.miss), "{without}");
 }
 
 #[test]
-fn calls_and_returns_take_what_the_model_tells() {
+fn calls_and_returns_take_what_the_model_says() {
     // Calls from one place after the other, and `ret`; the stack is touched at one place.
     const STACK: &[u64] = &[0x7000_0000];
     let blocks: Vec<_> = (0..16_u64)
@@ -87,25 +87,25 @@ fn calls_and_returns_take_what_the_model_tells() {
 fn a_loop_that_fits_into_its_buffer_has_no_bubble() {
     let mut core = model("ivy-bridge");
     core.front.prediction.ahead = 0;
-    let mut cycles = |operations: usize, buffer: Option<u32>| {
-        let nops = [0x90].repeat(operations - 1);
+    let mut cycles = |uops: usize, buffer: Option<u32>| {
+        let nops = [0x90].repeat(uops - 1);
         let jump = to(0xe9, 0x1000 + nops.len() as u64, 0x1000);
         let trace = rounds(&[(0x1000, [nops, jump].concat(), &[][..])], 600);
         if let Some(it) = &mut core.front.loop_buffer {
             it.uops = buffer.unwrap_or(1);
         }
-        operations as f64 * cycles_each(&core, &trace)
+        uops as f64 * cycles_each(&core, &trace)
     };
-    // Four operations a cycle, and a cycle after the jump where the buffer does not hold the loop.
-    for (operations, with, without) in [(4, 1.0, 2.0), (28, 7.0, 8.0), (32, 9.0, 9.0)] {
-        assert_near(cycles(operations, Some(28)), with);
-        assert_near(cycles(operations, None), without);
+    // Four micro-ops a cycle, and a cycle after the jump where the buffer does not hold the loop.
+    for (uops, with, without) in [(4, 1.0, 2.0), (28, 7.0, 8.0), (32, 9.0, 9.0)] {
+        assert_near(cycles(uops, Some(28)), with);
+        assert_near(cycles(uops, None), without);
     }
 }
 
 #[test]
 fn a_line_of_a_trace_cache_goes_on_behind_a_taken_branch() {
-    // Three NOPs and a jump, in three places: three such blocks are two lines of six operations, of
+    // Three NOPs and a jump, in three places: three such blocks are two lines of six micro-ops, of
     // which three come in a cycle. Where a line ends with the jump, a block takes two cycles.
     let at = |place: u64| 0x1000 + 64 * (place % 3);
     let block = |place: u64| {

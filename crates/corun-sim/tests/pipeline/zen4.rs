@@ -115,7 +115,7 @@ fn the_oldest_of_more_loads_than_memory_takes_go_first() {
 }
 
 #[test]
-fn nobody_else_is_blamed_where_there_is_one_core() {
+fn no_other_core_is_blamed_where_there_is_one() {
     // mov [rdi], rax twelve times, in lines of their own: stores wait for each other.
     let body = [0x48, 0x89, 0x07].repeat(12);
     let touches = |round: u64| (0..12).map(|at| PLACE + (round * 12 + at) * 64).collect();

@@ -6,20 +6,20 @@
 // Each test and benchmark that includes this module uses its own part of it.
 #![allow(dead_code)]
 
-pub mod planned;
-pub mod tally;
+pub(crate) mod planned;
+pub(crate) mod tally;
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
 
-/// The deviation of a run's log throughput, unless a machine is told otherwise.
-pub const RUN_NOISE: f64 = 0.01;
+/// The deviation of a run's log throughput, unless a machine sets another.
+pub(crate) const RUN_NOISE: f64 = 0.01;
 
 /// What a run's log throughput varies by, beside drift.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
+pub(crate) enum Noise {
     /// Multiplicative normal noise.
     Normal,
     /// Student's t with 3 degrees of freedom: finite variance, hardly.
@@ -34,7 +34,7 @@ pub enum Noise {
 
 /// How the machine changes from run to run, under all arms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Drift {
+pub(crate) enum Drift {
     /// Not at all.
     Still,
     /// It slows down by a tenth of the noise with every run.
@@ -46,7 +46,7 @@ pub enum Drift {
 /// Load of others that comes and goes, and takes more from the first half of the arms of a block
 /// than from the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Foreign {
+pub(crate) struct Foreign {
     /// How many blocks it stays, or stays away, in the mean.
     pub blocks: f64,
     /// The share of the time that it takes from each half where it is heaviest.
@@ -55,7 +55,7 @@ pub struct Foreign {
 
 impl Foreign {
     /// What it adds to the log ratio of the halves in the long run.
-    pub fn long_run(self) -> f64 {
+    pub(crate) fn long_run(self) -> f64 {
         let steps = 1000;
         let mean = (0..steps).map(|step| {
             let weight = LIGHTEST + (1.0 - LIGHTEST) * (f64::from(step) + 0.5) / f64::from(steps);
@@ -71,7 +71,7 @@ const LIGHTEST: f64 = 0.2;
 
 /// A machine that runs blocks of arms.
 #[derive(Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// What a run's own noise and the drift are scaled to, in log throughput.
     pub run_noise: f64,
     noise: Noise,
@@ -85,7 +85,7 @@ pub struct Machine {
 
 impl Machine {
     /// A machine of its own for each `replication` of an experiment.
-    pub fn new(noise: Noise, drift: Drift, seed: u64, replication: u64) -> Self {
+    pub(crate) fn new(noise: Noise, drift: Drift, seed: u64, replication: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(replication);
         let (level, foreign, weight) = (0.0, None, 0.0);
@@ -93,7 +93,7 @@ impl Machine {
     }
 
     /// The same machine with load of others.
-    pub fn with(mut self, foreign: Foreign) -> Self {
+    pub(crate) fn with(mut self, foreign: Foreign) -> Self {
         self.foreign = Some(foreign);
         self.weight = if self.random.random_bool(0.5) { self.fresh_weight() } else { 0.0 };
         self
@@ -104,12 +104,12 @@ impl Machine {
     }
 
     /// Runs each arm once, in random order; takes true log throughputs, returns measured ones.
-    pub fn block<const ARMS: usize>(&mut self, arms: [f64; ARMS]) -> [f64; ARMS] {
+    pub(crate) fn block<const ARMS: usize>(&mut self, arms: [f64; ARMS]) -> [f64; ARMS] {
         self.block_and_waits(arms).0
     }
 
     /// As [`block`](Self::block), with the share of its time that each run waited for its CPU.
-    pub fn block_and_waits<const ARMS: usize>(
+    pub(crate) fn block_and_waits<const ARMS: usize>(
         &mut self,
         arms: [f64; ARMS],
     ) -> ([f64; ARMS], [f64; ARMS]) {
@@ -167,7 +167,7 @@ impl Machine {
 
 /// An experiment on two arms with an A/A twin each, as log ratios, a value a block.
 #[derive(Debug)]
-pub struct Experiment {
+pub(crate) struct Experiment {
     machine: Machine,
     effect: f64,
     /// First arm over second arm, each the mean of the arm and its twin.
@@ -180,12 +180,12 @@ pub struct Experiment {
 
 impl Experiment {
     /// An experiment without blocks, in which the true log ratio of the arms is `effect`.
-    pub fn new(machine: Machine, effect: f64) -> Self {
+    pub(crate) fn new(machine: Machine, effect: f64) -> Self {
         Self { machine, effect, ratios: Vec::new(), twins: Vec::new(), waits: Vec::new() }
     }
 
     /// The same experiment with as many further blocks as make `blocks`.
-    pub fn run_to(&mut self, blocks: u32) {
+    pub(crate) fn run_to(&mut self, blocks: u32) {
         while self.ratios.len() < blocks as usize {
             let ([first, first_twin, second, second_twin], waits) =
                 self.machine.block_and_waits([self.effect, self.effect, 0.0, 0.0]);

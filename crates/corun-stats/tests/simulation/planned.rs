@@ -19,14 +19,14 @@ struct AtAnalysis {
 
 /// Draws of the running variances at some analyses.
 #[derive(Debug)]
-pub struct Variances {
+pub(crate) struct Variances {
     draws: Vec<Vec<AtAnalysis>>,
     blocks: Vec<u32>,
 }
 
 impl Variances {
     /// `replications` draws for these analyses, of which there is at least one.
-    pub fn draw(analyses: &[InterimAnalysis], replications: u64, seed: u64) -> Self {
+    pub(crate) fn draw(analyses: &[InterimAnalysis], replications: u64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let normal = Normal::standard();
         let mut before = 1;
@@ -60,7 +60,7 @@ impl Variances {
     }
 
     /// The coverage if the target is `target` deviations of one block's log ratio.
-    pub fn coverage(&self, target: f64) -> f64 {
+    pub(crate) fn coverage(&self, target: f64) -> f64 {
         let stop = |analyses: &Vec<AtAnalysis>| {
             let reached = analyses.iter().find(|analysis| analysis.half_width <= target);
             reached.or(analyses.last()).map_or(0.0, |analysis| analysis.coverage)
@@ -69,7 +69,7 @@ impl Variances {
     }
 
     /// The targets with the lowest and the highest coverage: `[(target, coverage); 2]`.
-    pub fn extremes(&self) -> [(f64, f64); 2] {
+    pub(crate) fn extremes(&self) -> [(f64, f64); 2] {
         // From "the last analysis is always reached" to "the first is always narrow enough".
         let hardest = 0.5 / f64::from(*self.blocks.last().expect("a plan has analyses")).sqrt();
         let easiest = 8.0 / f64::from(self.blocks[0]).sqrt();

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 ///
 /// # Panics
 /// If `CORUN_TEST_SEED` is not a number.
-pub fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| {
         let seed = match std::env::var("CORUN_TEST_SEED") {
@@ -20,7 +20,7 @@ pub fn seed() -> u64 {
 }
 
 /// The share of replications in which `holds` is true; it is given the replication's number.
-pub fn share(replications: u64, mut holds: impl FnMut(u64) -> bool) -> f64 {
+pub(crate) fn share(replications: u64, mut holds: impl FnMut(u64) -> bool) -> f64 {
     let held = (0..replications).filter(|&replication| holds(replication)).count();
     held as f64 / replications as f64
 }
@@ -29,7 +29,7 @@ pub fn share(replications: u64, mut holds: impl FnMut(u64) -> bool) -> f64 {
 ///
 /// # Errors
 /// The sentence to fail with.
-pub fn check(what: &str, share: f64, limits: RangeInclusive<f64>) -> Result<(), String> {
+pub(crate) fn check(what: &str, share: f64, limits: RangeInclusive<f64>) -> Result<(), String> {
     let (low, high) = (limits.start() * 100.0, limits.end() * 100.0);
     let sentence = format!("{what}: {:.2} % (expected {low} to {high} %)", share * 100.0);
     eprintln!("{sentence}");

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use crate::packages::{self, Package};
 
-/// Where the text of DynamoRIO's own licence ends: those of parts that corun does not use come behind it.
+/// Where the text of DynamoRIO's own licence ends: those of parts that corun does not use come after it.
 const NEXT_LICENCE: &str = "\n=====";
-/// How every MIT licence goes on behind its copyright.
+/// How every MIT licence goes on after its copyright.
 const MIT: &str = "Permission is hereby granted";
 const GPL: &str = "GNU GENERAL PUBLIC LICENSE";
 const EMBEDDED: &str = include_str!("embedded.md");
@@ -113,7 +113,7 @@ fn read(path: &Path) -> String {
 fn dynamorio() -> String {
     let text = read(&packages::named("dynamorio-sys").folder.join("dynamorio/License.txt"));
     let text = text.trim_start_matches(['=', '\n', ' ']);
-    let end = text.find(NEXT_LICENCE).expect("other licences come behind DynamoRIO's own");
+    let end = text.find(NEXT_LICENCE).expect("other licences come after DynamoRIO's own");
     text[..end].to_owned()
 }
 

@@ -1,4 +1,4 @@
-//! The packages that end up in the binary `corun`, as `cargo metadata` tells them.
+//! The packages that end up in the binary `corun`, as `cargo metadata` lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::Command;
 use corun_testing::repository;
 use serde_json::Value;
 
-/// The platform whose packages are looked at: the only one with every tracer.
+/// The platform whose packages are checked: the only one with every tracer.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// A package that is not corun's own.

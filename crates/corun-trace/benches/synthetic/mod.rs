@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// What a program is made of; the figures are parts of 100.
 #[derive(Debug, Clone, Copy)]
-pub struct Mixture {
+pub(crate) struct Mixture {
     pub functions: usize,
     /// Segments that are loops, and that are calls; all others branch.
     pub loops: u32,
@@ -23,7 +23,7 @@ pub struct Mixture {
 }
 
 /// By name.
-pub const MIXTURES: [(&str, Mixture); 3] = [
+pub(crate) const MIXTURES: [(&str, Mixture); 3] = [
     (
         "numeric: loops over arrays",
         Mixture {
@@ -63,7 +63,7 @@ pub const MIXTURES: [(&str, Mixture); 3] = [
 ];
 
 /// A made-up program.
-pub struct Program {
+pub(crate) struct Program {
     functions: Vec<Vec<Segment>>,
     blocks: Vec<Block>,
     random: ChaCha8Rng,
@@ -104,7 +104,7 @@ const POP: &[u8] = &[0x58];
 const RETURN: &[u8] = &[0xc3];
 
 impl Program {
-    pub fn new(mixture: &Mixture, seed: u64) -> Self {
+    pub(crate) fn new(mixture: &Mixture, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut blocks = Vec::new();
         let mut address = 0x40_1000;
@@ -119,7 +119,7 @@ impl Program {
     }
 
     /// Walks through the program until so many instructions were emitted.
-    pub fn walk(&mut self, instructions: u64, sink: &mut dyn Sink) {
+    pub(crate) fn walk(&mut self, instructions: u64, sink: &mut dyn Sink) {
         let thread = sink.thread(1).unwrap();
         let mut identities = vec![None; self.blocks.len()];
         (self.reported, self.limit) = (0, instructions);

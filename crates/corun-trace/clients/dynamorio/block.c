@@ -11,14 +11,14 @@
 
 enum {
     CHUNK = 1 << 12,
-    MOST_CHUNKS = 1 << 12,
-    MOST_BYTES = 15 * MOST_BLOCK_INSTRUCTIONS,
+    MAX_CHUNKS = 1 << 12,
+    MAX_BYTES = 15 * MAX_BLOCK_INSTRUCTIONS,
 };
 
 static struct {
     void *lock;
     hashtable_t newest; /* by address: the number */
-    struct known_block *chunks[MOST_CHUNKS];
+    struct known_block *chunks[MAX_CHUNKS];
     uint32_t count; /* of which the first has number 1 */
 } blocks;
 
@@ -31,10 +31,10 @@ struct held {
 struct layout {
     struct plan *plan;
     struct held held[DR_NUM_GPR_REGS];
-    uint8_t counts[MOST_BLOCK_INSTRUCTIONS];
-    struct channel_operand operands[MOST_BLOCK_OPERANDS];
+    uint8_t counts[MAX_BLOCK_INSTRUCTIONS];
+    struct channel_operand operands[MAX_BLOCK_OPERANDS];
     uint32_t operand_count;
-    byte code[MOST_BYTES];
+    byte code[MAX_BYTES];
 };
 
 void
@@ -84,7 +84,7 @@ add_operand(struct layout *layout, instr_t *instruction, opnd_t operand, enum fo
     if (form == FORM_REPEATED) {
         description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 2);
     } else if (form == FORM_LANES) {
-        description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1 + MOST_LANES);
+        description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1 + MAX_LANES);
     } else if (form == FORM_BIT) {
         description->word = add_record(layout, instruction, operand, form, DR_REG_NULL, 1);
     } else if (opnd_is_near_rel_addr(operand) || opnd_is_near_abs_addr(operand)) {
@@ -214,7 +214,7 @@ announce(const struct layout *layout, const struct known_block *block)
 {
     struct channel_block head = { (uint64_t)block->start, block->bytes, block->words,
                                   block->instructions, layout->operand_count };
-    byte code[MOST_BYTES + MOST_BLOCK_INSTRUCTIONS];
+    byte code[MAX_BYTES + MAX_BLOCK_INSTRUCTIONS];
     memcpy(code, layout->code, block->bytes);
     memcpy(code + block->bytes, layout->counts, block->instructions);
     channel_define(&head, sizeof(head), code, block->bytes + block->instructions,
@@ -235,7 +235,7 @@ remember(const struct layout *layout, const struct known_block *block)
         next = other->older;
     }
     uint32_t number = ++blocks.count;
-    DR_ASSERT(number / CHUNK < MOST_CHUNKS);
+    DR_ASSERT(number / CHUNK < MAX_CHUNKS);
     struct known_block **chunk = &blocks.chunks[number / CHUNK];
     if (*chunk == NULL)
         *chunk = dr_global_alloc(CHUNK * sizeof(struct known_block));
@@ -263,9 +263,9 @@ lay_out(struct layout *layout, instrlist_t *instructions, struct known_block *bl
     plan->avoided = avoided_registers(instructions);
     for (instr_t *instruction = instrlist_first_app(instructions); instruction != NULL;
          instruction = instr_get_next_app(instruction)) {
-        opnd_t operands[MOST_OPERANDS];
+        opnd_t operands[MAX_OPERANDS];
         int count = memory_operands(instruction, operands);
-        if (layout->operand_count + count > MOST_BLOCK_OPERANDS)
+        if (layout->operand_count + count > MAX_BLOCK_OPERANDS)
             return false;
         for (int i = 0; i < count; i++)
             add_operand(layout, instruction, operands[i], operand_form(instruction));
@@ -279,7 +279,7 @@ lay_out(struct layout *layout, instrlist_t *instructions, struct known_block *bl
         plan->last = instruction;
         block->bytes += instr_length(dr_get_current_drcontext(), instruction);
     }
-    if (plan->first == NULL || block->bytes > MOST_BYTES)
+    if (plan->first == NULL || block->bytes > MAX_BYTES)
         return false;
     size_t read;
     if (!dr_safe_read(block->start, block->bytes, layout->code, &read))

@@ -6,8 +6,8 @@
 #include "operands.h"
 
 enum {
-    MOST_BLOCK_INSTRUCTIONS = 256,
-    MOST_BLOCK_OPERANDS = 4 * MOST_BLOCK_INSTRUCTIONS,
+    MAX_BLOCK_INSTRUCTIONS = 256,
+    MAX_BLOCK_OPERANDS = 4 * MAX_BLOCK_INSTRUCTIONS,
 };
 
 /* One operand that something must be stored for when its instruction is about to run. */
@@ -38,7 +38,7 @@ struct plan {
     instr_t *last;
     struct registers avoided; /* for the entry's place: the block uses them */
     reg_id_t entry; /* the register that holds the entry's place */
-    struct record records[MOST_BLOCK_OPERANDS];
+    struct record records[MAX_BLOCK_OPERANDS];
 };
 
 /* What remains known of each block. */

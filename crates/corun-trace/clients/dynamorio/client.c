@@ -174,7 +174,7 @@ compute(app_pc pc, uint operand_index, uint word, uint words)
     dr_get_mcontext(drcontext, &context);
     instr_t instruction;
     instr_init(drcontext, &instruction);
-    opnd_t operands[MOST_OPERANDS];
+    opnd_t operands[MAX_OPERANDS];
     if (decode(drcontext, pc, &instruction) == NULL ||
         memory_operands(&instruction, operands) <= (int)operand_index) {
         into[0] = 0;
@@ -463,7 +463,7 @@ on_signal(void *drcontext, dr_siginfo_t *info)
         if (entry != DR_REG_NULL) {
             if (stream->parked != NULL) {
                 stream_unpark(stream);
-                schedule_tell(stream);
+                schedule_report(stream);
                 stream_reserve(stream, 1);
             } else {
                 stream_hand_over(stream, CHANNEL_BUFFER);
@@ -537,7 +537,7 @@ on_thread_end(void *drcontext)
     stream_unpark(stream);
     stream_return(stream);
     if (!schedule_is_whole())
-        schedule_tell(stream);
+        schedule_report(stream);
     stream_mark(stream, CHANNEL_ENDED, 0);
     if (!stream->discarded)
         __atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);

@@ -78,7 +78,7 @@ displacement(instr_t *instruction, opnd_t operand, uint lane_size)
 
 uint32_t
 lane_addresses(instr_t *instruction, opnd_t operand, const dr_mcontext_t *context,
-               uint64_t addresses[MOST_LANES])
+               uint64_t addresses[MAX_LANES])
 {
     int opcode = instr_get_opcode(instruction);
     uint lane_size = has_wide_lanes(opcode) ? 8 : 4;

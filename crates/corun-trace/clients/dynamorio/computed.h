@@ -9,7 +9,7 @@
 /* The lanes of a gather or scatter that its mask selects: writes their addresses, lowest lane first, and
  * returns their number. */
 uint32_t lane_addresses(instr_t *instruction, opnd_t operand, const dr_mcontext_t *context,
-                        uint64_t addresses[MOST_LANES]);
+                        uint64_t addresses[MAX_LANES]);
 
 /* How many iterations a `rep` instruction will make. */
 uint64_t iterations(instr_t *instruction, const dr_mcontext_t *context);

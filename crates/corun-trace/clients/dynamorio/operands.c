@@ -11,9 +11,9 @@ is_same_place(opnd_t one, opnd_t other)
 }
 
 static int
-add(opnd_t operand, opnd_t operands[MOST_OPERANDS], int count)
+add(opnd_t operand, opnd_t operands[MAX_OPERANDS], int count)
 {
-    if (!opnd_is_memory_reference(operand) || count == MOST_OPERANDS)
+    if (!opnd_is_memory_reference(operand) || count == MAX_OPERANDS)
         return count;
     for (int i = 0; i < count; i++) {
         if (is_same_place(operand, operands[i]))
@@ -37,7 +37,7 @@ touches_nothing(instr_t *instr)
 
 /* `enter` copies the frame pointers of the functions around it, then pushes its own. */
 static int
-operands_of_enter(instr_t *instr, opnd_t operands[MOST_OPERANDS])
+operands_of_enter(instr_t *instr, opnd_t operands[MAX_OPERANDS])
 {
     int count = 0, level = 0;
     for (int i = 0; i < instr_num_srcs(instr); i++) {
@@ -53,7 +53,7 @@ operands_of_enter(instr_t *instr, opnd_t operands[MOST_OPERANDS])
 }
 
 int
-memory_operands(instr_t *instr, opnd_t operands[MOST_OPERANDS])
+memory_operands(instr_t *instr, opnd_t operands[MAX_OPERANDS])
 {
     int count = 0;
     if (touches_nothing(instr))

@@ -5,14 +5,14 @@
 #include "dr_api.h"
 
 enum {
-    MOST_OPERANDS = 64,
-    MOST_LANES = 16,
+    MAX_OPERANDS = 64,
+    MAX_LANES = 16,
 };
 
 enum form { FORM_SINGLE, FORM_LANES, FORM_REPEATED, FORM_BIT };
 
 /* Fills `operands` and returns how many there are. */
-int memory_operands(instr_t *instr, opnd_t operands[MOST_OPERANDS]);
+int memory_operands(instr_t *instr, opnd_t operands[MAX_OPERANDS]);
 
 enum form operand_form(instr_t *instr);
 

@@ -126,7 +126,7 @@ schedule_ask(struct stream *stream, bool is_recorded)
 }
 
 void
-schedule_tell(struct stream *stream)
+schedule_report(struct stream *stream)
 {
     announce(stream, schedule.part);
 }

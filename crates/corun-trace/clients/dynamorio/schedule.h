@@ -23,7 +23,7 @@ bool schedule_instruments(void);
 /* A quota is used up in a block that is recorded or only counted. */
 void schedule_ask(struct stream *stream, bool is_recorded);
 
-/* Tells corun what the thread has executed: before the first entry of an interval, and at its end. */
-void schedule_tell(struct stream *stream);
+/* Reports to corun what the thread has executed: before the first entry of an interval, and at its end. */
+void schedule_report(struct stream *stream);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { MOST_BUFFERS = 1 << 14 };
+enum { MAX_BUFFERS = 1 << 14 };
 
 static struct {
     file_t buffers;
@@ -10,7 +10,7 @@ static struct {
     uint64_t words_read;
     file_t full;
     file_t free;
-    uint64_t *mapped[MOST_BUFFERS];
+    uint64_t *mapped[MAX_BUFFERS];
     uint64_t order;
 } channel;
 
@@ -91,7 +91,7 @@ take_buffer(struct stream *stream)
 {
     uint32_t number;
     while (dr_read_file(channel.free, &number, sizeof(number)) != sizeof(number)) { }
-    DR_ASSERT(number < MOST_BUFFERS);
+    DR_ASSERT(number < MAX_BUFFERS);
     if (channel.mapped[number] == NULL) {
         size_t size = CHANNEL_BUFFER + CHANNEL_PAGE;
         void *memory = dr_map_file(channel.buffers, &size, (uint64)number * size, NULL,

@@ -38,7 +38,7 @@ bool channel_open(const char *text);
 /* The next word that corun left for the client. */
 uint64_t channel_read_word(void);
 
-/* Tells corun of a block: the three parts one after the other. */
+/* Reports a block to corun: the three parts one after the other. */
 void channel_define(const void *head, size_t head_bytes, const void *code, size_t code_bytes,
                     const void *operands, size_t operand_bytes);
 
@@ -61,7 +61,7 @@ void stream_park(struct stream *stream);
 
 void stream_unpark(struct stream *stream);
 
-/* Lets entries go where nobody reads them, until `stream_return`. */
+/* Lets entries go to a buffer that is not read, until `stream_return`. */
 void stream_divert(struct stream *stream);
 
 void stream_return(struct stream *stream);

@@ -1,6 +1,6 @@
 /* The QEMU client (a TCG plugin): stores a block's number and then each of its accesses, as they happen.
  *
- * QEMU tells no operands, only accesses, in pieces of up to 8 bytes and a `rep` iteration at a time;
+ * QEMU reports no operands, only accesses, in pieces of up to 8 bytes and a `rep` iteration at a time;
  * src/tracer/qemu brings them into the form of all tracers. An entry is
  *
  *   block     the block's number, | QEMU_CONTINUED if it goes on with the `rep` instruction executed last
@@ -9,7 +9,7 @@
  *   marker    as channel.h says, but that an interval begins with the instructions skipped before it << 1
  *             | 1 if it counts, and a thread ends with those skipped at last
  *
- * A block's bytes in the code file end up to 15 bytes late: QEMU does not tell the length of an
+ * A block's bytes in the code file end up to 15 bytes late: QEMU does not report the length of an
  * instruction that crosses a page.
  */
 #define _GNU_SOURCE
@@ -34,10 +34,10 @@ __attribute__((visibility("default"))) int qemu_plugin_version = QEMU_PLUGIN_VER
 #define QEMU_ACCESS (1ULL << 61)
 
 enum {
-    MOST_BUFFERS = 1 << 14,
-    MOST_CODE = 1 << 16,
+    MAX_BUFFERS = 1 << 14,
+    MAX_CODE = 1 << 16,
     LONGEST_INSTRUCTION = 15,
-    /* Instructions after which a thread looks where the whole run is. */
+    /* Instructions after which a thread polls where the whole run is. */
     GRANT = 1 << 16,
     /* The program should not meet our descriptors. */
     FIRST_DESCRIPTOR = 512,
@@ -62,7 +62,7 @@ struct interval {
 struct stream {
     uint64_t *next;
     uint64_t *limit;
-    int64_t left; /* instructions until the thread looks where the whole run is */
+    int64_t left; /* instructions until the thread polls where the whole run is */
     bool is_recording;
     bool has_begun;
     uint32_t buffer;
@@ -79,7 +79,7 @@ static __thread struct stream stream __attribute__((tls_model("initial-exec")));
 static struct {
     char files[4][64];
     int buffers, code, full, free;
-    uint64_t *mapped[MOST_BUFFERS];
+    uint64_t *mapped[MAX_BUFFERS];
     uint64_t order;
     uint64_t blocks;
     const struct interval *intervals;
@@ -151,7 +151,7 @@ static void
 take_buffer(struct stream *s)
 {
     move_all(&channel.free, &s->buffer, sizeof(s->buffer), true);
-    uint64_t **mapped = &channel.mapped[s->buffer % MOST_BUFFERS];
+    uint64_t **mapped = &channel.mapped[s->buffer % MAX_BUFFERS];
     if (*mapped == NULL) {
         off_t offset = (off_t)s->buffer * (CHANNEL_BUFFER + CHANNEL_PAGE);
         void *memory;
@@ -225,7 +225,7 @@ end_stream(struct stream *s)
 
 /* The thread has used up what it was granted: where is the run now, and is it recorded there? */
 static void
-look(struct stream *s)
+poll_position(struct stream *s)
 {
     pthread_mutex_lock(&channel.lock);
     if (channel.is_detached) {
@@ -268,7 +268,7 @@ after_fork(void)
     stream.left = INT64_MAX;
 }
 
-/* --- What QEMU tells ------------------------------------------------------------------------------ */
+/* --- What QEMU reports ---------------------------------------------------------------------------- */
 
 static void
 on_block(unsigned cpu, void *data)
@@ -277,7 +277,7 @@ on_block(unsigned cpu, void *data)
     struct stream *s = &stream;
     bool is_continued = block->begins_with_rep && s->rep == block->address;
     if (s->left <= 0)
-        look(s);
+        poll_position(s);
     s->rep = block->rep;
     s->left -= block->instructions - is_continued;
     if (!s->is_recording) {
@@ -373,7 +373,7 @@ is_on_two_pages(uint64_t address, size_t size)
 static void
 on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
-    static uint8_t code[MOST_CODE];
+    static uint8_t code[MAX_CODE];
     size_t count = qemu_plugin_tb_n_insns(tb);
     struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
     struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, count - 1);
@@ -384,8 +384,8 @@ on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     pthread_mutex_lock(&channel.lock);
     size_t to_last = qemu_plugin_insn_vaddr(last) - qemu_plugin_insn_vaddr(first);
     size_t size = to_last + LONGEST_INSTRUCTION;
-    if (size > MOST_CODE)
-        size = MOST_CODE;
+    if (size > MAX_CODE)
+        size = MAX_CODE;
     size = read_code(qemu_plugin_insn_haddr(first), code, size);
     block->number = ++channel.blocks;
     block->address = qemu_plugin_insn_vaddr(first);

@@ -16,7 +16,7 @@ use crate::{Block, BlockId, BranchKind, Event, Marker, access_count};
 
 /// Accesses of a thread that are exported: some 256 GiB of ChampSim's records. A few bytes of a trace may
 /// stand for 2^63 of them, and no disk holds these.
-const MOST_ACCESSES: u64 = 1 << 32;
+const MAX_ACCESSES: u64 = 1 << 32;
 
 /// The traces that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +40,14 @@ impl Foreign {
             },
             held: None,
             values: Vec::new(),
-            accesses_left: MOST_ACCESSES,
+            accesses_left: MAX_ACCESSES,
         })
     }
 }
 
 /// Takes the events of one thread and writes them for another simulator.
 ///
-/// It is one block behind: whether a branch is taken is known from the next block.
+/// It lags one block: whether a branch is taken is known from the next block.
 pub struct Exporter<'w> {
     encode: Box<dyn Encode + 'w>,
     held: Option<(BlockId, u32)>,
@@ -78,17 +78,17 @@ pub enum ExportError {
         /// Where the block lies.
         address: u64,
     },
-    /// The format tells addresses of code by 64 bits only, and code changed too often.
+    /// The format gives addresses of code by 64 bits only, and code changed too often.
     #[error("expected at most {limit} versions of the code at {address:#x}, found more")]
     TooManyVersions {
         /// Where the code lies.
         address: u64,
-        /// How many the format can tell apart.
+        /// How many the format can distinguish.
         limit: u32,
     },
     /// More than a file of the other format can sensibly hold; nothing of the block is written.
     #[error(
-        "expected at most {MOST_ACCESSES} accesses to memory, found more in the block at {address:#x}"
+        "expected at most {MAX_ACCESSES} accesses to memory, found more in the block at {address:#x}"
     )]
     TooManyAccesses {
         /// Where the block lies.

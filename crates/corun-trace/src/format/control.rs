@@ -3,7 +3,7 @@
 //! Two tables remember what came next the last time, one by the last few blocks, one by the last block
 //! alone: the finite-context prediction of Burtscher's VPC (2004), with the history folded into a hash.
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::runs::{RunReader, RunWriter};
 use super::varint::{Cursor, fold, unfold};
 
@@ -74,7 +74,7 @@ impl ControlReader {
             return Err(Defect {
                 at: self.runs.at(),
                 expected: "a block of the dictionary",
-                found: Found::Number(block),
+                found: FoundValue::Number(block),
             });
         }
         self.successors.learn(block as u32);

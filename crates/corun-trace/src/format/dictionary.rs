@@ -1,12 +1,12 @@
 //! The dictionary of blocks: what each one is, defined once, and what the columns need to know of it.
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::varint::{Cursor, fold, put, unfold};
-use super::{MOST_INSTRUCTIONS, MOST_OPERANDS};
+use super::{MAX_INSTRUCTIONS, MAX_OPERANDS};
 use crate::{Block, ChampSimInstruction, Code, Direction, Form, Instruction, MemoryOperand};
 
 /// Instead of a number of instructions: a block without bytes; the number follows.
-const TOLD: u64 = 0;
+const EXPLICIT: u64 = 0;
 
 /// What the columns need to know of a block.
 #[derive(Debug, Clone, Copy)]
@@ -97,8 +97,8 @@ pub(super) fn is_sound(block: &Block) -> bool {
         && operands == block.operands.len()
         && (block.instructions.iter().enumerate())
             .all(|(index, one)| (shortest(index)..=15).contains(&one.length))
-        && (1..=MOST_INSTRUCTIONS as usize).contains(&block.instructions.len())
-        && operands <= MOST_OPERANDS as usize
+        && (1..=MAX_INSTRUCTIONS as usize).contains(&block.instructions.len())
+        && operands <= MAX_OPERANDS as usize
 }
 
 /// Collects the content of a frame of blocks.
@@ -115,7 +115,7 @@ impl BlockWriter {
         let out = &mut self.entries;
         put(out, fold(block.address.wrapping_sub(self.next_address)));
         if block.bytes().is_none() {
-            put(out, TOLD);
+            put(out, EXPLICIT);
         }
         put(out, block.instructions.len() as u64);
         for instruction in &block.instructions {
@@ -164,7 +164,7 @@ pub(super) fn read_blocks(content: &[u8], first: u32) -> Result<Vec<Block>, Defe
         return Err(Defect {
             at,
             expected: "blocks that go on where the last such frame ended",
-            found: Found::Number(found),
+            found: FoundValue::Number(found),
         });
     }
     let most = u64::from(u32::MAX - first);
@@ -182,13 +182,13 @@ pub(super) fn read_blocks(content: &[u8], first: u32) -> Result<Vec<Block>, Defe
 fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, Defect> {
     let address = base.wrapping_add(unfold(cursor.number(content, "a block's address")?));
     let mut at = cursor.at;
-    let mut count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
-    let is_told = count == TOLD;
-    if is_told {
+    let mut count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
+    let is_explicit = count == EXPLICIT;
+    if is_explicit {
         at = cursor.at;
-        count = cursor.number_up_to(content, MOST_INSTRUCTIONS, "a number of instructions")?;
+        count = cursor.number_up_to(content, MAX_INSTRUCTIONS, "a number of instructions")?;
     }
-    let refuse = |expected, found| Err(Defect { at, expected, found: Found::Number(found) });
+    let refuse = |expected, found| Err(Defect { at, expected, found: FoundValue::Number(found) });
     if count == 0 {
         return refuse("a block of at least one instruction", 0);
     }
@@ -196,18 +196,18 @@ fn read_block(content: &[u8], cursor: &mut Cursor, base: u64) -> Result<Block, D
     for index in 1..=count {
         let code = cursor.number_up_to(content, 0xfff, "an instruction's length and operands")?;
         let (length, operands) = (code & 15, code >> 4);
-        if length == 0 && !(is_told && index == count) {
+        if length == 0 && !(is_explicit && index == count) {
             return refuse("an instruction of 1 to 15 bytes", 0);
         }
         bytes += length;
         total += operands;
         instructions.push(Instruction { length: length as u8, operands: operands as u8 });
     }
-    if total > MOST_OPERANDS {
+    if total > MAX_OPERANDS {
         return refuse("a block of fewer operands", total);
     }
     let operands = (0..total).map(|_| read_operand(content, cursor)).collect::<Result<_, _>>()?;
-    let code = if is_told {
+    let code = if is_explicit {
         Code::ChampSim(read_champsim(content, cursor, &instructions)?)
     } else {
         let code = cursor.split(bytes, "the bytes of a block")?;
@@ -222,7 +222,7 @@ fn read_champsim(
     instructions: &[Instruction],
 ) -> Result<Vec<ChampSimInstruction>, Defect> {
     let size = (instructions.len() * ChampSimInstruction::SIZE) as u64;
-    let part = cursor.split(size, "what is told of a block's instructions")?;
+    let part = cursor.split(size, "the description of a block's instructions")?;
     let (chunks, _) = content[part.at..part.end].as_chunks();
     let champsim =
         chunks.iter().zip(instructions).zip((part.at..).step_by(ChampSimInstruction::SIZE));
@@ -233,7 +233,7 @@ fn read_champsim(
             champsim.ok_or(Defect {
                 at,
                 expected: "registers, a branch and a place for each operand",
-                found: Found::Number(u64::from_le_bytes(*bytes)),
+                found: FoundValue::Number(u64::from_le_bytes(*bytes)),
             })
         })
         .collect()
@@ -254,7 +254,7 @@ fn read_operand(content: &[u8], cursor: &mut Cursor) -> Result<MemoryOperand, De
         2 => Form::Repeated,
         _ => {
             let expected = "a form of operand (0 to 2)";
-            return Err(Defect { at, expected, found: Found::Number(3) });
+            return Err(Defect { at, expected, found: FoundValue::Number(3) });
         }
     };
     Ok(MemoryOperand { direction, size: (code >> 4) as u16, form })

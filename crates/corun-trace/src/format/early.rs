@@ -11,7 +11,7 @@ use super::source::Source;
 use super::writer::{Frames, Options};
 
 /// Ends a trace after its last whole frame, or, where there is no room after that, after an earlier one.
-/// A trace that has its end stays as it is. Tells how many instructions can be read.
+/// A trace that has its end stays as it is. Returns how many instructions can be read.
 ///
 /// # Errors
 /// If it is no file that can be read and written, or no trace, or there is no room whatever is left out.

@@ -106,12 +106,12 @@ pub(super) struct Defect {
     /// Offset in the content.
     pub at: usize,
     pub expected: &'static str,
-    pub found: Found,
+    pub found: FoundValue,
 }
 
 /// What is there instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FoundValue {
     End,
     TooLarge,
     Number(u64),
@@ -130,7 +130,7 @@ impl Defect {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundValue {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::End => write!(out, "its end"),

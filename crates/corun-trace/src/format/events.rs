@@ -5,11 +5,11 @@
 
 use super::control::{ControlReader, ControlWriter};
 use super::dictionary::Shapes;
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::markers::{Entry, MarkerReader, MarkerWriter};
 use super::values::{ValueReader, ValueWriter};
 use super::varint::{Cursor, put};
-use super::{LARGEST_FRAME, MOST_FRAME_INSTRUCTIONS};
+use super::{LARGEST_FRAME, MAX_FRAME_INSTRUCTIONS};
 use crate::{BlockId, Event, Form, Marker, OrderedMarker, Phase};
 
 /// The largest number of an instruction: adding a frame to it cannot overflow.
@@ -46,7 +46,7 @@ impl Head {
             0 => Phase::WarmUp,
             _ => Phase::Counted,
         };
-        let most = MOST_FRAME_INSTRUCTIONS;
+        let most = MAX_FRAME_INSTRUCTIONS;
         let instructions = cursor.number_up_to(content, most, "a number of instructions")?;
         let blocks = cursor.number_up_to(content, most, "a number of executed blocks")?;
         Ok(Self { tid: tid as u32, first_instruction, phase, instructions, blocks })
@@ -255,6 +255,6 @@ impl EventReader {
     }
 
     fn refuse<T>(&self, expected: &'static str, found: u64) -> Result<T, Defect> {
-        Err(Defect { at: self.content.len(), expected, found: Found::Number(found) })
+        Err(Defect { at: self.content.len(), expected, found: FoundValue::Number(found) })
     }
 }

@@ -1,6 +1,6 @@
 //! The index at the end of a trace, and the trailer that finds it.
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::events::Head;
 use super::frame::{HEADER_LENGTH, Kind};
 use super::varint::{Cursor, put};
@@ -16,7 +16,7 @@ pub(super) struct Entry {
     pub content: EntryContent,
 }
 
-/// What the index tells of a frame.
+/// What the index holds of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryContent {
     Opening,
@@ -68,7 +68,7 @@ pub(super) fn read_index(content: &[u8], offset: u64) -> Result<Vec<Entry>, Defe
             4 => EntryContent::Closing,
             _ => {
                 let expected = "a kind of frame that is listed (1 to 4)";
-                return Err(Defect { at, expected, found: Found::Number(kind) });
+                return Err(Defect { at, expected, found: FoundValue::Number(kind) });
             }
         };
         entries.push(Entry { offset: last, content });

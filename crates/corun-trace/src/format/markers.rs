@@ -2,7 +2,7 @@
 //!
 //! Blocks that were executed in part are written here, too, since they are as rare.
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::varint::{Cursor, fold, put, unfold};
 use crate::{Marker, OrderedMarker, Phase};
 
@@ -94,7 +94,11 @@ impl MarkerReader {
         let mut field = |expected| cursor.number(content, expected);
         let mut narrow = |expected| {
             let number = field(expected)?;
-            u32::try_from(number).map_err(|_| Defect { at, expected, found: Found::Number(number) })
+            u32::try_from(number).map_err(|_| Defect {
+                at,
+                expected,
+                found: FoundValue::Number(number),
+            })
         };
         let marker = match kind {
             0 => {
@@ -113,7 +117,7 @@ impl MarkerReader {
             9 => Marker::Atomic,
             _ => {
                 let expected = "a kind of marker (0 to 9)";
-                return Err(Defect { at, expected, found: Found::Number(kind) });
+                return Err(Defect { at, expected, found: FoundValue::Number(kind) });
             }
         };
         let step = unfold(self.cursor.number(content, "a marker's order")?);
@@ -129,7 +133,7 @@ impl MarkerReader {
             Some(position) => Err(Defect {
                 at: self.cursor.at,
                 expected: "no marker beyond the frame's last block",
-                found: Found::Number(position),
+                found: FoundValue::Number(position),
             }),
         }
     }

@@ -46,12 +46,12 @@ const LARGEST_FRAME: usize = 32 << 20;
 const LARGEST_BLOCK_RATIO: usize = 64;
 /// Instructions, and executed blocks, of a frame: four times what a writer puts there by default, so
 /// that hits without end cannot keep a reader busy for ever.
-const MOST_FRAME_INSTRUCTIONS: u64 = 16 << 20;
+const MAX_FRAME_INSTRUCTIONS: u64 = 16 << 20;
 /// Instructions of a block: tracers end them after some hundred.
-const MOST_INSTRUCTIONS: u64 = 1 << 14;
+const MAX_INSTRUCTIONS: u64 = 1 << 14;
 /// Memory operands of a block.
-const MOST_OPERANDS: u64 = 1 << 15;
+const MAX_OPERANDS: u64 = 1 << 15;
 /// Lanes of a vector: bytes of 512 bits.
-const MOST_LANES: u64 = 64;
+const MAX_LANES: u64 = 64;
 /// Values of an execution, so that one event never fills a frame.
-const MOST_VALUES: usize = 1 << 16;
+const MAX_VALUES: usize = 1 << 16;

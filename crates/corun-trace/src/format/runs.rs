@@ -3,7 +3,7 @@
 //! A column is `hits, code, hits, code, ..., hits`, all of them numbers. The last hits reach the end
 //! of the frame, so that a column is read to its last byte or is damaged.
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::varint::{Cursor, put};
 
 /// Writes a column.
@@ -78,7 +78,7 @@ impl RunReader {
             hits => Err(Defect {
                 at: self.cursor.at,
                 expected: "no more hits than the frame has events",
-                found: Found::Left(hits),
+                found: FoundValue::Left(hits),
             }),
         }
     }

@@ -116,7 +116,7 @@ impl Trace {
         &self.map.contents.blocks
     }
 
-    /// Refuses a trace that lacks the bytes of some instructions, as imported ones do: whoever decodes or simulates
+    /// Refuses a trace that lacks the bytes of some instructions, as imported ones do: code that decodes or simulates
     /// instructions asks this before any work begins.
     ///
     /// # Errors

@@ -5,10 +5,10 @@
 //! 2004): the first fits arrays, the second the stack and the fields of a structure.
 
 use super::dictionary::Shape;
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 use super::runs::{RunReader, RunWriter};
 use super::varint::{Cursor, fold, unfold};
-use super::{MOST_LANES, MOST_VALUES};
+use super::{MAX_LANES, MAX_VALUES};
 use crate::Form;
 
 /// Memories, as a power of two: 4 MiB, of which only what is used is ever touched.
@@ -97,11 +97,11 @@ fn check_forms(forms: &[Form], values: &[u64]) -> Option<()> {
         let taken = match form {
             Form::Single => 1,
             Form::Repeated => 2,
-            Form::Lanes => 1 + left.first().filter(|&&lanes| lanes <= MOST_LANES)?,
+            Form::Lanes => 1 + left.first().filter(|&&lanes| lanes <= MAX_LANES)?,
         };
         left = left.get(taken as usize..)?;
     }
-    (left.is_empty() && values.len() <= MOST_VALUES).then_some(())
+    (left.is_empty() && values.len() <= MAX_VALUES).then_some(())
 }
 
 /// Reads the column.
@@ -154,14 +154,14 @@ impl ValueReader {
             for _ in 0..repeats {
                 values.push(self.address(content, slot + 1)?);
             }
-            self.bound(values.len() as u64, MOST_VALUES as u64, "an execution's values")?;
+            self.bound(values.len() as u64, MAX_VALUES as u64, "an execution's values")?;
         }
         Ok(())
     }
 
     fn lanes(&mut self, content: &[u8], slot: u32) -> Result<u64, Defect> {
         let lanes = self.count(content, slot)?;
-        self.bound(lanes, MOST_LANES, "lanes of a vector")?;
+        self.bound(lanes, MAX_LANES, "lanes of a vector")?;
         Ok(lanes)
     }
 
@@ -169,7 +169,7 @@ impl ValueReader {
         if number <= most {
             return Ok(());
         }
-        Err(Defect { at: self.runs.at(), expected, found: Found::Number(number) })
+        Err(Defect { at: self.runs.at(), expected, found: FoundValue::Number(number) })
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 //! Unsigned LEB128: seven bits a byte, lowest first, the eighth says that more follow. Signed
 //! differences are folded first, so that small ones of both signs are short (zigzag).
 
-use super::error::{Defect, Found};
+use super::error::{Defect, FoundValue};
 
 /// Appends a number.
 #[inline]
@@ -60,7 +60,7 @@ impl Cursor {
         let mut value = 0;
         for (index, &byte) in content[start..self.end].iter().take(10).enumerate() {
             if index == 9 && byte > 1 {
-                return Err(Defect { at: start, expected, found: Found::TooLarge });
+                return Err(Defect { at: start, expected, found: FoundValue::TooLarge });
             }
             value |= u64::from(byte & 0x7f) << (7 * index);
             if byte < 0x80 {
@@ -68,7 +68,7 @@ impl Cursor {
                 return Ok(value);
             }
         }
-        Err(Defect { at: start, expected, found: Found::End })
+        Err(Defect { at: start, expected, found: FoundValue::End })
     }
 
     /// The next number, which is at most `largest`.
@@ -81,14 +81,14 @@ impl Cursor {
         let at = self.at;
         match self.number(content, expected)? {
             value if value <= largest => Ok(value),
-            value => Err(Defect { at, expected, found: Found::Number(value) }),
+            value => Err(Defect { at, expected, found: FoundValue::Number(value) }),
         }
     }
 
     /// The next `length` bytes, as a cursor of their own.
     pub(super) fn split(&mut self, length: u64, expected: &'static str) -> Result<Self, Defect> {
         if length > (self.end - self.at) as u64 {
-            return Err(Defect { at: self.at, expected, found: Found::End });
+            return Err(Defect { at: self.at, expected, found: FoundValue::End });
         }
         let part = Self { at: self.at, end: self.at + length as usize };
         self.at = part.end;
@@ -101,7 +101,7 @@ impl Cursor {
             return Ok(());
         }
         let left = (self.end - self.at) as u64;
-        Err(Defect { at: self.at, expected, found: Found::Left(left) })
+        Err(Defect { at: self.at, expected, found: FoundValue::Left(left) })
     }
 }
 
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn a_number_without_end_or_too_large_is_refused() {
         for (bytes, found) in [
-            (&[][..], Found::End),
-            (&[0x80], Found::End),
-            (&[0xff; 9], Found::End),
-            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], Found::TooLarge),
+            (&[][..], FoundValue::End),
+            (&[0x80], FoundValue::End),
+            (&[0xff; 9], FoundValue::End),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2], FoundValue::TooLarge),
         ] {
             let expected = "a number";
             let read = Cursor::over(bytes).number(bytes, expected);

@@ -10,7 +10,7 @@ use super::events::EventWriter;
 use super::frame::{Kind, Packer};
 use super::index::{Entry, EntryContent, write_index};
 use super::metadata::{ClosedThread, Closing, Opening};
-use super::{MAGIC, MOST_FRAME_INSTRUCTIONS, PREAMBLE_LENGTH, VERSION};
+use super::{MAGIC, MAX_FRAME_INSTRUCTIONS, PREAMBLE_LENGTH, VERSION};
 use crate::{Block, BlockId, Marker, OrderedMarker, Sink, SinkError, ThreadId};
 
 /// Bytes of blocks after which they are written, though no events need them yet.
@@ -64,7 +64,7 @@ impl<W: Write + Send + 'static> Writer<W> {
             shapes: Shapes::default(),
             blocks: BlockWriter::default(),
             threads: Vec::new(),
-            frame_instructions: options.frame_instructions.clamp(1, MOST_FRAME_INSTRUCTIONS / 2),
+            frame_instructions: options.frame_instructions.clamp(1, MAX_FRAME_INSTRUCTIONS / 2),
             output: Output::start(output, packer)?,
         };
         let content = serde_json::to_vec(opening).map_err(io::Error::from)?;
@@ -170,7 +170,7 @@ impl<W: Write + Send + 'static> Sink for Writer<W> {
 }
 
 fn unknown(thread: ThreadId) -> SinkError {
-    refused(format!("a thread that was told before, found {}", thread.0))
+    refused(format!("a thread that was announced before, found {}", thread.0))
 }
 
 fn refused(expected: String) -> SinkError {

@@ -40,7 +40,7 @@ type Mix = [f64; DIRECTIONS];
 /// As many as SimPoint takes.
 const DIRECTIONS: usize = 16;
 /// Intervals that are distinguished, at most; of a longer run they are longer than windows.
-const MOST_PARTS: usize = 1 << 13;
+const MAX_INTERVALS: usize = 1 << 13;
 
 impl Profile {
     /// For windows of so many instructions, of what follows the first system call of a kind, if one is given.
@@ -127,7 +127,7 @@ impl Profile {
 
     fn end_part(&mut self) {
         self.parts.push(std::mem::take(&mut self.open));
-        if self.parts.len() == MOST_PARTS {
+        if self.parts.len() == MAX_INTERVALS {
             let both = |pair: &[Mix]| std::array::from_fn(|at| pair[0][at] + pair[1][at]);
             self.parts = self.parts.chunks_exact(2).map(both).collect();
             self.part *= 2;
@@ -309,11 +309,11 @@ mod tests {
 
     #[test]
     fn parts_of_a_long_run_grow() {
-        let profile = profiled(2, &[(0, MOST_PARTS as u32), (1, MOST_PARTS as u32 + 3)]);
-        assert!(profile.parts.len() < MOST_PARTS);
+        let profile = profiled(2, &[(0, MAX_INTERVALS as u32), (1, MAX_INTERVALS as u32 + 3)]);
+        assert!(profile.parts.len() < MAX_INTERVALS);
         assert_eq!(profile.part, 8);
         let found = windows(profile.plan(2, 0));
-        let half = 2 * MOST_PARTS as u64;
+        let half = 2 * MAX_INTERVALS as u64;
         let shares: Vec<u64> = found.iter().map(|(_, instructions)| *instructions).collect();
         assert_eq!(shares, [half, half + 6]);
         assert!(found[0].0 < half && found[1].0 >= half, "{found:?}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 const LINE: u64 = 64;
 const PAGE: u64 = 4096;
-/// What is looked at of a trace, so that counts which are not true take neither all time nor all memory.
+/// What is read of a trace, so that counts which are not true take neither all time nor all memory.
 const BOUNDS: Bounds = Bounds { longest: 1 << 18, long: 1 << 28, pages: 1 << 23 };
 
 /// Memory that was touched.
@@ -14,7 +14,7 @@ pub struct Footprint {
     pub lines: u64,
     /// Distinct pages of 4 KiB.
     pub pages: u64,
-    /// Whether there may be more: it is larger than what is looked at.
+    /// Whether there may be more: it is larger than what is read.
     pub at_least: bool,
 }
 
@@ -72,17 +72,17 @@ impl Touched {
         }
     }
 
-    /// The last of these pages that is looked at.
+    /// The last of these pages that is counted.
     #[inline]
     fn bound(&mut self, first: u64, last: u64) -> u64 {
         let further = last - first;
         if further <= 1 {
             return last;
         }
-        let looked_at = further.min(self.bounds.longest).min(self.bounds.long);
-        self.bounds.long -= looked_at;
-        self.is_bounded |= looked_at < further;
-        first + looked_at
+        let counted = further.min(self.bounds.longest).min(self.bounds.long);
+        self.bounds.long -= counted;
+        self.is_bounded |= counted < further;
+        first + counted
     }
 
     fn add(&mut self, page: u64, lines: u64) {

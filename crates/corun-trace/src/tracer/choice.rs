@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::{Plan, Sink, Target, Traced};
 
-    /// Its name, whether it works, why it does not bear a program.
+    /// Its name, whether it works, why it cannot run a program.
     struct Pretended(&'static str, bool, Option<&'static str>);
 
     impl Tracer for Pretended {
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(chosen(true, Some("qemu")).unwrap_err(), "this corun was built without qemu");
     }
 
-    /// Of a fast tracer that does not bear the program, one between that may not work, and a slow one that does
+    /// Of a fast tracer that cannot run the program, one between that may not work, and a slow one that does
     /// not bear it either: the reason and the warning.
     fn chosen_for(between_works: bool, name: Option<&str>) -> (String, Option<String>) {
         let fast = Pretended("fast", true, Some("it is odd"));

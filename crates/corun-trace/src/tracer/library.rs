@@ -1,7 +1,7 @@
 //! What a tracer needs as files, unpacked from this binary into memory.
 //!
 //! The traced process executes and loads them, with the user's rights, perhaps root's. So they have no place in
-//! the file system where anybody could put others: they are sealed files in memory (memfd_create(2)), which
+//! the file system where any user could put others: they are sealed files in memory (memfd_create(2)), which
 //! others reach through `/proc/PID/fd` of this process.
 
 use std::fs::{self, File};
@@ -152,7 +152,7 @@ mod tests {
 
     /// Not even by root, and not by who has the file already.
     #[test]
-    fn nobody_can_change_what_is_unpacked() {
+    fn no_other_user_can_change_what_is_unpacked() {
         let path = packed(CONTENT);
         let path = path.path().unwrap();
         let mut file = OpenOptions::new().read(true).write(true).open(&path).unwrap();

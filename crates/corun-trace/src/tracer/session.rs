@@ -17,7 +17,7 @@ use super::image::{self, CommandLine};
 use crate::process::silence;
 use crate::{Ending, Plan, Sink, Target, TraceError, Traced};
 
-/// How often a request to stop is looked at while the program says nothing.
+/// How often a request to stop is polled while the program reports nothing.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// A client says that the first thread begins before the program does anything; a tracer that has not come so far
 /// in this time hangs.
@@ -36,7 +36,7 @@ pub(super) trait Interpreter {
     /// A thread begins, by its number in the kernel.
     fn begin_thread(&mut self, tid: u32, sink: &mut dyn Sink) -> Result<Self::Thread, EntryError>;
 
-    /// Tells the sink what the first entry of a thread's words holds, and how many of them it has;
+    /// Passes to the sink what the first entry of a thread's words holds, and how many of them it has;
     /// there is one at least. `code` has the blocks not described before.
     fn emit(
         &mut self,
@@ -49,7 +49,7 @@ pub(super) trait Interpreter {
     /// Whether the client has not said that a thread ended.
     fn is_open(thread: &Self::Thread) -> bool;
 
-    /// Nothing more comes of a thread: tells what was still open.
+    /// Nothing more comes of a thread: reports what was still open.
     fn end_thread(&mut self, thread: Self::Thread, sink: &mut dyn Sink) -> Result<(), EntryError>;
 
     /// Instructions of the threads that ended, recorded or not.
@@ -98,7 +98,7 @@ pub(super) fn trace<I: Interpreter>(
         threads,
         sink,
         taken,
-        has_told: false,
+        has_reported: false,
         is_replaced: false,
     };
     let was_stopped = session.serve(stop)?;
@@ -109,15 +109,15 @@ pub(super) fn trace<I: Interpreter>(
     let ending = match ending(status) {
         _ if was_stopped => Ending::Interrupted,
         // Its client is notified when a program exits, but not when the tracer gives up.
-        Ending::Exited(code) if session.has_told && is_left_open => {
+        Ending::Exited(code) if session.has_reported && is_left_open => {
             return Err(failed::<I>(io::Error::other(format!(
                 "it gave up in the middle of the program, with exit code {code}"
             ))));
         }
-        ending if session.has_told => ending,
+        ending if session.has_reported => ending,
         ending => {
             return Err(failed::<I>(io::Error::other(format!(
-                "it ended with {ending} before it told anything; it does not bear this program"
+                "it ended with {ending} before it reported anything; it cannot run this program"
             ))));
         }
     };
@@ -135,7 +135,7 @@ struct Session<'a, I: Interpreter> {
     sink: &'a mut dyn Sink,
     /// The threads that fill a buffer, and which; the older ones first.
     taken: Vec<(u32, u32)>,
-    has_told: bool,
+    has_reported: bool,
     /// The process has tried to become another program, at least.
     is_replaced: bool,
 }
@@ -199,7 +199,7 @@ impl<I: Interpreter> Session<'_, I> {
             }
             Message::Taken { thread, buffer } => self.taken.push((thread, buffer)),
             Message::Full { thread, buffer, bytes } => {
-                self.has_told = true;
+                self.has_reported = true;
                 self.taken.retain(|&(_, taken)| taken != buffer);
                 let Some((words, code)) = self.channel.open(buffer, bytes) else {
                     return Err(failed::<I>(io::Error::other(format!(
@@ -231,12 +231,12 @@ impl<I: Interpreter> Session<'_, I> {
         threads.into_iter().try_for_each(|thread| self.interpreter.end_thread(thread, self.sink))
     }
 
-    /// Tells what is in the buffers of threads that were killed before they handed them over.
+    /// Reports what is in the buffers of threads that were killed before they handed them over.
     fn emit_unfinished(&mut self) -> Result<(), TraceError> {
         for (thread, buffer) in std::mem::take(&mut self.taken) {
             let Some(thread) = self.threads.get_mut(&thread) else { continue };
             let Some((words, code)) = self.channel.open_unfinished(buffer) else { continue };
-            self.has_told = true;
+            self.has_reported = true;
             match emit(&mut self.interpreter, thread, words, code, self.sink) {
                 // The last entry may not be whole, or its block not described.
                 Ok(()) | Err(EntryError::Unexpected { .. } | EntryError::Description(_)) => {}

@@ -1,7 +1,7 @@
 //! Whether a tracer works here: it traces a program of three instructions.
 //!
 //! Containers leave out `/proc`, forbid system calls or limit memory in many ways, and a tracer may say nothing or
-//! hang then. What it does with the smallest program tells before the user's own is run.
+//! hang then. A run of the smallest program shows it before the user's own is run.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -41,7 +41,7 @@ fn attempt(tracer: &dyn Tracer) -> Result<(), Unavailable> {
     };
     Err(Unavailable {
         found: format!("it fails on a program of {INSTRUCTIONS} instructions: {found}"),
-        next_step: "Look for limits of this container or user: seccomp, limits on memory (ulimit -v), a /proc \
+        next_step: "Check the limits of this container or user: seccomp, limits on memory (ulimit -v), a /proc \
                     that hides processes. Or take another tracer with --tracer."
             .to_owned(),
     })

@@ -159,7 +159,7 @@ fn exported_again(recording: &Recording) -> Vec<u8> {
 }
 
 #[test]
-fn an_import_keeps_what_champsim_can_tell() {
+fn an_import_keeps_what_champsim_can_hold() {
     let program = run(2);
     let (file, exported) = program.exported(Foreign::ChampSim);
     let (recording, result) = imported(&file);
@@ -187,7 +187,7 @@ fn an_import_keeps_what_champsim_can_tell() {
 
     let first = &recording.blocks[0];
     let lengths: Vec<_> = first.instructions.iter().map(|instruction| instruction.length).collect();
-    assert_eq!(lengths, [5, 2, 0], "the length of a call cannot be told");
+    assert_eq!(lengths, [5, 2, 0], "the length of a call is not known");
     let Code::ChampSim(champsim) = &first.code else { panic!("{:?}", first.code) };
     assert_eq!(champsim[2].branch_kind(), Some(BranchKind::Call));
     assert_eq!(exported_again(&recording), file);

@@ -8,7 +8,7 @@ use corun_trace::format::{Closing, Opening, Options, Trace, TracerName, Writer};
 use corun_trace::{BlockId, Event, Marker, OrderedMarker, Plan, Recording, Sink, ThreadId, decode};
 
 /// Where the parts of the program lie, and their code.
-pub const START: (u64, &[u8]) = (
+pub(crate) const START: (u64, &[u8]) = (
     0x40_1000,
     &[
         0xb9, 3, 0, 0, 0, // mov ecx, 3
@@ -16,29 +16,29 @@ pub const START: (u64, &[u8]) = (
         0xe8, 0xf4, 0, 0, 0, // call FUNCTION
     ],
 );
-pub const AGAIN: (u64, &[u8]) = (0x40_1007, &[0xe8, 0xf4, 0, 0, 0]); // call FUNCTION
-pub const FUNCTION: (u64, &[u8]) = (
+pub(crate) const AGAIN: (u64, &[u8]) = (0x40_1007, &[0xe8, 0xf4, 0, 0, 0]); // call FUNCTION
+pub(crate) const FUNCTION: (u64, &[u8]) = (
     0x40_1100,
     &[
         0x48, 0x03, 0x04, 0xcf, // add rax, [rdi+rcx*8]
         0xc3, // ret
     ],
 );
-pub const CONDITION: (u64, &[u8]) = (
+pub(crate) const CONDITION: (u64, &[u8]) = (
     0x40_100c,
     &[
         0xff, 0xc9, // dec ecx
         0x75, 0xf7, // jne AGAIN
     ],
 );
-pub const COPY: (u64, &[u8]) = (
+pub(crate) const COPY: (u64, &[u8]) = (
     0x40_1010,
     &[
         0xf3, 0xa4, // rep movsb
         0xff, 0x25, 0, 0, 0, 0, // jmp [rip]
     ],
 );
-pub const ODDS: (u64, &[u8]) = (
+pub(crate) const ODDS: (u64, &[u8]) = (
     0x40_1200,
     &[
         0xf0, 0x48, 0x0f, 0xc7, 0x0f, // lock cmpxchg16b [rdi]
@@ -49,50 +49,55 @@ pub const ODDS: (u64, &[u8]) = (
     ],
 );
 
-pub const STACK: u64 = 0x7fff_0000;
-pub const TABLE: u64 = 0x60_0000;
+pub(crate) const STACK: u64 = 0x7fff_0000;
+pub(crate) const TABLE: u64 = 0x60_0000;
 
 /// A run in one thread.
 #[derive(Default)]
-pub struct Run {
+pub(crate) struct Run {
     pub recording: Recording,
     known: HashMap<(u64, Vec<u8>), BlockId>,
     markers: u64,
 }
 
 impl Run {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut run = Self::default();
         run.recording.thread(1000).unwrap();
         run
     }
 
-    pub fn executes(&mut self, (address, code): (u64, &[u8]), values: &[u64]) {
+    pub(crate) fn executes(&mut self, (address, code): (u64, &[u8]), values: &[u64]) {
         let block = decode(address, code).unwrap();
         let executed = block.instructions.len() as u32;
         self.executes_first(executed, (address, code), values);
     }
 
-    pub fn executes_first(&mut self, executed: u32, (address, code): (u64, &[u8]), values: &[u64]) {
+    pub(crate) fn executes_first(
+        &mut self,
+        executed: u32,
+        (address, code): (u64, &[u8]),
+        values: &[u64],
+    ) {
         let recording = &mut self.recording;
         let define = || recording.define(decode(address, code).unwrap()).unwrap();
         let id = *self.known.entry((address, code.to_owned())).or_insert_with(define);
         self.recording.execute(ThreadId(0), id, executed, values).unwrap();
     }
 
-    pub fn marks(&mut self, marker: Marker) {
+    pub(crate) fn marks(&mut self, marker: Marker) {
         self.markers += 1;
         self.recording.mark(ThreadId(0), OrderedMarker { order: self.markers, marker }).unwrap();
     }
 
-    pub fn exported(&self, foreign: Foreign) -> (Vec<u8>, Exported) {
+    pub(crate) fn exported(&self, foreign: Foreign) -> (Vec<u8>, Exported) {
         let mut file = Vec::new();
         let exported = export(&self.recording, foreign.exporter(&mut file).unwrap());
         (file, exported)
     }
 }
 
-pub fn export(recording: &Recording, mut exporter: Exporter<'_>) -> Exported {
+pub(crate) fn export(recording: &Recording, mut exporter: Exporter<'_>) -> Exported {
     for event in recording.events(ThreadId(0)) {
         exporter.event(&recording.blocks, event).unwrap();
     }
@@ -100,7 +105,7 @@ pub fn export(recording: &Recording, mut exporter: Exporter<'_>) -> Exported {
 }
 
 /// The whole program.
-pub fn run(rounds: u64) -> Run {
+pub(crate) fn run(rounds: u64) -> Run {
     let mut run = Run::new();
     for round in (1..=rounds).rev() {
         run.executes(if round == rounds { START } else { AGAIN }, &[STACK - 8]);
@@ -116,13 +121,13 @@ pub fn run(rounds: u64) -> Run {
 }
 
 /// The addresses of a recording's instructions, and the count of its markers.
-pub fn path(recording: &Recording) -> (Vec<u64>, usize) {
+pub(crate) fn path(recording: &Recording) -> (Vec<u64>, usize) {
     let markers = recording.events(ThreadId(0)).filter(|event| matches!(event, Event::Marker(_)));
     (recording.instructions(ThreadId(0)).collect(), markers.count())
 }
 
 /// A trace of what a file of ChampSim's holds.
-pub fn trace_of(file: &[u8]) -> Result<Trace, ImportError> {
+pub(crate) fn trace_of(file: &[u8]) -> Result<Trace, ImportError> {
     let opening = Opening {
         command: Vec::new(),
         environment: String::new(),

@@ -158,7 +158,7 @@ fn a_repeated_instruction_that_does_nothing_is_not_executed() {
 }
 
 #[test]
-fn code_that_changes_is_told_elsewhere() {
+fn code_that_changes_is_placed_elsewhere() {
     let mut run = Run::new();
     let changed = (FUNCTION.0, &[0x90, 0xc3][..]);
     run.executes(FUNCTION, &[TABLE, STACK]);

@@ -29,7 +29,7 @@ const CASES: [&str; 14] = [
     "calls",
     "gather",
 ];
-/// Signals of faults that another thread sends, and SIGTRAP that waits: DynamoRIO does not bear them
+/// Signals of faults that another thread sends, and SIGTRAP that waits: DynamoRIO does not support them
 /// (docs/tracing.md).
 const BEYOND_DYNAMORIO: [&str; 2] = ["sent", "traps"];
 /// Few instructions, for a tracer that stops at each of them.

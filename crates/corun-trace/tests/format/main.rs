@@ -1,4 +1,4 @@
-//! The trace format: what is written comes back, and what nobody wrote does no harm.
+//! The trace format: what is written comes back, and what corun did not write does no harm.
 
 #[path = "../../../../fuzz/hostile.rs"]
 mod fuzzed;

@@ -10,7 +10,7 @@ use corun_trace::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-pub fn opening() -> Opening {
+pub(crate) fn opening() -> Opening {
     Opening {
         command: vec!["cat".to_owned(), "a file".to_owned()],
         environment: "0".to_owned(),
@@ -24,19 +24,19 @@ pub fn opening() -> Opening {
     }
 }
 
-pub fn closing() -> Closing {
+pub(crate) fn closing() -> Closing {
     Closing { ending: Some(Ending::Exited(0)), instructions: Some(7), ..Closing::default() }
 }
 
 /// Writes a recording with frames of so many instructions, its threads in turn.
-pub fn write(recording: &Recording, frame_instructions: u64) -> Vec<u8> {
+pub(crate) fn write(recording: &Recording, frame_instructions: u64) -> Vec<u8> {
     let options = Options { frame_instructions, ..Options::default() };
     let mut writer = Writer::new(Vec::new(), &opening(), options).unwrap();
     copy(recording, &mut writer);
     writer.finish(closing()).unwrap()
 }
 
-pub fn copy(recording: &Recording, sink: &mut impl Sink) {
+pub(crate) fn copy(recording: &Recording, sink: &mut impl Sink) {
     for block in &recording.blocks {
         sink.define(block.clone()).unwrap();
     }
@@ -48,7 +48,7 @@ pub fn copy(recording: &Recording, sink: &mut impl Sink) {
     }
 }
 
-pub fn emit(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
+pub(crate) fn emit(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
     match event {
         Event::Block { block, executed, values } => sink.execute(thread, block, executed, values),
         Event::Marker(marker) => sink.mark(thread, marker),
@@ -57,7 +57,7 @@ pub fn emit(event: Event<'_>, thread: ThreadId, sink: &mut impl Sink) {
 }
 
 /// Everything that a trace holds, thread by thread, as far as it can be read.
-pub fn read(bytes: Vec<u8>) -> (Recording, Option<FormatError>) {
+pub(crate) fn read(bytes: Vec<u8>) -> (Recording, Option<FormatError>) {
     let mut recording = Recording::default();
     let trace = match Trace::from_bytes(bytes) {
         Ok(trace) => trace,
@@ -88,7 +88,7 @@ pub fn read(bytes: Vec<u8>) -> (Recording, Option<FormatError>) {
 }
 
 /// Everything that a trace holds, in its order, as far as it can be read.
-pub fn stream(bytes: &[u8]) -> (Recording, Option<FormatError>) {
+pub(crate) fn stream(bytes: &[u8]) -> (Recording, Option<FormatError>) {
     let mut recording = Recording::default();
     let mut stream = match Stream::new(bytes) {
         Ok(stream) => stream,
@@ -141,7 +141,7 @@ fn block() -> impl Strategy<Value = Block> {
     })
 }
 
-/// Something that can be told of an instruction with these operands.
+/// A description of an instruction with these operands.
 fn champsim_of(bytes: &[u8], operands: &[MemoryOperand]) -> ChampSimInstruction {
     let first = bytes[0];
     let (branch, taken) = (first & 1 == 1, first & 2 == 2);
@@ -168,7 +168,7 @@ fn marker() -> impl Strategy<Value = Marker> {
 type Draft = (usize, usize, Option<u32>, Option<Vec<u64>>, Option<(u64, Marker)>);
 
 /// Any recording of up to three threads.
-pub fn recording() -> impl Strategy<Value = Recording> {
+pub(crate) fn recording() -> impl Strategy<Value = Recording> {
     let values = proptest::option::weighted(0.3, vec(prop_oneof![any::<u64>(), 0..9_u64], 40));
     let cut = proptest::option::weighted(0.1, any::<u32>());
     let mark = proptest::option::weighted(0.1, (any::<u64>(), marker()));

@@ -8,7 +8,7 @@ use corun_trace::{Marker, OrderedMarker, Sink, decode};
 use crate::recordings::{closing, opening};
 
 /// The trace of the example in `docs/trace-format.md`.
-pub fn example() -> Vec<u8> {
+pub(crate) fn example() -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &opening(), Options::default()).unwrap();
     let thread = writer.thread(100).unwrap();
     // mov rax, [rbx]; add rbx, 8; jne to the start

@@ -5,7 +5,7 @@ use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction, Mnemonic};
 
 /// What a tracer is known not to record.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Blind {
+pub(crate) struct Blind {
     /// The addresses of prefetches.
     pub prefetches: bool,
     /// Where a vector begins of which a mask leaves out the first lanes.
@@ -28,7 +28,7 @@ struct Step {
 
 /// # Errors
 /// The first difference: the thread, how many instructions came before, and both sides disassembled.
-pub fn compare(expected: &Recording, found: &Recording, blind: Blind) -> Result<(), String> {
+pub(crate) fn compare(expected: &Recording, found: &Recording, blind: Blind) -> Result<(), String> {
     if expected.threads.len() != found.threads.len() {
         let (expected, found) = (expected.threads.len(), found.threads.len());
         return Err(format!("expected {expected} threads, found {found}"));
@@ -54,7 +54,7 @@ pub fn compare(expected: &Recording, found: &Recording, blind: Blind) -> Result<
 }
 
 /// Every access of a thread with the address of its instruction.
-pub fn located(recording: &Recording, thread: ThreadId) -> Vec<(u64, Access)> {
+pub(crate) fn located(recording: &Recording, thread: ThreadId) -> Vec<(u64, Access)> {
     let steps = steps(recording, thread, Blind::default());
     let located = steps.into_iter().flat_map(|step| {
         step.accesses.into_iter().map(move |(address, size, direction)| {
@@ -65,7 +65,7 @@ pub fn located(recording: &Recording, thread: ThreadId) -> Vec<(u64, Access)> {
 }
 
 /// An instruction of a trace, disassembled.
-pub fn disassemble(recording: &Recording, address: u64) -> String {
+pub(crate) fn disassemble(recording: &Recording, address: u64) -> String {
     let threads = (0..recording.threads.len() as u32).map(ThreadId);
     let mut steps = threads.flat_map(|thread| steps(recording, thread, Blind::default()));
     describe(steps.find(|step| step.address == address).as_ref())

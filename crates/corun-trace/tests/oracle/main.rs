@@ -15,7 +15,7 @@ use corun_trace::{Event, Marker, Plan, Recording, Target, ThreadId, Traced, Trac
 use comparison::{Blind, compare};
 use program::Program;
 
-/// The programs whose traces are the same whoever traces, and every time.
+/// The programs whose traces are the same with every tracer, every time.
 const DETERMINISTIC: &[&str] = &[
     "addressing",
     "atomics",
@@ -45,7 +45,7 @@ fn traced(tracer: &dyn Tracer, program: &Program) -> (Recording, Traced) {
     (recording, traced.unwrap())
 }
 
-/// Whether a tracer tells what stepping tells, but for what it is known not to see.
+/// Whether a tracer reports what stepping reports, but for what it is known not to see.
 fn agrees_with_stepping(tracer: &dyn Tracer, blind: Blind) {
     let differences: Vec<_> = DETERMINISTIC
         .iter()

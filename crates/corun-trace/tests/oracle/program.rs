@@ -6,7 +6,7 @@ use std::process::Command;
 use corun_trace::{Access, Direction};
 
 /// A built program.
-pub struct Program {
+pub(crate) struct Program {
     pub name: String,
     pub file: PathBuf,
     /// Held until the program is no longer needed.
@@ -15,7 +15,7 @@ pub struct Program {
 
 /// What a program says that it does.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Truth {
+pub(crate) struct Truth {
     /// The instruction's address and its access, in order; `instruction` is not set.
     pub accesses: Vec<(u64, Access)>,
     pub instructions: Option<u64>,
@@ -24,7 +24,7 @@ pub struct Truth {
 impl Program {
     /// The program of this name, or `None` if this machine cannot build or run it; that is counted as a
     /// skip.
-    pub fn build(name: &str) -> Option<Self> {
+    pub(crate) fn build(name: &str) -> Option<Self> {
         if let Some(missing) = missing(name) {
             corun_testing::skip(&format!("trace of {name}"), &missing);
             return None;
@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// What the program states.
-    pub fn truth(&self) -> Truth {
+    pub(crate) fn truth(&self) -> Truth {
         let section = self.folder.path().join("truth");
         let mut copy = Command::new("objcopy");
         copy.args(["-O", "binary", "--only-section=.truth"]).arg(&self.file).arg(&section);

@@ -34,7 +34,11 @@ fn every_access_is_where_the_program_says() {
             let what = disassemble(&recording, expected.0);
             assert_eq!(found.get(at), Some(expected), "{name}, access {at}: {what}");
         }
-        assert_eq!(found.len(), truth.accesses.len(), "{name}: accesses that nobody stated");
+        assert_eq!(
+            found.len(),
+            truth.accesses.len(),
+            "{name}: accesses that the source does not state"
+        );
     }
 }
 
@@ -47,7 +51,7 @@ fn every_instruction_is_counted_once() {
 }
 
 #[test]
-fn a_block_is_told_once() {
+fn a_block_is_defined_once() {
     for program in DETERMINISTIC.iter().filter_map(|name| Program::build(name)) {
         let (recording, _) = traced(&Ptrace, &program);
         let mut blocks: Vec<_> =
@@ -92,7 +96,7 @@ fn signals_are_delivered_and_cut_blocks() {
 }
 
 #[test]
-fn system_calls_are_told_even_if_they_are_the_last_thing_done() {
+fn system_calls_are_reported_even_if_they_are_the_last_thing_done() {
     let Some(program) = Program::build("counting") else { return };
     let (recording, _) = traced(&Ptrace, &program);
     let begin = Marker::Begin { phase: corun_trace::Phase::Counted, skipped: 0 };
@@ -187,7 +191,7 @@ impl Sink for Reacting<'_> {
 }
 
 #[test]
-fn a_sleeping_program_is_stopped_and_what_was_told_is_kept() {
+fn a_sleeping_program_is_stopped_and_what_was_reported_is_kept() {
     let Some(program) = Program::build("sleeps") else { return };
     let stop = AtomicBool::new(false);
     let mut sink = Reacting { recording: Recording::default(), stop: &stop, fails: false };

@@ -1,4 +1,4 @@
-/* A child by fork, which nobody steps; then the program replaces itself. */
+/* A child by fork, which is not stepped; then the program replaces itself. */
 #include "truth.h"
         .global _start
         .text

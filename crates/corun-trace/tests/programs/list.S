@@ -1,4 +1,4 @@
-/* A list of 100 links, each 13 places behind the one before, followed 20 times. */
+/* A list of 100 links, each 13 places after the one before, followed 20 times. */
 #include "truth.h"
         begin
         xor ecx, ecx

@@ -1,4 +1,4 @@
-/* A base of GS that the program sets itself, and 32-bit addresses behind a base. */
+/* A base of GS that the program sets itself, and 32-bit addresses added to a base. */
 #include "truth.h"
         begin
         mov eax, 158

@@ -64,7 +64,7 @@
         reads 8, stack-8
         leave
 
-        /* each call goes on behind itself, each return where the stack was told to */
+        /* each call continues after itself, each return where the stack says */
         writes 8, stack-8
         call 1f
 1:      writes 8, stack-8

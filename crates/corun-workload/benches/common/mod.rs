@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A built and loaded peer; its functions may be called as long as it lives.
-pub struct Peer {
+pub(crate) struct Peer {
     library: Library,
     _folder: tempfile::TempDir,
 }
@@ -24,7 +24,7 @@ impl Peer {
     ///
     /// # Safety
     /// `Function` is its type, and it is not called when the peer is gone.
-    pub unsafe fn function<Function: Copy>(&self, name: &str) -> Function {
+    pub(crate) unsafe fn function<Function: Copy>(&self, name: &str) -> Function {
         let name = CString::new(name).expect("a name without a zero");
         // SAFETY: the caller says so.
         *unsafe { self.library.get(name.as_bytes_with_nul()) }.expect("the source has it")
@@ -32,7 +32,7 @@ impl Peer {
 }
 
 /// Builds `benches/peers/SOURCE` with `cc` and these flags, or says why that cannot be.
-pub fn peer(source: &str, flags: &[&str]) -> Result<Peer, String> {
+pub(crate) fn peer(source: &str, flags: &[&str]) -> Result<Peer, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let object = folder.path().join("peer.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers").join(source);
@@ -53,7 +53,7 @@ pub fn peer(source: &str, flags: &[&str]) -> Result<Peer, String> {
 }
 
 /// The kernel of one worker of a built-in workload, reset.
-pub fn kernel(workload: &str, parameters: &[String]) -> Box<dyn Kernel> {
+pub(crate) fn kernel(workload: &str, parameters: &[String]) -> Box<dyn Kernel> {
     let workload = find(workload).expect("it is built in");
     let parameters =
         Parameters::parse(workload.descriptor(), parameters).expect("they are its own");
@@ -69,7 +69,7 @@ pub fn kernel(workload: &str, parameters: &[String]) -> Box<dyn Kernel> {
 }
 
 /// The seconds of CPU time that `work` takes on this thread: while others have the CPU, none passes.
-pub fn seconds(work: impl FnOnce()) -> f64 {
+pub(crate) fn seconds(work: impl FnOnce()) -> f64 {
     let now = || clock_gettime(ClockId::ThreadCPUTime);
     let start = now();
     work();
@@ -83,7 +83,10 @@ pub fn seconds(work: impl FnOnce()) -> f64 {
 /// Each round begins with a random one and goes forwards or backwards at random, always in the same
 /// way: a regular order would give whatever else happens regularly, like the scheduler's slices, to
 /// one contender more than to another.
-pub fn alternating(rounds: usize, contenders: &mut [&mut dyn FnMut() -> f64]) -> Vec<Vec<f64>> {
+pub(crate) fn alternating(
+    rounds: usize,
+    contenders: &mut [&mut dyn FnMut() -> f64],
+) -> Vec<Vec<f64>> {
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
     contenders.iter_mut().for_each(|contender| _ = contender());
     let mut random = 88_172_645_463_325_252_u64;
@@ -104,7 +107,7 @@ pub fn alternating(rounds: usize, contenders: &mut [&mut dyn FnMut() -> f64]) ->
 }
 
 /// Two sides that took turns, `rounds` times each.
-pub fn paired(
+pub(crate) fn paired(
     rounds: usize,
     mut one: impl FnMut() -> f64,
     mut other: impl FnMut() -> f64,
@@ -116,7 +119,7 @@ pub fn paired(
 
 /// A ratio with its 95 % interval.
 #[derive(Debug, Clone, Copy)]
-pub struct Ratio {
+pub(crate) struct Ratio {
     pub estimate: f64,
     pub low: f64,
     pub high: f64,
@@ -124,7 +127,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// `times` to `other_times` of the same rounds: the mean of the logarithms with its t interval.
-    pub fn of(times: &[f64], other_times: &[f64]) -> Self {
+    pub(crate) fn of(times: &[f64], other_times: &[f64]) -> Self {
         let logs: Vec<f64> =
             times.iter().zip(other_times).map(|(one, other)| (one / other).ln()).collect();
         let count = logs.len() as f64;
@@ -143,6 +146,6 @@ impl fmt::Display for Ratio {
 }
 
 /// The geometric mean.
-pub fn mean(times: &[f64]) -> f64 {
+pub(crate) fn mean(times: &[f64]) -> f64 {
     (times.iter().map(|time| time.ln()).sum::<f64>() / times.len() as f64).exp()
 }

@@ -1,5 +1,5 @@
 /* The four kernels of STREAM as a C programmer writes them; with -DNONTEMPORAL, with stores past the
-   caches and the widest vectors that the compiler was told of. */
+   caches and the widest vectors that the compiler was given. */
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-//! What a line of a load asks for: the requests of a file server's client, named and told as in the
+//! What a line of a load asks for: the requests of a file server's client, named and written as in the
 //! load files of dbench 4.
 
 /// A kind of request.
@@ -65,7 +65,7 @@ impl Kind {
             Self::FileInformation => "QUERY_FILE_INFORMATION HANDLE [LEVEL]",
             Self::FileSystemInformation => "QUERY_FS_INFORMATION [LEVEL]",
             Self::SetFileInformation => "SET_FILE_INFORMATION HANDLE [LEVEL]",
-            Self::Find => r#"FIND_FIRST "PATTERN" LEVEL MOST FOUND"#,
+            Self::Find => r#"FIND_FIRST "PATTERN" LEVEL MAX FOUND"#,
             Self::Lock => "LockX HANDLE OFFSET BYTES",
             Self::Unlock => "UnlockX HANDLE OFFSET BYTES",
             Self::Sleep => "Sleep MICROSECONDS",
@@ -156,7 +156,7 @@ pub(crate) enum Action {
     SetFileInformation {
         handle: Handle,
     },
-    /// At most `most` entries are looked at; the server answered with `found`.
+    /// At most `most` entries are read; the server answered with `found`.
     Find {
         pattern: PathId,
         most: u32,

@@ -65,8 +65,8 @@ impl Files {
                 let Entry::File(file) = self.opened(handle)? else {
                     return Err(Errno::ISDIR.into());
                 };
-                let behind = self.files[file].length.saturating_sub(offset);
-                return Answer::moved(expected, behind.min(bytes.into()) as usize);
+                let remaining = self.files[file].length.saturating_sub(offset);
+                return Answer::moved(expected, remaining.min(bytes.into()) as usize);
             }
             Action::Write { handle, offset, bytes } => {
                 // A directory is open for reading alone.
@@ -94,7 +94,7 @@ impl Files {
             Action::Rename { from, to } => {
                 self.rename(name(paths, from), name(paths, to))?;
             }
-            // Nobody looks at the answer.
+            // The answer is not checked.
             Action::MakeDirectory { path } => _ = self.make_directory(name(paths, path)),
             Action::RemoveDirectory { path } => self.remove_directory(name(paths, path))?,
             Action::RemoveTree { path } => {

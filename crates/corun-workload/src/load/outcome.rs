@@ -71,7 +71,7 @@ impl From<Errno> for Failure {
 }
 
 impl Load {
-    /// What counts of a request on files: the failure that its line tells counts as nothing.
+    /// What counts of a request on files: the failure that its line records counts as nothing.
     ///
     /// # Errors
     /// If it ended otherwise than its line says.
@@ -109,8 +109,8 @@ impl Load {
     }
 }
 
-/// Whether the success of a request is a mistake where its line tells of a failure; the original does
-/// not look at the others.
+/// Whether the success of a request is a mistake where its line records a failure; the original does
+/// not check the others.
 fn may_not_succeed(action: Action) -> bool {
     matches!(
         action,

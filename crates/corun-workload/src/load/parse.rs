@@ -137,7 +137,7 @@ impl Reader {
         })
     }
 
-    /// A path, from the root of what the client sees; nobody leaves it through `..`.
+    /// A path, from the root of what the client sees; `..` cannot leave it.
     fn path(&mut self, arguments: &mut Arguments<'_>) -> Option<PathId> {
         let text = arguments.0.next()?;
         if let Some(&known) = self.known.get(*text) {
@@ -163,10 +163,10 @@ impl Reader {
 }
 
 /// The most that one request reads or writes: 64 MiB, a thousand times what the protocol does.
-const MOST_BYTES: u32 = 64 << 20;
+const MAX_BYTES: u32 = 64 << 20;
 
 /// The most names that one request asks for.
-const MOST_ENTRIES: u32 = 1 << 16;
+const MAX_ENTRIES: u32 = 1 << 16;
 
 struct Arguments<'a>(std::slice::Iter<'a, &'a str>);
 
@@ -177,12 +177,12 @@ impl Arguments<'_> {
 
     /// What is moved at once, which memory must hold.
     fn bytes(&mut self) -> Option<u32> {
-        self.number().filter(|&bytes| bytes <= MOST_BYTES)
+        self.number().filter(|&bytes| bytes <= MAX_BYTES)
     }
 
     /// Names in an answer.
     fn entries(&mut self) -> Option<u32> {
-        self.number().filter(|&entries| entries <= MOST_ENTRIES)
+        self.number().filter(|&entries| entries <= MAX_ENTRIES)
     }
 
     /// Less than 2^63, as the system wants it.
@@ -216,12 +216,12 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
-        let (token, behind) = match rest.strip_prefix('"') {
+        let (token, after) = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
             None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
         };
         let is_there = !rest.is_empty();
-        rest = behind;
+        rest = after;
         is_there.then_some(token)
     })
 }
@@ -338,7 +338,7 @@ Sleep 10 NT_STATUS_OK"#;
         #[test]
         fn what_is_written_is_read(
             offset in 0..=i64::MAX as u64,
-            bytes in 0..=MOST_BYTES,
+            bytes in 0..=MAX_BYTES,
             expected: u32,
             hex: bool,
         ) {

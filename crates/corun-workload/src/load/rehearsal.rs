@@ -159,7 +159,7 @@ WriteX 2 4095 1 1 0x0"#;
         for lines in [
             "Unlink \"\\a\" 0 0xC0000034",
             "NTCreateX \"\\a\" 0 2 1 0x0\nReadX 1 0 512 0 0x0\nUnlink \"\\a\" 0 0x0",
-            // Nobody looks at the answer of this request.
+            // The answer of this request is not checked.
             "Mkdir \"\\a\" 0xC0000035",
             // Two spellings of one path.
             "NTCreateX \"\\a\" 0 2 1 0x0\nUnlink \"\\.\\a\" 0 0x0",

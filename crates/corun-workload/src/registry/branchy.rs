@@ -73,7 +73,7 @@ trait Directions: Send {
     fn next(&mut self) -> u64;
 }
 
-/// Fresh bits from SplitMix64 (Steele, Lea and Flood 2014): no history tells the next one.
+/// Fresh bits from SplitMix64 (Steele, Lea and Flood 2014): no history predicts the next one.
 #[derive(Default)]
 struct Random {
     state: u64,

@@ -1,5 +1,5 @@
 //! Nothing but register work, so that only the scheduler decides how far a copy gets: an
-//! operating-systems lecture runs five such copies on four CPUs and looks at the share of each.
+//! operating-systems lecture runs five such copies on four CPUs and compares the share of each.
 
 use std::num::NonZeroUsize;
 

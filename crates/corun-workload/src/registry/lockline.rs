@@ -1,4 +1,4 @@
-//! Locks that nobody else wants, and yet cost: two of them in one cache line, or in the pair of
+//! Locks without contention, and yet cost: two of them in one cache line, or in the pair of
 //! lines that some prefetchers fetch together. Kernels align their locks to 128 bytes for this.
 
 use std::num::NonZeroUsize;
@@ -40,7 +40,7 @@ const DISTANCE: Parameter = Parameter {
     domain: Domain::Size { least: BYTES, most: 4096, multiple_of: BYTES },
 };
 
-/// Words of a lock and, behind it in the same line, of what it protects.
+/// Words of a lock and, after it in the same line, of what it protects.
 const LOCK_AND_DATA: usize = 2;
 const BYTES: u64 = LOCK_AND_DATA as u64 * WORD;
 const FREE: u32 = 0;

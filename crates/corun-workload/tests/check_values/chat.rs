@@ -16,7 +16,7 @@ fn expected(members: u64, bytes: u64, messages: u64) -> (u64, u64) {
 }
 
 #[test]
-fn chat_delivers_every_message_to_everybody_else() {
+fn chat_delivers_every_message_to_all_others() {
     let mut kernels = kernels("chat", &[], 2);
     for messages in [1, 2, 19, 20, 21, 1000, 4321] {
         let (sum, delivered) = expected(20, 100, messages);

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use super::{kernels, run_at_once};
 
-pub const OWN: &str = include_str!("../../loads/office.txt");
+pub(crate) const OWN: &str = include_str!("../../loads/office.txt");
 
 /// Some numbers of lines: parts of the load, exactly one pass, and more.
-pub const LINES: [u64; 7] = [1, 2, 11, 500, 1023, 6350, 7000];
+pub(crate) const LINES: [u64; 7] = [1, 2, 11, 500, 1023, 6350, 7000];
 
 /// The words of each request, again and again.
-pub fn requests(load: &str) -> impl Iterator<Item = Vec<&str>> {
+pub(crate) fn requests(load: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines: Vec<&str> = load.lines().filter(|line| !line.starts_with('#')).collect();
     lines.into_iter().cycle().map(|line| line.split(' ').collect())
 }

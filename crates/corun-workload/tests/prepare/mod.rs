@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What a shell command says, and how it ends, with `parent` as TMPDIR.
-pub fn reported(parent: &Path, command: &str) -> String {
+pub(crate) fn reported(parent: &Path, command: &str) -> String {
     let output = shell(parent, command).stdin(Stdio::null()).output().unwrap();
     let code = output.status.code().expect("no signal");
     let reported = format!("{}exit {code}", String::from_utf8_lossy(&output.stdout));
@@ -12,7 +12,7 @@ pub fn reported(parent: &Path, command: &str) -> String {
 }
 
 /// A shell with `parent` as TMPDIR and, as PREPARE, the path of the example of this name.
-pub fn shell(parent: &Path, command: &str) -> Command {
+pub(crate) fn shell(parent: &Path, command: &str) -> Command {
     let tests = std::env::current_exe().unwrap();
     let prepare = tests.parent().unwrap().with_file_name("examples").join("prepare");
     assert!(prepare.exists(), "`cargo test` builds the examples, `--test` alone does not");

@@ -1,7 +1,7 @@
 //! The rows of AIM9.
 
 use super::prepare::reported;
-use super::{told_inside, told_without_network};
+use super::{reported_inside, reported_without_network};
 
 #[test]
 fn a_missing_program_is_named() {
@@ -24,7 +24,7 @@ fn a_folder_whose_programs_may_not_run_is_named() {
     let parent = tempfile::tempdir().unwrap();
     let command =
         "mount -t tmpfs -o noexec none \"$TMPDIR\" && exec \"$PREPARE\" aim9/shell_rtns_2";
-    let Some(reported) = told_inside("mount", command, parent.path()) else { return };
+    let Some(reported) = reported_inside("mount", command, parent.path()) else { return };
     insta::assert_snapshot!(reported, @r#"
     workload `aim9/shell_rtns_2` cannot run here: no program may be started from TMPDIR (noexec)
       Provide what is missing, or use another workload.
@@ -34,7 +34,9 @@ fn a_folder_whose_programs_may_not_run_is_named() {
 
 #[test]
 fn a_missing_loopback_is_named() {
-    let Some(reported) = told_without_network(&["aim9/tcp_test", "aim9/udp_test"]) else { return };
+    let Some(reported) = reported_without_network(&["aim9/tcp_test", "aim9/udp_test"]) else {
+        return;
+    };
     insta::assert_snapshot!(reported, @r"
     workload `aim9/tcp_test` needs the loopback interface (127.0.0.1): Network is unreachable (os error 101)
       Set the interface up (ip link set lo up).
@@ -53,7 +55,7 @@ fn a_full_disk_is_reported_before_anything_is_written() {
             "mount -t tmpfs -o size=64k none \"$TMPDIR\"; (\"$PREPARE\" aim9/{row}); \
              code=$?; ls -A \"$TMPDIR\"; exit $code"
         );
-        let Some(reported) = told_inside("mount", &command, parent.path()) else { return };
+        let Some(reported) = reported_inside("mount", &command, parent.path()) else { return };
         assert!(reported.contains("where 64 KiB are free"), "{reported}");
         assert!(reported.ends_with("that has more.\nexit 3"), "nothing is left: {reported}");
     }
@@ -68,7 +70,7 @@ fn names_that_do_not_fit_are_reported() {
             "mount -t tmpfs -o nr_inodes=2 none \"$TMPDIR\"; (\"$PREPARE\" aim9/{row}); \
              code=$?; ls -A \"$TMPDIR\"; exit $code"
         );
-        let Some(reported) = told_inside("mount", &command, parent.path()) else { return };
+        let Some(reported) = reported_inside("mount", &command, parent.path()) else { return };
         insta::allow_duplicates! {
             insta::assert_snapshot!(reported.replace(row, "ROW"), @r#"
             workload `aim9/ROW` needs a file of its own below "TMPDIR": No space left on device (os error 28)

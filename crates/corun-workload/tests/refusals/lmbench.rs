@@ -1,12 +1,14 @@
 //! The rows of LMbench.
 
-use super::{reported, told_without_network};
+use super::{reported, reported_without_network};
 
 #[test]
 fn a_machine_without_loopback_is_reported_how_to_bring_it_up() {
     let rows = ["select-10-tcp-fds", "tcp-latency", "udp-latency", "tcp-bandwidth"];
     let rows = rows.map(|row| format!("lmbench/{row}"));
-    let Some(reported) = told_without_network(&rows.each_ref().map(String::as_str)) else { return };
+    let Some(reported) = reported_without_network(&rows.each_ref().map(String::as_str)) else {
+        return;
+    };
     for row in rows {
         let expected = format!("workload `{row}` needs the loopback interface (127.0.0.1): ");
         assert!(reported.contains(&expected), "{reported}");
@@ -32,8 +34,8 @@ fn a_missing_program_is_named() {
 #[test]
 fn too_few_processes_are_answered_with_what_to_do() {
     let limited = |row: &str| {
-        let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1";
-        reported(&format!("{nobody} \"$PREPARE\" {row} 2>&1"))
+        let unprivileged = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit --nproc=1";
+        reported(&format!("{unprivileged} \"$PREPARE\" {row} 2>&1"))
     };
     let answer = limited("lmbench/simple-syscall");
     if answer != "prepared\nexit 0" {

@@ -9,14 +9,14 @@ mod servers;
 
 use std::path::Path;
 
-/// As [`prepare::told`], in a TMPDIR of its own.
+/// As [`prepare::reported`], in a TMPDIR of its own.
 fn reported(command: &str) -> String {
     prepare::reported(tempfile::tempdir().unwrap().path(), command)
 }
 
-/// As [`prepare::told`], in a namespace of this kind of its own, after `command`; `None` where that is
+/// As [`prepare::reported`], in a namespace of this kind of its own, after `command`; `None` where that is
 /// not permitted.
-fn told_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> {
+fn reported_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> {
     if prepare::reported(parent, &format!("unshare --{namespace} true 2>&1")) != "exit 0" {
         corun_testing::skip(command, "a namespace of its own is not permitted");
         return None;
@@ -25,10 +25,10 @@ fn told_inside(namespace: &str, command: &str, parent: &Path) -> Option<String> 
 }
 
 /// What the workloads say where no network interface is up, not even the loopback.
-fn told_without_network(workloads: &[&str]) -> Option<String> {
+fn reported_without_network(workloads: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let reported = |workload: &&str| {
-        told_inside("net", &format!("exec \"$PREPARE\" {workload}"), folder.path())
+        reported_inside("net", &format!("exec \"$PREPARE\" {workload}"), folder.path())
     };
     let reported: Option<Vec<String>> = workloads.iter().map(reported).collect();
     reported.map(|reported| reported.join("\n"))

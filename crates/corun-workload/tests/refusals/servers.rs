@@ -1,6 +1,6 @@
 //! `chat`, `dbench` and `tbench`.
 
-use super::{prepare, reported, told_without_network};
+use super::{prepare, reported, reported_without_network};
 
 /// Prepares a workload, see `examples/prepare.rs`.
 const PREPARE: &str = "exec \"$PREPARE\"";
@@ -30,7 +30,7 @@ fn too_few_threads_are_answered_with_what_to_do() {
 
 #[test]
 fn a_machine_without_loopback_is_answered_with_what_to_do() {
-    let Some(reported) = told_without_network(&["chat", "tbench"]) else { return };
+    let Some(reported) = reported_without_network(&["chat", "tbench"]) else { return };
     insta::assert_snapshot!(reported, @r"
     workload `chat` needs the loopback interface (127.0.0.1): Network is unreachable (os error 101)
       Set the interface up (ip link set lo up).

@@ -46,7 +46,7 @@ fn requests_about_an_open_file() {
     assert_calls_of(lines, &calls);
 }
 
-/// Where a name is missing, the whole directory is listed: it is opened, looked at, read to its end
+/// Where a name is missing, the whole directory is listed: it is opened, stat'ed, read to its end
 /// and closed.
 #[test]
 fn requests_about_names() {

@@ -19,7 +19,7 @@ use corun_workload::find;
 const FEW: u64 = 8;
 const MORE: u64 = 40;
 
-/// Asserts how often an operation of `name` makes each of these calls; others are not looked at. A
+/// Asserts how often an operation of `name` makes each of these calls; others are not counted. A
 /// call that systems name differently has all of its names, separated by bars.
 fn assert_calls(name: &str, expected: &[(&str, f64)]) {
     let Some(found) = calls_between(name, FEW, MORE) else { return };

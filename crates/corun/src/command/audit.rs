@@ -18,7 +18,7 @@ use crate::progress::StepProgress;
 use crate::{interruption, seed, terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Audit these properties only (`corun audit --list`)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Arguments {
     quiet: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let properties = arguments.properties()?;
     let machine = Machine::read(Path::new("/"))?;
     let facts = facts(&machine, arguments.pinned_to(&machine)?);

@@ -4,6 +4,6 @@ use std::process::ExitCode;
 
 use corun_audit::native::serve_as_load;
 
-pub fn run() -> ExitCode {
+pub(super) fn run() -> ExitCode {
     serve_as_load()
 }

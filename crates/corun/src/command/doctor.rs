@@ -14,7 +14,7 @@ use crate::problem::{Problem, code};
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Write the report as JSON to FILE instead of showing it (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Arguments {
     watch: Duration,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let report = Report::read(&arguments.root, arguments.watch)?;
     let machine = Machine::read(&arguments.root)?;

@@ -6,7 +6,7 @@ use clap::Args;
 use corun_measure::execution::{KernelWorkerOrder, serve_as_kernel_worker};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Without it the workers begin at once, and print what they check
     #[arg(long)]
     barrier: Option<i32>,
@@ -27,7 +27,7 @@ pub struct Arguments {
     parameters: Vec<String>,
 }
 
-pub fn run(arguments: Arguments) -> ExitCode {
+pub(super) fn run(arguments: Arguments) -> ExitCode {
     serve_as_kernel_worker(&KernelWorkerOrder {
         barrier: arguments.barrier,
         workers: arguments.workers,

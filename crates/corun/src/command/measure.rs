@@ -22,7 +22,7 @@ use crate::progress::ProgressLine;
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(flatten)]
     work: WorkArguments,
     #[command(flatten)]
@@ -174,7 +174,7 @@ struct OutputArguments {
     quiet: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let request = arguments.request()?;
     let exports = arguments.output.open()?;
     request.check()?;

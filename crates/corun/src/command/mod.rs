@@ -26,7 +26,7 @@ use crate::problem::{Problem, say};
 
 /// What corun can be asked to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Measure what each placement does to a program, with intervals and a verdict
     Measure(Box<measure::Arguments>),
     /// List, describe and run the built-in workloads, and measure the memory hierarchy
@@ -69,7 +69,7 @@ impl Command {
     ///
     /// # Errors
     /// What is reported to the user.
-    pub fn run(self) -> Result<ExitCode, Problem> {
+    pub(crate) fn run(self) -> Result<ExitCode, Problem> {
         if !matches!(
             self,
             Self::Smt(_) | Self::AuditLoad | Self::KernelWorker(_) | Self::SmtWatchdog(_)

@@ -20,7 +20,7 @@ use crate::progress::StepProgress;
 use crate::{interruption, standard_input, terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The core: a name of `corun models list`, or a model file that ends in .toml [default: this
     /// host's own]
     #[arg(long, value_name = "MODEL")]
@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Override a field of the model, for instance main.nanoseconds=120; can be given several times
     #[arg(long, value_name = "FIELD=VALUE", value_parser = values::assignment)]
     set: Vec<(String, String)>,
-    /// MemorySource last-level cache and memory: the model's, or this host's, which are probed around the measured
+    /// The last-level cache and memory: the model's, or this host's, which are probed around the measured
     /// runs, with the interference of other programs at the time [default: this host's for its own core, if it is measured]
     #[arg(long, value_name = "SOURCE", value_enum)]
     memory: Option<MemorySource>,
@@ -71,7 +71,7 @@ pub struct Arguments {
     /// Write the prediction as JSON to FILE (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Say nothing but the result and errors
+    /// Print nothing but the result and errors
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments; it runs several times, its output discarded
@@ -79,7 +79,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// MemorySource memory.
+/// The source of the memory parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MemorySource {
     /// The model's
@@ -88,7 +88,7 @@ enum MemorySource {
     Host,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let mut core = arguments.core(host_core().as_ref())?;
@@ -170,7 +170,7 @@ struct Core {
 }
 
 impl Arguments {
-    /// MemorySource memory to predict with.
+    /// The memory parameters to predict with.
     fn memory_of(&self, is_own: bool) -> Result<MemoryOf, Problem> {
         match self.memory {
             Some(MemorySource::Host) if self.no_measure => Err(Problem::usage(

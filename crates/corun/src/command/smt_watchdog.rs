@@ -10,11 +10,11 @@ use corun_record::Exit;
 use crate::problem::code;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Where it is written down how everything was
     folder: PathBuf,
 }
 
-pub fn run(arguments: &Arguments) -> ExitCode {
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
     code(if serve_as_watchdog(&arguments.folder) { Exit::Done } else { Exit::Failed })
 }

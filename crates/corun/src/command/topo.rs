@@ -17,7 +17,7 @@ use crate::progress::StepProgress;
 use crate::{interruption, seed, terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Write the machine as JSON to FILE instead of drawing it (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Read the machine whose captured /sys and /proc lie below DIR
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
-    /// Measure what pairs of logical CPUs really share, and report where sysfs is wrong
+    /// Measure what pairs of logical CPUs share, and report where sysfs is wrong
     #[arg(long, conflicts_with = "root")]
     probe: bool,
     /// On machines with many CPUs, add random pairs to the probe for this long
@@ -39,7 +39,7 @@ pub struct Arguments {
     seed: Option<u64>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let head = Head::now();
     let exports = arguments.exports()?;
     let machine = Machine::read(&arguments.root)?;

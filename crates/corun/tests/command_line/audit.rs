@@ -83,12 +83,12 @@ fn what_cannot_be_asked_is_refused() {
     corun: expected a property, found "everything"
       `corun audit --list` has them.
     "#);
-    let told_of_cpus = reported(&["--pinned-to=65535"]);
+    let refusal = reported(&["--pinned-to=65535"]);
     assert!(
-        told_of_cpus.starts_with(
+        refusal.starts_with(
             "exit 2\ncorun: expected logical CPUs that may be used, found \"65535\"\n  Allowed are: "
         ),
-        "{told_of_cpus}"
+        "{refusal}"
     );
     for arguments in [
         &["--pinned-to=3-1"][..],

@@ -64,7 +64,13 @@ fn a_tag_chooses_those_that_have_it() {
 
 #[test]
 fn runs_are_kept_whole() {
-    let outcome = Outcome::of(&mut run(&["fib", "ram", "--placement=spread,stacked", "--json=-"]));
+    let outcome = Outcome::of(&mut run(&[
+        "fib",
+        "ram",
+        "--placement=spread,stacked",
+        "--warmup=2",
+        "--json=-",
+    ]));
     assert_eq!((outcome.exit, outcome.errors.as_str()), (Some(0), ""));
     let json: Value = serde_json::from_str(&outcome.output).unwrap();
     let faults: Vec<String> =
@@ -75,7 +81,7 @@ fn runs_are_kept_whole() {
     assert!(bench.not_possible.is_empty() && !bench.ending.is_interrupted());
     for (run, name) in bench.runs.iter().zip(["fib", "ram"]) {
         assert_eq!(run.workload.name, name);
-        assert_eq!(run.design.blocks, 2);
+        assert_eq!((run.design.blocks, run.design.warmup), (2, 2));
         for arm in ["spread", "stacked"] {
             let rate = run.observation(Metric::Throughput, arm).expect("a rate");
             assert!(rate.estimate.value > 0.0);

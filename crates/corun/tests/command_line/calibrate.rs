@@ -1,4 +1,4 @@
-//! `corun calibrate --block-file`: blocks from a list, timed or told why not.
+//! `corun calibrate --block-file`: blocks from a list, timed, or refused with a reason.
 
 use corun_record::CoreCalibration;
 
@@ -78,7 +78,7 @@ fn a_measured_core_is_a_model_that_everything_takes() {
     let missing = Outcome::of(&mut command);
     assert_eq!(missing.exit, Some(2));
     assert!(
-        missing.errors.contains("expected a timing table beside the model that names it"),
+        missing.errors.contains("expected a timing table in the folder of the model that names it"),
         "{}",
         missing.errors
     );

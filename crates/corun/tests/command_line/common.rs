@@ -12,30 +12,30 @@ use corun_record::{Document, Run};
 use tempfile::TempDir;
 
 /// corun with these arguments, its input empty.
-pub fn corun<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+pub(crate) fn corun<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corun"));
     command.args(arguments).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
     command
 }
 
 /// The fewest blocks that corun runs.
-pub const FEWEST: u32 = 2;
+pub(crate) const FEWEST: u32 = 2;
 
 /// `corun measure` of one arm with one worker, and of its twin.
-pub fn measure_one_worker(blocks: u32) -> Command {
+pub(crate) fn measure_one_worker(blocks: u32) -> Command {
     let mut command = measure("spread", blocks);
     command.arg("--cores=1");
     command
 }
 
 /// `corun measure` of these arms, without warm-up, in the same order every time.
-pub fn measure(arms: &str, blocks: u32) -> Command {
+pub(crate) fn measure(arms: &str, blocks: u32) -> Command {
     let blocks = blocks.to_string();
     corun(["measure", "--warmup=0", "--seed=1", "--placement", arms, "--blocks", &blocks])
 }
 
 /// What a finished corun left behind.
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub exit: Option<i32>,
     pub output: String,
     pub errors: String,
@@ -43,24 +43,24 @@ pub struct Outcome {
 
 impl Outcome {
     /// Runs `command` to its end.
-    pub fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         Self::from(command.output().expect("corun starts"))
     }
 
     /// The exit code and what was said on standard error, with `folder` written as `FOLDER`.
-    pub fn reported(&self, folder: &Path) -> String {
+    pub(crate) fn reported(&self, folder: &Path) -> String {
         let errors = self.errors.replace(&folder.display().to_string(), "FOLDER");
         format!("exit {}\n{errors}", self.exit.map_or("by signal".to_owned(), |it| it.to_string()))
     }
 
     /// Standard output as if no line had been broken: where a line ends depends on its figures.
-    pub fn unwrapped(&self) -> String {
+    pub(crate) fn unwrapped(&self) -> String {
         self.output.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// The run that `--json -` wrote to standard output.
     #[track_caller]
-    pub fn run(&self) -> Run {
+    pub(crate) fn run(&self) -> Run {
         Run::from_json(&self.output)
             .unwrap_or_else(|error| panic!("{error}\n{}{}", self.output, self.errors))
     }
@@ -77,33 +77,33 @@ impl From<std::process::Output> for Outcome {
 }
 
 /// A folder that goes away with the test.
-pub struct Scratch(TempDir);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder for temporary files"))
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.file(name)).unwrap_or_default()
     }
 
     /// A shell script; `$folder` in it is this folder.
-    pub fn script(&self, body: &str) -> PathBuf {
+    pub(crate) fn script(&self, body: &str) -> PathBuf {
         let text = format!("#!/bin/sh\nfolder='{}'\n{body}\n", self.path().display());
         self.executable("script", &text)
     }
 
     /// An executable file of this text.
-    pub fn executable(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn executable(&self, name: &str, text: &str) -> PathBuf {
         let path = self.file(name);
         std::fs::write(&path, text).expect("a file can be written");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("and made one");
@@ -113,7 +113,7 @@ impl Scratch {
 
 /// Waits until something can be seen; the patience is only there for a test that fails.
 #[track_caller]
-pub fn wait_until(what: &str, is_seen: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, is_seen: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_seen() {
         assert!(begin.elapsed() < Duration::from_secs(60), "never seen: {what}");

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use crate::common::Scratch;
 
 /// Runs of a block of `measure_one_worker`: one worker of the arm, one of its twin.
-pub const RUNS_A_BLOCK: usize = 2;
+pub(crate) const RUNS_A_BLOCK: usize = 2;
 
 /// A script that does `then` (shell) in every run after the first `plain_runs`.
-pub fn script(scratch: &Scratch, plain_runs: usize, then: &str) -> PathBuf {
+pub(crate) fn script(scratch: &Scratch, plain_runs: usize, then: &str) -> PathBuf {
     scratch.script(&format!(
         "echo run >> \"$folder/runs\"\n\
          if [ \"$(wc -l < \"$folder/runs\")\" -gt {plain_runs} ]; then\n{then}\nfi"
@@ -17,6 +17,6 @@ pub fn script(scratch: &Scratch, plain_runs: usize, then: &str) -> PathBuf {
 }
 
 /// Runs begun so far.
-pub fn begun(scratch: &Scratch) -> usize {
+pub(crate) fn begun(scratch: &Scratch) -> usize {
     scratch.read("runs").lines().count()
 }

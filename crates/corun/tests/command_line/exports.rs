@@ -7,7 +7,7 @@ use crate::common::{FEWEST, Outcome, Scratch, corun, measure};
 const ARMS: &str = "spread,stacked";
 
 #[test]
-fn all_files_tell_of_the_same_run() {
+fn all_files_describe_the_same_run() {
     let scratch = Scratch::new();
     let outcome = Outcome::of(measure(ARMS, FEWEST).current_dir(scratch.path()).args([
         "--json=run.json",

@@ -80,7 +80,7 @@ fn a_program_on_the_search_path_that_may_not_be_executed_hides_none_behind_it() 
     let scratch = Scratch::new();
     std::fs::write(scratch.file("true"), "").unwrap();
     let path = format!("--env=PATH={}:/bin:/usr/bin", scratch.path().display());
-    assert!(told_of_success(&scratch, &[&path], &["true"]));
+    assert!(reports_success(&scratch, &[&path], &["true"]));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_failing_command_shows_its_last_lines() {
 #[test]
 fn another_exit_status_can_be_the_expected_one() {
     let scratch = Scratch::new();
-    assert!(told_of_success(&scratch, &["--expect-exit=3"], &["sh", "-c", "exit 3"]));
+    assert!(reports_success(&scratch, &["--expect-exit=3"], &["sh", "-c", "exit 3"]));
     insta::assert_snapshot!(reported(&scratch, &["--expect-exit=3"], &["true"]), @r"
     exit 1
     corun: expected exit status 3, found exit status 0 from worker 0 of arm spread.aa; it wrote nothing
@@ -182,7 +182,7 @@ fn the_output_must_hold_the_number() {
     "#);
 }
 
-fn told_of_success(scratch: &Scratch, options: &[&str], command: &[&str]) -> bool {
+fn reports_success(scratch: &Scratch, options: &[&str], command: &[&str]) -> bool {
     let mut measuring = measure_one_worker(FEWEST);
     let outcome =
         Outcome::of(measuring.current_dir(scratch.path()).args(options).arg("--").args(command));

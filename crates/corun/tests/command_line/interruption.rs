@@ -82,11 +82,11 @@ fn what_was_ignored_from_the_start_interrupts_nothing() {
 }
 
 /// Shell that waits for a file, and shell that says which signals the programs it starts ignore.
-pub const WAIT_TO_GO: &str = "until [ -e \"$folder/go\" ]; do :; done";
-pub const SHOW_IGNORED: &str = "grep SigIgn /proc/self/status";
+pub(crate) const WAIT_TO_GO: &str = "until [ -e \"$folder/go\" ]; do :; done";
+pub(crate) const SHOW_IGNORED: &str = "grep SigIgn /proc/self/status";
 
 /// The command, started with a signal ignored.
-pub fn ignoring(command: &mut Command, signal: Signal) -> &mut Command {
+pub(crate) fn ignoring(command: &mut Command, signal: Signal) -> &mut Command {
     let number = signal.as_raw();
     // SAFETY: sets a plain disposition between fork and exec.
     unsafe {
@@ -98,7 +98,7 @@ pub fn ignoring(command: &mut Command, signal: Signal) -> &mut Command {
 }
 
 /// Whether [`SHOW_IGNORED`] has named a signal.
-pub fn is_ignored(signal: Signal, shown: &str) -> bool {
+pub(crate) fn is_ignored(signal: Signal, shown: &str) -> bool {
     let mask = shown.trim().rsplit(['\t', ' ']).next().expect("a mask");
     let mask = u64::from_str_radix(mask, 16).unwrap_or_else(|_| panic!("no mask: {shown:?}"));
     mask >> (signal.as_raw() - 1) & 1 == 1
@@ -150,16 +150,16 @@ fn no_worker_outlives_a_killed_corun() {
     wait_until("the worker's end", || is_gone(worker));
 }
 
-pub fn start(command: &mut Command) -> Child {
+pub(crate) fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("corun starts")
 }
 
-pub fn ended_by(corun: Child, signal: Signal) -> Outcome {
+pub(crate) fn ended_by(corun: Child, signal: Signal) -> Outcome {
     kill_process(Pid::from_child(&corun), signal).expect("corun runs");
     Outcome::from(corun.wait_with_output().expect("corun ends"))
 }
 
-/// How many processes were told of the folder on their command line, workers' children included.
+/// How many processes have the folder on their command line, workers' children included.
 fn processes_about(scratch: &Scratch) -> usize {
     let folder = scratch.path().display().to_string();
     processes()
@@ -168,12 +168,12 @@ fn processes_about(scratch: &Scratch) -> usize {
         .count()
 }
 
-pub fn children_of(parent: u32) -> Vec<i32> {
+pub(crate) fn children_of(parent: u32) -> Vec<i32> {
     processes().filter(|&id| state(id).is_some_and(|(_, its)| its == parent)).collect()
 }
 
 /// Whether a process has ended; one that nobody has collected yet has ended too.
-pub fn is_gone(id: i32) -> bool {
+pub(crate) fn is_gone(id: i32) -> bool {
     state(id).is_none_or(|(state, _)| matches!(state, 'Z' | 'X'))
 }
 

@@ -32,7 +32,7 @@ fn more_than_the_single_cpu_is_not_possible() {
 }
 
 /// Runs corun on the first CPU of this process; threads hand their affinity down.
-pub fn on_one_cpu(arguments: &[&str]) -> Outcome {
+pub(crate) fn on_one_cpu(arguments: &[&str]) -> Outcome {
     let started = std::thread::scope(|scope| {
         let starter = scope.spawn(|| {
             let allowed = Affinity::of(0).expect("every thread has one").cpus();

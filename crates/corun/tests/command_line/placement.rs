@@ -1,4 +1,4 @@
-//! Workers for real: where they run, what they are told, how many there are.
+//! Workers for real: where they run, which arguments they get, how many there are.
 
 use corun_machine::{Affinity, CpuSet};
 use corun_record::{Arm, Mode, Pinning, Run};
@@ -52,14 +52,14 @@ fn the_record_says_where_each_worker_ran() {
 #[test]
 fn one_process_is_reported_its_number_of_workers() {
     let scratch = Scratch::new();
-    let script = scratch.script("echo \"$*\" >> \"$folder/told\"");
+    let script = scratch.script("echo \"$*\" >> \"$folder/arguments\"");
     let command = ["{workers}", "-j{workers}/{workers}", "{worker}"];
     let run = Outcome::of(corun(ALL_ARMS).arg("--").arg(script).args(command)).run();
 
     assert_eq!(run.workload.mode, Mode::WorkersTotal);
     let expected: Vec<String> =
         samples(&run).map(|(_, arm)| format!("{0} -j{0}/{0} {{worker}}", arm.workers)).collect();
-    assert_eq!(scratch.read("told").lines().collect::<Vec<_>>(), expected);
+    assert_eq!(scratch.read("arguments").lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]

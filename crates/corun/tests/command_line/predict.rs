@@ -126,7 +126,7 @@ fn a_short_run_is_simulated_whole_and_a_long_one_in_windows() {
 fn windows_agree_with_the_whole_run() {
     let cycles = |options: &[&str]| {
         let mut command = predict(&["--no-measure", "--json=-"]);
-        // The many folders that cargo sets are looked into first, for longer than until the first window.
+        // The many folders that cargo sets are searched first, for longer than until the first window.
         command.env_remove("LD_LIBRARY_PATH");
         let prediction = read(&Outcome::of(command.args(options).args(counts(1000))));
         prediction.estimate(Metric::InstructionsPerCycle, Source::Predicted).expect("one").value

@@ -112,7 +112,7 @@ fn wrong_requests_say_what_is_expected() {
     }
 }
 
-/// A file of tasks with this text behind its head.
+/// A file of tasks with this text after its head.
 fn tasks(scratch: &Scratch, text: &str) -> String {
     let path = scratch.file("tasks.toml");
     std::fs::write(&path, format!("format = \"corun-tasks\"\nversion = 1\n{text}")).unwrap();

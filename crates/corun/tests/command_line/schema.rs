@@ -1,4 +1,4 @@
-//! The published schema of a run's JSON, and the JSON that corun really writes.
+//! The published schema of a run's JSON, and the JSON that corun writes.
 
 use std::path::PathBuf;
 
@@ -138,15 +138,15 @@ fn a_run_of_version_1_is_read_with_its_former_names() {
         fields.insert(former.to_owned(), value);
     }
     let design = fields["design"].as_object_mut().expect("an object");
-    let looks = design.remove("interim_analyses").expect("a field of today");
-    design.insert("looks".to_owned(), looks);
+    let analyses = design.remove("interim_analyses").expect("a field of today");
+    design.insert("looks".to_owned(), analyses);
     let read = |json: &Value| Run::from_json(&json.to_string()).expect("a run");
     assert_eq!(read(&old), read(&json));
 }
 
 /// The document that a command wrote, after it was held against its published schema.
 #[track_caller]
-pub fn fitting<B: Body>(text: &str) -> Record<B> {
+pub(crate) fn fitting<B: Body>(text: &str) -> Record<B> {
     let json: Value = serde_json::from_str(text).expect("nothing but JSON");
     let faults: Vec<String> =
         validator(B::FORMAT).iter_errors(&json).map(|fault| fault.to_string()).collect();
@@ -161,7 +161,7 @@ fn schema_of<B: Body>() -> (&'static str, String) {
 }
 
 /// A validator by the published schema of a format.
-pub fn validator(format: &str) -> jsonschema::Validator {
+pub(crate) fn validator(format: &str) -> jsonschema::Validator {
     let text = std::fs::read_to_string(published(format)).expect("a published schema");
     let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
     jsonschema::validator_for(&schema).expect("the schema is a schema")

@@ -1,4 +1,4 @@
-//! The threads of one process, pinned one by one where corun can tell which of them work.
+//! The threads of one process, pinned one by one where corun can see which of them work.
 
 use std::path::{Path, PathBuf};
 

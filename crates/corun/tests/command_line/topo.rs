@@ -126,7 +126,7 @@ fn the_picture_goes_to_a_file_beside_the_json() {
 }
 
 #[test]
-fn a_probe_tells_of_every_pair_beside_the_machine() {
+fn a_probe_reports_every_pair_beside_the_machine() {
     if several_cpus().is_none() {
         return;
     }

@@ -83,14 +83,14 @@ fn the_number_in_the_output_needs_one_group() {
 }
 
 #[test]
-fn nobody_can_do_the_work_of_zero_workers() {
-    let nobody = reported(&["--copies=0", "--", "true"]);
-    insta::assert_snapshot!(nobody, @r"
+fn zero_workers_are_refused() {
+    let zero = reported(&["--copies=0", "--", "true"]);
+    insta::assert_snapshot!(zero, @r"
     exit 2
     corun: expected at least one worker, found 0
       Ask for one worker or more.
     ");
-    assert_eq!(reported(&["--cores=0", "--", "true"]), nobody);
+    assert_eq!(reported(&["--cores=0", "--", "true"]), zero);
     insta::assert_snapshot!(reported(&["--placement=free@0", "--", "true"]), @r#"
     exit 2
     error: invalid value 'free@0' for '--placement <LIST>': expected a placement (single, spread, spread@N, full, full@K, packed, stacked, free or free@N), found "free@0"
@@ -249,7 +249,7 @@ fn standard_output_takes_one_export() {
 }
 
 #[test]
-fn the_exit_code_does_not_depend_on_anybody_listening() {
+fn the_exit_code_does_not_depend_on_an_open_output() {
     for device in ["/dev/full", "/dev/null"] {
         let deaf = std::fs::File::create(device).expect("every Linux has it");
         let status = corun(["measure"]).stderr(deaf).status().expect("corun starts");

@@ -1,6 +1,6 @@
 //! `corun smt` on a real kernel: SMT is switched, and however that ends, everything comes back.
 //!
-//! Every scenario looks at the machine before and afterwards: which CPUs are online, what the
+//! Every scenario checks the machine before and afterwards: which CPUs are online, what the
 //! switch says, the CPUs of interrupts and cpusets, the masks of tasks.
 
 mod boots;

@@ -1,12 +1,12 @@
 //! How a control group is ended: what is in it is named and killed until the kernel lets the group be
-//! taken away, which it does only when nobody is in it.
+//! taken away, which it does only when it is empty.
 
 use super::super::Leftover;
 use super::super::watchdog;
 
 /// What ending a group takes.
 pub(super) trait Membership {
-    /// Takes the group and those below it away; false while somebody is in it.
+    /// Removes the group and those below it; false while a process is in it.
     fn remove(&mut self) -> bool;
     /// Who is in it, or in a group below.
     fn members(&mut self) -> Vec<i32>;
@@ -50,7 +50,7 @@ mod tests {
     #[derive(Clone, Copy, PartialEq)]
     enum Nature {
         Ends,
-        /// It is seen again after so many looks more, as one that waits for a device.
+        /// It is seen again after so many more polls, as one that waits for a device.
         Lingers(u32),
         /// Another one was started before the signal came.
         Forks(u32),
@@ -60,7 +60,7 @@ mod tests {
     struct Fake {
         living: Vec<(i32, &'static str, Nature)>,
         next: i32,
-        looks: u32,
+        polls: u32,
     }
 
     impl Membership for Fake {
@@ -94,13 +94,13 @@ mod tests {
         }
 
         fn is_patient(&mut self) -> bool {
-            self.looks += 1;
-            self.looks < 10
+            self.polls += 1;
+            self.polls < 10
         }
     }
 
     fn ended(living: &[(i32, &'static str, Nature)]) -> Vec<(String, i32, bool)> {
-        let mut fake = Fake { living: living.to_vec(), next: 100, looks: 0 };
+        let mut fake = Fake { living: living.to_vec(), next: 100, polls: 0 };
         end(&mut fake).into_iter().map(|it| (it.name, it.process, it.ended)).collect()
     }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_ended_and_named_once() {
+    fn every_process_is_ended_and_named_once() {
         let found = ended(&[(5, "a", Nature::Ends), (6, "b", Nature::Lingers(3))]);
         assert_eq!(found, [("a".to_owned(), 5, true), ("b".to_owned(), 6, true)]);
         let found = ended(&[(5, "bomb", Nature::Forks(3))]);

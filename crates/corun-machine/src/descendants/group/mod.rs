@@ -1,7 +1,7 @@
 //! A control group for each command, where one can be made below corun's own: nothing gets out of it
 //! by leaving its parent or session or by changing its limits, and the kernel kills all that is in it.
 //!
-//! Elsewhere the [`super::Mark`] alone tells what descends from a command.
+//! Elsewhere the [`super::Mark`] alone shows what descends from a command.
 
 mod ending;
 mod place;
@@ -27,7 +27,7 @@ const PREFIX: &[u8] = b"corun-";
 const SESSION_DIGITS: usize = 8;
 /// `corun-`, sixteen digits and a NUL.
 const NAME: usize = PREFIX.len() + 16 + 1;
-/// Groups below groups that are looked at.
+/// Levels of nested groups that are searched.
 const DEEPEST: u32 = 16;
 
 /// A group that is there.
@@ -133,7 +133,7 @@ impl Membership for Ending {
             others.filter_map(|&process| Some((process, open_handle(process)?))).collect();
         let is_inside = members.contains(&own);
         if is_inside || !write(self.group.folder, c"cgroup.kill", b"1") {
-            // The handle was opened before this look: it is of the process that is in the group.
+            // The handle was opened before this check: it is of the process that is in the group.
             let still_in = self.members();
             for (_, handle) in handles.iter().filter(|(process, _)| still_in.contains(process)) {
                 kill(handle);
@@ -182,7 +182,7 @@ fn name(number: u64) -> [u8; NAME] {
     name
 }
 
-/// Takes a group and those below it away; false if there is somebody in one of them.
+/// Removes a group and those below it; false if there is a process in one of them.
 fn remove(above: RawFd, name: &CStr, depth: u32) -> bool {
     // SAFETY: a C string in an open folder.
     let is_removed =
@@ -210,7 +210,7 @@ fn is_missing() -> bool {
 }
 
 /// Calls back with every process of a group and of the groups below it; a process may occur twice.
-fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
+fn each_member(folder: RawFd, depth: u32, visit: &mut dyn FnMut(i32)) {
     let list = open(folder, c"cgroup.procs", libc::O_RDONLY);
     if list >= 0 {
         let mut buffer = [0_u8; 1024];
@@ -225,7 +225,7 @@ fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
                 } else {
                     // 0 is a process of another namespace.
                     if number > 0 {
-                        tell(number);
+                        visit(number);
                     }
                     number = 0;
                 }
@@ -246,7 +246,7 @@ fn each_member(folder: RawFd, depth: u32, tell: &mut dyn FnMut(i32)) {
         if is_folder {
             let below = open(above, name, FOLDER);
             if below >= 0 {
-                each_member(below, depth - 1, tell);
+                each_member(below, depth - 1, visit);
                 // SAFETY: opened above.
                 unsafe { libc::close(below) };
             }

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 
 /// A thousand a second, at a few microseconds each with what follows, is about half a per cent.
 const PER_SECOND: f64 = 1000.0;
-/// Fewer than this in a short while tell no rate.
+/// Fewer than this in a short while give no rate.
 const FEWEST: u64 = 100;
 /// So many CPUs are named.
 const SHOWN: usize = 4;

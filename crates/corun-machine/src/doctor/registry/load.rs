@@ -34,7 +34,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     let disturbs = DISTURBS.max(RESOLUTION_S / watch.seconds);
     if disturbs > SPOILS {
         return Err(CheckUnavailable::new(format!(
-            "{:.2} s were too short to tell: CPU time is counted in ticks.",
+            "{:.2} s were too short to judge: CPU time is counted in ticks.",
             watch.seconds
         )));
     }
@@ -86,7 +86,7 @@ fn who(watch: &Watch, all: f64) -> String {
         named(watch).map(|task| format!("{} ({})", task.name, percent(share(task)))).collect();
     let seen: f64 = watch.tasks.iter().map(share).sum();
     if shown.is_empty() {
-        return "No task that can be seen from here did it: look for short-lived ones, and outside \
+        return "No task that can be seen from here did it: check for short-lived ones, and outside \
                 of a container."
             .to_owned();
     }

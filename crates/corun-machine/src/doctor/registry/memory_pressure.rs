@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 
 /// In per cent of the time; less is gone before a run begins.
 const WAITED: f64 = 0.1;
-/// The averages that tell of now: of 10 seconds and of a minute, in per cent of the time.
+/// The averages that describe the present: of 10 seconds and of a minute, in per cent of the time.
 const AVERAGES: [&str; 2] = ["avg10=", "avg60="];
 
 fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {

@@ -82,7 +82,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
 fn evidence(system: &mut System<'_>, offline: &CpuSet) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     for file in ["control", "active"] {
-        // The lists of siblings decide; what cannot be read here is told of as a contradiction.
+        // The lists of siblings decide; what cannot be read here is reported as a contradiction.
         evidence.extend(system.find(&format!("{CPUS}/smt/{file}")).ok().flatten());
     }
     if !offline.is_empty() {

@@ -49,7 +49,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     }
     let sentence = match watched {
         Some((watch, _)) if now >= SHARE => format!(
-            "The hypervisor took up to {} of a CPU away in {:.2} s of looking, and {} of the \
+            "The hypervisor took up to {} of a CPU away in the {:.2} s watched, and {} of the \
              working time since boot.",
             percent(now),
             watch.seconds,

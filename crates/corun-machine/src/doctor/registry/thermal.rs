@@ -28,7 +28,7 @@ fn examine(system: &mut System<'_>) -> Result<Answer, CheckUnavailable> {
     }
     let sentence = format!("CPUs were throttled since boot, one of them {most} times.");
     Ok(Answer::disturbs(sentence).seen(evidence).advise(
-        "Improve the cooling or lower the highest clock, and look whether the counts grow during a \
+        "Improve the cooling or lower the highest clock, and check whether the counts grow during a \
          run.",
         [],
     ))

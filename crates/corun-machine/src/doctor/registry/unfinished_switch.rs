@@ -6,7 +6,7 @@ use crate::switch::UNFINISHED;
 
 pub(super) const CHECK: Check = Check {
     name: "unfinished-switch",
-    why: "Siblings that come and go, or are gone although nobody wants that, are not the machine \
+    why: "Siblings that come and go, or are gone for no reason, are not the machine \
           that is to be measured.",
     examine,
 };

@@ -1,6 +1,6 @@
 //! What a probe found, a cell for each pair that was probed.
 //!
-//! CPUs stand in the order of their cores, so that a sysfs that tells the truth shows as blocks
+//! CPUs stand in the order of their cores, so that a correct sysfs shows as blocks
 //! along the diagonal. Few CPUs have words in their cells, many have colours and tooltips only.
 
 use svg::node::element::Group;

@@ -1,6 +1,6 @@
 //! Pieces of a picture that know their size, and how they are put together.
 //!
-//! A piece is drawn from its own corner; whoever places it moves it. Sizes are in pixels of the
+//! A piece is drawn from its own corner; the caller places it. Sizes are in pixels of the
 //! picture's own scale.
 
 use svg::Node;

@@ -1,6 +1,6 @@
 //! A machine whose truth is known, so that conclusions are tested without a clock.
 //!
-//! Each CPU has a seat: a hardware thread of a core. What sysfs says is chosen apart from it.
+//! Each CPU has a location: a hardware thread of a core. What sysfs says is chosen apart from it.
 
 mod machine;
 mod pairs;
@@ -20,7 +20,7 @@ use super::track::Track;
 /// Length of an undisturbed chunk in nanoseconds.
 const NOMINAL: u64 = 20_000;
 
-/// Where a CPU really is.
+/// The true location of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SimulatedLocation {
     l3: u32,
@@ -31,11 +31,11 @@ struct SimulatedLocation {
 
 /// What disturbs the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Trouble {
+enum Disturbance {
     None,
     /// Others take this part of each CPU's time, in spans of some milliseconds.
     Load(f64),
-    /// Another program, as important as a worker, that looks for a CPU where nobody works.
+    /// Another program, as important as a worker, that searches for an idle CPU.
     Hog,
     /// Two at once get the time of one, both stopped at the same time.
     Quota,
@@ -56,8 +56,8 @@ enum Call {
 
 /// The machine.
 struct Simulated {
-    seats: Vec<SimulatedLocation>,
-    trouble: Trouble,
+    locations: Vec<SimulatedLocation>,
+    disturbance: Disturbance,
     /// Nanoseconds of a turn on a hardware thread.
     slice: u64,
     /// How many times longer than its windows everything takes.
@@ -68,36 +68,44 @@ struct Simulated {
 }
 
 impl Simulated {
-    fn new(seats: Vec<SimulatedLocation>, trouble: Trouble, seed: u64) -> Self {
+    fn new(locations: Vec<SimulatedLocation>, disturbance: Disturbance, seed: u64) -> Self {
         let random = ChaCha8Rng::seed_from_u64(seed);
-        Self { seats, trouble, slice: 3_000_000, lag: 1, random, elapsed: 0, calls: Vec::new() }
+        Self {
+            locations,
+            disturbance,
+            slice: 3_000_000,
+            lag: 1,
+            random,
+            elapsed: 0,
+            calls: Vec::new(),
+        }
     }
 
-    fn seat(&self, cpu: u32) -> SimulatedLocation {
-        match self.trouble {
-            Trouble::MovedAfter(calls) if self.calls.len() <= calls => {
+    fn location(&self, cpu: u32) -> SimulatedLocation {
+        match self.disturbance {
+            Disturbance::MovedAfter(calls) if self.calls.len() <= calls => {
                 SimulatedLocation { l3: 0, core: 0, thread: cpu }
             }
-            _ => self.seats[cpu as usize],
+            _ => self.locations[cpu as usize],
         }
     }
 
     /// How many times longer a chunk takes beside the others of the window.
     fn slowness(&self, which: Loop, cpu: u32, cpus: &[u32]) -> f64 {
-        let seat = self.seat(cpu);
+        let location = self.location(cpu);
         let mut threads: Vec<u32> = cpus
             .iter()
-            .map(|&other| self.seat(other))
-            .filter(|other| other.core == seat.core)
+            .map(|&other| self.location(other))
+            .filter(|other| other.core == location.core)
             .map(|other| other.thread)
             .collect();
         threads.sort_unstable();
         threads.dedup();
         let contention = if which == Loop::Ports { threads.len() as f64 } else { 1.0 };
         let windows = self.calls.len() as i32;
-        let clock = match self.trouble {
-            Trouble::Turbo(part) if cpus.len() > 1 => part,
-            Trouble::Throttling(part) => (1.0 - part).powi(windows).max(0.3),
+        let clock = match self.disturbance {
+            Disturbance::Turbo(part) if cpus.len() > 1 => part,
+            Disturbance::Throttling(part) => (1.0 - part).powi(windows).max(0.3),
             _ => 1.0,
         };
         contention / clock
@@ -105,9 +113,9 @@ impl Simulated {
 
     /// When the CPU does something else: spans in ascending order.
     fn away(&mut self, window: u64, place: usize, cpus: &[u32], phase: u64) -> Vec<(u64, u64)> {
-        let seat = self.seat(cpus[place]);
+        let location = self.location(cpus[place]);
         let sharers: Vec<usize> =
-            (0..cpus.len()).filter(|&other| self.seat(cpus[other]) == seat).collect();
+            (0..cpus.len()).filter(|&other| self.location(cpus[other]) == location).collect();
         let mut spans = Vec::new();
         if let Some(turn) =
             sharers.iter().position(|&one| one == place).filter(|_| sharers.len() > 1)
@@ -120,8 +128,8 @@ impl Simulated {
                 }
             }
         }
-        match self.trouble {
-            Trouble::Load(part) => {
+        match self.disturbance {
+            Disturbance::Load(part) => {
                 let mut at = 0;
                 while at < window {
                     let away = self.random.random_range(1_000_000..5_000_000_u64);
@@ -132,14 +140,14 @@ impl Simulated {
                 }
             }
             // While one CPU is idle, the hog is there; else it sits down beside the last one.
-            Trouble::Hog if cpus.len() > 1 && place + 1 == cpus.len() => {
+            Disturbance::Hog if cpus.len() > 1 && place + 1 == cpus.len() => {
                 spans.extend(
                     (0..window / self.slice)
                         .step_by(2)
                         .map(|slot| (slot * self.slice, (slot + 1) * self.slice)),
                 );
             }
-            Trouble::Quota if cpus.len() > 1 => spans.push((window / 2, window)),
+            Disturbance::Quota if cpus.len() > 1 => spans.push((window / 2, window)),
             _ => (),
         }
         spans.sort_unstable();
@@ -152,7 +160,7 @@ impl Simulated {
         let mut away = away.into_iter().peekable();
         let mut now = self.random.random_range(0..200_000);
         let mut marks = Vec::new();
-        // Whoever should begin while it is away begins afterwards.
+        // A loop that should begin while its CPU is away begins afterwards.
         while let Some((_, end)) = away.next_if(|span| span.0 <= now) {
             now = now.max(end);
         }
@@ -185,7 +193,7 @@ impl ProbeTarget for Simulated {
 
     fn round_trips(&mut self, cpus: [u32; 2]) -> Result<Vec<f64>, ProbeError> {
         self.calls.push(Call::Rally(cpus));
-        let [one, other] = cpus.map(|cpu| self.seat(cpu));
+        let [one, other] = cpus.map(|cpu| self.location(cpu));
         let nanoseconds = match () {
             () if one == other => return Ok(Vec::new()),
             () if one.core == other.core => 20.0,

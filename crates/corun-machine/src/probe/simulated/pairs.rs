@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::machine::{machine, two_by_two};
-use super::{Call, Ending, PATIENT, Simulated, SimulatedLocation, Trouble};
+use super::{Call, Disturbance, Ending, PATIENT, Simulated, SimulatedLocation};
 use crate::Machine;
 use crate::probe::loops::Loop::{Chain, Ports};
 use crate::probe::plan::ProbePlan;
@@ -57,7 +57,7 @@ fn the_seed_settles_the_random_pairs() {
 #[test]
 fn random_pairs_end_with_the_time() {
     let probe = |time| {
-        let mut target = Simulated::new(large_seats(), Trouble::None, 3);
+        let mut target = Simulated::new(large_seats(), Disturbance::None, 3);
         probe_on(&mut target, &large(), 7, time, &mut { PATIENT }).expect("a probe")
     };
     assert_eq!(probe(Duration::ZERO).pairs.len(), 66);
@@ -72,8 +72,8 @@ fn random_pairs_end_with_the_time() {
 #[test]
 fn a_round_takes_each_loop_alone_together_alone_and_turns_the_order_about() {
     let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
-    let seats = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
-    let mut target = Simulated::new(seats, Trouble::None, 3);
+    let locations = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
+    let mut target = Simulated::new(locations, Disturbance::None, 3);
     probe_on(&mut target, &machine, 0, Duration::ZERO, &mut { PATIENT }).expect("a probe");
     let window = |which, cpus: &[u32]| Call::Window(which, cpus.to_owned());
     let round = |first, last| {
@@ -90,8 +90,8 @@ fn a_round_takes_each_loop_alone_together_alone_and_turns_the_order_about() {
 fn what_contradicts_sysfs_is_measured_longer() {
     let rounds = |cores: &[&[u32]]| {
         let machine = machine(cores, &[&[0, 1]]);
-        let seats = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
-        let mut target = Simulated::new(seats, Trouble::None, 3);
+        let locations = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
+        let mut target = Simulated::new(locations, Disturbance::None, 3);
         let probe = probe_on(&mut target, &machine, 0, Duration::ZERO, &mut { PATIENT });
         probe.expect("a probe").pairs[0].rounds
     };
@@ -99,11 +99,11 @@ fn what_contradicts_sysfs_is_measured_longer() {
 }
 
 #[test]
-fn a_pair_that_does_not_tell_does_not_take_for_ever() {
+fn a_pair_that_decides_nothing_does_not_take_for_ever() {
     let machine = machine(&[&[0], &[1]], &[&[0, 1]]);
     let rounds = |lag| {
-        let seats = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
-        let mut target = Simulated { lag, ..Simulated::new(seats, Trouble::Load(0.95), 3) };
+        let locations = [0, 1].map(|core| SimulatedLocation { l3: 0, core, thread: 0 }).to_vec();
+        let mut target = Simulated { lag, ..Simulated::new(locations, Disturbance::Load(0.95), 3) };
         let probe = probe_on(&mut target, &machine, 0, Duration::ZERO, &mut { PATIENT });
         let pair = probe.expect("a probe").pairs.remove(0);
         assert_eq!(pair.conclusion, Relation::Undecided);
@@ -115,9 +115,9 @@ fn a_pair_that_does_not_tell_does_not_take_for_ever() {
 
 #[test]
 fn an_interrupted_probe_keeps_its_finished_pairs() {
-    let seats =
+    let locations =
         (0..4).map(|cpu| SimulatedLocation { l3: 0, core: cpu / 2, thread: cpu % 2 }).collect();
-    let mut target = Simulated::new(seats, Trouble::None, 3);
+    let mut target = Simulated::new(locations, Disturbance::None, 3);
     let probe = probe_on(&mut target, &two_by_two(), 0, Duration::ZERO, &mut Ending(6));
     let probe = probe.expect("a probe");
     assert!(probe.interrupted);
@@ -128,7 +128,7 @@ fn an_interrupted_probe_keeps_its_finished_pairs() {
 
 #[test]
 fn one_cpu_has_no_pair() {
-    let mut target = Simulated::new(Vec::new(), Trouble::None, 3);
+    let mut target = Simulated::new(Vec::new(), Disturbance::None, 3);
     let alone = machine(&[&[0]], &[&[0]]);
     let error = probe_on(&mut target, &alone, 0, Duration::ZERO, &mut { PATIENT }).unwrap_err();
     assert_eq!(

@@ -18,7 +18,7 @@ struct Queue {
     /// What the waiting tasks weigh, and the sum of weight times virtual time.
     weight: i128,
     sum: i128,
-    /// The virtual time when nobody is there.
+    /// The virtual time of an empty queue.
     last: i64,
 }
 

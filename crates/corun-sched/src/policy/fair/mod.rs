@@ -6,7 +6,7 @@ mod eevdf;
 
 use super::domains::Waiting;
 use super::load_balance::{self, Domains, Moved};
-use super::{Arrival, Balance, Balanced, Policy, PolicyEntry, Turn, Why, least};
+use super::{AfterSlice, Arrival, Balance, Balanced, Policy, PolicyEntry, Why, least};
 use crate::engine::{State, TaskId};
 use crate::topology::Topology;
 use cfs::Cfs;
@@ -54,7 +54,7 @@ trait Queues {
     fn charge(&mut self, state: &State, task: TaskId, cpu: usize, ran: u64);
     /// The running task blocks or ends.
     fn leave(&mut self, state: &State, task: TaskId, cpu: usize);
-    /// Nanoseconds that a task may run before others are looked at.
+    /// Nanoseconds that a task may run before others are considered.
     fn slice(&mut self, state: &State, task: TaskId, cpu: usize) -> u64;
     /// Whether a woken task runs before the running one.
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool;
@@ -136,7 +136,7 @@ impl<Q: Queues> Fair<Q> {
         let load = |cache: usize| {
             let cpus = &topology.caches[cache];
             let busy: usize = cpus.iter().map(|&cpu| usize::from(!state.is_idle(cpu))).sum();
-            let tasks = busy + self.run.waiting.behind(cache);
+            let tasks = busy + self.run.waiting.waiting_at(cache);
             (tasks * topology.cpus.len() / cpus.len(), cache != own, cache)
         };
         let may =
@@ -220,8 +220,8 @@ impl<Q: Queues> Policy for Fair<Q> {
         (self.run.queues.len(cpu) > 0).then(|| self.run.queues.slice(state, task, cpu))
     }
 
-    fn slice_is_over(&mut self, _state: &State, cpu: usize, _task: TaskId) -> Turn {
-        if self.run.queues.len(cpu) > 0 { Turn::Next } else { Turn::Keep }
+    fn slice_is_over(&mut self, _state: &State, cpu: usize, _task: TaskId) -> AfterSlice {
+        if self.run.queues.len(cpu) > 0 { AfterSlice::Next } else { AfterSlice::Keep }
     }
 
     fn preempts(&mut self, state: &State, woken: TaskId, running: TaskId, cpu: usize) -> bool {

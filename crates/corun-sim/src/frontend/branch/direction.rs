@@ -9,7 +9,7 @@ use corun_model::Tage;
 /// Branches after which one bit of all useful counters is cleared.
 const FORGET: u64 = 1 << 18;
 /// The most of a two-bit counter.
-const MOST_OF_TWO_BITS: u8 = 3;
+const TWO_BIT_MAX: u8 = 3;
 
 /// The base predictor and the tagged tables.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Direction {
     table_bits: u32,
     tag: u16,
     lengths: Vec<Length>,
-    /// Where each table would hold the branch at hand.
+    /// Where each table would hold the present branch.
     places: Vec<Place>,
     /// From 0 on, what lies below a new entry is trusted more than the entry.
     alternative: i8,
@@ -118,7 +118,7 @@ impl Direction {
         entry.learn(is_taken);
         if entry_taken != below_taken {
             entry.useful = if entry_taken == is_taken {
-                (entry.useful + 1).min(MOST_OF_TWO_BITS)
+                (entry.useful + 1).min(TWO_BIT_MAX)
             } else {
                 entry.useful.saturating_sub(1)
             };
@@ -136,7 +136,7 @@ impl Direction {
     fn learn_base(&mut self, place: usize, is_taken: bool) {
         let counter = &mut self.base[place];
         *counter =
-            if is_taken { (*counter + 1).min(MOST_OF_TWO_BITS) } else { counter.saturating_sub(1) };
+            if is_taken { (*counter + 1).min(TWO_BIT_MAX) } else { counter.saturating_sub(1) };
     }
 
     /// The entry of the longest history with its table, and the entry of the next longest.

@@ -1,6 +1,6 @@
 //! What the branches of one thread did lately, in the forms in which the tables ask for it.
 
-/// The longest stretch of the path of branches that a table looks at.
+/// The longest path of branches that a table uses.
 const PATH: u32 = 16;
 /// A polynomial over two elements without its first term (CRC-32C, Castagnoli 1993).
 const POLYNOMIAL: u32 = 0x1edc_6f41;
@@ -82,7 +82,7 @@ impl History {
         self.pass(at);
     }
 
-    /// Adds a branch whose outcome tells nothing to the path.
+    /// Adds a branch whose outcome carries no information to the path.
     #[inline]
     pub(crate) fn pass(&mut self, at: u64) {
         self.path = self.path << 1 | ((at ^ at >> 2 ^ at >> 5) & 1);
@@ -133,7 +133,7 @@ mod tests {
                 short.push(&lengths, 0, taken);
             }
             prop_assert_eq!(&long.folded, &short.folded);
-            // Each of them tells all its outcomes apart as long as they are not more than its bits.
+            // Each of them distinguishes all its outcomes as long as they are not more than its bits.
             for (folded, length) in long.folded.iter().zip([1, 5, 31, 32]) {
                 let own = last[last.len() - length..].iter();
                 let expected = own.fold(0, |bits, taken| bits << 1 | u32::from(*taken));

@@ -213,7 +213,7 @@ mod tests {
                 |target| address(table.predict(7, 0x1000, None, target)) == Some(target);
             before.iter().for_each(|&target| _ = is_right(target));
             let right = (0..100).filter(|turn| is_right(1 + turn % 2)).count();
-            assert!((49..=50).contains(&right), "{right} of 100 behind {before:?}");
+            assert!((49..=50).contains(&right), "{right} of 100 after {before:?}");
         }
     }
 }

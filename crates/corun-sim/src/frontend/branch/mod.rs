@@ -79,7 +79,7 @@ impl Predictor {
         predictor
     }
 
-    /// From now on the thread runs a process whose addresses are told apart by `space`.
+    /// From now on the thread runs a process whose addresses are distinguished by `space`.
     pub(crate) fn enter(&mut self, thread: usize, space: u64) {
         if thread >= self.threads.len() {
             self.admit(thread);
@@ -105,8 +105,8 @@ impl Predictor {
         let tables = if self.tables.len() == 1 { 0 } else { thread };
         let tables = &mut self.tables[tables];
         let thread = &mut self.threads[thread];
-        let behind = at.wrapping_add(length.into());
-        let is_taken = target != behind;
+        let fall_through = at.wrapping_add(length.into());
+        let is_taken = target != fall_through;
         let model = &self.model;
         let taken = &model.taken;
         // Where siblings share the tables, the code of one process is not that of another.
@@ -123,13 +123,13 @@ impl Predictor {
                 thread.history.pass(at);
                 // A call of what follows it asks where it is, and never returns.
                 if is_taken {
-                    thread.returns.push(behind);
+                    thread.returns.push(fall_through);
                 }
                 tables.direct(at, target, taken).after(model.linking)
             }
             BranchKind::IndirectJump => tables.indirect(&mut thread.history, at, target, model),
             BranchKind::IndirectCall => {
-                thread.returns.push(behind);
+                thread.returns.push(fall_through);
                 tables.indirect(&mut thread.history, at, target, model).after(model.linking)
             }
             BranchKind::Return => {

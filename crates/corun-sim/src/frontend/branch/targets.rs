@@ -2,7 +2,7 @@
 //! seen its code. A near level is small and fast, a far one large and slow.
 
 /// Ways of a set at least; fewer than twice as many where the entries allow it.
-const LEAST_WAYS: usize = 4;
+const MIN_WAYS: usize = 4;
 
 /// All levels; a branch that a far one knows comes to the nearer ones too.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ const NOWHERE: u64 = u64::MAX;
 impl Level {
     fn new(entries: u32) -> Self {
         let entries = entries.max(1) as usize;
-        let set_bits = (entries / LEAST_WAYS).checked_ilog2().unwrap_or(0);
+        let set_bits = (entries / MIN_WAYS).checked_ilog2().unwrap_or(0);
         Self {
             entries: vec![Entry { at: NOWHERE, target: 0 }; entries],
             set_bits,

@@ -181,10 +181,10 @@ fn an_interpreter_s_jump_is_learned_by_history() {
     assert!(wrong(&mut Predictor::new(&without), jumps.take(600), 300) > 150);
 }
 
-/// An interpreter whose micro-ops look at data at random: the last jumps tell the next one, and only a short history
+/// An interpreter whose operations read data at random: the last jumps determine the next one, and only a short history
 /// has nothing of the data in it; where a micro-op depends on several before, only a long one has them all.
 #[test]
-fn short_and_long_histories_each_tell_the_jumps_that_need_them() {
+fn short_and_long_histories_each_predict_the_jumps_that_need_them() {
     let of = |histories: &[u32], is_noisy: bool| {
         let mut model = model();
         model.indirect.histories = histories.to_vec();
@@ -365,7 +365,7 @@ fn lost(model: &BranchPrediction, programs: u64) -> u32 {
 }
 
 /// One program may lose at random, by where its branches lie in a larger table; several do not. Without
-/// tagged tables a larger one looks at a longer history, which takes longer to learn.
+/// tagged tables a larger one uses a longer history, which takes longer to learn.
 #[test]
 fn more_entries_are_not_notably_worse() {
     for histories in [vec![], vec![2, 5, 13], vec![4, 8, 16, 32, 64]] {

@@ -1,4 +1,4 @@
-//! Streams of lines by linear addresses, whoever asks for them: the ends of pages do not matter.
+//! Streams of lines by linear addresses, whichever instruction asks for them: the ends of pages do not matter.
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,6 @@
 //! What is fetched before it is asked for: strides and streams by linear addresses, and streams in pages of memory.
 //!
-//! After what Intel's optimization manual and AMD's optimization guides tell of their prefetchers, and what the caches of
+//! After what Intel's optimization manual and AMD's optimization guides say of their prefetchers, and what the caches of
 //! an EPYC of Zen 4 have after accesses in a row.
 
 mod line_streams;
@@ -38,7 +38,7 @@ enum Asked {
     Lines(usize),
 }
 
-/// Places ahead of whoever asks that are to be fetched, by linear addresses.
+/// Places ahead of the demand accesses that are to be fetched, by linear addresses.
 #[derive(Debug, Clone)]
 pub(super) struct Ahead {
     from: u64,
@@ -82,7 +82,7 @@ impl Prefetchers {
         }
     }
 
-    /// What is to be fetched when somebody asks for data, an instruction if it is a load; and whether the first level did
+    /// What is to be fetched on a demand access to data, an instruction if it is a load; and whether the first level did
     /// not have it.
     #[inline]
     pub(super) fn follow(

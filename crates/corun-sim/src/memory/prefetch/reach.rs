@@ -1,4 +1,4 @@
-//! How far ahead of whoever asks something has been fetched.
+//! How far ahead of demand accesses something has been fetched.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Whoever asks has come so many steps further.
+    /// The demand accesses have come so many steps further.
     #[inline]
     pub(super) fn goes_on(&mut self, steps: u32) {
         self.first = self.first.saturating_sub(steps);
@@ -56,7 +56,7 @@ fn further(reached: &mut u32, most: u32) -> RangeInclusive<u32> {
 mod tests {
     use crate::memory::prefetch::reach::*;
 
-    /// What is fetched while somebody goes on step by step, as places.
+    /// What is fetched while demand accesses go on step by step, as places.
     fn fetched(most: [u32; 2], steps: u32) -> [Vec<u32>; 2] {
         let mut reach = Reach::default();
         let mut fetched = [Vec::new(), Vec::new()];

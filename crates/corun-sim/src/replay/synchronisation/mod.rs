@@ -23,7 +23,7 @@ pub(crate) struct Synchronisation {
     with_markers: HashSet<ThreadId>,
     /// Of each thread, those to come.
     spins: HashMap<ThreadId, VecDeque<Spin>>,
-    /// Up to where each thread has done what was recorded of it, if somebody waits for that.
+    /// Up to where each thread has done what was recorded of it, if a thread waits for that.
     positions: HashMap<ThreadId, u64>,
 }
 
@@ -54,7 +54,7 @@ impl Synchronisation {
         Ok(Self { threads, next: 0, with_markers, spins, positions })
     }
 
-    /// Keeps nobody back any more, since a thread could not be read to its end.
+    /// Keeps no thread back any more, since a thread could not be read to its end.
     pub(crate) fn give_up(&mut self) {
         self.next = self.threads.len();
         self.spins.clear();
@@ -90,7 +90,7 @@ impl Synchronisation {
         self.positions.get(&spin.from).is_none_or(|position| *position >= spin.until)
     }
 
-    /// Whether anybody waits for what a thread does.
+    /// Whether a thread waits for what this one does.
     pub(crate) fn is_awaited(&self, thread: ThreadId) -> bool {
         self.positions.contains_key(&thread)
     }

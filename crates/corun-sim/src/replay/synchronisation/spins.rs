@@ -51,7 +51,7 @@ pub(super) fn spins(
     let mut spins: HashMap<ThreadId, VecDeque<Spin>> = HashMap::new();
     for change in &changes {
         let before = last.entry(change.place).or_default();
-        if let Some(polls) = change.behind
+        if let Some(polls) = change.polls_before
             && (polls.has_spun() || takers.contains(&change.taker()))
             && let Some((begin, again)) = polls.round()
             && let Some(other) = before.iter().rfind(|other| other.thread != change.thread)
@@ -75,25 +75,25 @@ fn settled(mut all: Vec<Change>) -> Vec<Change> {
     for (index, change) in all.iter().enumerate() {
         places.entry(change.place).or_default().push(index);
     }
-    let mut behind: Vec<Option<u64>> = vec![None; all.len()];
+    let mut after: Vec<Option<u64>> = vec![None; all.len()];
     for changes in places.values() {
         for (at, &index) in changes.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| &all[changes[before]]);
             let next = changes[at + 1..].iter().map(|&next| &all[next]);
-            behind[index] = seen_later(&all[index], before, next);
+            after[index] = seen_later(&all[index], before, next);
         }
     }
     for index in 1..all.len() {
         if all[index].order == all[index - 1].order {
-            behind[index] = behind[index].max(behind[index - 1]);
+            after[index] = after[index].max(after[index - 1]);
         }
     }
-    let mut all: Vec<(Change, Option<u64>)> = all.into_iter().zip(behind).collect();
-    all.sort_by_key(|(change, behind)| (behind.unwrap_or(change.order), behind.is_some()));
+    let mut all: Vec<(Change, Option<u64>)> = all.into_iter().zip(after).collect();
+    all.sort_by_key(|(change, after)| (after.unwrap_or(change.order), after.is_some()));
     all.into_iter().map(|(change, _)| change).collect()
 }
 
-/// The place of the change that somebody has seen though it has a later one, of those before and after the own.
+/// The place of the change that a thread has seen though it has a later one, of those before and after the own.
 fn seen_later<'a>(
     own: &Change,
     before: Option<&Change>,
@@ -118,7 +118,7 @@ fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
     struct Counts {
         all: u32,
         spun: u32,
-        behind_own: u32,
+        after_own: u32,
     }
     let mut counts: HashMap<(ThreadId, Code), Counts> = HashMap::new();
     let mut last: HashMap<u64, ThreadId> = HashMap::new();
@@ -126,10 +126,10 @@ fn takers(changes: &[Change]) -> HashSet<(ThreadId, Code)> {
         let before = last.insert(change.place, change.thread);
         let own = counts.entry(change.taker()).or_default();
         own.all += 1;
-        own.spun += u32::from(change.behind.is_some_and(|polls| polls.has_spun()));
-        own.behind_own += u32::from(before == Some(change.thread));
+        own.spun += u32::from(change.polls_before.is_some_and(|polls| polls.has_spun()));
+        own.after_own += u32::from(before == Some(change.thread));
     }
-    let takes = |own: &Counts| own.spun > 0 && RARE * own.behind_own <= own.all;
+    let takes = |own: &Counts| own.spun > 0 && RARE * own.after_own <= own.all;
     counts.into_iter().filter(|(_, own)| takes(own)).map(|(taker, _)| taker).collect()
 }
 
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_in_front_of_what_others_wait_for() {
+    fn no_thread_waits_in_front_of_what_others_wait_for() {
         // They give the turn to the other one and try again, without a branch between.
         let [first, second] = of(&[
             (0, EXCHANGE, 0x100),
@@ -275,7 +275,7 @@ mod tests {
         let polls = [(1, POLL, 0x100), (1, STORE, 0x300)].repeat(3);
         let end = [(1, INCREMENT, 0x100)];
         assert_eq!(of(&[&count[..], &polls, &end].concat()), [[], []]);
-        // ... or polls at what nobody else changes.
+        // ... or polls a place that no other thread changes.
         let polls = [(1, POLL, 0x200)].repeat(3);
         assert_eq!(of(&[&count[..], &polls, &[(1, INCREMENT, 0x200)]].concat()), [[], []]);
         // But for that, it would.

@@ -18,7 +18,7 @@ pub(in crate::convert) struct Records<W: Write> {
     instructions: u64,
     records: u64,
     registers_left_out: u64,
-    untold_addresses: u64,
+    unknown_addresses: u64,
 }
 
 /// What all executions of an instruction have in common.
@@ -39,7 +39,7 @@ impl<W: Write> Records<W> {
             instructions: 0,
             records: 0,
             registers_left_out: 0,
-            untold_addresses: 0,
+            unknown_addresses: 0,
         }
     }
 
@@ -69,7 +69,7 @@ impl<W: Write> Encode for Records<W> {
             }
             let mut places = Places::new(template.places);
             while let Some(access) = all.next_if(|access| access.instruction == index) {
-                self.untold_addresses += u64::from(access.address == 0);
+                self.unknown_addresses += u64::from(access.address == 0);
                 if !places.put(&mut record, access) {
                     self.output.write_all(&record.to_bytes())?;
                     self.records += 1;
@@ -100,7 +100,7 @@ impl<W: Write> Encode for Records<W> {
                 self.registers_left_out,
                 "times an instruction had one more register than a record holds.",
             ),
-            counted(self.untold_addresses, "accesses are missing, their addresses are not known."),
+            counted(self.unknown_addresses, "accesses are missing, their addresses are not known."),
         ];
         let remarks = remarks.into_iter().flatten().collect();
         Ok(Exported { instructions: self.instructions, records: self.records, remarks })

@@ -235,7 +235,7 @@ impl<'s> Straight<'s> {
         if goes_on && self.champsim.len() < LONGEST { Ok(()) } else { self.finish() }
     }
 
-    /// Tells the sink what is gathered.
+    /// Passes to the sink what is gathered.
     fn finish(&mut self) -> Result<(), SinkError> {
         let executed = self.champsim.len() as u32;
         let block = Block {

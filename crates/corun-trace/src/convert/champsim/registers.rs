@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn champsim_tells_every_branch_right() {
+    fn champsim_classifies_every_branch_right() {
         let branches: &[(&str, &[u8])] = &[
             ("jmp 2", &[0xeb, 0x00]),
             ("jmp rax", &[0xff, 0xe0]),

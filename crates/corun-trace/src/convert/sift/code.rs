@@ -18,7 +18,7 @@ pub(super) struct EmittedCode {
 
 struct Page {
     bytes: [u8; PAGE as usize],
-    is_told: [bool; PAGE as usize],
+    is_known: [bool; PAGE as usize],
 }
 
 impl EmittedCode {
@@ -29,10 +29,10 @@ impl EmittedCode {
         for (at, byte) in addresses(place).zip(bytes) {
             let page = self.pages.entry(at & !(PAGE - 1)).or_insert_with(|| Page {
                 bytes: [0; PAGE as usize],
-                is_told: [false; PAGE as usize],
+                is_known: [false; PAGE as usize],
             });
             let at = (at % PAGE) as usize;
-            (page.bytes[at], page.is_told[at]) = (*byte, true);
+            (page.bytes[at], page.is_known[at]) = (*byte, true);
         }
         Some(place)
     }
@@ -41,7 +41,7 @@ impl EmittedCode {
         addresses(place).zip(bytes).all(|(at, byte)| {
             let page = self.pages.get(&(at & !(PAGE - 1)));
             let at = (at % PAGE) as usize;
-            page.is_none_or(|page| !page.is_told[at] || page.bytes[at] == *byte)
+            page.is_none_or(|page| !page.is_known[at] || page.bytes[at] == *byte)
         })
     }
 }

@@ -2,7 +2,7 @@
 //! the code beside them.
 //!
 //! Written after `sift/sift_format.h` and what `sift/sift_reader.cc` and the trace front end of Sniper
-//! do with a file: no answers are asked of the simulator, since nobody listens to them.
+//! do with a file: no answers are asked of the simulator, since no simulator answers.
 
 mod code;
 mod export;

@@ -21,7 +21,7 @@ const STRETCH: u32 = 8;
 /// The system calls of x86-64 after which the process is another program: execve, execveat.
 const REPLACING: [u64; 2] = [59, 322];
 
-/// Tells a sink what the buffers of a client hold.
+/// Passes to a sink what the buffers of a client hold.
 #[derive(Debug)]
 pub(crate) struct Entries {
     blocks: Vec<Known>,
@@ -308,7 +308,7 @@ fn push_values(values: &mut Vec<u64>, entry: &[u64], sources: &[Source]) -> Resu
     Ok(())
 }
 
-/// Reads the next description, a `struct channel_block` and what follows it, and tells the sink.
+/// Reads the next description, a `struct channel_block` and what follows it, and passes it to the sink.
 fn describe(code: &mut impl Read, sink: &mut dyn Sink) -> Result<Known, EntryError> {
     let address = read_u64(code)?;
     let mut sizes = [0; 4];

@@ -1,7 +1,7 @@
 //! Which part of what the client records belongs to which interval of a plan.
 //!
 //! The client records whole blocks and, with several threads, a little too much; here the ends are cut and
-//! the phases told.
+//! the phases reported.
 
 use crate::{Phase, Plan};
 
@@ -12,7 +12,7 @@ const LONG_GAP: u64 = 100_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Intervals {
     parts: Vec<Part>,
-    /// Whether code stores entries in gaps as well, for nobody: a large program's code takes seconds to
+    /// Whether code stores entries in gaps as well, which are dropped: a large program's code takes seconds to
     /// translate, which would be done at both ends of every part.
     keeps_code: bool,
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_meet_are_told_apart() {
+    fn samples_that_meet_are_distinguished() {
         let plan = Plan::Samples { count: 2, length: 50, warm_up: 10, total: 100 };
         let intervals = Intervals::from(plan);
         assert_eq!(intervals.words(), [0, 1, 0, 100]);

@@ -54,7 +54,7 @@ impl Tracer for DynamoRio {
         100
     }
 
-    /// DynamoRIO's issues 3733 and 3892, which tell of it without any client.
+    /// DynamoRIO's issues 3733 and 3892, which report it without any client.
     fn objection(&self, target: &Target) -> Option<&'static str> {
         java::is_started_by(target).then_some("Java's virtual machine dies under it in some runs")
     }
@@ -89,7 +89,7 @@ impl Tracer for DynamoRio {
     }
 }
 
-/// DynamoRIO looks into `/proc` by the number that getpid(2) gives, and hangs where another process has it.
+/// DynamoRIO reads `/proc` by the number that getpid(2) gives, and hangs where another process has it.
 fn own_namespace() -> Result<(), Unavailable> {
     let folder = own_folder()?;
     let (found, expected) = (folder.file_name().unwrap_or_default(), std::process::id());

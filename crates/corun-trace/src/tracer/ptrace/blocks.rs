@@ -12,7 +12,7 @@ use crate::{
 /// Where a block ends if it does not branch before, in instructions.
 const LONGEST_BLOCK: usize = 64;
 
-/// Tells the sink what the plan asks for.
+/// Passes to the sink what the plan asks for.
 pub(super) struct BlockBuilder<'a> {
     sink: &'a mut dyn Sink,
     known: HashMap<(u64, Vec<u8>), BlockId>,
@@ -157,7 +157,7 @@ impl<'a> BlockBuilder<'a> {
         Ok(())
     }
 
-    /// Tells the block that the pending's instructions are, but for its last `missed` all executed.
+    /// Reports the block that the pending's instructions are, but for its last `missed` all executed.
     fn end_block(&mut self, pending: &mut PendingBlock, missed: usize) -> Result<(), SinkError> {
         let Some(first) = pending.run.first() else { return Ok(()) };
         let bytes: Vec<u8> =

@@ -1,7 +1,7 @@
 //! Starting a program under ptrace from its first instruction on, and ending it when asked to.
 //!
 //! The child is seized between fork and exec: unlike one that asks to be traced, it can be stopped and
-//! continued by signals as if nobody looked.
+//! continued by signals as if it were not traced.
 
 use std::io::{self, Read, Write, pipe};
 use std::os::unix::process::CommandExt;
@@ -94,7 +94,7 @@ fn seize(mut command: Command, then: Then) -> Result<Launched, LaunchError> {
         Ok(Launched { leader, process, mark })
     });
     let then = if seized.is_ok() { then } else { Then::GiveUp };
-    // If nobody reads it, nothing was started, and the starter knows why.
+    // If the pipe has no reader, nothing was started, and the starter knows why.
     let _ = send_go.write_all(&[then as u8]);
     let started = starter.join().expect("starting a program does not panic");
     match (seized, started) {

@@ -1,7 +1,7 @@
 //! A program from its first instruction to its end, all threads.
 //!
 //! One thread at a time executes code, the others wait or are in the kernel: so the markers that order
-//! the threads say what really came first.
+//! the threads show the actual order.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -27,7 +27,7 @@ pub(super) struct Thread {
     next: Option<Next>,
     /// It does not step, it runs to the end of a repeated instruction.
     runs_to: bool,
-    /// Where a system call was told that a signal then put off.
+    /// Where a system call was reported that a signal then put off.
     put_off: Option<u64>,
     traps: Traps,
 }
@@ -106,7 +106,7 @@ impl Thread {
         is_long.then(|| code.address + code.bytes.len() as u64)
     }
 
-    /// Tells what was done until a stop.
+    /// Reports what was done until a stop.
     pub(super) fn stopped(
         &mut self,
         stop: Stop,

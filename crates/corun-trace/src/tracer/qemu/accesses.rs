@@ -22,7 +22,7 @@ pub(super) struct Pieces {
 }
 
 /// `xsave` writes a few thousand bytes, 8 at a time.
-const MOST_KEPT: usize = 2048;
+const MAX_KEPT: usize = 2048;
 
 impl Pieces {
     pub(super) fn push(&mut self, piece: Piece) {
@@ -31,7 +31,7 @@ impl Pieces {
         } else {
             self.loads += 1;
         }
-        if self.first.len() < MOST_KEPT {
+        if self.first.len() < MAX_KEPT {
             self.first.push(piece);
         }
     }
@@ -65,7 +65,7 @@ impl Pieces {
         let own = self.first.iter().filter(|piece| piece.is_store == is_store);
         match operand.form {
             Form::Lanes => {
-                let own = own.map(|piece| piece.address).take(crate::block::MOST_LANES);
+                let own = own.map(|piece| piece.address).take(crate::block::MAX_LANES);
                 let count = values.len();
                 values.push(0);
                 values.extend(own);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_comparison_are_told_apart() {
+    fn both_sides_of_a_comparison_are_distinguished() {
         // repe cmpsb; cmpsb: rdi is loaded before rsi
         let pieces = [(200, LOAD), (100, LOAD), (201, LOAD), (101, LOAD)];
         assert_eq!(values(&[0xf3, 0xa6], &pieces), [4, 100, 4, 200]);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_zero() {
+    fn what_is_not_reported_is_zero() {
         // prefetcht0 [rax]
         assert_eq!(values(&[0x0f, 0x18, 0x08], &[]), [0]);
     }

@@ -24,8 +24,8 @@ pub(super) struct Known {
     /// For each instruction, its operands' place among those of the block.
     pub(super) instructions: Vec<Range<usize>>,
     pub(super) operands: Vec<MemoryOperand>,
-    /// The pieces that are usual, if each operand has one or, read and written, two.
-    pub(super) usual: Vec<Usual>,
+    /// The pieces that are expected, if each operand has one or, read and written, two.
+    pub(super) expected: Vec<ExpectedAccess>,
     /// Instructions that have operands and yet may access nothing.
     pub(super) may_be_silent: Vec<bool>,
     pub(super) ends_in_repeat: bool,
@@ -33,7 +33,7 @@ pub(super) struct Known {
 
 /// A piece that a block accesses each time, in its order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Usual {
+pub(super) struct ExpectedAccess {
     pub(super) instruction: u32,
     pub(super) is_store: bool,
     /// Whether its address is an operand's value; else it is the same as the one before.
@@ -41,7 +41,7 @@ pub(super) struct Usual {
 }
 
 impl Blocks {
-    /// Reads the descriptions up to a block and tells the sink of new code.
+    /// Reads the descriptions up to a block and passes new code to the sink.
     pub(super) fn learn(
         &mut self,
         number: u64,
@@ -82,7 +82,7 @@ impl Known {
         let last = instructions.last().cloned().unwrap_or_default();
         Self {
             id,
-            usual: usual(&instructions, &block.operands),
+            expected: expected(&instructions, &block.operands),
             may_be_silent: may_access_nothing(block),
             ends_in_repeat: block.operands[last]
                 .iter()
@@ -93,15 +93,15 @@ impl Known {
     }
 }
 
-fn usual(instructions: &[Range<usize>], operands: &[MemoryOperand]) -> Vec<Usual> {
-    let mut usual = Vec::new();
+fn expected(instructions: &[Range<usize>], operands: &[MemoryOperand]) -> Vec<ExpectedAccess> {
+    let mut expected = Vec::new();
     for (own, instruction) in instructions.iter().zip(0..) {
         for operand in &operands[own.clone()] {
-            let piece = |is_store, is_value| Usual { instruction, is_store, is_value };
+            let piece = |is_store, is_value| ExpectedAccess { instruction, is_store, is_value };
             match operand.direction {
-                Direction::Read => usual.push(piece(false, true)),
-                Direction::Write => usual.push(piece(true, true)),
-                Direction::ReadWrite => usual.extend([piece(false, true), piece(true, false)]),
+                Direction::Read => expected.push(piece(false, true)),
+                Direction::Write => expected.push(piece(true, true)),
+                Direction::ReadWrite => expected.extend([piece(false, true), piece(true, false)]),
                 Direction::Prefetch => {}
             }
         }
@@ -111,7 +111,7 @@ fn usual(instructions: &[Range<usize>], operands: &[MemoryOperand]) -> Vec<Usual
             && (1..=8).contains(&operand.size)
             && operand.direction != Direction::Prefetch
     };
-    if operands.iter().all(is_usual) { usual } else { Vec::new() }
+    if operands.iter().all(is_usual) { expected } else { Vec::new() }
 }
 
 /// Reads the next description: a `struct channel_block` and the code, which may go on a little further.

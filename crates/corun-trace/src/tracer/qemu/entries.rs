@@ -4,7 +4,7 @@
 //! `clients/qemu/client.c`; nothing in a buffer is trusted.
 
 use super::accesses::{Piece, Pieces};
-use super::blocks::{Blocks, Known, Usual};
+use super::blocks::{Blocks, ExpectedAccess, Known};
 use super::{NAME, REMARKS};
 use crate::tracer::channel::Code;
 use crate::tracer::entries::{EntryError, MARKER, mark};
@@ -18,7 +18,7 @@ const STORE: u64 = 1 << 8;
 const ENDED: u64 = 5;
 const BEGIN: u64 = 6;
 
-/// Tells a sink what the buffers of the client hold.
+/// Passes to a sink what the buffers of the client hold.
 #[derive(Debug)]
 pub(super) struct Entries {
     plan: Plan,
@@ -38,7 +38,7 @@ pub(super) struct Thread {
     pieces: Vec<(u32, Piece)>,
     /// What its last instruction accessed, if that repeats.
     repeated: Pieces,
-    /// Each instruction's, where the usual way does not do.
+    /// Each instruction's, where they are not the expected ones.
     sorted: Vec<Pieces>,
     values: Vec<u64>,
 }
@@ -166,14 +166,14 @@ impl Thread {
         self.pieces.push((instruction, piece));
     }
 
-    /// Tells the open block, and how many of its instructions were executed.
+    /// Reports the open block, and how many of its instructions were executed.
     fn finish(&mut self, blocks: &Blocks, sink: &mut dyn Sink) -> Result<u64, EntryError> {
         let Some(number) = self.block.take() else { return Ok(0) };
         let block = blocks.get(number);
         self.values.clear();
         let executed = if self.is_usual(block) {
-            let pieces = self.pieces.iter().zip(&block.usual);
-            let values = pieces.filter(|(_, usual)| usual.is_value);
+            let pieces = self.pieces.iter().zip(&block.expected);
+            let values = pieces.filter(|(_, expected)| expected.is_value);
             self.values.extend(values.map(|((_, piece), _)| piece.address));
             block.instructions.len()
         } else {
@@ -189,13 +189,13 @@ impl Thread {
     }
 
     fn is_usual(&self, block: &Known) -> bool {
-        let is_same = |((instruction, piece), usual): (&(u32, Piece), &Usual)| {
-            *instruction == usual.instruction && piece.is_store == usual.is_store
+        let is_same = |((instruction, piece), expected): (&(u32, Piece), &ExpectedAccess)| {
+            *instruction == expected.instruction && piece.is_store == expected.is_store
         };
-        // A block without operands that names none is usual; one whose pieces vary names none, too.
-        self.pieces.len() == block.usual.len()
-            && block.usual.is_empty() == block.operands.is_empty()
-            && self.pieces.iter().zip(&block.usual).all(is_same)
+        // A block without operands names none; one whose pieces vary names none, too.
+        self.pieces.len() == block.expected.len()
+            && block.expected.is_empty() == block.operands.is_empty()
+            && self.pieces.iter().zip(&block.expected).all(is_same)
     }
 
     fn sort(&mut self, block: &Known) {

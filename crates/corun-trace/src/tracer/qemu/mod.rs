@@ -24,7 +24,7 @@ const PROGRAM: &str = "qemu-x86_64";
 const REMARKS: [&str; 3] = [
     "Run on a core that QEMU emulates: programs that ask for its features may choose other code than on \
      this machine.",
-    "QEMU does not tell of signals, and raises none for floating-point exceptions that a program unmasks.",
+    "QEMU does not report signals, and raises none for floating-point exceptions that a program unmasks.",
     "The addresses of prefetches are not known, and those of masked vectors are of their first lane.",
 ];
 

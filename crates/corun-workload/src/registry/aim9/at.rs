@@ -11,7 +11,7 @@ use nix::fcntl::{AtFlags, OFlag};
 use nix::sys::stat::{FileStat, Mode};
 use nix::unistd::UnlinkatFlags;
 
-/// Opens a file to write, new or emptied; everybody may use it, less the process's mask.
+/// Opens a file to write, new or emptied; all users may use it, less the process's mask.
 #[inline(always)]
 pub(super) fn creat(folder: impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_CLOEXEC;

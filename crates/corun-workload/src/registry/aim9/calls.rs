@@ -33,7 +33,7 @@ row!(FUN_CAL2, "aim9/fun_cal2", "two arguments", Two);
 row!(FUN_CAL15, "aim9/fun_cal15", "fifteen arguments", Fifteen);
 
 thread_local! {
-    /// Where the functions count: nobody passes it to them.
+    /// Where the functions count: no parameter passes it to them.
     static COUNT: Cell<*mut i64> = const { Cell::new(ptr::null_mut()) };
     /// What the function without arguments adds.
     static ADDED: Cell<*const i32> = const { Cell::new(ptr::null()) };
@@ -173,7 +173,7 @@ fn add(number: i32) -> i64 {
 }
 
 extern "C" fn add_pointed() -> i64 {
-    // SAFETY: as above; nobody writes to this number.
+    // SAFETY: as above; nothing writes to this number.
     add(unsafe { *ADDED.get() })
 }
 

@@ -8,7 +8,7 @@ use crate::ended::end;
 
 /// As [`fork_and_wait`].
 ///
-/// Ends the run if the system starts no process, or nobody may wait for it (SIGCHLD is ignored).
+/// Ends the run if the system starts no process, or it cannot be waited for (SIGCHLD is ignored).
 #[inline(always)]
 pub(super) fn run(work: impl FnOnce() -> c_int) -> c_int {
     fork_and_wait(work).unwrap_or_else(|error| end("the system starts no more processes", error))

@@ -49,7 +49,7 @@ fn refused(source: io::Error) -> WorkloadError {
 /// An open directory.
 struct Directory(NonNull<libc::DIR>);
 
-// SAFETY: it belongs to whoever has it, and has no ties to a thread.
+// SAFETY: it belongs to its owner, and has no ties to a thread.
 unsafe impl Send for Directory {}
 
 impl Directory {
@@ -62,7 +62,7 @@ impl Directory {
     /// Reads an entry; false at the end.
     #[inline(always)]
     fn read(&mut self) -> bool {
-        // SAFETY: an open directory; the entry is not looked at.
+        // SAFETY: an open directory; the entry is not read.
         !unsafe { libc::readdir(self.0.as_ptr()) }.is_null()
     }
 

@@ -1,5 +1,5 @@
 //! The tests of the AIM Independent Resource Benchmark, Suite IX (AIM9), a file a family: each does
-//! what the original does in one of its calls, again and again, and counts what it really does.
+//! what the original does in one of its calls, again and again, and counts what it executes.
 //!
 //! Where the original credits itself with another number, [`Row::credit`] has it.
 

@@ -69,7 +69,7 @@ const fn shell(name: &'static str, summary: &'static str) -> Descriptor {
     }
 }
 
-/// The script's name, and how `system` is told to start it.
+/// The script's name, and how `system` starts it.
 const NAME: &str = "script";
 const COMMAND: &CStr = c"./script";
 
@@ -114,7 +114,7 @@ impl Shell {
         if rustix::process::fchdir(&self.scratch).is_err() {
             return 127;
         }
-        // SAFETY: a string; nobody else in this process calls it, whose only thread this is.
+        // SAFETY: a string; nothing else in this process calls it, whose only thread this is.
         let status = unsafe { libc::system(COMMAND.as_ptr()) };
         if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 127 }
     }

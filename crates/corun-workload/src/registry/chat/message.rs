@@ -17,11 +17,11 @@ impl Shape {
 }
 
 /// The shortest message: the two numbers.
-pub(super) const LEAST_BYTES: usize = 16;
+pub(super) const MIN_BYTES: usize = 16;
 
 /// Writes the message into `message`.
 pub(super) fn write(message: &mut [u8], sender: u64, sequence: u64) {
-    let (numbers, filling) = message.split_at_mut(LEAST_BYTES);
+    let (numbers, filling) = message.split_at_mut(MIN_BYTES);
     numbers[..8].copy_from_slice(&sender.to_le_bytes());
     numbers[8..].copy_from_slice(&sequence.to_le_bytes());
     filling.fill(sender as u8);
@@ -48,7 +48,7 @@ impl Listener {
 
     /// Takes a message, or says what is wrong with it.
     pub(super) fn hear(&mut self, message: &[u8]) -> Result<(), String> {
-        let (numbers, filling) = message.split_at(LEAST_BYTES);
+        let (numbers, filling) = message.split_at(MIN_BYTES);
         let number = |at: usize| {
             u64::from_le_bytes(numbers[at..at + 8].try_into().expect("eight bytes of sixteen"))
         };

@@ -55,7 +55,7 @@ const MESSAGE: Parameter = Parameter {
     name: "message",
     summary: "how long a message is",
     default: "100",
-    domain: Domain::Size { least: message::LEAST_BYTES as u64, most: 64 << 10, multiple_of: 1 },
+    domain: Domain::Size { least: message::MIN_BYTES as u64, most: 64 << 10, multiple_of: 1 },
 };
 
 /// Two at the member's end and two at the server's.
@@ -124,8 +124,8 @@ impl Kernel for ChatKernel {
     /// If a connection breaks, or a member gets a message that was not the next of its sender.
     fn run(&mut self, operations: u64) {
         let room = self.room.as_mut().expect("a kernel is reset first");
-        if let Err(trouble) = room.chat(operations) {
-            panic!("the chat has ended: {trouble}");
+        if let Err(error) = room.chat(operations) {
+            panic!("the chat has ended: {error}");
         }
     }
 

@@ -25,21 +25,21 @@ pub(super) struct Room {
 struct Shared {
     shape: Shape,
     connections: Vec<TcpStream>,
-    turn: Mutex<Turn>,
+    turn: Mutex<Round>,
     begun: Condvar,
     ended: Condvar,
 }
 
 /// The run that is under way.
 #[derive(Default)]
-struct Turn {
+struct Round {
     number: u64,
     messages: u64,
     is_last: bool,
     /// Threads that have not done their part yet.
     busy: usize,
     received: Received,
-    trouble: Option<String>,
+    error: Option<String>,
 }
 
 impl Room {
@@ -93,11 +93,11 @@ impl Room {
     pub(super) fn chat(&mut self, messages: u64) -> Result<(), String> {
         let mut turn = self.shared.turn();
         let number = turn.number + 1;
-        *turn = Turn { number, messages, busy: self.threads.len(), ..Turn::default() };
+        *turn = Round { number, messages, busy: self.threads.len(), ..Round::default() };
         self.shared.begun.notify_all();
         let waited = self.shared.ended.wait_while(turn, |turn| turn.busy > 0);
         let mut turn = waited.unwrap_or_else(PoisonError::into_inner);
-        turn.trouble.take().map_or(Ok(()), Err)
+        turn.error.take().map_or(Ok(()), Err)
     }
 
     pub(super) fn received(&self) -> Received {
@@ -120,11 +120,11 @@ impl Drop for Room {
 type Part = fn(&Shared, usize, u64) -> Result<Received, String>;
 
 impl Shared {
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+    fn turn(&self) -> MutexGuard<'_, Round> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes everybody who waits for a connection find out that there is none any more.
+    /// Ends every wait for a connection with the news that there is none any more.
     fn close(&self) {
         for connection in &self.connections {
             // It may be closed already.
@@ -135,7 +135,7 @@ impl Shared {
     /// Does a thread's part in run after run.
     fn take_part(&self, member: usize, part: Part) {
         for number in 1.. {
-            let is_due = |turn: &mut Turn| turn.number < number && !turn.is_last;
+            let is_due = |turn: &mut Round| turn.number < number && !turn.is_last;
             let waited = self.begun.wait_while(self.turn(), is_due);
             let turn = waited.unwrap_or_else(PoisonError::into_inner);
             if turn.is_last {
@@ -153,7 +153,7 @@ impl Shared {
                     turn.received.messages += received.messages;
                     turn.received.sum = turn.received.sum.wrapping_add(received.sum);
                 }
-                Err(trouble) => _ = turn.trouble.get_or_insert(trouble),
+                Err(error) => _ = turn.error.get_or_insert(error),
             }
             turn.busy -= 1;
             if turn.busy == 0 {

@@ -10,7 +10,7 @@ use super::message::Shape;
 use super::room::STACK_BYTES;
 use super::thread;
 
-/// Bytes that wait for a member at most, unless a single message is longer: whoever sends faster than
+/// Bytes that wait for a member at most, unless a single message is longer: a sender faster than
 /// the others read has to wait, or the server would need any amount of memory.
 const QUEUE_BYTES: usize = 64 << 10;
 
@@ -30,7 +30,7 @@ pub(super) fn serve(shape: Shape, connections: Vec<TcpStream>, mut ready: PipeWr
     }
 }
 
-/// Ends the server: whoever is connected finds out by that.
+/// Ends the server: connected members find out by that.
 fn end(_: io::Result<()>) {
     // SAFETY: ends this process at once, without the handlers that belong to its parent.
     unsafe { libc::_exit(0) }

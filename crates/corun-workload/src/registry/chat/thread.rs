@@ -1,5 +1,5 @@
 //! Threads of a forked child. The standard library's own begin by taking a lock, which another thread
-//! of the parent may have held at the fork, and then nobody would ever release it; the C library puts
+//! of the parent may have held at the fork, and then it would never be released; the C library puts
 //! its locks in order in the child.
 
 use std::ffi::c_void;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::thread::futex;
 
-/// One worker's two ends: from the worker before, and to the one behind.
+/// One worker's two ends: from the worker before, and to the next one.
 pub(super) trait Handover: Send {
     /// Before the first token of a run.
     fn begin(&mut self) {}
@@ -53,14 +53,14 @@ impl Handover for Pipes {
     }
 
     fn send(&mut self, token: u64) {
-        self.to.write_all(&token.to_ne_bytes()).expect("the worker behind is there");
+        self.to.write_all(&token.to_ne_bytes()).expect("the next worker is there");
     }
 }
 
 /// Through memory: a mailbox for each worker, which the worker before writes into.
 pub(super) struct Mailboxes<W> {
     own: Arc<Mailbox>,
-    behind: Arc<Mailbox>,
+    next: Arc<Mailbox>,
     received: u32,
     sent: u32,
     runs: u32,
@@ -83,13 +83,13 @@ impl<W> Mailboxes<W> {
     /// The mailboxes that each worker of a ring knows: its own, and the next worker's.
     pub(super) fn ring(workers: NonZeroUsize) -> Vec<Self> {
         let own: Vec<Arc<Mailbox>> = (0..workers.get()).map(|_| Arc::default()).collect();
-        let mut behind = own.clone();
-        behind.rotate_left(1);
-        let pairs = own.into_iter().zip(behind);
+        let mut next = own.clone();
+        next.rotate_left(1);
+        let pairs = own.into_iter().zip(next);
         pairs
-            .map(|(own, behind)| Self {
+            .map(|(own, next)| Self {
                 own,
-                behind,
+                next,
                 received: 0,
                 sent: 0,
                 runs: 0,
@@ -101,9 +101,9 @@ impl<W> Mailboxes<W> {
 
 impl<W: Waiting> Handover for Mailboxes<W> {
     /// Waits until the next worker has ended the run before, and so has emptied its mailbox; within
-    /// a run the token itself tells.
+    /// a run the token itself says it.
     fn begin(&mut self) {
-        while self.behind.runs.load(Acquire).wrapping_sub(self.runs) >= 1 << 31 {
+        while self.next.runs.load(Acquire).wrapping_sub(self.runs) >= 1 << 31 {
             std::thread::yield_now();
         }
     }
@@ -115,10 +115,10 @@ impl<W: Waiting> Handover for Mailboxes<W> {
     }
 
     fn send(&mut self, token: u64) {
-        self.behind.token.store(token, Relaxed);
+        self.next.token.store(token, Relaxed);
         self.sent = self.sent.wrapping_add(1);
-        self.behind.sent.store(self.sent, Release);
-        W::wake(&self.behind.sent);
+        self.next.sent.store(self.sent, Release);
+        W::wake(&self.next.sent);
     }
 
     fn end(&mut self) {
@@ -142,7 +142,7 @@ pub(super) struct Sleep;
 impl Waiting for Sleep {
     fn wait_while(word: &AtomicU32, seen: u32) {
         while word.load(Acquire) == seen {
-            // Not asleep, or woken for nothing: the loop looks again.
+            // Not asleep, or woken for nothing: the loop polls again.
             let _ = futex::wait(word, futex::Flags::PRIVATE, seen, None);
         }
     }
@@ -153,20 +153,20 @@ impl Waiting for Sleep {
     }
 }
 
-/// Watching, at first without a break; then the logical CPU goes to whoever else wants it, who may
+/// Watching, at first without a break; then the logical CPU goes to another task that wants it, which may
 /// be the sender.
 pub(super) struct Watch;
 
-/// Looks before the first break: enough for a sender on another logical CPU, and few beside the
+/// Polls before the first break: enough for a sender on another logical CPU, and few beside the
 /// slice of time that a sender on the same one would otherwise wait for.
-const LOOKS: u32 = 100;
+const POLLS: u32 = 100;
 
 impl Waiting for Watch {
     fn wait_while(word: &AtomicU32, seen: u32) {
-        let mut looks = 0;
+        let mut polls = 0;
         while word.load(Acquire) == seen {
-            if looks < LOOKS {
-                looks += 1;
+            if polls < POLLS {
+                polls += 1;
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();

@@ -2,7 +2,7 @@
 //! protocol looks a name up without regard to capitals, which takes a whole directory if there is
 //! no such name.
 //!
-//! What the original does not look at is not looked at here: the answers to locks, flushes, queries
+//! What the original does not check is not checked here: the answers to locks, flushes, queries
 //! and the making of directories.
 
 use std::ffi::{CStr, CString};
@@ -158,8 +158,8 @@ impl FileClient {
             }
             Action::MakeDirectory { path } => {
                 self.resolve(path);
-                let everybody = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-                make_directory(&self.names[path.index()].path, everybody)?;
+                let all_users = Mode::RWXU | Mode::RWXG | Mode::RWXO;
+                make_directory(&self.names[path.index()].path, all_users)?;
             }
             Action::RemoveDirectory { path } => {
                 self.resolve(path);
@@ -234,7 +234,7 @@ impl Client for FileClient {
 }
 
 /// Makes a directory. Whether it could be made the original does not ask; a file system without room is
-/// told, since every later request would fail for want of the directory.
+/// reported, since every later request would fail for want of the directory.
 fn make_directory(path: &CStr, mode: Mode) -> Result<(), Errno> {
     match rustix::fs::mkdir(path, mode) {
         Err(error @ (Errno::NOSPC | Errno::DQUOT)) => Err(error),

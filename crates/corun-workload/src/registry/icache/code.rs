@@ -1,4 +1,4 @@
-//! Blocks of machine code, linked into one chain that returns at its end. Whoever enters it n
+//! Blocks of machine code, linked into one chain that returns at its end. A caller that enters it n
 //! blocks before the end runs exactly n blocks, without a counter in the code.
 
 use std::io;
@@ -13,11 +13,11 @@ pub(super) const BLOCK: usize = 64;
 /// How a block ends.
 #[derive(Clone, Copy)]
 pub(super) enum Link {
-    /// It runs into the block behind it.
+    /// It falls through to the next block.
     Onward,
     /// It jumps to the block that begins so many bytes after its own beginning.
     Jump(i32),
-    /// It returns to whoever entered the chain.
+    /// It returns to the caller of the chain.
     Return,
 }
 

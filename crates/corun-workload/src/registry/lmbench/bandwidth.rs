@@ -114,7 +114,7 @@ impl FileRead {
 
 impl Kernel for FileRead {
     fn reset(&mut self) {
-        // It is at its beginning if nothing else is known; the run tells of a file that is not.
+        // It is at its beginning if nothing else is known; the run reports a file that is not.
         self.place = self.size;
         self.buffer.fill(0);
         self.run(self.size);

@@ -46,7 +46,7 @@ pub(super) fn open(path: &CStr) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) })
 }
 
-/// The length that stat(2) tells.
+/// The length that stat(2) reports.
 #[inline(always)]
 pub(super) fn length_at(path: &CStr) -> Result<u64, Errno> {
     let mut found = MaybeUninit::<libc::stat>::uninit();
@@ -56,7 +56,7 @@ pub(super) fn length_at(path: &CStr) -> Result<u64, Errno> {
     Ok(unsafe { found.assume_init_ref() }.st_size as u64)
 }
 
-/// The length that fstat(2) tells.
+/// The length that fstat(2) reports.
 #[inline(always)]
 pub(super) fn length_of(file: &impl AsFd) -> Result<u64, Errno> {
     let mut found = MaybeUninit::<libc::stat>::uninit();

@@ -1,6 +1,6 @@
 //! A token that goes round a ring of processes by pipes, each of which reads through its own memory
-//! before it hands the token on. One operation is one handover: a write, the switch to the process
-//! behind, its read, and what the caches must bring back of its memory.
+//! before it hands the token on. One operation is one handover: a write, the switch to the next
+//! process, its read, and what the caches must bring back of its memory.
 //!
 //! What the same calls and the same reading cost without a switch is subtracted.
 
@@ -89,7 +89,7 @@ impl Ring {
     }
 
     /// Lets the processes read that nothing more comes, and end. None is killed in that read, which would be counted
-    /// one time and not another by whoever counts calls.
+    /// one time and not another by a caller that counts calls.
     fn end(&mut self) {
         self.ends = None;
         self.peers.drain(..).for_each(Peer::join);
@@ -181,9 +181,9 @@ impl Pipe {
 
 /// All pipes of a ring.
 struct Pipes {
-    /// From each process to the one behind.
+    /// From each process to the next one.
     ring: Vec<Pipe>,
-    /// From whoever has the token when nothing is left to do.
+    /// From the process that has the token when nothing is left to do.
     home: Pipe,
     /// As many as in the ring, for the same work in one process.
     own: Vec<Pipe>,
@@ -216,7 +216,7 @@ impl Pipes {
         let kept = [from, to, home].map(AsRawFd::as_raw_fd);
         let all = self.ring.iter().chain([&self.home]).chain(&self.own).flat_map(Pipe::numbers);
         for number in all.filter(|number| !kept.contains(number)) {
-            // SAFETY: nobody uses it in this process, which ends without dropping it.
+            // SAFETY: nothing uses it in this process, which ends without dropping it.
             unsafe { libc::close(number) };
         }
         touch(memory.as_deref_mut());

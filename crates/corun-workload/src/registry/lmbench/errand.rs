@@ -99,7 +99,7 @@ impl<E: Errand> Kernel for ByChild<E> {
     }
 }
 
-/// What the child is told to do, with a number of operations.
+/// What the child is to do, with a number of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Run,

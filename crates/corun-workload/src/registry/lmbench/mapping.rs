@@ -24,13 +24,13 @@ use crate::{
     Choice, Descriptor, Domain, Job, Kernel, Parameter, Parameters, Tag, Tally, WorkloadError,
 };
 
-const MOST: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 const SIZE: Parameter = Parameter {
     name: "size",
     summary: "the length of the file",
     default: "4MiB",
-    domain: Domain::Size { least: 1 << 20, most: MOST, multiple_of: 1 << 20 },
+    domain: Domain::Size { least: 1 << 20, most: MAX_BYTES, multiple_of: 1 << 20 },
 };
 
 const TOUCHED: Parameter = Parameter {
@@ -46,7 +46,7 @@ const TOUCHED: Parameter = Parameter {
 pub(super) static MAP: RowWorkload = RowWorkload {
     descriptor: &Descriptor {
         parameters: &[SIZE, TOUCHED],
-        disk_bytes: MOST + 4096,
+        disk_bytes: MAX_BYTES + 4096,
         ..descriptor(
             ["lmbench/mmap", "lat_mmap"],
             "mapping a file, writing a few of its bytes, and unmapping it",
@@ -61,7 +61,7 @@ pub(super) static MAP: RowWorkload = RowWorkload {
 pub(super) static FAULT: RowWorkload = RowWorkload {
     descriptor: &Descriptor {
         parameters: &[SIZE],
-        disk_bytes: MOST + 4096,
+        disk_bytes: MAX_BYTES + 4096,
         subtracts: Some("mapping the file and counting faults as often, without touching it"),
         tallies: &[Tally { counted: "faults" }],
         ..descriptor(
@@ -116,7 +116,7 @@ fn prepare_map(parameters: &Parameters, workers: NonZeroUsize) -> Result<Job, Wo
         let (file, scratch) = files.next().expect("a file for each worker");
         Ok(move || {
             let _kept = &scratch;
-            // SAFETY: the file is the worker's own, and nobody makes it shorter.
+            // SAFETY: the file is the worker's own, and nothing makes it shorter.
             let mut map: MmapMut =
                 unsafe { MmapOptions::new().len(size).map_mut(&file) }.map_err(errno)?;
             let mut written = 0;
@@ -237,7 +237,7 @@ struct Mapped {
 
 impl Mapped {
     fn new(file: &File, size: usize) -> Result<Self, Errno> {
-        // SAFETY: the file is the worker's own, and nobody makes it shorter.
+        // SAFETY: the file is the worker's own, and nothing makes it shorter.
         let map = unsafe { MmapOptions::new().len(size).map(file) }.map_err(errno)?;
         let start = map.as_ptr().cast_mut().cast();
         // SAFETY: the pages are mapped, and the call changes nothing in them.

@@ -95,7 +95,7 @@ fn amount(answer: Result<usize, Errno>) -> Result<u64, Errno> {
     answer.map(|amount| amount as u64)
 }
 
-/// What to tell the user when the system refuses `call` while `workload` is being prepared.
+/// The message for when the system refuses `call` while `workload` is being prepared.
 fn refused(workload: &'static str, call: &'static str, errno: Errno) -> WorkloadError {
     let source = errno.into();
     match errno {

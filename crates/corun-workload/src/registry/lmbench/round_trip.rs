@@ -224,7 +224,7 @@ impl Transport for Tcp {
     }
 }
 
-/// A connected UDP socket at the worker's end; at the peer's, one that answers whoever asks.
+/// A connected UDP socket at the worker's end; at the peer's, one that answers every request.
 struct Udp(UdpSocket);
 
 impl Transport for Udp {

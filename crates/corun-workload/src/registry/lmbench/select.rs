@@ -1,7 +1,7 @@
 //! Asking ten descriptors at once whether they can be written to.
 //!
 //! The original passes the number 10 where select wants the highest descriptor and one more, so that
-//! the kernel looks at descriptors below 10 alone: of the ten, at two. corun has it look at all ten;
+//! the kernel polls descriptors below 10 alone: of the ten, two. corun has it poll all ten;
 //! `examined=2` does what the original does.
 //!
 //! The original's file has a name in the current directory; corun's is in memory and has none

@@ -86,7 +86,7 @@ impl Errand for Handling {
 
     fn begin(&mut self) {
         let _ = install();
-        // Whoever started corun may have blocked it.
+        // The parent of corun may have blocked it.
         let mut none = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the set is written before it is read.
         unsafe {

@@ -1,4 +1,4 @@
-//! System calls that do little: entering the kernel and leaving it again, with a look at a device or
+//! System calls that do little: entering the kernel and leaving it again, with a read of a device or
 //! a file in between.
 #![expect(clippy::disallowed_methods, reason = "the files are what is measured")]
 

@@ -2,7 +2,7 @@
 //! line is written to: UMWAIT (Intel SDM, volume 2) and MWAITX (AMD64 manual, volume 3).
 //!
 //! Both end early without harm, by an interrupt among other things. A store between the arming of
-//! the monitor and the rest ends the rest at once; one before the arming is seen by looking again.
+//! the monitor and the rest ends the rest at once; one before the arming is seen by reading again.
 
 use super::wait::Wait;
 
@@ -88,7 +88,7 @@ mod x86_64 {
         if word.load(Acquire) != seen {
             return;
         }
-        // SAFETY: as above. The limit is told in `ebx`, which the compiler keeps to itself, so it is
+        // SAFETY: as above. The limit is passed in `ebx`, which the compiler keeps to itself, so it is
         // put there for the one instruction and brought back.
         unsafe {
             asm!(

@@ -56,7 +56,7 @@ impl Wait {
             Self::Nothing => until(word, count, |_| {}),
             Self::Pause => until(word, count, |_| std::hint::spin_loop()),
             Self::Yield => until(word, count, |_| std::thread::yield_now()),
-            // Not asleep, or woken for nothing: the loop looks again.
+            // Not asleep, or woken for nothing: the loop polls again.
             Self::Futex => until(word, count, |seen| {
                 let _ = futex::wait(word, futex::Flags::PRIVATE, seen, None);
             }),

@@ -24,7 +24,7 @@ pub(super) struct Arrays {
 /// what was read, or 0 if something was written.
 ///
 /// # Safety
-/// The arrays that the loop uses are valid and hold numbers, nobody else uses them meanwhile, and the
+/// The arrays that the loop uses are valid and hold numbers, nothing else uses them meanwhile, and the
 /// processor has the instructions that the loop is made of.
 pub(super) type Loop = unsafe fn(&Arrays, u64) -> f64;
 

@@ -1,6 +1,6 @@
 //! The packets, as long as those of tbench 4, so that its server understands them: two numbers of
 //! four bytes, the highest first, say how many bytes follow in the packet and how many are wanted
-//! behind the first number of the answer.
+//! after the first number of the answer.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -42,7 +42,7 @@ pub(super) fn receive(stream: &TcpStream, mut into: &mut [u8]) -> io::Result<()>
     Ok(())
 }
 
-/// A client that a server is started for, or looked for, by `connect`, which is told how long a
+/// A client that a server is started for, or looked for, by `connect`, which is given how long a
 /// packet or an answer is at most.
 pub(super) struct NetworkClient<S, F> {
     load: Arc<Load>,
@@ -54,7 +54,7 @@ pub(super) struct NetworkClient<S, F> {
 
 impl<S, F: FnMut(usize) -> io::Result<Connection<S>>> NetworkClient<S, F> {
     pub(super) fn new(load: &Arc<Load>, worker: usize, connect: F) -> Self {
-        // The original's files lie in the current directory unless it is told otherwise.
+        // The original's files lie in the current directory unless an option says otherwise.
         let paths = load.paths_of(worker, ".");
         let name_lengths: Vec<usize> = paths.iter().map(String::len).collect();
         let sizes = load.lines.iter().filter_map(|line| sizes(line.action, &name_lengths));

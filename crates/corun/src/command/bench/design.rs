@@ -17,7 +17,7 @@ use crate::progress::SuiteProgress;
 use crate::{interruption, values};
 
 #[derive(Debug, Args)]
-pub struct DesignArguments {
+pub(super) struct DesignArguments {
     /// Run them in these placements: single, spread, spread@N, full, full@K, packed, stacked, free,
     /// free@N
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -25,6 +25,9 @@ pub struct DesignArguments {
     /// Use C cores; by default all that this process may use
     #[arg(long, value_name = "C")]
     cores: Option<NonZeroU32>,
+    /// Run every arm of a workload this often before the first block, not counted
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: u32,
     /// Give up a workload when one run of it takes longer
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     timeout: Option<Duration>,
@@ -44,7 +47,7 @@ pub struct DesignArguments {
 
 impl DesignArguments {
     /// Measures the items and shows them in this form.
-    pub fn run(
+    pub(super) fn run(
         &self,
         items: &[Item],
         blocks: u32,
@@ -55,6 +58,7 @@ impl DesignArguments {
             placements: self.placement.clone(),
             cores: self.cores,
             blocks,
+            warmup: self.warmup,
             sample_time,
             timeout: self.timeout,
             seed: self.seed,

@@ -11,7 +11,7 @@ use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     tags: TagArguments,
     /// Write what `corun bench show` says of each as JSON to FILE (`-`, the default, is
@@ -20,7 +20,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workloads = arguments.tags.workloads(SuiteChoice::All)?;
     let answer = Answer::open(arguments.json.as_deref())?;
     let workloads = workloads.into_iter().map(corun_workload::description).collect();

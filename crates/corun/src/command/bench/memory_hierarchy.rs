@@ -19,7 +19,7 @@ const SWEEP: HierarchySweep = HierarchySweep {
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The smallest size
     #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = values::size)]
     from: u64,
@@ -41,7 +41,7 @@ pub struct Arguments {
     design: DesignArguments,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let sizes: Vec<u64> = std::iter::successors(Some(arguments.from), |size| size.checked_mul(2))
         .take_while(|&size| size <= arguments.to)
         .collect();

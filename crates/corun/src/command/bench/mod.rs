@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -23,7 +23,7 @@ pub struct Arguments {
 enum Action {
     /// List the built-in workloads: what each does and what it exercises
     List(list::Arguments),
-    /// Say all about a workload: its operation, its parameters and their defaults
+    /// Describe a workload: its operation, its parameters and their defaults
     Show(show::Arguments),
     /// Run workloads and show how fast each is, and what sharing a core does to it
     Run(run::Arguments),
@@ -32,7 +32,7 @@ enum Action {
     MemoryHierarchy(memory_hierarchy::Arguments),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),

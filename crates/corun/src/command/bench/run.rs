@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::{terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The workloads to run; by default all
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Arguments {
     design: DesignArguments,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workloads = arguments.tags.workloads_and(&arguments.names)?;
     let items = suite::items(workloads, &arguments.parameters)?;
     arguments.design.run(&items, arguments.blocks, arguments.sample_time, |bench| {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use corun_workload::{Suite, Tag, Workload, WorkloadError};
 
 #[derive(Debug, Args)]
-pub struct TagArguments {
+pub(super) struct TagArguments {
     /// Take the workloads that exercise this (repeatable; `corun bench list` shows the tags)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -18,7 +18,7 @@ pub struct TagArguments {
 
 /// Which workloads to choose from.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum SuiteChoice {
+pub(super) enum SuiteChoice {
     /// corun's own workloads
     Corun,
     /// LMbench: what the system's basic operations cost
@@ -35,7 +35,7 @@ impl TagArguments {
     ///
     /// # Errors
     /// If no workload could have such a tag, or none of the suite has it.
-    pub fn workloads(
+    pub(super) fn workloads(
         &self,
         usual: SuiteChoice,
     ) -> Result<Vec<&'static dyn Workload>, WorkloadError> {
@@ -72,7 +72,7 @@ impl TagArguments {
     ///
     /// # Errors
     /// If there is no such workload or tag.
-    pub fn workloads_and(
+    pub(super) fn workloads_and(
         &self,
         names: &[String],
     ) -> Result<Vec<&'static dyn Workload>, WorkloadError> {

@@ -10,7 +10,7 @@ use crate::answer::{Answer, this_machine};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The workload's name
     #[arg(value_name = "NAME")]
     name: String,
@@ -19,7 +19,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let workload = corun_workload::description(corun_workload::find(&arguments.name)?);
     let answer = Answer::open(arguments.json.as_deref())?;
     let shown = Record { machine: Some(this_machine()?), ..answer.record(workload) };

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 pub(super) use blocks::read_blocks;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Measure on this logical CPU rather than on the last one allowed
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
@@ -48,7 +48,7 @@ pub struct Arguments {
     csv: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let cpu = choose(arguments.cpu)?;
     match (&arguments.block_file, &arguments.forms) {
         (Some(blocks), _) => blocks::run(arguments, blocks, cpu),

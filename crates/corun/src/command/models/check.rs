@@ -13,7 +13,7 @@ use crate::core_model::compared;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Model files (.toml), or names of models that come with corun
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let files = arguments.files.iter().map(|file| check(file));
     let checks = ModelChecks { files: files.collect::<Result<_, Problem>>()? };
@@ -40,7 +40,7 @@ fn check(file: &str) -> Result<CheckedModel, Problem> {
             }
             faults => (false, faults),
         },
-        Err(ModelError::Wrong { file: name, faults }) => {
+        Err(ModelError::Invalid { file: name, faults }) => {
             (false, faults.iter().map(|fault| format!("{name}, {fault}")).collect())
         }
         Err(error) => return Err(error.into()),

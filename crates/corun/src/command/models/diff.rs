@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// A model's name, or a model file that ends in .toml
     #[arg(value_name = "A")]
     a: String,
@@ -22,7 +22,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let (a, b) = (corun_model::find(&arguments.a)?, corun_model::find(&arguments.b)?);
     answer.give(corun_model::differences(&a, &b), corun_report::models_side_by_side)?;

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -29,7 +29,7 @@ enum Action {
     Diff(diff::Arguments),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),

@@ -11,7 +11,7 @@ use crate::core_model::{compared, timings};
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The model's name, or a model file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
@@ -20,7 +20,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let model = corun_model::find(&arguments.name)?;
     let description = corun_model::description(&model, &compared(&model)?, &timings(&model)?);

@@ -22,7 +22,7 @@ use crate::{terminal, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ struct ListArguments {
 
 #[derive(Debug, Args)]
 struct Request {
-    /// What is scheduled: NAME, NAME:PARAMETER=VALUE,... or NAME:FILE; several are compared
+    /// The load: NAME, NAME:PARAMETER=VALUE,... or NAME:FILE; several are compared
     #[arg(long = "load", value_name = "LOAD")]
     loads: Vec<String>,
     /// The policies, the first as the base of comparisons [default: all]
@@ -62,16 +62,16 @@ struct Request {
     /// How much longer work takes beside a busy sibling, for instance 1.6 or 4.6/2.55
     #[arg(long, value_name = "S", conflicts_with = "smt_yield")]
     slowdown: Option<Ratio>,
-    /// Slowdowns by pairs of kinds of work, as JSON; --yield or --slowdown is that of other pairs
+    /// Slowdowns by pairs of task classes, as JSON; --yield or --slowdown applies to other pairs
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
     /// Costs that `corun bench run --json` measured of lmbench/context-switch and lmbench/pipe-latency
     #[arg(long = "costs", value_name = "FILE")]
     cost_files: Vec<PathBuf>,
-    /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` has all
+    /// A cost of the kernel's own work, for instance switch=2us; `corun schedule list` lists all
     #[arg(long = "cost", value_name = "NAME=TIME", value_parser = values::assignment)]
     costs: Vec<(String, String)>,
-    /// The seed of all that is random
+    /// The seed of every random order and time
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Run each with so many seeds, from --seed on
@@ -87,12 +87,12 @@ struct Request {
     /// Write a row a run as CSV to FILE
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw who ran where, of the first seed, as SVG to FILE
+    /// Draw which task ran where, for the first seed, as SVG to FILE
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Some(Action::List(list)) => {
             let answer = Answer::open(list.json.as_deref())?;
@@ -168,7 +168,7 @@ impl Request {
     }
 }
 
-/// Those of all policies that can run all loads; the others are told.
+/// Those of all policies that can run all loads; the others are reported.
 fn possible(
     policies: Vec<PolicyEntry>,
     loads: &[Load],

@@ -1,4 +1,4 @@
-//! From what a user types to what a load is scheduled with.
+//! Resolves what a user asks for into loads, policies and a machine.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::values;
 
 /// The most that anything a kernel does for a task may take.
-const MOST_COST: std::time::Duration = std::time::Duration::from_secs(1);
+const MAX_COST: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Request {
     /// The machine that was read, if one was, the simulated one's name, and the settings of the first run.
@@ -51,7 +51,7 @@ impl Request {
                             "expected a yield that {width} siblings can have, found {}",
                             smt_yield.value()
                         ),
-                        "An SMT yield lies between 0.5 and the number of siblings.",
+                        "An SMT yield is between 0.5 and the number of siblings.",
                     )
                 })?)
             }
@@ -120,7 +120,7 @@ impl Request {
                     "For instance: --cost switch=2us.",
                 )
             })?;
-            if time > MOST_COST {
+            if time > MAX_COST {
                 return Err(Problem::usage(
                     format!("--cost {name}: expected a second at most, found {text}"),
                     "For instance: --cost switch=2us.",

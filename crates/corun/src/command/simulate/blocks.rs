@@ -40,7 +40,7 @@ pub(super) fn run(
         let (block, measured) = (row.hexadecimal, row.cycles);
         blocks.push(SimulatedBlock { block, predicted, measured, reason });
     }
-    lowering.tell();
+    lowering.record_usage();
     let unknown_forms = document::unknown_forms(lowering.unknown());
     let assumed_quotients = lowering.assumed_quotients().clone();
     let caveats = [

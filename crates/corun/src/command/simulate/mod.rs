@@ -26,7 +26,7 @@ const MOST_CORES: i64 = 64;
 const MOST_PHASES: i64 = 1000;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The core: a name of `corun models list`, or a model file that ends in .toml
     #[arg(long, value_name = "MODEL")]
     model: String,
@@ -101,7 +101,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let original = corun_model::find(&arguments.model)?;
     let model = original.clone().with(&arguments.set)?;
     warn_of_ineffective_settings(&original, &model);

@@ -177,7 +177,7 @@ fn of_short_windows(
 ) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let slice = arguments.slice * model.gigahertz * 1e6;
-    // Single workers have the same seat, one after the other.
+    // Single workers have the same CPU, one after the other.
     for outcome in outcomes.iter().filter(|outcome| outcome.placement != Placement::Single) {
         let seated = outcome.phases.first().map_or(&[][..], |phase| &phase.workers[..]);
         let rounds = |one: &PlacedWorker| {

@@ -11,12 +11,12 @@ use crate::problem::{Problem, code, say};
 use crate::{consent, interruption};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     switch: SwitchArguments,
 }
 
-pub fn run(arguments: &Arguments, wanted: SmtState) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments, wanted: SmtState) -> Result<ExitCode, Problem> {
     let options = arguments.switch.options();
     if !switch::is_needed(wanted, &options)? {
         say(&format!("corun: SMT is {wanted} already, nothing was changed"));

@@ -13,7 +13,7 @@ use corun_machine::switch::SwitchOptions;
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -34,7 +34,7 @@ enum Action {
 
 /// How the switch is to be used; the same for all who switch.
 #[derive(Debug, Args)]
-pub struct SwitchArguments {
+pub(super) struct SwitchArguments {
     /// Do not ask before switching (a question is only asked on a terminal)
     #[arg(short, long)]
     pub yes: bool,
@@ -47,13 +47,13 @@ pub struct SwitchArguments {
 }
 
 impl SwitchArguments {
-    /// What the switch is told.
-    pub fn options(&self) -> SwitchOptions {
+    /// What the switch is to do.
+    pub(super) fn options(&self) -> SwitchOptions {
         SwitchOptions { repair_cpusets: self.repair_cpusets, wait: self.wait }
     }
 }
 
-pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     use corun_record::SmtState::{Off, On};
     match arguments.action {
         Action::Status(arguments) => status::run(&arguments),

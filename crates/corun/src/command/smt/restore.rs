@@ -9,13 +9,13 @@ use corun_record::Exit;
 use crate::problem::{Problem, code, say};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Wait while another corun is switching, instead of refusing
     #[arg(long)]
     wait: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let options = SwitchOptions { wait: arguments.wait, ..SwitchOptions::default() };
     let restored = switch::restore_left(&options)?;
     let left = if restored.was_unfinished {

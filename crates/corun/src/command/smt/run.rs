@@ -13,7 +13,7 @@ use crate::foreground::{Foreground, Signals};
 use crate::problem::{Problem, say};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The state of SMT while the command runs
     #[arg(long, value_name = "on|off")]
     state: SmtState,
@@ -24,7 +24,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let wanted = arguments.state;
     let needs_switch = switch::is_needed(wanted, &arguments.switch.options())?;
     if needs_switch {

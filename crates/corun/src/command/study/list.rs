@@ -11,13 +11,13 @@ use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write the list as JSON to FILE instead (`-` is standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let answer = Answer::open(arguments.json.as_deref())?;
     let studies = corun_study::all()?.iter().map(Study::listed).collect();
     answer.give(StudyList { studies }, corun_report::list_studies)?;

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -26,7 +26,7 @@ enum Action {
     Run(run::Arguments),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.action {
         Action::List(arguments) => list::run(arguments),
         Action::Show(arguments) => show::run(arguments),

@@ -16,7 +16,7 @@ use crate::progress::SuiteProgress;
 use crate::{consent, interruption, terminal, values};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The study's name, or a study file that ends in .toml
     #[arg(value_name = "NAME")]
     name: String,
@@ -45,7 +45,7 @@ pub struct Arguments {
     quiet: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let study = corun_study::find(&arguments.name)?;
     let exports = Exports::open([
         (arguments.json.as_deref(), StudyResult::to_json as Form<StudyResult>),

@@ -16,7 +16,7 @@ use crate::problem::{Problem, code, say};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("direction").required(true).args(["to", "from"]))]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write a trace for this simulator
     #[arg(long, value_name = "FORMAT")]
     to: Option<To>,
@@ -45,7 +45,7 @@ enum From {
     Champsim,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if is_same_file(&arguments.file, &arguments.output) {
         return Err(Problem::usage(
             format!(

@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::problem::{Problem, code};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The trace
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -22,7 +22,7 @@ pub struct Arguments {
     json: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let trace = super::open(&arguments.file)?;
     let answer = Answer::open(arguments.json.as_deref())?;
     let info = corun_trace::info(&trace, arguments.hottest)

@@ -1,4 +1,4 @@
-//! `corun trace`: recording what a program executes, and looking into what was recorded.
+//! `corun trace`: recording what a program executes, and inspecting what was recorded.
 
 mod check;
 mod convert;
@@ -20,7 +20,7 @@ use crate::problem::Problem;
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(override_usage = "corun trace -o FILE [OPTIONS] -- COMMAND...\n       \
                             corun trace info|check|convert ...")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ enum Action {
     Check(check::Arguments),
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match (&arguments.action, &arguments.record) {
         (Some(Action::Info(arguments)), _) => info::run(arguments),
         (Some(Action::Convert(arguments)), _) => convert::run(arguments),

@@ -19,13 +19,13 @@ use super::Writable;
 use crate::problem::{Problem, code, say};
 use crate::{interruption, standard_input, values};
 
-/// Kinds of work that are distinguished, at most: each more takes time and tells little.
-const MOST_CHOSEN: u32 = 200;
+/// Clusters that are distinguished, at most: each more takes time and adds little.
+const MAX_CLUSTERS: u32 = 200;
 
 #[derive(Debug, Args)]
 #[group(id = "record")]
 #[command(group(ArgGroup::new("warmed").args(["sample", "from_call"]).multiple(true)))]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write the trace to FILE (`-` is standard output)
     #[arg(short, long, value_name = "FILE", required = true)]
     output: PathBuf,
@@ -65,7 +65,7 @@ pub struct Arguments {
     #[arg(long, value_name = "LEVEL", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(i32).range(1..=19))]
     level: i32,
-    /// Say nothing but errors
+    /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
     /// The program and its arguments
@@ -73,7 +73,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let (program, rest) = arguments.command.split_first().expect("clap asks for one");
     let target = Target::find(program, rest)?;
     let chosen = choose_for(arguments.tracer.as_deref(), &target)?;
@@ -89,11 +89,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         ));
     }
     if let Some((count, _)) =
-        arguments.sample.filter(|(count, _)| arguments.choose && *count > MOST_CHOSEN)
+        arguments.sample.filter(|(count, _)| arguments.choose && *count > MAX_CLUSTERS)
     {
         return Err(Problem::usage(
-            format!("expected at most {MOST_CHOSEN} intervals with --choose, found {count}"),
-            "Give fewer, or leave --choose out: so many lie well if they are spread evenly.",
+            format!("expected at most {MAX_CLUSTERS} intervals with --choose, found {count}"),
+            "Give fewer, or leave --choose out: with so many, evenly spaced ones are good enough.",
         ));
     }
     let request = TraceRequest {
@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         arguments.say("Not timed without a tracer, since standard input can be read only once.");
     }
     for remark in &outcome.traced.remarks {
-        // That the trace may be wrong is said to everybody.
+        // That the trace may be wrong is printed in any case.
         if outcome.doubts.contains(remark) {
             say(remark);
         } else {

@@ -24,7 +24,7 @@ enum Kind {
 
 impl Writable {
     /// Opens the place that `path` names; `-` is standard output.
-    pub fn open(path: &Path) -> Result<Self, Problem> {
+    pub(super) fn open(path: &Path) -> Result<Self, Problem> {
         let is_direct = is_descriptor(path) || (path.exists() && !path.is_file());
         let kind = match path {
             path if path == Path::new("-") => standard_output().map(Kind::Direct),
@@ -36,7 +36,7 @@ impl Writable {
     }
 
     /// What the trace is written to.
-    pub fn writer(&self) -> Result<File, Problem> {
+    pub(super) fn writer(&self) -> Result<File, Problem> {
         let file = match &self.kind {
             Kind::Direct(file) => file,
             Kind::Whole(output) => output.file(),
@@ -45,7 +45,7 @@ impl Writable {
     }
 
     /// The trace is complete: it takes its place.
-    pub fn finish(self) -> Result<(), Problem> {
+    pub(super) fn finish(self) -> Result<(), Problem> {
         match self.kind {
             Kind::Direct(_) => Ok(()),
             Kind::Whole(output) => output.finish().map_err(|error| unwritable(&self.path, &error)),
@@ -53,8 +53,8 @@ impl Writable {
     }
 
     /// Keeps what can be read of a trace that could not be finished, at its place if nothing was there, else
-    /// beside it; tells where, in a sentence.
-    pub fn keep_part(self, why: &str) -> String {
+    /// beside it; returns where, in a sentence.
+    pub(super) fn keep_part(self, why: &str) -> String {
         const NOTHING: &str = "Nothing of it was kept.";
         let Kind::Whole(output) = self.kind else {
             return "What was written there may lack its end.".to_owned();

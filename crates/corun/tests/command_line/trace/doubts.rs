@@ -9,7 +9,7 @@ use crate::common::{Outcome, Scratch, corun};
 
 const SAYS: &str = "this program: try --tracer ";
 
-/// A run of `corun trace` that tells nothing but errors and doubts.
+/// A run of `corun trace` that prints nothing but errors and doubts.
 fn reported(tracer: &str, scratch: &Scratch, options: &[&str], command: &[&str]) -> Outcome {
     let mut run = corun(["trace", "--quiet", "--output=trace", "--tracer", tracer]);
     run.current_dir(scratch.path()).args(options).arg("--").args(command).stdin(Stdio::null());
@@ -184,7 +184,7 @@ fn without_proc_a_program_is_stepped_and_that_is_said() {
     }
 }
 
-/// Others could put their own files where files of root are looked for; so there are none.
+/// Other users could put files where files of root are searched for; so there are none.
 #[test]
 fn nothing_is_left_in_the_folders_of_the_user() {
     for tracer in ["dynamorio", "qemu"].into_iter().filter(|tracer| works(tracer)) {

@@ -128,7 +128,7 @@ fn samples_may_be_chosen_by_what_is_executed() {
     }
 }
 
-/// More than a command line takes, of the tracers that are told in another process. DynamoRIO misses some
+/// More than a command line takes, of the tracers that are configured in another process. DynamoRIO misses some
 /// that are shorter than a block.
 #[test]
 fn there_may_be_many_samples() {
@@ -160,7 +160,7 @@ fn a_call_that_is_not_made_costs_no_trace() {
     }
 }
 
-/// The program writes behind its loops.
+/// The program writes after its loops.
 #[test]
 fn what_lies_before_a_system_call_only_warms() {
     for tracer in TRACERS.into_iter().filter(|tracer| works(tracer)) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{compile_with, trace, works};
 use crate::common::{Outcome, Scratch, corun};
 
-/// Two threads that work by turns; who has no turn looks for it.
+/// Two threads that alternate; the one that waits polls for its turn.
 const TURNS: &str = "
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
     static TURN: AtomicUsize = AtomicUsize::new(0);
@@ -46,7 +46,7 @@ fn who_spins_until_its_turn_waits_for_it_on_other_cores_too() {
         let answer: Value = serde_json::from_str(&outcome.output).unwrap();
         let workers = answer["placements"][0]["workers"].as_array().unwrap();
         assert_eq!(workers.len(), 2, "{tracer}");
-        // A multiplication takes three cycles and an addition one, 1000 times in each of 1800 turns, and nobody works in
+        // A multiplication takes three cycles and an addition one, 1000 times in each of 1800 turns, and no thread works in
         // the other one's.
         let cycles = workers[0]["cycles"][0].as_f64().unwrap();
         assert!((7.2e6..8.1e6).contains(&cycles), "{tracer}: {cycles}");

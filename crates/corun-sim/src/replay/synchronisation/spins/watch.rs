@@ -54,7 +54,7 @@ pub(super) struct Accessed {
 
 impl Accessed {
     /// Whether it reads something, to come again if that is not what it waits for.
-    fn is_look(&self) -> bool {
+    fn is_poll(&self) -> bool {
         match self.atomic {
             Some(atomic) => atomic == Atomic::Try,
             None => self.direction == Direction::Read,
@@ -94,7 +94,7 @@ impl<'t> Watched<'t> {
         Ok(own)
     }
 
-    /// Tells what a thread does, in its order.
+    /// Reports what a thread does, in its order.
     pub(super) fn walk(
         &self,
         thread: ThreadId,
@@ -151,7 +151,7 @@ pub(super) struct Polls {
     /// ... the last marker before it, and before the one before that, which saw nothing new.
     order: u64,
     in_vain: Option<u64>,
-    /// Tells what else was read since the last one, and from the second to the third.
+    /// Reports what else was read since the last one, and from the second to the third.
     read: u64,
     usually_read: Option<u64>,
     /// Whether that was something else each time: it does not wait, it works.
@@ -159,7 +159,7 @@ pub(super) struct Polls {
     /// Which change it is, if it is one.
     change: Option<usize>,
     /// Whether the thread changes something in the block of the first one, before it.
-    is_behind_change: bool,
+    follows_change: bool,
 }
 
 impl Polls {
@@ -172,8 +172,8 @@ impl Polls {
     pub(super) fn round(&self) -> Option<(u64, u64)> {
         match (self.again, self.third) {
             (Some(again), Some(third)) => Some((again, third)),
-            (Some(again), None) if self.is_behind_change => Some((again, again)),
-            (None, _) if self.is_behind_change => None,
+            (Some(again), None) if self.follows_change => Some((again, again)),
+            (None, _) if self.follows_change => None,
             (again, _) => Some((self.begin, again.unwrap_or(self.begin))),
         }
     }
@@ -194,7 +194,7 @@ impl Polls {
             usually_read: None,
             works: false,
             change: None,
-            is_behind_change: false,
+            follows_change: false,
         }
     }
 
@@ -255,7 +255,7 @@ pub(super) struct Change {
     /// Where its block ends.
     pub(super) until: u64,
     /// The polls that lead to it.
-    pub(super) behind: Option<Polls>,
+    pub(super) polls_before: Option<Polls>,
 }
 
 impl Change {
@@ -266,7 +266,7 @@ impl Change {
 
     /// If it was tried before: the marker before it was last tried in vain.
     pub(super) fn tried_in_vain(&self) -> Option<u64> {
-        self.behind.filter(|polls| polls.code == self.code)?.in_vain
+        self.polls_before.filter(|polls| polls.code == self.code)?.in_vain
     }
 }
 
@@ -316,23 +316,23 @@ impl<'a> Watch<'a> {
     /// At a shared place.
     fn act(&mut self, access: Accessed) {
         let before = self.recent.at(&access).copied();
-        if !access.is_look() {
+        if !access.is_poll() {
             // An atomic instruction takes what another one has seen.
-            let behind = before.filter(|it| access.atomic.is_some() && it.has_spun());
-            self.add(&access, behind);
+            let polls_before = before.filter(|it| access.atomic.is_some() && it.has_spun());
+            self.add(&access, polls_before);
             return self.recent.polls.clear();
         }
         let mut polls = self.recent.poll(&access);
-        polls.is_behind_change |= !polls.has_spun() && self.has_changed_before(&access);
+        polls.follows_change |= !polls.has_spun() && self.has_changed_before(&access);
         if access.is_change() {
             let by_another = before.filter(|it| it.has_spun() && it.code != access.code);
-            let behind = if polls.has_spun() { polls } else { by_another.unwrap_or(polls) };
+            let polls_before = if polls.has_spun() { polls } else { by_another.unwrap_or(polls) };
             // It comes again: it had changed nothing.
-            if let Some(earlier) = behind.change.filter(|_| behind.has_spun()) {
+            if let Some(earlier) = polls_before.change.filter(|_| polls_before.has_spun()) {
                 self.take_back(earlier);
             }
             polls.change = Some(self.changes.len());
-            self.add(&access, Some(behind));
+            self.add(&access, Some(polls_before));
         }
         if let Some(latest) = self.recent.polls.back_mut() {
             *latest = polls;
@@ -353,10 +353,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn add(&mut self, access: &Accessed, behind: Option<Polls>) {
+    fn add(&mut self, access: &Accessed, polls_before: Option<Polls>) {
         let &Accessed { place, code, end: until, order, .. } = access;
         let (thread, next_order) = (self.thread, u64::MAX);
-        self.changes.push(Change { order, next_order, thread, place, code, until, behind });
+        self.changes.push(Change { order, next_order, thread, place, code, until, polls_before });
     }
 }
 

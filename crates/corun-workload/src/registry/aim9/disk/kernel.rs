@@ -66,7 +66,7 @@ pub(super) struct Disk {
     file: OwnedFd,
     /// Where copies come from.
     source: Option<OwnedFd>,
-    /// The block whose turn it is, where they go by turns.
+    /// The block whose turn it is, where blocks alternate.
     next: u64,
     random: Random,
     block: [u8; BLOCK as usize],

@@ -20,13 +20,13 @@ use crate::{Descriptor, Domain, Job, Parameter, Parameters, Tag, WorkloadError};
 const BLOCK: u64 = 1024;
 
 /// The largest file: as many blocks as there are random numbers.
-const MOST: u64 = (1 << 15) * BLOCK;
+const MAX_FILE_BYTES: u64 = (1 << 15) * BLOCK;
 
 const FILE_SIZE: Parameter = Parameter {
     name: "file_size",
     summary: "the file; the tests that write synchronously use half of it",
     default: "5MiB",
-    domain: Domain::Size { least: 2 * BLOCK, most: MOST, multiple_of: 2 * BLOCK },
+    domain: Domain::Size { least: 2 * BLOCK, most: MAX_FILE_BYTES, multiple_of: 2 * BLOCK },
 };
 
 /// The tests: what an operation does, whether its writes wait for the disk, summary.
@@ -64,7 +64,7 @@ rows! {
 const fn disk(name: &'static str, summary: &'static str, way: Way, writes: Writes) -> Descriptor {
     Descriptor {
         parameters: &[FILE_SIZE],
-        disk_bytes: written(MOST, way, writes),
+        disk_bytes: written(MAX_FILE_BYTES, way, writes),
         ..descriptor(
             name,
             summary,

@@ -43,7 +43,7 @@ fn prepare(_: &Parameters, workers: NonZeroUsize) -> Result<Job, WorkloadError> 
     })
 }
 
-/// A segment that goes with the process, and the semaphore of whoever works on it.
+/// A segment that goes with the process, and the semaphore of the process that works on it.
 struct Shared {
     semaphore: Semaphore,
     address: NonNull<u8>,
@@ -102,6 +102,6 @@ impl Drop for Shared {
 }
 
 fn detach(address: NonNull<u8>) {
-    // SAFETY: a segment begins there, and nobody uses it any more.
+    // SAFETY: a segment begins there, and nothing uses it any more.
     unsafe { libc::shmdt(address.as_ptr().cast::<c_void>()) };
 }

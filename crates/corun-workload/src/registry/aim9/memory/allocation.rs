@@ -1,4 +1,4 @@
-//! Blocks of many sizes, allocated three at a time, looked at, and freed from the last to the first.
+//! Blocks of many sizes, allocated three at a time, read, and freed from the last to the first.
 
 use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
@@ -51,7 +51,7 @@ impl Kernel for Allocation {
     }
 }
 
-/// Allocates, looks at and frees as many blocks as there are places.
+/// Allocates, reads and frees as many blocks as there are places.
 #[inline(never)]
 fn round(blocks: &mut [*mut c_void]) -> u64 {
     let mut count = 0;

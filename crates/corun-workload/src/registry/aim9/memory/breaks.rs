@@ -54,7 +54,7 @@ const STRIDE: usize = 128;
 /// What happens to memory that was just taken.
 trait Taken: Send + 'static {
     /// # Safety
-    /// The page is memory of this process that nobody uses.
+    /// The page is memory of this process that nothing uses.
     unsafe fn touch(page: *mut u8);
 }
 

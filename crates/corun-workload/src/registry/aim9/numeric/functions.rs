@@ -56,7 +56,7 @@ impl Bundle for Numeric {
         let mut exponent = 0;
         let mut whole = 0.0;
         let mut sum = arguments.next().exp().floor() + positive(arguments).log10().ceil();
-        // SAFETY: both write a number to where they are told.
+        // SAFETY: both write a number to where the pointer is.
         unsafe {
             sum += modf(positive(arguments).ln(), &mut whole) + whole;
             sum += frexp(arguments.next() - SHIFT, &mut exponent);

@@ -94,7 +94,7 @@ const DISTANCE: f64 = 0.05;
 
 /// A search ends where a step is smaller, or after so many steps.
 const TOLERANCE: f64 = 1e-12;
-const MOST_STEPS: u32 = 100;
+const MAX_STEPS: u32 = 100;
 
 #[derive(Default)]
 struct Zeros {
@@ -121,7 +121,7 @@ impl Kernel for Zeros {
 #[inline(always)]
 fn zero(start: f64) -> f64 {
     let mut place = start;
-    for _ in 1..MOST_STEPS {
+    for _ in 1..MAX_STEPS {
         let next = place - value(place) / slope(place);
         if (next - place).abs() < TOLERANCE {
             return next;

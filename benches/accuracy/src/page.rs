@@ -298,6 +298,7 @@ mod tests {
                 cpu_model: Some("a processor".to_owned()),
                 ..Default::default()
             },
+            ending: corun_record::Ending::completed(),
             core: PredictedCore {
                 model: "zen4".to_owned(),
                 title: "a core".to_owned(),

@@ -6,7 +6,9 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, SystemTime};
 
 use corun_machine::Machine;
-use corun_record::{Actionable, Bench, Document, Ending, Exit, Placement, WorkloadNotPossible};
+use corun_record::{
+    Actionable, Bench, Document, Ending, Exit, Placement, WorkloadNotPossible, common_caveats,
+};
 use corun_workload::{DefaultPlacement, Parameters, Workload};
 
 use crate::cores::usable_cores;
@@ -67,7 +69,9 @@ pub fn run_suite(
         corun_version: env!("CARGO_PKG_VERSION").to_owned(),
         started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         elapsed_s: 0.0,
+        machine: None,
         ending: Ending::completed(),
+        caveats: Vec::new(),
         runs: Vec::new(),
         not_possible: Vec::new(),
     };
@@ -95,6 +99,8 @@ pub fn run_suite(
             break;
         }
     }
+    bench.machine = bench.runs.first().map(|run| run.machine.clone());
+    bench.caveats = common_caveats(&bench.runs);
     bench.elapsed_s = begin.elapsed().as_secs_f64();
     (bench, first_failure)
 }

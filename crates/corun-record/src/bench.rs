@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
-use crate::run::{Ending, Run};
+use crate::run::{Caveat, Ending, MachineSummary, Run};
 use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun bench --json` writes.
@@ -22,8 +22,14 @@ pub struct Bench {
     pub started: String,
     /// How long all runs took, in seconds.
     pub elapsed_s: f64,
+    /// The machine that it ran on; absent where nothing ran.
+    #[serde(default)]
+    pub machine: Option<MachineSummary>,
     /// Why it ended.
     pub ending: Ending,
+    /// What limits trust in every run, a sentence each.
+    #[serde(default)]
+    pub caveats: Vec<Caveat>,
     /// The runs, in the order run; each is what `corun measure --json` writes.
     pub runs: Vec<Run>,
     /// The workloads that gave no run.

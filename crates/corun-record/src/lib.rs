@@ -65,7 +65,7 @@ pub use prediction::{
 pub use record::{Body, Record};
 pub use run::{
     Answer, Caveat, Design, EndReason, Ending, MachineSummary, Mode, PlannedAnalysis, Run, Verdict,
-    Workload,
+    Workload, common_caveats,
 };
 pub use sample::{
     ClockProbe, Displaced, Evidence, Latency, LeftRunning, Pinning, Sample, WorkerSample,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::observation::{Estimate, Metric, Observation, Source};
-use crate::run::{Caveat, MachineSummary};
+use crate::run::{Caveat, Ending, MachineSummary};
 use crate::upgrade::{each, rename, within};
 
 /// What `corun predict --json` writes.
@@ -25,6 +25,9 @@ pub struct Prediction {
     pub command: Vec<String>,
     /// The machine that it was traced and measured on.
     pub machine: MachineSummary,
+    /// Why it ended.
+    #[serde(default = "Ending::completed")]
+    pub ending: Ending,
     /// The core that was simulated.
     pub core: PredictedCore,
     /// What was simulated.

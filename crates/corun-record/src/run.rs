@@ -105,6 +105,13 @@ impl Run {
     }
 }
 
+/// The caveats that all of these runs have: those of the machine and of the way to measure.
+pub fn common_caveats(runs: &[Run]) -> Vec<Caveat> {
+    let Some((first, rest)) = runs.split_first() else { return Vec::new() };
+    let is_common = |caveat: &&Caveat| rest.iter().all(|run| run.caveats.contains(caveat));
+    first.caveats.iter().filter(is_common).cloned().collect()
+}
+
 /// Why an experiment ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ending {

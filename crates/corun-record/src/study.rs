@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Document;
 use crate::observation::{Estimate, Metric};
-use crate::run::{Ending, MachineSummary, Run};
+use crate::run::{Caveat, Ending, MachineSummary, Run};
 use crate::upgrade::{each, interrupted_to_ending, rename};
 
 /// What `corun study run --json` writes.
@@ -36,6 +36,9 @@ pub struct StudyResult {
     pub ending: Ending,
     /// The machine it was rerun on; absent where nothing could be rerun.
     pub machine: Option<MachineSummary>,
+    /// What limits trust in every run, a sentence each.
+    #[serde(default)]
+    pub caveats: Vec<Caveat>,
     /// Every figure of the study, in its order.
     pub figures: Vec<StudyFigure>,
     /// What the publication concludes and its figures do not support, or not by that name.

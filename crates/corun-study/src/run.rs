@@ -9,7 +9,9 @@ use corun_machine::{Machine, MachineError};
 use corun_measure::execution::{ExecutionError, Interrupt};
 use corun_measure::experiment::Observer;
 use corun_measure::{InitialState, MeasureError, Measurement};
-use corun_record::{Actionable, Document, EndReason, Ending, Exit, Run, SmtState, StudyResult};
+use corun_record::{
+    Actionable, Document, EndReason, Ending, Exit, Run, SmtState, StudyResult, common_caveats,
+};
 
 use crate::confinement::{Confinement, confined};
 use crate::counterpart::{StepOutcome, figures};
@@ -148,6 +150,7 @@ pub fn run_study(
         max_time_s: settings.max_time.as_secs_f64(),
         ending: Ending::of(is_interrupted),
         machine: runs.first().map(|run| run.machine.clone()),
+        caveats: common_caveats(&runs),
         figures: figures(study, &outcomes, &runs),
         findings: study.recorded_findings(),
         cut_short: cut_short(&study.experiments, &outcomes, &runs),

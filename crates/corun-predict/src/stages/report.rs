@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use corun_measure::machine_summary;
 use corun_record::{
-    ClockSource, Document, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation, PredictedCore,
-    PredictedWindow, Prediction, SkippedPart, Source, StackShare, TracedPart,
+    ClockSource, Document, Ending, Estimate, MeasuredRun, MeasuredRuns, Metric, Observation,
+    PredictedCore, PredictedWindow, Prediction, SkippedPart, Source, StackShare, TracedPart,
 };
 
 use super::{ExtrapolatedRun, FittedModel, MeasuredProgram, RecordedRun, SimulatedRun, caveats};
@@ -45,6 +45,7 @@ impl Report<'_> {
             elapsed_s: elapsed.as_secs_f64(),
             command: recorded.trace.opening().command.clone(),
             machine: machine_summary(job.machine),
+            ending: Ending::completed(),
             traced: TracedPart {
                 tracer: job.tracer.tracer.name().to_owned(),
                 threads: recorded.trace.threads().len() as u32,

@@ -70,7 +70,9 @@ pub(super) fn bench(runs: Vec<Run>) -> Bench {
         corun_version: String::new(),
         started: String::new(),
         elapsed_s: 12.5,
+        machine: None,
         ending: corun_record::Ending::completed(),
+        caveats: Vec::new(),
         runs,
         not_possible: Vec::<WorkloadNotPossible>::new(),
     }

@@ -48,6 +48,7 @@ fn prediction() -> Prediction {
             smt_width: 1,
             ..Default::default()
         },
+        ending: corun_record::Ending::completed(),
         core: PredictedCore {
             model: "zen3".to_owned(),
             title: "a core".to_owned(),
